@@ -1,0 +1,38 @@
+# shadesmith: `make demo` and `make test` set up all they need on a bare Debian or Ubuntu machine.
+
+VENV ?= .venv
+PYTHON ?= $(VENV)/bin/python
+JOBS ?= $(shell n=$$(nproc 2>/dev/null || echo 2); [ $$n -lt 2 ] && n=2; echo $$n)
+TEST ?=
+
+.PHONY: setup demo test test-gpu check golden bench clean
+
+setup: $(VENV)/.ready
+
+$(VENV)/.ready: pyproject.toml .ci/setup
+	@sh .ci/setup $(VENV)
+
+demo: setup
+	@$(PYTHON) -m shadesmith.examples.julia --demo
+
+test: setup
+	@$(PYTHON) -m pytest -n $(JOBS) -m "not gpu" $(TEST)
+
+# On a machine with an NVIDIA GPU that has its own Python: make test-gpu PYTHON=python3 (PYTHONPATH holding shadesmith)
+test-gpu:
+	@$(PYTHON) -m pytest --targets=cuda,vulkan $(TEST)
+
+check: setup
+	@$(PYTHON) -m ruff check . && $(PYTHON) -m ruff format --check .
+	@sh .ci/mypy $(PYTHON)
+	@$(PYTHON) -m pytest -n $(JOBS) tests/architecture tests/golden tests/passes tests/api
+
+golden: setup
+	@$(PYTHON) -m pytest tests/golden --update-golden && git --no-pager diff --stat tests/golden
+
+bench: setup
+	@for b in benchmarks/*.py; do echo "== $$b"; $(PYTHON) $$b || exit 1; done
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

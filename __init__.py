@@ -1,0 +1,172 @@
+"""shadesmith: Taichi kernels as readable GLSL, CUDA C and C. `import shadesmith as ti`; the public names are Taichi's.
+
+Nothing but names: what they mean stands in `transpiler.lang` (the language) and `runtime` (sessions, arrays, kernels).
+"""
+
+from __future__ import annotations
+
+import sys
+
+from .runtime import session as _session
+from .runtime.compat import lang, simt, types
+from .runtime.compat import lib as _lib  # noqa: F401 - `ti._lib.core` is reached by programs
+from .runtime.compat import log as _logging  # noqa: F401
+from .runtime.compat.impl import current_cfg as _current_cfg
+from .runtime.compat.later import missing as _missing
+from .runtime.compat.log import (
+    CRITICAL,
+    DEBUG,
+    ERROR,
+    INFO,
+    TRACE,
+    WARN,
+)
+from .runtime.compat.paths import PATHS as _PATHS
+from .runtime.compat.primitive_types import (
+    f16,
+    f32,
+    f64,
+    float16,
+    float32,
+    float64,
+    i8,
+    i16,
+    i32,
+    i64,
+    int8,
+    int16,
+    int32,
+    int64,
+    u1,
+    u8,
+    u16,
+    u32,
+    u64,
+    uint1,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
+from .runtime.field import MatrixField, ScalarField, field
+from .runtime.gui import GUI, hex_to_rgb, rgb_to_hex
+from .runtime.kernel import kernel
+from .runtime.ndarray import MatrixNdarray, ScalarNdarray, ndarray
+from .runtime.session import init, is_logging_effective, reset, set_logging_level, sync
+from .transpiler.errors import (
+    ShadesmithWarning,
+    TaichiAssertionError,
+    TaichiCompilationError,
+    TaichiIndexError,
+    TaichiNameError,
+    TaichiRuntimeError,
+    TaichiRuntimeTypeError,
+    TaichiSyntaxError,
+    TaichiTypeError,
+    UnsupportedError,
+)
+from .transpiler.lang import math
+from .transpiler.lang.annotations import NDArray, template
+from .transpiler.lang.arch import (
+    amdgpu,
+    arm64,
+    cc,
+    cpu,
+    cuda,
+    dx11,
+    dx12,
+    extension,
+    gles,
+    gpu,
+    metal,
+    opengl,
+    python,
+    vulkan,
+    x64,
+    x86_64,
+)
+from .transpiler.lang.decorators import data_oriented, func, pyfunc
+from .transpiler.lang.functions import (
+    abs,  # noqa: A004
+    acos,
+    asin,
+    atan2,
+    atomic_add,
+    atomic_and,
+    atomic_max,
+    atomic_min,
+    atomic_mul,
+    atomic_or,
+    atomic_sub,
+    atomic_xor,
+    bit_cast,
+    bit_shr,
+    cast,
+    ceil,
+    cos,
+    exp,
+    floor,
+    grouped,
+    log,
+    loop_config,
+    max,  # noqa: A004
+    min,  # noqa: A004
+    ndrange,
+    one,
+    pow,  # noqa: A004
+    randn,
+    random,
+    raw_div,
+    raw_mod,
+    round,  # noqa: A004
+    rsqrt,
+    select,
+    sin,
+    sqrt,
+    static,
+    static_assert,
+    static_print,
+    stop_grad,
+    tan,
+    tanh,
+    zero,
+)
+from .transpiler.lang.hooks import HOOKS as _HOOKS
+from .transpiler.lang.hooks import Layout
+from .transpiler.lang.matrix import Matrix, Vector
+
+__all__ = [
+    "CRITICAL", "DEBUG", "ERROR", "Field", "GUI", "INFO", "Layout", "Matrix", "MatrixField", "MatrixNdarray",
+    "NDArray", "Ndarray", "ScalarField", "ScalarNdarray", "ShadesmithWarning", "TRACE", "TaichiAssertionError",
+    "TaichiCompilationError", "TaichiIndexError", "TaichiNameError", "TaichiRuntimeError",
+    "TaichiRuntimeTypeError", "TaichiSyntaxError", "TaichiTypeError", "UnsupportedError", "Vector",
+    "VectorNdarray", "WARN", "abs", "acos", "amdgpu", "arm64", "asin", "atan2", "atomic_add", "atomic_and",
+    "atomic_max", "atomic_min", "atomic_mul", "atomic_or", "atomic_sub", "atomic_xor", "bit_cast", "bit_shr",
+    "cast", "cc", "ceil", "cos", "cpu", "cuda", "data_oriented", "dx11", "dx12", "exp", "extension", "f16",
+    "f32", "f64", "field", "float16", "float32", "float64", "floor", "func", "gles", "gpu", "grouped",
+    "hex_to_rgb", "i16", "i32", "i64", "i8", "init", "int16", "int32", "int64", "int8", "is_logging_effective",
+    "kernel", "lang", "log", "loop_config", "math", "max", "metal", "min", "ndarray", "ndrange", "one",
+    "opengl", "pow", "pyfunc", "python", "randn", "random", "raw_div", "raw_mod", "reset", "rgb_to_hex",
+    "round", "rsqrt", "select", "set_logging_level", "simt", "sin", "sqrt", "static", "static_assert",
+    "static_print", "stop_grad", "sync", "tan", "tanh", "template", "types", "u1", "u16", "u32", "u64", "u8",
+    "uint1", "uint16", "uint32", "uint64", "uint8", "vulkan", "x64", "x86_64", "zero",
+]  # fmt: skip
+
+VectorNdarray = MatrixNdarray
+Field = ScalarField | MatrixField
+Ndarray = ScalarNdarray | MatrixNdarray
+
+__version__ = _session.COMPATIBLE_VERSION
+"""The version of Taichi whose programs run here, since programs compare it; ours is `importlib.metadata`'s."""
+
+_HOOKS.default_types = _session.default_types
+_HOOKS.make_field = field
+_HOOKS.make_ndarray = ndarray
+
+sys.modules.update({f"{__name__}.{path}": module for path, module in _PATHS.items()})
+
+
+def __getattr__(name: str) -> object:
+    if name == "cfg":
+        return _current_cfg() if _session.CURRENT is not None else None
+    raise _missing("ti", name)

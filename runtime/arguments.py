@@ -1,0 +1,113 @@
+"""From a call's arguments to what the compiler specialises on, with an error for every argument that does not fit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..transpiler.errors import TaichiCompilationError, TaichiRuntimeTypeError
+from ..transpiler.frontend.definition import KernelDefinition, ParameterDefinition
+from ..transpiler.frontend.specialization import Argument, ArrayArgument, ScalarArgument, TemplateArgument
+from ..transpiler.ir.types import SCALARS, Scalar, Tensor, Type, with_element
+from ..transpiler.lang.annotations import NdarrayAnnotation, TensorType, is_template
+from ..transpiler.options import CompileOptions
+from .interop import describe_argument
+
+
+def value_type(annotation: Any, options: CompileOptions) -> Type | None:
+    """Return the type of a by-value parameter with this annotation, or None if it is not one."""
+    if isinstance(annotation, Scalar):
+        return annotation
+    defaults = {int: options.default_ip, float: options.default_fp, bool: "u1"}
+    if annotation in (int, float, bool):
+        return SCALARS[defaults[annotation]]
+    if isinstance(annotation, Tensor):
+        return annotation
+    if isinstance(annotation, TensorType):
+        element = value_type(annotation.declared, options)
+        return Tensor(annotation.shape, element if isinstance(element, Scalar) else annotation.dtype)
+    return None
+
+
+def classify(
+    definition: KernelDefinition, values: Sequence[Any], options: CompileOptions
+) -> tuple[tuple[Argument, ...], tuple[str, ...]]:
+    """Return, for each argument, what the compiler needs to know and how the launcher reads it.
+
+    Raises: TaichiRuntimeTypeError naming the parameter, what it takes and what was given.
+    """
+    pairs = [
+        _classify_one(definition, position, parameter, value, options)
+        for position, (parameter, value) in enumerate(zip(definition.parameters, values, strict=True))
+    ]
+    return tuple(pair[0] for pair in pairs), tuple(pair[1] for pair in pairs)
+
+
+def _classify_one(
+    definition: KernelDefinition, position: int, parameter: ParameterDefinition, value: Any, options: CompileOptions
+) -> tuple[Argument, str]:
+    annotation = parameter.annotation
+    if is_template(annotation):
+        if _is_ndarray(value):
+            return _array(definition, position, parameter, NdarrayAnnotation(), value, options)
+        return TemplateArgument(value), "template"
+    if isinstance(annotation, NdarrayAnnotation):
+        return _array(definition, position, parameter, annotation, value, options)
+    type = value_type(annotation, options)
+    if type is not None:
+        return ScalarArgument(type), "tensor" if isinstance(type, Tensor) else "scalar"
+    raise TaichiCompilationError(
+        f"Parameter `{parameter.name}` of kernel `{definition.name}` has the annotation {annotation!r}, which is no type of "
+        "a kernel. Hint: write a scalar type such as `ti.i32`, `ti.types.ndarray()`, `ti.types.vector(...)` or `ti.template()`"
+    )
+
+
+def _is_ndarray(value: Any) -> bool:
+    description = getattr(value, "describe_array", None)
+    return description is not None and description().kind == "ndarray"
+
+
+def _array(
+    definition: KernelDefinition,
+    position: int,
+    parameter: ParameterDefinition,
+    annotation: NdarrayAnnotation,
+    value: Any,
+    options: CompileOptions,
+) -> tuple[Argument, str]:
+    if value is annotation:
+        return array_of_annotation(annotation, options), "ndarray"
+    where = f"Argument {position} (`{parameter.name}` of kernel `{definition.name}`)"
+    found = describe_argument(value, where)
+    element, ndim = found.element, len(found.shape)
+    wanted = _wanted_element(annotation, options)
+    if isinstance(wanted, Tensor) and isinstance(element, Scalar):
+        trailing = found.shape[ndim - len(wanted.shape) :]
+        if trailing != wanted.shape or element != wanted.element:
+            raise TaichiRuntimeTypeError(f"{where} needs elements {wanted}, found {element} of shape {found.shape}")
+        element, ndim = with_element(wanted, element), ndim - len(wanted.shape)
+    if wanted is not None and element != wanted:
+        raise TaichiRuntimeTypeError(f"{where} needs dtype={wanted}, found dtype={element}. Hint: `.astype(...)`")
+    if annotation.ndim is not None and annotation.ndim != ndim:
+        raise TaichiRuntimeTypeError(f"{where} needs ndim={annotation.ndim}, found ndim={ndim} (shape {found.shape})")
+    return ArrayArgument(element, ndim), found.access
+
+
+def _wanted_element(annotation: NdarrayAnnotation, options: CompileOptions) -> Type | None:
+    if annotation.dtype is None:
+        return None
+    type = value_type(annotation.dtype, options)
+    if type is None:
+        raise TaichiCompilationError(f"`ndarray(dtype={annotation.dtype!r})` needs a scalar, vector or matrix type")
+    return type
+
+
+def array_of_annotation(annotation: NdarrayAnnotation, options: CompileOptions) -> ArrayArgument:
+    """Return the array that a complete annotation describes, for looking at a kernel without arguments.
+
+    Raises: TaichiRuntimeTypeError if dtype or ndim is open.
+    """
+    element = _wanted_element(annotation, options)
+    if element is None or annotation.ndim is None:
+        raise TaichiRuntimeTypeError(f"{annotation!r} leaves dtype or ndim open. Hint: pass an array in its place")
+    return ArrayArgument(element, annotation.ndim)

@@ -1,0 +1,1 @@
+"""Taichi's inner modules under the paths programs import them by; the root package puts them into `sys.modules`."""

@@ -1,0 +1,50 @@
+"""Which of our modules stands under which import path of Taichi: `import shadesmith.math as tm`."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+from ...transpiler.lang import annotations as parameter_types
+from ...transpiler.lang import math
+from . import (
+    core,
+    exception,
+    host,
+    impl,
+    kernel_impl,
+    lang,
+    lib,
+    log,
+    matrix,
+    misc,
+    ops,
+    primitive_types,
+    simt,
+    system,
+    types,
+)
+
+PATHS: dict[str, ModuleType] = {
+    "math": math,
+    "types": types,
+    "types.annotations": parameter_types,
+    "types.compound_types": parameter_types,
+    "types.ndarray_type": parameter_types,
+    "types.primitive_types": primitive_types,
+    "types.utils": types,
+    "lang": lang,
+    "lang.exception": exception,
+    "lang.impl": impl,
+    "lang.kernel_impl": kernel_impl,
+    "lang.matrix": matrix,
+    "lang.misc": misc,
+    "lang.ops": ops,
+    "lang.simt": simt,
+    "lang.util": host,
+    "simt": simt,
+    "_lib": lib,
+    "_lib.core": core,
+    "_lib.utils": system,
+    "_logging": log,
+}
+"""Modules by their path below the root package; the root puts them into `sys.modules`."""

@@ -1,0 +1,12 @@
+"""`ti._lib.utils`: what machine this is."""
+
+from __future__ import annotations
+
+import platform
+
+_NAMES = {"linux": "linux", "darwin": "osx", "windows": "win"}
+
+
+def get_os_name() -> str:
+    """Return "linux", "osx", "win", or "unknown"."""
+    return _NAMES.get(platform.system().lower(), "unknown")

@@ -1,0 +1,70 @@
+"""`ti.types`: number types, vector, matrix and array types, and questions about number types."""
+
+from __future__ import annotations
+
+from ...transpiler.ir.types import Scalar, Tensor
+from ...transpiler.lang.annotations import NDArray, matrix, ndarray, template, vector
+from . import primitive_types
+from .later import missing
+from .primitive_types import (
+    f16,
+    f32,
+    f64,
+    float16,
+    float32,
+    float64,
+    i8,
+    i16,
+    i32,
+    i64,
+    int8,
+    int16,
+    int32,
+    int64,
+    u1,
+    u8,
+    u16,
+    u32,
+    u64,
+    uint1,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
+
+__all__ = [
+    "NDArray", "f16", "f32", "f64", "float16", "float32", "float64", "i8", "i16", "i32", "i64", "int8", "int16",
+    "int32", "int64", "is_integral", "is_real", "is_signed", "is_tensor", "matrix", "ndarray", "primitive_types",
+    "template", "u1", "u8", "u16", "u32", "u64", "uint1", "uint8", "uint16", "uint32", "uint64", "vector",
+]  # fmt: skip
+
+
+def _scalar(dtype: object, question: str) -> Scalar:
+    if not isinstance(dtype, Scalar):
+        raise TypeError(f"{question}() takes a number type such as ti.f32, found {dtype!r}")
+    return dtype
+
+
+def is_integral(dtype: object) -> bool:
+    """Tell whether a number type is an integer (u1 counts). Raises: TypeError for anything else than a number type."""
+    return _scalar(dtype, "is_integral").is_integral
+
+
+def is_real(dtype: object) -> bool:
+    """Tell whether a number type is a floating-point type. Raises: TypeError as `is_integral`."""
+    return _scalar(dtype, "is_real").is_float
+
+
+def is_signed(dtype: object) -> bool:
+    """Tell whether a number type holds negative numbers. Raises: TypeError as `is_integral`."""
+    return _scalar(dtype, "is_signed").is_signed
+
+
+def is_tensor(dtype: object) -> bool:
+    """Tell whether an element type is that of vectors or matrices. Raises: TypeError for what is no element type."""
+    return isinstance(dtype, Tensor) or not _scalar(dtype, "is_tensor")
+
+
+def __getattr__(name: str) -> object:
+    raise missing("ti.types", name)

@@ -1,0 +1,232 @@
+"""The options of `ti.init`, their defaults and their environment variables.
+
+In: keyword arguments and the environment. Out: `Config`, which `ti.lang.impl.current_cfg()` shows by Taichi's names,
+and the `CompileOptions` made of it. A keyword wins over `SHADESMITH_<OPTION>`, which wins over `TI_<OPTION>`; numbers
+are written as numbers, switches as 0 and 1, an empty variable counts as none.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from ..transpiler.ir.types import SCALARS, Scalar, f32, f64, i32, i64, u32
+from ..transpiler.lang.arch import Arch, cpu
+from ..transpiler.options import CompileOptions
+
+EFFECTIVE: dict[str, str] = {
+    "arch": "where kernels run",
+    "default_fp": "type of float literals and of `float`",
+    "default_ip": "type of integer literals and of `int`",
+    "default_up": "type of `ti.uint`",
+    "debug": "checks indices, keeps asserts, verifies the IR between passes",
+    "check_out_of_bound": "checks indices",
+    "fast_math": "lets compilers reorder floating-point operations",
+    "short_circuit_operators": "`and` and `or` leave out what they need not evaluate",
+    "unrolling_limit": "warns about longer `ti.static` loops",
+    "default_gpu_block_dim": "threads a block where the loop names none",
+    "max_block_dim": "upper limit of threads a block",
+    "cpu_max_num_threads": "threads of the C target; 0: all cores",
+    "random_seed": "start of `ti.random`",
+    "print_ir": "prints every pass that changed a kernel; a kernel's name: only that one",
+    "log_level": "level of the logger `shadesmith`",
+    "dump_dir": "folder in which emitted files are kept",
+    "advanced_optimization": "False: leaves out common subexpressions, simplification and store forwarding",
+    "cfg_optimization": "False: leaves out store forwarding",
+    "print_full_traceback": "errors show shadesmith's own frames too",
+}
+"""Options that change something, and what. All others are accepted for Taichi's programs and change nothing."""
+
+
+@dataclass(slots=True)
+class Config:
+    """Every option by Taichi's name, with Taichi's default; then what only shadesmith has."""
+
+    ad_stack_size: int = 0
+    advanced_optimization: bool = True
+    allow_nv_shader_extension: bool = True
+    arch: Arch = cpu
+    auto_mesh_local_default_occupacy: int = 4
+    cache_loop_invariant_global_vars: bool = True
+    cfg_optimization: bool = True
+    check_out_of_bound: bool = False
+    cpu_block_dim_adaptive: bool = True
+    cpu_max_num_threads: int = 0
+    cuda_stack_limit: int = 0
+    debug: bool = False
+    default_cpu_block_dim: int = 32
+    default_fp: Scalar = f32
+    default_gpu_block_dim: int = 128
+    default_ip: Scalar = i32
+    default_up: Scalar = u32
+    demote_dense_struct_fors: bool = True
+    demote_no_access_mesh_fors: bool = True
+    detect_read_only: bool = True
+    device_memory_GB: float = 1.0
+    device_memory_fraction: float = 0.0
+    experimental_auto_mesh_local: bool = False
+    fast_math: bool = True
+    flatten_if: bool = False
+    force_scalarize_matrix: bool = False
+    gpu_max_reg: int = 0
+    half2_vectorization: bool = False
+    kernel_profiler: bool = False
+    lower_access: bool = True
+    make_block_local: bool = True
+    make_cpu_multithreading_loop: bool = True
+    make_mesh_block_local: bool = True
+    make_thread_local: bool = True
+    max_block_dim: int = 1024
+    mesh_localize_all_attr_mappings: bool = False
+    mesh_localize_from_end_mapping: bool = False
+    mesh_localize_to_end_mapping: bool = True
+    move_loop_invariant_outside_if: bool = False
+    num_compile_threads: int = 4
+    offline_cache: bool = True
+    offline_cache_cleaning_factor: float = 0.25
+    offline_cache_cleaning_policy: str = "lru"
+    offline_cache_file_path: str = ""
+    offline_cache_max_size_of_files: int = 100 * 1024 * 1024
+    opt_level: int = 1
+    optimize_mesh_reordered_mapping: bool = True
+    print_accessor_ir: bool = False
+    print_ir: bool | str = False
+    print_ir_dbg_info: bool = True
+    print_kernel_amdgcn: bool = False
+    print_kernel_asm: bool = False
+    print_kernel_llvm_ir: bool = False
+    print_kernel_llvm_ir_optimized: bool = False
+    print_preprocessed_ir: bool = False
+    print_struct_llvm_ir: bool = False
+    quant_opt_atomic_demotion: bool = True
+    quant_opt_store_fusion: bool = True
+    random_seed: int = 0
+    real_matrix_scalarize: bool = True
+    saturating_grid_dim: int = 0
+    simplify_after_lower_access: bool = True
+    simplify_before_lower_access: bool = True
+    timeline: bool = False
+    use_llvm: bool = True
+    verbose: bool = True
+    verbose_kernel_launches: bool = False
+    vk_api_version: str = ""
+
+    log_level: str = "info"
+    gdb_trigger: bool = False
+    short_circuit_operators: bool = True
+    print_full_traceback: bool = False
+    unrolling_limit: int = 32
+    dump_dir: str = ""
+
+    def compile_options(self) -> CompileOptions:
+        """Return what the compiler must know of these options."""
+        disabled: tuple[str, ...] = ()
+        if not self.advanced_optimization:
+            disabled = ("common_subexpressions", "simplify", "forward_stores")
+        elif not self.cfg_optimization:
+            disabled = ("forward_stores",)
+        return CompileOptions(
+            default_fp=self.default_fp.name,
+            default_ip=self.default_ip.name,
+            default_up=self.default_up.name,
+            fast_math=self.fast_math,
+            debug=self.debug,
+            check_out_of_bound=self.check_out_of_bound or self.debug,
+            short_circuit_operators=self.short_circuit_operators,
+            block_dim=min(self.default_gpu_block_dim, self.max_block_dim),
+            unrolling_limit=self.unrolling_limit,
+            verify=self.debug,
+            disabled_passes=frozenset(disabled),
+        )
+
+
+OPTIONS: dict[str, Any] = {field.name: field.default for field in fields(Config)}
+ENVIRONMENT_PREFIXES = ("SHADESMITH_", "TI_")
+DEFAULT_TYPES: dict[str, tuple[Scalar, ...]] = {
+    "default_fp": (f32, f64, SCALARS["f16"]),
+    "default_ip": (i32, i64),
+    "default_up": (u32, SCALARS["u64"]),
+}
+"""Types that each default may be; in the environment the first two are also written 32 and 64."""
+
+
+def read_config(
+    keywords: Mapping[str, Any], environment: Mapping[str, str] | None = None
+) -> tuple[Config, tuple[str, ...]]:
+    """Return the configuration of `ti.init(**keywords)` and warnings about variables that a keyword overrides.
+
+    Keywords that are None count as not given; `arch` is the session's to choose.
+    Raises: KeyError naming all unknown keywords; ValueError, TypeError for values that an option cannot take.
+    """
+    environment = os.environ if environment is None else environment
+    unknown = [name for name in keywords if name not in OPTIONS]
+    if unknown:
+        raise KeyError(f"Unrecognized keyword argument(s) for ti.init: {', '.join(unknown)}")
+    config, warnings = Config(), []
+    for name in OPTIONS:
+        if name == "arch":
+            continue
+        variable, text = _variable(name, environment)
+        given = keywords.get(name)
+        if given is not None:
+            setattr(config, name, _converted(name, given))
+            if text:
+                warnings.append(f'Environment variable {variable}={text} overridden by ti.init argument "{name}"')
+        elif text:
+            setattr(config, name, _parsed(name, variable, text))
+    return config, tuple(warnings)
+
+
+def _variable(name: str, environment: Mapping[str, str]) -> tuple[str, str]:
+    for prefix in ENVIRONMENT_PREFIXES:
+        variable = prefix + name.upper()
+        text = environment.get(variable, "")
+        if text:
+            return variable, text
+    return "", ""
+
+
+def _parsed(name: str, variable: str, text: str) -> Any:
+    default = OPTIONS[name]
+    if name in DEFAULT_TYPES:
+        types = DEFAULT_TYPES[name]
+        found = {str(t.bits): t for t in types[:2]} | {t.name: t for t in types}
+        if text not in found:
+            raise ValueError(f"Invalid {variable}={text}, should be 32 or 64")
+        return found[text]
+    if isinstance(default, str):
+        return text
+    try:
+        if isinstance(default, bool):
+            return bool(int(text))
+        return type(default)(text)
+    except ValueError:
+        if name == "print_ir":  # the name of a kernel
+            return text
+        kind = "0 or 1" if isinstance(default, bool) else f"a number ({type(default).__name__})"
+        raise ValueError(f"Environment variable {variable}={text} should be {kind}") from None
+
+
+def _converted(name: str, value: Any) -> Any:
+    default = OPTIONS[name]
+    if name in DEFAULT_TYPES:
+        return _default_type(name, value)
+    if name == "print_ir" and isinstance(value, str):
+        return value
+    if name == "dump_dir":
+        return os.fspath(value)
+    expected = (str,) if isinstance(default, str) else (int, float) if isinstance(default, float) else (int,)
+    if not isinstance(value, expected):
+        raise TypeError(f"option `{name}` of ti.init takes {type(default).__name__}, and {value!r} was given")
+    return type(default)(value)
+
+
+def _default_type(name: str, value: Any) -> Scalar:
+    value = {int: i32, float: f32}.get(value, value) if isinstance(value, type) else value
+    types = DEFAULT_TYPES[name]
+    if value not in types:
+        names = ", ".join(f"ti.{t.name}" for t in types)
+        raise TypeError(f"option `{name}` of ti.init is one of {names}, and {value} was given")
+    return value  # type: ignore[no-any-return]

@@ -1,0 +1,440 @@
+"""What fields and ndarrays share: indexing from Python, copies to and from NumPy, fill, and life with a session.
+
+In: an element type, a shape and a session. Out: the abstract bases `ScalarArray` (of `ScalarField` and `ScalarNdarray`)
+and `MatrixArray` (of `MatrixField` and `MatrixNdarray`), and `MemberArray`, one component of a matrix array.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from operator import index as as_index
+from typing import Any, ClassVar, NoReturn
+
+import numpy as np
+
+from ..transpiler.errors import TaichiIndexError, TaichiRuntimeError
+from ..transpiler.ir.types import Scalar, Tensor, Type, element_of
+from ..transpiler.lang.describe import ArrayDescription
+from ..transpiler.lang.matrix import unwrap, wrap
+from .memory import Array, Ended, Memory
+from .session import Session
+
+
+class DenseArray(ABC):
+    """A dense array on a device, seen from Python.
+
+    memory: what it owns, shared with its member views. allocation: the memory's, kept here because launches read it.
+    element: scalar or tensor; dtype: its scalar. KIND: as in `ArrayDescription`.
+    """
+
+    KIND: ClassVar[str]
+    __slots__ = (
+        "__weakref__",
+        "_extent",
+        "allocation",
+        "dtype",
+        "element",
+        "grad",
+        "memory",
+        "name",
+        "shape",
+        "signature",
+    )
+
+    def __init__(self, session: Session, element: Type, shape: tuple[int, ...], name: str = "") -> None:
+        self.memory = Memory(session, element, shape)
+        self.allocation = self.memory.allocation
+        self.element: Type = element
+        self.dtype: Scalar = element_of(element)
+        self.shape = shape
+        self.name = name
+        self.grad: Any = None
+        self.signature = self._signature()
+        self._extent = shape[0] if len(shape) == 1 else -1
+        session.register(self)
+
+    # --- what the compiler and the launcher ask
+
+    def describe_array(self) -> ArrayDescription:
+        """Return what a kernel must know of this array."""
+        return ArrayDescription(self.element, self.shape, self.KIND, self.name or None)
+
+    def end(self) -> None:
+        """Give the memory back because the session ends; any later use raises."""
+        self.memory.end()
+        self.allocation = Ended()  # type: ignore[assignment]  # as in `Memory.end`
+
+    @abstractmethod
+    def _signature(self) -> object:
+        """Return what a compiled kernel depends on: equal signatures share one."""
+
+    # --- whole-array operations
+
+    @property
+    def element_shape(self) -> tuple[int, ...]:
+        """Shape of one element: () for scalars, (n,) for vectors, (n, m) for matrices."""
+        return self.element.shape if isinstance(self.element, Tensor) else ()
+
+    def to_numpy(self) -> Array:
+        """Return a copy, shape (*shape, *element shape), after all launches so far."""
+        return self.memory.read_all()
+
+    def from_numpy(self, array: Array) -> None:
+        """Set all elements from `array`, shape (*shape, *element shape), converting its number type.
+
+        Raises: TypeError where it is no NumPy array of numbers; ValueError where the shape differs.
+        """
+        self.memory.write_all(self._checked(array))
+
+    def fill(self, value: Any) -> None:
+        """Set every element to `value`: a number, or for vectors and matrices a list or Matrix of their shape."""
+        self.memory.fill(self.pack(value))
+
+    def copy_from(self, other: Any) -> None:
+        """Copy another array of the same kind and shape. Raises: TypeError, ValueError where it is not."""
+        if not isinstance(other, DenseArray) or other.KIND != self.KIND:
+            raise TypeError(f"Cannot copy from a non-{self.KIND} object: {self!r} takes another {self.KIND}")
+        if other.shape != self.shape or other.element_shape != self.element_shape:
+            raise ValueError(
+                f"cannot copy {other!r} into {self!r}: shapes are {_full(other)} and {_full(self)}, and must be equal"
+            )
+        self.memory.copy_from(other.memory)
+
+    def to_torch(self, device: Any = None) -> Any:
+        """Return a copy as a torch tensor, on the CPU or on `device`. Raises: ImportError where torch is missing."""
+        import torch  # type: ignore[import-not-found, unused-ignore]
+
+        tensor = torch.from_numpy(self.to_numpy())
+        return tensor if device is None else tensor.to(device)
+
+    def from_torch(self, tensor: Any) -> None:
+        """Set all elements from a torch tensor of shape (*shape, *element shape)."""
+        self.from_numpy(tensor.detach().cpu().contiguous().numpy())
+
+    def to_paddle(self, place: Any = None) -> Any:
+        """Return a copy as a paddle tensor, on `place`. Raises: ImportError where paddle is missing."""
+        import paddle  # type: ignore[import-not-found, unused-ignore]
+
+        return paddle.to_tensor(self.to_numpy(), place=place)
+
+    def from_paddle(self, tensor: Any) -> None:
+        """Set all elements from a paddle tensor of shape (*shape, *element shape)."""
+        self.from_numpy(tensor.detach().numpy())
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        if copy is False:
+            raise ValueError(f"{self!r} lives on a device; reading it into NumPy makes a copy")
+        values = self.to_numpy()
+        return values if dtype is None else values.astype(dtype, copy=False)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError(f"{self!r} has no axes and therefore no length")
+        return self.shape[0]
+
+    def __iter__(self) -> NoReturn:
+        # Without this Python would call __getitem__ with 0, 1, ... and never meet the end of a 2-D array.
+        raise TypeError(
+            f"{self!r} cannot be iterated in Python; `for i in x` belongs in a kernel. Hint: use `x.to_numpy()`"
+        )
+
+    # --- elements
+
+    @abstractmethod
+    def __getitem__(self, key: Any) -> Any: ...
+
+    @abstractmethod
+    def __setitem__(self, key: Any, value: Any) -> None: ...
+
+    @abstractmethod
+    def pack(self, value: Any) -> Array:
+        """Return `value` as an array of the element's type and shape. Raises: TypeError, ValueError."""
+
+    def index_of(self, key: Any) -> tuple[int, ...]:
+        """Return an index as a tuple of integers within the shape.
+
+        Raises: TaichiIndexError naming the array for a wrong count, a slice or float, or a position out of range.
+        """
+        if type(key) is not tuple:
+            key = _tuple_of(key)
+        shape = self.shape
+        if len(key) != len(shape):
+            raise self._index_error(f"takes {len(shape)} indices, and {len(key)} were given: {_shown(key)}")
+        for position, extent in zip(key, shape, strict=True):
+            if type(position) is not int:
+                return self.index_of(self._integers(key))
+            if not 0 <= position < extent:
+                raise self._index_error(f"has shape {shape}, and {_shown(key)} lies outside")
+        return key  # type: ignore[no-any-return]
+
+    def ready(self, index: tuple[int, ...]) -> Array:
+        """Return the view after making sure that it is right at `index`."""
+        memory = self.memory
+        if memory.epoch != memory.session.epoch:
+            memory.refresh()
+        if memory.partial:
+            memory.load(index)
+        return memory.view
+
+    def _integers(self, key: tuple[Any, ...]) -> tuple[int, ...]:
+        try:
+            return tuple(as_index(position) for position in key)
+        except TypeError:
+            found = next(p for p in key if not hasattr(p, "__index__"))
+            raise self._index_error(
+                f"is indexed by integers, and `{found!r}` is a {type(found).__name__}. "
+                "Hint: slices are not supported; use `x.to_numpy()` for parts"
+            ) from None
+
+    def _index_error(self, message: str) -> TaichiIndexError:
+        return TaichiIndexError(f"{self!r} {message}")
+
+    def _checked(self, array: Any) -> Array:
+        if not isinstance(array, np.ndarray):
+            raise TypeError(f"{np.ndarray} expected, but {type(array)} provided")
+        if array.dtype.kind not in "biuf":
+            raise TypeError(
+                f"{self!r} holds {self.dtype}, and a NumPy array of {array.dtype} cannot be converted to it"
+            )
+        expected = _full(self)
+        if array.shape != expected and not (self.element_shape and array.shape == (*expected, 1)):
+            raise ValueError(f"{self!r} shape {expected} does not match the numpy array shape {array.shape}")
+        return array.reshape(expected)
+
+    def __repr__(self) -> str:
+        name = f" `{self.name}`" if self.name else ""
+        return f"<{_title(self.element)}{self.KIND}{name} of {self.dtype}, shape {self.shape}>"
+
+    def __deepcopy__(self, memo: Any) -> NoReturn:
+        raise TypeError(f"{self!r} cannot be copied by `copy.deepcopy`. Hint: make a new one and use `copy_from`")
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(f"{self!r} cannot be pickled. Hint: pickle `x.to_numpy()`")
+
+
+class ScalarArray(DenseArray):
+    """An array of numbers; elements read are Python numbers."""
+
+    __slots__ = ()
+
+    def __getitem__(self, key: Any) -> Any:
+        # The straight path takes below 1 us: one comparison finds stale views and ended sessions alike.
+        memory = self.memory
+        if type(key) is int and 0 <= key < self._extent and memory.epoch == memory.session.epoch and not memory.partial:
+            return memory.view.item(key)
+        index = self.index_of(key)
+        return self.ready(index).item(index)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        index = self.index_of(key)
+        if type(value) is not float or not self.dtype.is_float:
+            value = to_scalar(self.dtype, value, self)
+        self.ready(index)[index] = value
+        if self.memory.mirrored:
+            self.memory.mark(index)
+
+    def pack(self, value: Any) -> Array:
+        """Return a number as an array without axes. Raises: TypeError where it is none."""
+        if self.dtype.is_integral and isinstance(value, float | np.floating):
+            value = int(value)
+        return np.array(to_scalar(self.dtype, value, self), self.dtype.numpy)
+
+
+class MatrixArray(DenseArray):
+    """An array of vectors or matrices; elements read are `ti.Vector` or `ti.Matrix` that write through."""
+
+    element: Tensor
+    __slots__ = ()
+
+    @property
+    def n(self) -> int:
+        """Rows of an element, or components of a vector."""
+        return self.element.shape[0]
+
+    @property
+    def m(self) -> int:
+        """Columns of an element; 1 for vectors."""
+        return self.element.shape[1] if len(self.element.shape) == 2 else 1
+
+    @property
+    def ndim(self) -> int:
+        """1 where elements are vectors, 2 where they are matrices."""
+        return len(self.element.shape)
+
+    def __getitem__(self, key: Any) -> Any:
+        index = self.index_of(key)
+        entries = self.ready(index)[index].copy().view(Entries)
+        entries.owner = (self, index)
+        return wrap(entries)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        index = self.index_of(key)
+        packed = self._packed_element(value)
+        self.ready(index)[index] = packed
+        if self.memory.mirrored:
+            self.memory.mark(index)
+
+    def to_numpy(self, keep_dims: bool = False) -> Array:
+        """Return a copy, shape (*shape, *element shape); with `keep_dims` vectors count as (n, 1) matrices."""
+        values = self.memory.read_all()
+        return values[..., None] if keep_dims and len(self.element.shape) == 1 else values
+
+    def pack(self, value: Any) -> Array:
+        """Return an element as an array; a number stands for all components. Raises: TypeError, ValueError."""
+        if isinstance(value, int | float | np.number):
+            value = np.full(self.element.shape, value)
+        return self._packed_element(value)
+
+    def component_of(self, indices: Sequence[int]) -> tuple[int, ...]:
+        """Return the position of a component. Raises: TaichiIndexError where an element has none such."""
+        shape = self.element.shape
+        position = tuple(indices[: len(shape)])
+        if not all(0 <= i < extent for i, extent in zip(position, shape, strict=False)) or len(position) != len(shape):
+            raise self._index_error(f"has elements of shape {shape}, and component {tuple(indices)} lies outside")
+        return position
+
+    def _packed_element(self, value: Any) -> Array:
+        values = np.asarray(unwrap(value))
+        shape = self.element.shape
+        if values.dtype.kind not in "biuf":
+            raise TypeError(f"{self!r} holds {self.dtype}, and an element was given as {value!r}")
+        if values.shape != shape and values.shape != (*shape, 1):
+            raise ValueError(f"{self!r} has elements of shape {shape}, and one of shape {values.shape} was given")
+        return values.reshape(shape).astype(self.dtype.numpy)
+
+
+class Entries(np.ndarray[Any, Any]):
+    """The components of one element read from an array: a copy, whose changes are written to the array too.
+
+    owner: the array and the index. Results of arithmetic are plain arrays.
+    """
+
+    owner: tuple[MatrixArray, tuple[int, ...]] | None = None
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        super().__setitem__(key, value)
+        if self.owner is not None:
+            array, index = self.owner
+            array[index] = np.asarray(self)
+
+    def fill(self, value: Any) -> None:
+        """Set all components."""
+        self[...] = value
+
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        return array[()] if return_scalar else np.asarray(array)
+
+
+class MemberArray:
+    """One component of every element of a matrix array, indexed from Python like a scalar field."""
+
+    __slots__ = ("component", "owner")
+
+    def __init__(self, owner: MatrixArray, component: tuple[int, ...]) -> None:
+        self.owner = owner
+        self.component = component
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the matrix array."""
+        return self.owner.shape
+
+    @property
+    def _everywhere(self) -> Any:
+        """Index of the component in the whole array."""
+        return (..., *self.component)
+
+    @property
+    def dtype(self) -> Scalar:
+        """Number type."""
+        return self.owner.dtype
+
+    def __getitem__(self, key: Any) -> Any:
+        index = self.owner.index_of(key)
+        return self.owner.ready(index).item(index + self.component)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        owner, index = self.owner, self.owner.index_of(key)
+        owner.ready(index)[index + self.component] = to_scalar(owner.dtype, value, owner)
+        if owner.memory.mirrored:
+            owner.memory.mark(index)
+
+    def to_numpy(self) -> Array:
+        """Return a copy of the component, shape `shape`."""
+        values: Array = self.owner.to_numpy()[self._everywhere].copy()
+        return values
+
+    def from_numpy(self, array: Array) -> None:
+        """Set the component of all elements from an array of shape `shape`."""
+        values = self.owner.to_numpy()
+        if np.shape(array) != self.shape:
+            raise ValueError(f"shape {self.shape} does not match the numpy array shape {np.shape(array)}")
+        values[self._everywhere] = array
+        self.owner.from_numpy(values)
+
+    def fill(self, value: Any) -> None:
+        """Set the component of all elements to a number."""
+        self.from_numpy(np.full(self.shape, value))
+
+    def __repr__(self) -> str:
+        return f"<component {self.component} of {self.owner!r}>"
+
+
+def to_scalar(dtype: Scalar, value: Any, owner: object) -> int | float | bool:
+    """Return `value` as a Python number that `dtype` holds: integers wrap as in C, floats stay for NumPy to round.
+
+    Raises: TypeError for anything but a number, and for a float where `dtype` is an integer.
+    """
+    if isinstance(value, bool | np.bool_):
+        return int(value)
+    if isinstance(value, int | np.integer):
+        return dtype(value) if dtype.is_integral else float(value)
+    if isinstance(value, float | np.floating):
+        if dtype.is_float:
+            return float(value)
+        raise TypeError(f"{owner!r} holds {dtype}, and {value!r} is a float. Hint: write `int({value!r})`")
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        return to_scalar(dtype, value.item(), owner)
+    raise TypeError(f"{owner!r} holds {dtype}, and a {type(value).__name__} was given: {value!r}")
+
+
+def to_shape(shape: Any, refused: Callable[[Any], Exception]) -> tuple[int, ...]:
+    """Return a shape, given as an integer or a sequence, as a tuple of integers.
+
+    Raises: what `refused` makes of the value, where it is neither.
+    """
+    try:
+        return tuple(as_index(extent) for extent in (shape if isinstance(shape, Sequence | np.ndarray) else (shape,)))
+    except TypeError:
+        raise refused(shape) from None
+
+
+def check_gradient(dtype: Scalar) -> None:
+    """Check that a gradient of `dtype` makes sense. Raises: TaichiRuntimeError where it is no float."""
+    if not dtype.is_float:
+        raise TaichiRuntimeError(f"{dtype} is not supported for field with `needs_grad=True` or `needs_dual=True`.")
+
+
+def _tuple_of(key: Any) -> tuple[Any, ...]:
+    if key is None:
+        return ()
+    if hasattr(key, "to_list"):  # a Vector of indices, as `ti.grouped` gives
+        return tuple(key.to_list())
+    if isinstance(key, list | np.ndarray):
+        return tuple(key)
+    return (key,)
+
+
+def _full(array: DenseArray) -> tuple[int, ...]:
+    return array.shape + array.element_shape
+
+
+def _shown(index: Sequence[Any]) -> str:
+    return f"index [{', '.join(map(str, index))}]"
+
+
+def _title(element: Type) -> str:
+    if not isinstance(element, Tensor):
+        return "ti."
+    return f"{'x'.join(map(str, element.shape))} ti.{'Vector' if len(element.shape) == 1 else 'Matrix'}."

@@ -1,0 +1,58 @@
+"""Turn what an external compiler says about an emitted text into a message for the author of the kernel.
+
+In: the log of cc or NVRTC and the `SourceFile` it was about. Out: text that shows, for each of the first errors, the
+emitted line, the Python line it came from, and the compiler's words.
+"""
+
+from __future__ import annotations
+
+import linecache
+import re
+from bisect import bisect_right
+
+from ...transpiler.backend.interface import SourceFile
+from ...transpiler.errors import TaichiCompilationError
+
+MAX_ERRORS = 5
+"""Later errors are mostly consequences of the first."""
+
+MAX_LOG_CHARACTERS = 4000
+"""A compiler gone mad may print megabytes; the start says what there is to say."""
+
+_PLACES = (
+    re.compile(r":(\d+):\d+: (?:fatal )?error: (.*)"),  # gcc and clang: <stdin>:12:5: error: text
+    re.compile(r"\((\d+)\): (?:catastrophic )?error: (.*)"),  # NVRTC: name(12): error: text
+)
+
+
+class CompilerFailure(TaichiCompilationError):
+    """A text was not compiled. log: what the compiler printed."""
+
+    def __init__(self, message: str, log: str) -> None:
+        super().__init__(message)
+        self.log = log
+
+
+def describe_log(file: SourceFile, log: str) -> str:
+    """Return the compiler's errors with the lines they are about, or the start of the log where none is recognised."""
+    found = []
+    for line in log[: 50 * MAX_LOG_CHARACTERS].splitlines():
+        for place in _PLACES:
+            match = place.search(line)
+            if match:
+                found.append(_describe_error(file, int(match[1]), match[2]))
+                break
+        if len(found) == MAX_ERRORS:
+            break
+    return "\n".join(found) if found else log[:MAX_LOG_CHARACTERS].strip() or "(the compiler printed nothing)"
+
+
+def _describe_error(file: SourceFile, line_emitted: int, message: str) -> str:
+    lines = file.text.splitlines()
+    emitted = lines[line_emitted - 1].strip() if 0 < line_emitted <= len(lines) else ""
+    text = f"{file.name}:{line_emitted}: error: {message}\n    {emitted}"
+    number = bisect_right(file.lines, line_emitted, key=lambda entry: entry[0])
+    if number == 0:
+        return text
+    _, path, line_python = file.lines[number - 1]
+    return f"{text}\n  emitted for {path}:{line_python}\n    {linecache.getline(path, line_python).strip()}"

@@ -1,0 +1,292 @@
+"""The CUDA target: memory from CuPy's pool, kernels compiled by NVRTC, launches on CuPy's current stream.
+
+In: modules of target "cuda". Out: programs whose `submit` starts the tasks and does not wait. CuPy is imported when a
+device is opened, never before. Work follows the stream that is current in CuPy at the time of each call, so that
+kernels mix with CuPy's own operations; once a second stream has been used, reads and writes wait for all of them.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ...transpiler.backend.interface import BackendModule, TaskSource
+from ...transpiler.errors import TaichiCompilationError, TaichiRuntimeError
+from ..capabilities import PORTABLE
+from .nvrtc import compile_cubin
+
+MAX_GROUPS_X = 2**31 - 1
+UNKNOWN_COUNT_GROUPS = 1024
+"""Groups of a task whose count only the device knows; its threads stride."""
+
+PATTERN_BYTES = 1 << 20
+"""What `fill` copies from the host; the rest is doubled on the device."""
+
+RECENT_KERNELS = 8
+"""Names an error lists: CUDA reports faults late, and not whose they are."""
+
+FAULTS = ("IllegalAddress", "ILLEGAL_ADDRESS", "Misaligned", "MISALIGNED", "LaunchFailure", "LAUNCH_FAILED")
+"""Parts of the runtime's and the driver's names for what a stray access causes."""
+
+INSTALL_HINT = (
+    "Install CuPy with `pip install 'shadesmith[cuda]'`; the driver comes from NVIDIA. `python -m shadesmith diagnose` "
+    "shows what is there."
+)
+
+Submit = Callable[[Sequence[int]], None]
+
+
+def available() -> bool:
+    """Tell whether a CUDA device can be opened: a driver with a GPU, and CuPy. Cheap where there is no driver."""
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return False
+    count = ctypes.c_int()
+    if driver.cuInit(0) != 0 or driver.cuDeviceGetCount(ctypes.byref(count)) != 0:
+        return False
+    return count.value > 0 and importlib.util.find_spec("cupy") is not None
+
+
+class CudaAllocation:
+    """Zeroed memory of CuPy's pool. pointer: CuPy's owner of it; None after `free`."""
+
+    __slots__ = ("address", "pointer", "size_bytes")
+
+    def __init__(self, pointer: Any, size_bytes: int) -> None:
+        self.pointer = pointer
+        self.address: int = pointer.ptr
+        self.size_bytes = size_bytes
+
+
+class CudaProgram:
+    """A loaded kernel. arguments: buffer of the `Args` struct; submit(counts): start all tasks; log: NVRTC's words."""
+
+    __slots__ = ("_module", "arguments", "log", "submit")
+
+    def __init__(self, device: CudaDevice, module: BackendModule, loaded: Any, log: str) -> None:
+        self.log = log
+        self._module = loaded  # CuPy unloads the code with this object
+        self.arguments = (ctypes.c_ubyte * max(1, module.interface.args_size_bytes))()
+        functions = [loaded.get_function(task.entry) for task in module.tasks]
+        starts = [
+            _starter(device, task, function.ptr, self.arguments)
+            for task, function in zip(module.tasks, functions, strict=True)
+        ]
+        self.submit = _submitter(device, module.kernel, starts, loaded)
+
+
+def _starter(device: CudaDevice, task: TaskSource, function: int, arguments: Any) -> Callable[[int, int], None]:
+    """Return the function that launches one task, given its count and a stream."""
+    launch, block_dim = device.launch_kernel, task.block_dim
+    parameters = (ctypes.c_void_p * 1)(ctypes.addressof(arguments))
+    address = ctypes.addressof(parameters)
+
+    def start(count: int, stream: int, keep: Any = (parameters, arguments)) -> None:
+        groups = (count + block_dim - 1) // block_dim if count >= 0 else UNKNOWN_COUNT_GROUPS
+        groups_y = 1
+        if groups > MAX_GROUPS_X:
+            groups_y = (groups + MAX_GROUPS_X - 1) // MAX_GROUPS_X
+            groups = MAX_GROUPS_X
+        if groups:
+            launch(function, groups, groups_y, 1, block_dim, 1, 1, 0, stream, address, 0)
+
+    return start
+
+
+def _submitter(device: CudaDevice, kernel: str, starts: Sequence[Callable[[int, int], None]], keep: Any) -> Submit:
+    """Return the function that starts all tasks; written for speed, since every launch passes here."""
+    current, remember, failure = device.current_stream, device.recent.append, device.failure
+
+    def submit(counts: Sequence[int], keep: Any = keep) -> None:
+        stream = current().ptr
+        if stream != device.stream:
+            device.note_stream(stream)
+        remember(kernel)
+        try:
+            for start, count in zip(starts, counts, strict=True):
+                start(count, stream)
+        except failure as error:
+            raise device.describe(error) from error
+
+    return submit
+
+
+class CudaDevice:
+    """One GPU, as CuPy sees it."""
+
+    name = "cuda"
+    host_memory = False
+
+    def __init__(self, cupy: Any, driver: Any, index: int) -> None:
+        self.cupy = cupy
+        self.runtime = cupy.cuda.runtime
+        self.launch_kernel = driver.launchKernel
+        self.current_stream = cupy.cuda.get_current_stream
+        self.failure: tuple[type[Exception], ...] = (driver.CUDADriverError, self.runtime.CUDARuntimeError)
+        self.index = index
+        self.recent: deque[str] = deque(maxlen=RECENT_KERNELS)
+        self.stream: int = self.current_stream().ptr
+        self.several_streams = False
+        self.used_bytes = 0
+        properties = self.runtime.getDeviceProperties(index)
+        self.arch = f"sm_{properties['major']}{properties['minor']}"
+        extra = (("device", properties["name"].decode()), ("arch", self.arch))
+        self.capabilities = replace(PORTABLE["cuda"], extra=extra)
+
+    def note_stream(self, stream: int) -> None:
+        """Remember that work is on more than one stream."""
+        self.stream, self.several_streams = stream, True
+
+    def _order(self) -> int:
+        """Return the current stream, after all work on other streams has ended."""
+        stream: int = self.current_stream().ptr
+        if stream != self.stream:
+            self.note_stream(stream)
+        if self.several_streams:
+            self.synchronize()
+        return stream
+
+    def allocate(self, size_bytes: int) -> CudaAllocation:
+        """Give zeroed memory. Raises: TaichiRuntimeError naming the bytes asked, used and available."""
+        try:
+            pointer = self.cupy.cuda.alloc(max(1, size_bytes))
+            self.runtime.memsetAsync(pointer.ptr, 0, max(1, size_bytes), self._order())
+        except self.cupy.cuda.memory.OutOfMemoryError as error:
+            free, total = self.runtime.memGetInfo()
+            raise TaichiRuntimeError(
+                f"Out of GPU memory: {size_bytes:,} bytes were asked for; {self.used_bytes:,} are in use by fields and "
+                f"arrays, and {free:,} of {total:,} are available.\n"
+                "Hint: use smaller or narrower arrays, or free some with ti.reset()."
+            ) from error
+        except self.failure as error:
+            raise self.describe(error) from error
+        self.used_bytes += size_bytes
+        return CudaAllocation(pointer, size_bytes)
+
+    def free(self, allocation: CudaAllocation) -> None:
+        """Give memory back to the pool, whose next user on the stream comes after all launches so far."""
+        if self.several_streams:
+            self.synchronize()
+        self.used_bytes -= allocation.size_bytes
+        allocation.pointer = None
+        allocation.address = allocation.size_bytes = 0
+
+    def read(self, allocation: CudaAllocation, destination: memoryview, offset_bytes: int = 0) -> None:
+        """Copy to the host and wait. Raises: TaichiRuntimeError if a launch before failed."""
+        address = _host_address(destination)
+        self._copy(address, allocation.address + offset_bytes, destination.nbytes, self.runtime.memcpyDeviceToHost)
+
+    def write(self, allocation: CudaAllocation, source: memoryview, offset_bytes: int = 0) -> None:
+        """Copy from the host and wait, since a pinned source would be read later otherwise."""
+        address = _host_address(source)
+        self._copy(allocation.address + offset_bytes, address, source.nbytes, self.runtime.memcpyHostToDevice)
+
+    def _copy(self, destination: int, source: int, size_bytes: int, kind: int, wait: bool = True) -> None:
+        if size_bytes == 0:
+            return
+        try:
+            stream = self._order()
+            self.runtime.memcpyAsync(destination, source, size_bytes, kind, stream)
+            if wait:
+                self.runtime.streamSynchronize(stream)
+        except self.failure as error:
+            raise self.describe(error) from error
+
+    def copy(self, source: CudaAllocation, destination: CudaAllocation, size_bytes: int) -> None:
+        """Copy within the GPU, without waiting."""
+        self._copy(destination.address, source.address, size_bytes, self.runtime.memcpyDeviceToDevice, wait=False)
+
+    def fill(self, allocation: CudaAllocation, pattern: bytes) -> None:
+        """Repeat `pattern`: one memset if its bytes are alike, else a piece from the host that is doubled in place."""
+        size_bytes = allocation.size_bytes
+        if len(set(pattern)) == 1:
+            try:
+                self.runtime.memsetAsync(allocation.address, pattern[0], size_bytes, self._order())
+            except self.failure as error:
+                raise self.describe(error) from error
+            return
+        done = min(size_bytes, PATTERN_BYTES)
+        self.write(allocation, memoryview(pattern * (done // len(pattern))))
+        while done < size_bytes:
+            piece = min(done, size_bytes - done)
+            self._copy(
+                allocation.address + done, allocation.address, piece, self.runtime.memcpyDeviceToDevice, wait=False
+            )
+            done += piece
+
+    def build(self, module: BackendModule) -> CudaProgram:
+        """Compile the module's one file for this GPU and load it.
+
+        Raises: TaichiCompilationError if NVRTC refuses it, TaichiRuntimeError if the GPU does.
+        """
+        file = module.files[0]
+        cubin, log = compile_cubin(
+            file.text, self.arch, bool(module.options.get("fast_math", True)), file.name, file.lines
+        )
+        loaded = self.cupy.cuda.function.Module()
+        try:
+            loaded.load(cubin)
+        except self.failure as error:
+            raise self.describe(error) from error
+        try:
+            return CudaProgram(self, module, loaded, log)
+        except self.failure as error:  # an entry is missing: only a text changed by hand can do that
+            raise TaichiCompilationError(f"{file.name} lacks a kernel the launcher starts: {error}.") from error
+
+    def synchronize(self) -> None:
+        """Wait for all streams. Raises: TaichiRuntimeError if a launch failed."""
+        try:
+            self.runtime.deviceSynchronize()
+        except self.failure as error:
+            raise self.describe(error) from error
+        self.stream, self.several_streams = self.current_stream().ptr, False
+
+    def describe(self, error: Exception) -> TaichiRuntimeError:
+        """Return the error that names the kernels launched last; CUDA does not say which of them failed."""
+        kernels = ", ".join(f"`{name}`" for name in dict.fromkeys(reversed(self.recent))) or "none yet"
+        text = f"CUDA reports {error} on GPU {self.index}. Kernels launched last, newest first: {kernels}."
+        if any(word in str(error) for word in FAULTS):
+            text += (
+                "\nHint: a kernel read or wrote outside an array, most likely; ti.init(arch=ti.cuda, debug=True) finds "
+                "the line. The GPU's context is lost: start the program again."
+            )
+        return TaichiRuntimeError(text)
+
+    def close(self) -> None:
+        """Wait for all work; memory goes back with the objects that hold it. A fault is not reported any more."""
+        try:
+            self.runtime.deviceSynchronize()
+        except self.failure:
+            self.recent.clear()
+
+
+def _host_address(data: memoryview) -> int:
+    """Return where contiguous host bytes lie, read-only ones too."""
+    return int(np.frombuffer(data, np.uint8).ctypes.data) if data.nbytes else 0
+
+
+def open_device(index: int = 0) -> CudaDevice:
+    """Open GPU number `index`. Raises: TaichiRuntimeError with what is missing: driver, GPU or CuPy."""
+    try:
+        import cupy
+        from cupy_backends.cuda.api import driver
+    except ImportError as error:
+        raise TaichiRuntimeError(
+            f"arch=ti.cuda needs CuPy, which cannot be imported: {error}. {INSTALL_HINT}"
+        ) from error
+    try:
+        count = cupy.cuda.runtime.getDeviceCount()
+        if index >= count:
+            raise TaichiRuntimeError(f"There is no GPU number {index}: the driver shows {count}.")
+        cupy.cuda.Device(index).use()
+        cupy.cuda.runtime.free(0)  # makes the context, which loading a kernel needs
+        return CudaDevice(cupy, driver, index)
+    except cupy.cuda.runtime.CUDARuntimeError as error:
+        raise TaichiRuntimeError(f"No CUDA device can be opened: {error}. {INSTALL_HINT}") from error

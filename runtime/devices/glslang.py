@@ -1,0 +1,235 @@
+"""Turn emitted GLSL into SPIR-V by the `glslangValidator` tool.
+
+In: `SourceFile`s. Out: SPIR-V bytes that were checked to be whole, since damaged modules crash drivers (mesa 22.3).
+The tool reads standard input and writes standard output, so no file of ours ever lies on a disk. It is treated as
+a stranger: it may be missing, hang, crash (glslang 12 does on very large expressions), or print without end.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import linecache
+import os
+import re
+import selectors
+import shutil
+import signal
+import subprocess
+import threading
+import time
+from bisect import bisect_right
+from collections import OrderedDict
+
+from ...transpiler.backend.interface import SourceFile
+from ...transpiler.errors import TaichiCompilationError, TaichiRuntimeError
+
+TIME_LIMIT_SECONDS = 60.0
+OUTPUT_LIMIT_BYTES = 64 << 20
+CACHE_ENTRIES = 512
+SHOWN_CHARACTERS = 4000
+
+SPIRV_MAGIC = 0x07230203
+SPIRV_HEADER_WORDS = 5
+OP_FUNCTION_END = 56
+
+INSTALL_HINT = "apt-get install glslang-tools"
+MESSAGE = re.compile(r"^(ERROR|WARNING): [^:\n]+:(\d+): (.*)$")
+
+
+class Glslang:
+    """Compiles GLSL for Vulkan 1.2 and remembers what it compiled. Safe to use from several threads.
+
+    validate: hand every module to `spirv-val` as well, where that tool is installed.
+    """
+
+    def __init__(self, validate: bool = False, time_limit_seconds: float = TIME_LIMIT_SECONDS) -> None:
+        self._validate = validate
+        self._time_limit = time_limit_seconds
+        self._modules: OrderedDict[bytes, bytes] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def compile(self, file: SourceFile, kernel: str) -> bytes:
+        """Return the SPIR-V of a compute shader.
+
+        Raises: TaichiCompilationError with the tool's words, the emitted line and the Python line; TaichiRuntimeError
+        where the tool is missing.
+        """
+        key = hashlib.sha256(file.text.encode()).digest()
+        with self._lock:
+            if key in self._modules:
+                self._modules.move_to_end(key)
+                return self._modules[key]
+        module = self._run(file, kernel)
+        with self._lock:
+            self._modules[key] = module
+            while len(self._modules) > CACHE_ENTRIES:
+                self._modules.popitem(last=False)
+        return module
+
+    def _run(self, file: SourceFile, kernel: str) -> bytes:
+        tool = find_tool()
+        if tool is None:
+            raise TaichiRuntimeError(
+                f"`glslangValidator` was not found; Vulkan kernels are compiled by it. Install it: {INSTALL_HINT}"
+            )
+        command = [tool, "--stdin", "-S", "comp", "--target-env", "vulkan1.2", "--quiet", "-o", "/dev/stdout"]
+        code, output, errors = self._converse(command, file.text.encode(), f"glslangValidator on {file.name}")
+        if code < 0:
+            raise _failure(file, kernel, f"glslangValidator crashed ({_signal_name(-code)})", output + errors)
+        if code != 0:
+            raise _failure(file, kernel, "glslangValidator refused the emitted text", output + errors)
+        if not is_whole(output):
+            raise _failure(file, kernel, "glslangValidator ended well but gave no whole SPIR-V module", errors)
+        if self._validate:
+            self._check(output, file, kernel)
+        return output
+
+    def _check(self, module: bytes, file: SourceFile, kernel: str) -> None:
+        tool = shutil.which("spirv-val")
+        if tool is None:
+            return
+        command = [tool, "--target-env", "vulkan1.2", "--scalar-block-layout", "-"]
+        code, output, errors = self._converse(command, module, f"spirv-val on {file.name}")
+        if code != 0:
+            raise _failure(file, kernel, "spirv-val refused the SPIR-V of the emitted text", output + errors)
+
+    def _converse(self, command: list[str], text: bytes, what: str) -> tuple[int, bytes, bytes]:
+        try:
+            return run_tool(command, text, self._time_limit)
+        except TimeoutError:
+            raise TaichiCompilationError(f"{what} did not end within {self._time_limit:g} s and was stopped") from None
+        except OverflowError:
+            raise TaichiCompilationError(f"{what} printed over {OUTPUT_LIMIT_BYTES} bytes and was stopped") from None
+        except OSError as error:
+            raise TaichiRuntimeError(f"{what} could not be started: {error}") from error
+
+
+def find_tool() -> str | None:
+    """Return the path of the GLSL compiler; newer packages call it `glslang`."""
+    return shutil.which("glslangValidator") or shutil.which("glslang")
+
+
+def run_tool(command: list[str], text: bytes, time_limit_seconds: float) -> tuple[int, bytes, bytes]:
+    """Run a program on `text` as its standard input; return exit code, output and error output.
+
+    Raises: TimeoutError, OverflowError (too much output), OSError (cannot start). No process is left in any case.
+    """
+    process = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+    )
+    try:
+        output, errors = _exchange(process, text, time.monotonic() + time_limit_seconds)
+        return process.wait(), output, errors
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)  # the whole session: the tool may be a script around another
+            process.wait()
+        for pipe in (process.stdin, process.stdout, process.stderr):
+            if pipe is not None:
+                pipe.close()
+
+
+def _exchange(process: subprocess.Popen[bytes], text: bytes, deadline: float) -> tuple[bytes, bytes]:
+    """Feed the process and collect both outputs until all pipes are closed and it ended."""
+    assert process.stdin is not None and process.stdout is not None and process.stderr is not None
+    collected: dict[int, bytearray] = {process.stdout.fileno(): bytearray(), process.stderr.fileno(): bytearray()}
+    source, rest = process.stdin.fileno(), memoryview(text)
+    os.set_blocking(source, False)
+    with selectors.DefaultSelector() as selector:
+        selector.register(source, selectors.EVENT_WRITE)
+        for descriptor in collected:
+            selector.register(descriptor, selectors.EVENT_READ)
+        while len(selector.get_map()) > 0:
+            for key, _ in selector.select(_remaining(deadline)):
+                if key.fd == source:
+                    rest = _feed(source, rest)
+                    if not rest:
+                        selector.unregister(source)
+                        process.stdin.close()
+                    continue
+                piece = os.read(key.fd, 1 << 16)
+                collected[key.fd] += piece
+                if not piece:
+                    selector.unregister(key.fd)
+                if sum(map(len, collected.values())) > OUTPUT_LIMIT_BYTES:
+                    raise OverflowError
+    try:
+        process.wait(_remaining(deadline))
+    except subprocess.TimeoutExpired:
+        raise TimeoutError from None
+    output, errors = collected.values()
+    return bytes(output), bytes(errors)
+
+
+def _feed(descriptor: int, rest: memoryview) -> memoryview:
+    """Write what the pipe takes and return what is left; a reader that went away has read enough."""
+    try:
+        return rest[os.write(descriptor, rest[: 1 << 16]) :]
+    except BlockingIOError:
+        return rest
+    except BrokenPipeError:
+        return rest[:0]
+
+
+def _remaining(deadline: float) -> float:
+    remaining = deadline - time.monotonic()
+    if remaining <= 0:
+        raise TimeoutError
+    return remaining
+
+
+def is_whole(module: bytes) -> bool:
+    """Return whether the bytes are a SPIR-V module whose instructions end exactly where the bytes end."""
+    if len(module) % 4 or len(module) < 4 * (SPIRV_HEADER_WORDS + 1):
+        return False
+    words = memoryview(module).cast("I")
+    if words[0] != SPIRV_MAGIC:
+        return False
+    position, word = SPIRV_HEADER_WORDS, 0
+    while position < len(words):
+        word = words[position]
+        if word >> 16 == 0:
+            return False
+        position += word >> 16
+    return position == len(words) and word & 0xFFFF == OP_FUNCTION_END
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _failure(file: SourceFile, kernel: str, what: str, output: bytes) -> TaichiCompilationError:
+    said = output.decode(errors="replace")
+    if len(said) > SHOWN_CHARACTERS:
+        said = said[:SHOWN_CHARACTERS] + " ..."
+    return TaichiCompilationError(f"{what} ({file.name} of kernel `{kernel}`)\n{_explain(file, said)}".rstrip())
+
+
+def _explain(file: SourceFile, said: str) -> str:
+    """Put the emitted line and the Python line under each message that names a line."""
+    text_lines = file.text.splitlines()
+    result: list[str] = []
+    for message in said.splitlines():
+        match = MESSAGE.match(message)
+        if match is None:
+            if message.strip() not in ("", "stdin", "SPIR-V is not generated for failed compile or link"):
+                result.append(message)
+            continue
+        line = int(match[2])
+        result.append(f"{match[1]}: {file.name}:{line}: {match[3]}")
+        if "#line" not in file.text and 0 < line <= len(text_lines):
+            result.append(f"{line:6} | {text_lines[line - 1]}")
+            result.extend(_python_line(file, line))
+    return "\n".join(result)
+
+
+def _python_line(file: SourceFile, line: int) -> list[str]:
+    """Say which Python line the emitted line came from, if one did."""
+    index = bisect_right([entry[0] for entry in file.lines], line) - 1
+    if index < 0:
+        return []
+    _, name, line_python = file.lines[index]
+    return [f'  File "{name}", line {line_python}', f"    {linecache.getline(name, line_python).strip()}".rstrip()]

@@ -1,0 +1,266 @@
+"""The C target: memory of this process, kernels compiled by the host's C compiler, all cores through OpenMP.
+
+In: modules of target "c". Out: programs whose `submit` calls the tasks directly and returns when they are done, so
+there is nothing to wait for. Loops without OpenMP in the compiler run on one core.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import os
+import warnings
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from ...transpiler.backend.interface import BackendModule, SourceFile
+from ...transpiler.errors import ShadesmithWarning, TaichiCompilationError, TaichiRuntimeError
+from ..capabilities import PORTABLE
+from .compiler_messages import CompilerFailure
+from .host_compiler import HostCompiler, Library, find_compiler, lacks_openmp, load_library
+
+ALIGNMENT = 64
+"""[bytes] a cache line, and the widest vector register."""
+
+CHECK_FROM_BYTES = 1 << 26
+"""Smaller requests do not ask the system how much is left (50 us)."""
+
+CHARACTERS_PER_COMPILER = 4000
+"""Emitted text that keeps a compiler busy for about 50 ms; a second one is not started for less."""
+
+SPIN_COUNT = "10000"
+"""How long an idle OpenMP thread spins (about 0.1 ms) before it sleeps. libgomp's own 300,000 keeps cores busy for
+milliseconds after each kernel; sleeping at once costs 16 us a launch instead of 1."""
+
+Submit = Callable[[Sequence[int]], None]
+
+
+class HostAllocation:
+    """Zeroed memory. array: the same bytes as a NumPy array, which keeps them alive even after `free`."""
+
+    __slots__ = ("address", "array", "size_bytes")
+
+    def __init__(self, size_bytes: int) -> None:
+        block = np.zeros(size_bytes + ALIGNMENT, np.uint8)  # large blocks come from calloc: pages are made when touched
+        start = -block.ctypes.data % ALIGNMENT
+        self.array = block[start : start + size_bytes]
+        self.address = self.array.ctypes.data if size_bytes else block.ctypes.data
+        self.size_bytes = size_bytes
+
+
+class HostProgram:
+    """A loaded kernel. arguments: buffer of the `Args` struct; submit(counts): run all tasks.
+
+    libraries: by task, the one that holds its function.
+    """
+
+    __slots__ = ("arguments", "submit")
+
+    def __init__(self, module: BackendModule, libraries: Sequence[Library]) -> None:
+        self.arguments = (ctypes.c_ubyte * max(1, module.interface.args_size_bytes))()
+        functions = [library.function(task.entry, ctypes.c_void_p) for task, library in zip(module.tasks, libraries)]
+        self.submit = _submitter(functions, ctypes.addressof(self.arguments), (self.arguments, libraries))
+
+
+def _submitter(functions: Sequence[Callable[[int], None]], address: int, keep: object) -> Submit:
+    """Return the function that runs the tasks. The compiled loops know their own lengths, so counts are not looked at.
+
+    keep: what has to live as long as the result does.
+    """
+    if len(functions) == 1:
+        (only,) = functions
+
+        def submit_one(counts: Sequence[int], keep: object = keep) -> None:
+            only(address)
+
+        return submit_one
+
+    def submit(counts: Sequence[int], keep: object = keep) -> None:
+        for function in functions:
+            function(address)
+
+    return submit
+
+
+class HostDevice:
+    """This process as a device."""
+
+    name = "c"
+    host_memory = True
+
+    def __init__(self, compiler: HostCompiler, threads: int | None) -> None:
+        self.compiler = compiler
+        self.threads = threads
+        self.openmp = True
+        self.capabilities = PORTABLE["c"]
+        self.used_bytes = 0
+
+    def allocate(self, size_bytes: int) -> HostAllocation:
+        """Give zeroed memory, aligned to a cache line. Raises: TaichiRuntimeError if there is not that much."""
+        if size_bytes >= CHECK_FROM_BYTES:
+            available = _available_bytes()
+            if available is not None and size_bytes > available:  # the system itself promises more than it has
+                raise self._out_of_memory(size_bytes, available)
+        try:
+            allocation = HostAllocation(size_bytes)
+        except (MemoryError, ValueError) as error:  # ValueError: beyond the largest array
+            raise self._out_of_memory(size_bytes, _available_bytes()) from error
+        self.used_bytes += size_bytes
+        return allocation
+
+    def _out_of_memory(self, size_bytes: int, available: int | None) -> TaichiRuntimeError:
+        left = "" if available is None else f", and {available:,} are available"
+        return TaichiRuntimeError(
+            f"Out of host memory: {size_bytes:,} bytes were asked for; {self.used_bytes:,} are in use by fields and "
+            f"arrays{left}.\nHint: use smaller or narrower arrays, or free some with ti.reset()."
+        )
+
+    def free(self, allocation: HostAllocation) -> None:
+        """Give memory back as soon as no NumPy view of it is left."""
+        self.used_bytes -= allocation.size_bytes
+        allocation.array = allocation.array[:0].copy()
+        allocation.address = allocation.size_bytes = 0
+
+    def read(self, allocation: HostAllocation, destination: memoryview, offset_bytes: int = 0) -> None:
+        """Copy to `destination`."""
+        target = np.frombuffer(destination, np.uint8)
+        np.copyto(target, allocation.array[offset_bytes : offset_bytes + target.size])
+
+    def write(self, allocation: HostAllocation, source: memoryview, offset_bytes: int = 0) -> None:
+        """Copy from `source`."""
+        data = np.frombuffer(source, np.uint8)
+        np.copyto(allocation.array[offset_bytes : offset_bytes + data.size], data)
+
+    def copy(self, source: HostAllocation, destination: HostAllocation, size_bytes: int) -> None:
+        """Copy within the process."""
+        np.copyto(destination.array[:size_bytes], source.array[:size_bytes])
+
+    def fill(self, allocation: HostAllocation, pattern: bytes) -> None:
+        """Repeat `pattern` over the memory."""
+        allocation.array.view(f"u{len(pattern)}")[:] = np.frombuffer(pattern, f"u{len(pattern)}")
+
+    def build(self, module: BackendModule) -> HostProgram:
+        """Compile the module's one file and load it. Raises: TaichiCompilationError, TaichiRuntimeError."""
+        entries = [task.entry for task in module.tasks]
+        parts = _split(module.files[0], entries, self.threads or _usable_cores())
+        hidden = [[entry for entry in entries if entry not in part] for part in parts]
+        libraries = [load_library(binary) for binary in self._compile(module, hidden)]
+        if self.threads is not None and self.openmp:
+            libraries[0].function("omp_set_num_threads", ctypes.c_int)(self.threads)  # for launches of this thread
+        owners = [next(library for part, library in zip(parts, libraries) if entry in part) for entry in entries]
+        try:
+            return HostProgram(module, owners)
+        except OSError as error:  # an entry is missing: only a text changed by hand can do that
+            text = f"{module.files[0].name} lacks a function the launcher calls: {error}."
+            raise TaichiCompilationError(text) from error
+
+    def _compile(self, module: BackendModule, hidden: Sequence[Sequence[str]]) -> list[bytes]:
+        file, fast_math = module.files[0], bool(module.options.get("fast_math", True))
+        try:
+            return self.compiler.compile(file, fast_math, self.openmp, hidden)
+        except CompilerFailure as error:
+            if not (self.openmp and lacks_openmp(error.log)):
+                raise
+        self.openmp = False
+        warnings.warn(
+            f"`{self.compiler.command[0]}` has no OpenMP, so kernels run on one core. Install gcc or libomp.",
+            ShadesmithWarning,
+            stacklevel=2,
+        )
+        return self.compiler.compile(file, fast_math, False, hidden)
+
+    def synchronize(self) -> None:
+        """Return at once: a launch ends before `submit` does."""
+
+    def close(self) -> None:
+        """Nothing to do: memory and libraries go with the objects that hold them."""
+
+
+def open_device(threads: int | None = None) -> HostDevice:
+    """Open the host. threads: how many a loop may use; None: OMP_NUM_THREADS, or the cores this process may use.
+
+    Raises: TaichiRuntimeError where there is no C compiler.
+    """
+    compiler = find_compiler()
+    count = threads or (None if "OMP_NUM_THREADS" in os.environ else _core_limit())
+    _start_openmp(count)
+    return HostDevice(compiler, count)
+
+
+def _start_openmp(threads: int | None) -> None:
+    """Load libgomp with our settings, which it reads once, and make it survive a fork.
+
+    A child has none of the pool's threads, and its first loop would wait for them for ever; so the pool ends before a
+    fork and comes back with the next loop, in parent and child.
+    """
+    settings = {"GOMP_SPINCOUNT": SPIN_COUNT} if "OMP_WAIT_POLICY" not in os.environ else {}
+    if threads is not None:
+        settings["OMP_NUM_THREADS"] = str(threads)
+    added = {name: value for name, value in settings.items() if name not in os.environ}
+    os.environ.update(added)
+    try:
+        _load_openmp()
+    finally:
+        for name in added:
+            del os.environ[name]
+
+
+@cache
+def _load_openmp() -> None:
+    """Load libgomp and register the fork handler, once a process: Python cannot take a handler back."""
+    try:
+        library = ctypes.CDLL("libgomp.so.1")
+    except OSError:  # another OpenMP, or none: loops still run
+        return
+    pause = getattr(library, "omp_pause_resource_all", None)
+    if pause is not None and hasattr(os, "register_at_fork"):
+        os.register_at_fork(before=lambda: pause(2))  # omp_pause_hard
+
+
+def _split(file: SourceFile, entries: Sequence[str], cores: int) -> list[list[str]]:
+    """Share the tasks of a long text out to compilers that run side by side; each gets about as many characters.
+
+    The first Python line begins the first task, and a task's text ends with its entry. Short texts stay whole: each
+    compiler reads everything and needs 25 ms to start (0.2 s of mpm88 become 0.1 s on two cores).
+    """
+    count = min(cores, len(entries), len(file.text) // CHARACTERS_PER_COMPILER)
+    if count < 2:
+        return [list(entries)]
+    head = file.text.splitlines(keepends=True)[: file.lines[0][0] - 1 if file.lines else 0]
+    ends = [file.text.find(f" {entry}(") for entry in entries]
+    sizes = {entry: end - begin for entry, begin, end in zip(entries, [len("".join(head)), *ends], ends)}
+    parts: list[list[str]] = [[] for _ in range(count)]
+    loads = [0] * len(parts)
+    for entry in sorted(entries, key=lambda name: -sizes[name]):
+        lightest = loads.index(min(loads))
+        parts[lightest].append(entry)
+        loads[lightest] += sizes[entry]
+    return parts
+
+
+def _usable_cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _core_limit() -> int | None:
+    """Return the cores a container's CPU quota leaves, None without a quota: more threads would only be throttled."""
+    try:
+        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
+    except (OSError, ValueError):
+        return None
+    if quota == "max":
+        return None
+    return max(1, min(math.ceil(int(quota) / int(period)), _usable_cores()))
+
+
+def _available_bytes() -> int | None:
+    try:
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    except (OSError, ValueError):
+        return None
+    return None

@@ -1,0 +1,239 @@
+"""The host's C compiler: finds it, runs it on one text, and loads what it made.
+
+In: C text, given to the compiler's stdin. Out: the bytes of a shared object, and the library loaded from them. Nothing
+stays in the file system: all files, the compiler's own too, lie in one private folder that is removed at once.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from _ctypes import dlclose, dlopen, dlsym
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ...transpiler.backend.interface import SourceFile
+from ...transpiler.errors import TaichiCompilationError, TaichiRuntimeError
+from .compiler_messages import CompilerFailure, describe_log
+
+TIME_LIMIT = 60.0
+"""[s] a compiler may take for one kernel; SHADESMITH_CC_TIMEOUT changes it."""
+
+CANDIDATES = ("gcc", "cc", "clang")
+
+FLAGS = ("-std=gnu11", "-O3", "-march=native", "-fPIC", "-shared", "-w", "-fwrapv", "-fdiagnostics-color=never")
+"""-O3, not -O2: gcc vectorises loops of unknown length only there (8 ms more for saxpy).
+-fwrapv: integers wrap as on the GPU. -w: warnings are for our tests, not for users."""
+
+MATH_FLAGS = ("-fno-math-errno", "-fno-trapping-math")
+"""Without them no sqrt and no conditional is vectorised; neither changes a result."""
+
+FAST_MATH_FLAGS = ("-ffp-contract=fast", "-fassociative-math", "-fno-signed-zeros", "-freciprocal-math")
+"""Reassociation for reductions, and fused multiply-add. Not -ffast-math: that lets NaN and infinity mean anything."""
+
+EXACT_MATH_FLAGS = ("-ffp-contract=off",)
+
+GCC_FLAGS = ("-pipe", "-nostdlib", "-fno-use-linker-plugin", "-fno-diagnostics-show-caret")
+GCC_LIBRARIES = ("-lm", "-lgcc")
+"""Start files and the C library are left out (4 of 40 ms): a loaded object needs no start, and the process has libc.
+libgcc has the conversions of _Float16."""
+
+INSTALL_HINT = (
+    "Install a C compiler (Debian, Ubuntu: `apt-get install gcc`; Fedora: `dnf install gcc`; macOS: "
+    "`xcode-select --install`), or name one in the environment variable CC."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class HostCompiler:
+    """A C compiler on this machine. command: program and its own arguments. gcc: it takes gcc's options."""
+
+    command: tuple[str, ...]
+    gcc: bool
+
+    def compile(
+        self, file: SourceFile, fast_math: bool, openmp: bool, hidden: Sequence[Sequence[str]] = ((),)
+    ) -> list[bytes]:
+        """Return shared objects made of one text: for each element of `hidden` one without those functions.
+
+        They are compiled side by side, so a text with several tasks is ready sooner. A function is left out by making
+        it static (`-Df="static f"`): the compiler drops it before the costly part.
+        Raises: TaichiCompilationError with the emitted and the Python line where the compiler refuses the text, or
+        where it hangs, dies or writes nothing; TaichiRuntimeError where it cannot be started at all.
+        """
+        with _private_folder() as folder:
+            outputs = [Path(folder, f"kernel_{number}.so") for number in range(len(hidden))]
+            commands = [
+                (*self.command, *self._flags(fast_math, openmp), *(f"-D{name}=static {name}" for name in names))
+                + ("-x", "c", "-", "-o", str(output), *self._libraries(openmp))
+                for names, output in zip(hidden, outputs)
+            ]
+            for code, log in run_tools(commands, file.text, folder):
+                if code != 0:
+                    what = _what_happened(self.command[0], code)
+                    raise CompilerFailure(f"{what} {file.name}:\n{describe_log(file, log)}", log)
+            return [self._library_bytes(file, output) for output in outputs]
+
+    def _library_bytes(self, file: SourceFile, output: Path) -> bytes:
+        try:
+            return output.read_bytes()
+        except OSError as error:
+            text = f"`{self.command[0]}` claims success on {file.name}, but wrote no library ({error.strerror})."
+            raise CompilerFailure(text, "") from error
+
+    def _flags(self, fast_math: bool, openmp: bool) -> tuple[str, ...]:
+        precision = FAST_MATH_FLAGS if fast_math else EXACT_MATH_FLAGS
+        return (*FLAGS, *MATH_FLAGS, *precision, *(GCC_FLAGS if self.gcc else ()), *(("-fopenmp",) if openmp else ()))
+
+    def _libraries(self, openmp: bool) -> tuple[str, ...]:
+        if not self.gcc:
+            return ("-lm",)
+        return ("-lgomp", *GCC_LIBRARIES) if openmp else GCC_LIBRARIES
+
+
+def lacks_openmp(log: str) -> bool:
+    """Tell whether a compiler's log says that OpenMP itself is missing, not that the text is wrong."""
+    return any(name in log for name in ("libgomp", "-lgomp", "-lomp", "fopenmp"))
+
+
+def find_compiler() -> HostCompiler:
+    """Return the compiler named by CC, or the first of `CANDIDATES` on the path.
+
+    Raises: TaichiRuntimeError with how to install one.
+    """
+    wanted = os.environ.get("CC", "").strip()
+    names = (shlex.split(wanted),) if wanted else tuple([name] for name in CANDIDATES)
+    for name, *arguments in names:
+        path = shutil.which(name)
+        if path is not None:
+            return HostCompiler((path, *arguments), _is_gcc(path))
+    what = f"The C compiler `{wanted}` named by CC was not found." if wanted else "No C compiler was found."
+    raise TaichiRuntimeError(f"{what} {INSTALL_HINT}")
+
+
+def _is_gcc(path: str) -> bool:
+    """The real name tells at no cost (cc -> gcc-12); only a name that says nothing is run, which takes 3 ms."""
+    name = os.path.basename(os.path.realpath(path))
+    if "clang" in name:
+        return False
+    if "gcc" in name and os.name == "posix" and os.uname().sysname != "Darwin":
+        return True
+    with _private_folder() as folder:
+        return "Free Software Foundation" in run_tools([(path, "--version")], "", folder)[0][1]
+
+
+def run_tools(commands: Sequence[Sequence[str]], text: str, folder: str) -> list[tuple[int, str]]:
+    """Run compilers side by side, each with `text` as its input; return their exit statuses and all that they printed.
+
+    Temporary files go to `folder`.
+    Raises: TaichiRuntimeError if one cannot be started; TaichiCompilationError if one exceeds the time limit. All of
+    them and their children (cc1, as, ld) have ended then.
+    """
+    limit = float(os.environ.get("SHADESMITH_CC_TIMEOUT", TIME_LIMIT))
+    source = Path(folder, "source")
+    source.write_text(text, encoding="utf-8")
+    processes: list[subprocess.Popen[bytes]] = []
+    end = time.monotonic() + limit
+    try:
+        for command in commands:
+            processes.append(_start(command, source, folder))
+        outputs = [process.communicate(timeout=max(0.0, end - time.monotonic()))[0] for process in processes]
+    except subprocess.TimeoutExpired as error:
+        raise TaichiCompilationError(
+            f"`{commands[0][0]}` did not finish within {limit:g} s and was stopped.\n"
+            "Hint: make the kernel smaller, unroll less with ti.static, or raise SHADESMITH_CC_TIMEOUT [s]."
+        ) from error
+    finally:
+        for process in processes:
+            if process.returncode is None:
+                _kill(process)
+    return [(process.returncode, output.decode(errors="replace")) for process, output in zip(processes, outputs)]
+
+
+def _start(command: Sequence[str], source: Path, folder: str) -> subprocess.Popen[bytes]:
+    """Start a compiler as the head of a process group, which can be ended as a whole."""
+    environment = {**os.environ, "TMPDIR": folder, "LC_ALL": "C"}
+    try:
+        with source.open("rb") as text:
+            return subprocess.Popen(
+                command,
+                stdin=text,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                env=environment,
+                start_new_session=True,
+            )
+    except OSError as error:
+        raise TaichiRuntimeError(f"`{command[0]}` cannot be started: {error.strerror}. {INSTALL_HINT}") from error
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """End a compiler and its children, and leave no zombie and no open pipe."""
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    if process.stdout is not None:
+        process.stdout.close()
+
+
+def _what_happened(program: str, code: int) -> str:
+    if code > 0:
+        return f"`{program}` refused the emitted text"
+    try:
+        name = signal.Signals(-code).name
+    except ValueError:
+        name = f"signal {-code}"
+    return f"`{program}` died ({name}) on the emitted text"
+
+
+def _private_folder() -> tempfile.TemporaryDirectory[str]:
+    try:
+        return tempfile.TemporaryDirectory(prefix="shadesmith-")
+    except OSError as error:
+        raise TaichiRuntimeError(f"No folder for temporary files: {error}. Set TMPDIR to a writable one.") from error
+
+
+class Library:
+    """A loaded shared object; it is unloaded with this object, so whoever calls its functions keeps it.
+
+    Not `ctypes.CDLL`: that makes a class for every library, and its functions keep it in cycles.
+    """
+
+    __slots__ = ("_handle",)
+
+    def __init__(self, path: str) -> None:
+        self._handle = 0
+        self._handle = dlopen(path, os.RTLD_NOW | os.RTLD_LOCAL)
+
+    def function(self, name: str, *arguments: Any) -> Callable[..., None]:
+        """Return the function `name` of the library or of what it is linked with. Raises: OSError without it."""
+        return ctypes.CFUNCTYPE(None, *arguments)(dlsym(self._handle, name))
+
+    def __del__(self, close: Callable[[int], object] = dlclose) -> None:  # bound early: modules vanish at exit
+        if self._handle:
+            close(self._handle)
+
+
+def load_library(binary: bytes) -> Library:
+    """Load the bytes of a shared object into this process.
+
+    The folder's name is new each time: the loader gives an old library again for a path it knows.
+    Raises: TaichiRuntimeError where the system refuses, as on a folder mounted `noexec`.
+    """
+    with _private_folder() as folder:
+        path = Path(folder, "kernel.so")
+        path.write_bytes(binary)
+        try:
+            return Library(str(path))
+        except OSError as error:
+            raise TaichiRuntimeError(
+                f"The compiled kernel cannot be loaded: {error}.\n"
+                f"Hint: if {tempfile.gettempdir()} is mounted `noexec`, set TMPDIR to another folder."
+            ) from error

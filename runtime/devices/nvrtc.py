@@ -1,0 +1,119 @@
+"""NVIDIA's run-time compiler by ctypes: CUDA C in, a cubin for one architecture out. Needs no GPU and no CuPy.
+
+Not through CuPy: that appends `-ftz=true`, needs 0.7 s to import and refuses to compile without a GPU. A cubin, not
+PTX: a driver older than the compiler refuses its PTX, while it runs cubins of the same major version.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import os
+from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import Path
+
+from ...transpiler.backend.interface import SourceFile
+from ...transpiler.errors import TaichiRuntimeError
+from .compiler_messages import CompilerFailure, describe_log
+
+DEFAULT_ARCH = "sm_90"
+"""Compiled for where no device says otherwise."""
+
+MAJORS = ("13", "12")
+"""Major versions of CUDA whose library is looked for, newest first."""
+
+INSTALL_HINT = "Install it with `pip install 'shadesmith[cuda]'` (or `pip install nvidia-cuda-nvrtc`)."
+
+
+def compile_cubin(
+    text: str,
+    arch: str = DEFAULT_ARCH,
+    fast_math: bool = True,
+    name: str = "kernel.cu",
+    lines: tuple[tuple[int, str, int], ...] = (),
+) -> tuple[bytes, str]:
+    """Compile CUDA C; return the cubin and the log, which holds the warnings.
+
+    fast_math allows fused multiply-add; denormals, division and square root are exact either way. name, lines: as in
+    `SourceFile`, for messages.
+    Raises: TaichiCompilationError with the emitted and the Python line; TaichiRuntimeError where NVRTC is missing.
+    """
+    library = load_nvrtc()
+    program = ctypes.c_void_p()
+    source = text.encode()
+    _check(library, library.nvrtcCreateProgram(ctypes.byref(program), source, name.encode(), 0, None, None))
+    try:
+        options = (f"-arch={arch}", "--std=c++17", f"-fmad={'true' if fast_math else 'false'}")
+        array = (ctypes.c_char_p * len(options))(*(option.encode() for option in options))
+        status = library.nvrtcCompileProgram(program, len(options), array)
+        log = _fetch(library, program, "ProgramLog").rstrip(b"\0").decode(errors="replace").strip()
+        if status != 0:
+            reason = library.nvrtcGetErrorString(status).decode()
+            message = (
+                f"NVRTC refused the emitted text {name} ({reason}):\n{describe_log(SourceFile(name, text, lines), log)}"
+            )
+            raise CompilerFailure(message, log)
+        return _fetch(library, program, "CUBIN"), log
+    finally:
+        library.nvrtcDestroyProgram(ctypes.byref(program))
+
+
+def version() -> tuple[int, int]:
+    """Return NVRTC's major and minor version. Raises: TaichiRuntimeError where it is missing."""
+    library, major, minor = load_nvrtc(), ctypes.c_int(), ctypes.c_int()
+    _check(library, library.nvrtcVersion(ctypes.byref(major), ctypes.byref(minor)))
+    return major.value, minor.value
+
+
+@cache
+def load_nvrtc() -> ctypes.CDLL:
+    """Load the library from NVIDIA's wheels, a CUDA installation or the system.
+
+    Raises: TaichiRuntimeError with how to install it.
+    """
+    for path in _candidates():
+        try:
+            library = ctypes.CDLL(path)
+        except OSError:
+            continue
+        library.nvrtcGetErrorString.restype = ctypes.c_char_p
+        return library
+    raise TaichiRuntimeError(
+        f"NVRTC, the compiler for arch=ti.cuda, was not found (libnvrtc.so.13 or .12). {INSTALL_HINT}"
+    )
+
+
+def _candidates() -> Iterator[str]:
+    names = [f"libnvrtc.so.{major}" for major in MAJORS]
+    for folder in _wheel_folders():
+        for name in names:
+            if (folder / name).exists():
+                yield str(folder / name)
+    yield from names
+    for variable in ("CUDA_PATH", "CUDA_HOME"):
+        if variable in os.environ:
+            yield str(Path(os.environ[variable], "lib64", "libnvrtc.so"))
+    yield "/usr/local/cuda/lib64/libnvrtc.so"
+
+
+def _wheel_folders() -> Sequence[Path]:
+    """Folders of the wheels nvidia-cuda-nvrtc (CUDA 13) and nvidia-cuda-nvrtc-cu12, newest first."""
+    specification = importlib.util.find_spec("nvidia")
+    if specification is None:
+        return ()
+    parents = [Path(parent) for parent in specification.submodule_search_locations or ()]
+    return [parent / inner / "lib" for inner in ("cu13", "cuda_nvrtc") for parent in parents]
+
+
+def _fetch(library: ctypes.CDLL, program: ctypes.c_void_p, what: str) -> bytes:
+    size = ctypes.c_size_t()
+    _check(library, library[f"nvrtcGet{what}Size"](program, ctypes.byref(size)))
+    buffer = ctypes.create_string_buffer(size.value)
+    _check(library, library[f"nvrtcGet{what}"](program, buffer))
+    return buffer.raw
+
+
+def _check(library: ctypes.CDLL, status: int) -> None:
+    if status != 0:
+        raise TaichiRuntimeError(f"NVRTC failed: {library.nvrtcGetErrorString(status).decode()}.")

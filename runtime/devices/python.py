@@ -1,0 +1,128 @@
+"""The interpreter as a device (`arch=ti.python`): needs nothing but NumPy, runs one thread after the other.
+
+In: modules of target "python", which carry their kernel (`BackendModule.program`). Out: programs that take the packed
+arguments apart and call `transpiler.backend.interpreter.run`. Memory is host memory, so addresses in the argument block
+are addresses of this process, also those of NumPy arrays used in place.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...transpiler.backend.interface import ArraySlot, BackendModule, Interface
+from ...transpiler.backend.interpreter import run
+from ...transpiler.errors import TaichiRuntimeError
+from ...transpiler.ir.tasks import Kernel
+from ...transpiler.ir.types import NUMPY, Tensor
+from ..capabilities import PORTABLE
+from ..launcher import PACK_CODES
+from ..memory import view_address
+
+
+class PythonAllocation:
+    """Bytes in a NumPy array."""
+
+    __slots__ = ("address", "data", "size_bytes")
+
+    def __init__(self, size_bytes: int) -> None:
+        self.data = np.zeros(size_bytes, np.uint8)
+        self.address: int = self.data.ctypes.data
+        self.size_bytes = size_bytes
+
+
+class PythonProgram:
+    """A kernel in final form and its argument block."""
+
+    def __init__(self, module: BackendModule) -> None:
+        self.kernel: Kernel = module.program
+        self.interface = module.interface
+        self.arguments = bytearray(max(1, module.interface.args_size_bytes))
+
+    def submit(self, counts: Sequence[int]) -> None:
+        """Run all tasks now; the counts are not needed, for the interpreter computes extents itself."""
+        values = unpack(self.interface, self.arguments)
+        arrays = [self._array(slot, array, values) for slot, array in enumerate(self.interface.arrays)]
+        parameters = [self._parameter(p.position, p.type, values) for p in self.kernel.parameters]
+        results = run(self.kernel, arrays, parameters, values.get(("seed",), 0))
+        if ("result",) in values:
+            for result, place in zip(results, self.interface.results, strict=True):
+                address = values["result",] + place.offset_bytes
+                view_address(address, NUMPY[place.type], place.shape)[...] = result
+
+    def _array(self, slot: int, array: ArraySlot, values: dict[tuple[Any, ...], Any]) -> np.ndarray[Any, Any]:
+        shape = array.shape
+        if shape is None:
+            shape = tuple(values["shape", slot, axis] for axis in range(array.ndim))
+        return view_address(values["pointer", slot], NUMPY[array.element], shape + array.element_shape)
+
+    @staticmethod
+    def _parameter(position: int, type_: Any, values: dict[tuple[Any, ...], Any]) -> Any:
+        if not isinstance(type_, Tensor):
+            return values["argument", position, 0]
+        components = [values["argument", position, component] for component in range(type_.size)]
+        return np.array(components, type_.element.numpy).reshape(type_.shape)
+
+
+class PythonDevice:
+    """The interpreter. Launches have ended when `submit` returns."""
+
+    name = "python"
+    capabilities = PORTABLE["python"]
+    host_memory = True
+
+    def allocate(self, size_bytes: int) -> PythonAllocation:
+        """Give zeroed memory. Raises: TaichiRuntimeError where the host has no such piece."""
+        try:
+            return PythonAllocation(size_bytes)
+        except (MemoryError, ValueError) as error:
+            raise TaichiRuntimeError(f"cannot allocate {size_bytes} bytes of host memory: {error}") from None
+
+    def free(self, allocation: PythonAllocation) -> None:
+        """Forget the bytes; NumPy gives them back with the last view."""
+        allocation.data = np.empty(0, np.uint8)
+
+    def read(self, allocation: PythonAllocation, destination: memoryview, offset_bytes: int = 0) -> None:
+        """Copy to `destination`."""
+        destination[:] = allocation.data.data[offset_bytes : offset_bytes + len(destination)]
+
+    def write(self, allocation: PythonAllocation, source: memoryview, offset_bytes: int = 0) -> None:
+        """Copy from `source`."""
+        allocation.data.data[offset_bytes : offset_bytes + len(source)] = source
+
+    def copy(self, source: PythonAllocation, destination: PythonAllocation, size_bytes: int) -> None:
+        """Copy between two allocations."""
+        destination.data[:size_bytes] = source.data[:size_bytes]
+
+    def fill(self, allocation: PythonAllocation, pattern: bytes) -> None:
+        """Repeat `pattern` over the memory; a last part that is too short for it is left alone."""
+        whole = allocation.size_bytes - allocation.size_bytes % len(pattern)
+        allocation.data[:whole].reshape(-1, len(pattern))[...] = np.frombuffer(pattern, np.uint8)
+
+    def build(self, module: BackendModule) -> PythonProgram:
+        """Keep the module's kernel. Raises: TaichiRuntimeError where the module was stored without it."""
+        if module.program is None:
+            raise TaichiRuntimeError(f"module `{module.kernel}` holds no kernel that the interpreter could run")
+        return PythonProgram(module)
+
+    def synchronize(self) -> None:
+        """Return at once."""
+
+    def close(self) -> None:
+        """Hold nothing."""
+
+
+def open_device() -> PythonDevice:
+    """Return the interpreter; it is always there."""
+    return PythonDevice()
+
+
+def unpack(interface: Interface, arguments: bytearray) -> dict[tuple[Any, ...], Any]:
+    """Return the members of a packed argument block by their source."""
+    return {
+        member.source: struct.unpack_from("<" + PACK_CODES[member.type], arguments, member.offset_bytes)[0]
+        for member in interface.members
+    }

@@ -1,0 +1,192 @@
+"""The Vulkan device: opens a driver, and puts instance, memory, programs and queue behind the protocol of `device.py`.
+
+Loader and driver are reached when `open_device` is called, not on import.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from contextlib import ExitStack
+from pathlib import Path
+
+from ...transpiler.backend.interface import BackendModule
+from ...transpiler.errors import TaichiRuntimeError
+from .device import Allocation
+from .glslang import INSTALL_HINT, Glslang, find_tool, run_tool
+from .vulkan_instance import (
+    Adapter,
+    Api,
+    Instance,
+    choose_adapter,
+    create_device,
+    layer_names,
+    load_api,
+    read_capabilities,
+    version_text,
+)
+from .vulkan_memory import Memory, VulkanAllocation
+from .vulkan_program import Builder, VulkanProgram
+from .vulkan_queue import Queue
+
+DRIVER_FOLDERS = ("/usr/share/vulkan/icd.d", "/usr/local/share/vulkan/icd.d", "/etc/vulkan/icd.d")
+
+
+class VulkanDevice:
+    """A Vulkan device as the session sees it.
+
+    is_software: whether the processor does the work, so that `ti.gpu` can prefer hardware. messages: what the
+    validation layer said, also while closing.
+    """
+
+    name = "vulkan"
+
+    def __init__(self, api: Api, instance: Instance, adapter: Adapter, force_staging: bool) -> None:
+        self._api, self._instance = api, instance
+        self.adapter = adapter
+        self.is_software = adapter.is_software
+        self.messages = instance.messages
+        self.capabilities = read_capabilities(adapter)
+        self._is_closed = False
+        self._closing = ExitStack()
+        self._closing.callback(instance.close)
+        try:
+            self._open(force_staging)
+        except BaseException:
+            self._closing.close()
+            raise
+
+    def _open(self, force_staging: bool) -> None:
+        """Make the parts, each with how it goes; what was made last goes first."""
+        api, adapter = self._api, self.adapter
+        self._handle, queue = create_device(api, adapter)
+        self._closing.callback(lambda: api.lib.vkDestroyDevice(self._handle, api.ffi.NULL))
+        self._queue = Queue(api, adapter, self._handle, queue)
+        self._closing.callback(self._queue.close)
+        self._memory = Memory(api, adapter, self._handle, self._queue, force_staging)
+        self._closing.callback(self._memory.close)
+        glslang = Glslang(validate=self._instance.validation)
+        self._builder = Builder(api, adapter, self._handle, self._queue, self._memory, glslang)
+        self._closing.callback(self._builder.close)
+        self.host_memory = self._memory.addresses_are_host_pointers()
+
+    def allocate(self, size_bytes: int) -> VulkanAllocation:
+        """Give zeroed memory. Raises: TaichiRuntimeError naming the bytes asked, used and available."""
+        return self._memory.allocate(size_bytes)
+
+    def free(self, allocation: Allocation) -> None:
+        """Give memory back, once launches that use it have ended. Any thread and any finalizer may call it."""
+        self._memory.free(_ours(allocation))
+
+    def read(self, allocation: Allocation, destination: memoryview, offset_bytes: int = 0) -> None:
+        """Copy device memory to the host after all launches before; `destination` is contiguous bytes."""
+        self._memory.read(_ours(allocation), destination, offset_bytes)
+
+    def write(self, allocation: Allocation, source: memoryview, offset_bytes: int = 0) -> None:
+        """Copy host bytes to the device after all launches before; `source` may be reused on return."""
+        self._memory.write(_ours(allocation), source, offset_bytes)
+
+    def copy(self, source: Allocation, destination: Allocation, size_bytes: int) -> None:
+        """Copy within the device, in order with launches."""
+        self._memory.copy(_ours(source), _ours(destination), size_bytes)
+
+    def fill(self, allocation: Allocation, pattern: bytes) -> None:
+        """Repeat `pattern` (1, 2, 4 or 8 bytes) over the memory, in order with launches."""
+        self._memory.fill(_ours(allocation), pattern)
+
+    def build(self, module: BackendModule) -> VulkanProgram:
+        """Compile the module's files. Raises: TaichiCompilationError with the emitted line and the Python line."""
+        self._queue.require()
+        self._queue.collect()
+        return self._builder.build(module)
+
+    def synchronize(self) -> None:
+        """Wait for all launches. Raises: TaichiRuntimeError if one failed."""
+        self._queue.synchronize()
+
+    def close(self) -> None:
+        """Free everything; the device cannot be used afterwards. A forked child leaves its parent's device alone."""
+        if self._is_closed or not self._queue.is_ours:
+            return
+        self._is_closed = True
+        with self._closing:
+            self._queue.finish()
+
+
+def _ours(allocation: Allocation) -> VulkanAllocation:
+    assert isinstance(allocation, VulkanAllocation)
+    return allocation
+
+
+def open_device(
+    preference: int | str | None = None,
+    validation: bool | None = None,
+    allow_software: bool = True,
+    force_staging: bool = False,
+    api: Api | None = None,
+) -> VulkanDevice:
+    """Open a Vulkan device: discrete before integrated before software, unless one is named.
+
+    preference: number or part of the name, also by SHADESMITH_DEVICE or TI_VISIBLE_DEVICE. validation: also by
+    SHADESMITH_VALIDATION=1. force_staging: treat memory as if the host could not see it. api: functions to use
+    instead of the installed ones. Raises: TaichiRuntimeError with what is missing and how to get it.
+    """
+    api = api or load_api()
+    if validation is None:
+        validation = os.environ.get("SHADESMITH_VALIDATION", "0") not in ("", "0")
+    instance = Instance(api, validation)
+    try:
+        adapter = choose_adapter(instance.adapters(), preference, allow_software)
+    except BaseException:
+        instance.close()
+        raise
+    return VulkanDevice(api, instance, adapter, force_staging)
+
+
+def diagnose() -> list[str]:
+    """Return lines about loader, layers, drivers, devices and tools: what is there, what is missing, how to get it."""
+    lines = []
+    try:
+        api = load_api()
+        lines += _diagnose_loader(api)
+        instance = Instance(api, validation=False)
+    except TaichiRuntimeError as error:
+        lines.append(f"Vulkan: {error}")
+    else:
+        adapters = instance.adapters()
+        lines += [f"device {adapter.describe()}" for adapter in adapters]
+        lines += [
+            f"device {adapter.index} lacks {', '.join(adapter.lacks())}" for adapter in adapters if adapter.lacks()
+        ]
+        if not adapters:
+            lines.append("no Vulkan 1.2 device: apt-get install mesa-vulkan-drivers")
+        instance.close()
+    lines.append(_diagnose_tool("glslangValidator", find_tool(), INSTALL_HINT))
+    lines.append(_diagnose_tool("spirv-val", shutil.which("spirv-val"), "apt-get install spirv-tools"))
+    return lines
+
+
+def _diagnose_loader(api: Api) -> list[str]:
+    version = api.ffi.new("uint32_t*")
+    api.lib.vkEnumerateInstanceVersion(version)
+    named = os.environ.get("VK_DRIVER_FILES") or os.environ.get("VK_ICD_FILENAMES")
+    files = (
+        named.split(os.pathsep) if named else [str(p) for f in DRIVER_FOLDERS for p in sorted(Path(f).glob("*.json"))]
+    )
+    return [
+        f"Vulkan loader {version_text(version[0])}",
+        "driver files: " + (", ".join(files) or "none"),
+        "layers: " + (", ".join(layer_names(api)) or "none"),
+    ]
+
+
+def _diagnose_tool(name: str, path: str | None, hint: str) -> str:
+    if path is None:
+        return f"{name}: not found; {hint}"
+    try:
+        _, output, _ = run_tool([path, "--version"], b"", 10.0)
+    except (OSError, TimeoutError, OverflowError, subprocess.SubprocessError) as error:
+        return f"{name}: {path} does not run ({type(error).__name__})"
+    first = output.decode(errors="replace").splitlines()
+    return f"{name}: {path} ({first[0] if first else 'no version'})"

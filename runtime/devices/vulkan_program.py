@@ -1,0 +1,242 @@
+"""Build compute pipelines from a `BackendModule` and launch them. `submit` is the launch path: speed outranks form.
+
+Arguments up to the push-constant limit travel in push constants; longer ones are copied into a host-visible block that
+belongs to the open command buffer, and the push constants hold its address.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+from weakref import WeakSet, finalize
+
+from ...transpiler.backend.interface import BackendModule, TaskSource
+from ...transpiler.errors import TaichiCompilationError, TaichiRuntimeError, UnsupportedError
+from .glslang import Glslang
+from .vulkan_instance import MAX_PUSH_BYTES, Adapter, Api
+from .vulkan_memory import Memory
+from .vulkan_queue import BATCH, EAGER_THREADS, Queue
+
+STRIDED_GROUPS = 1024
+"""Groups of a task whose count only the device knows; its loop strides."""
+GROUPS_X = 65535
+"""Groups along x before they fold into y: what every device has, and what the emitted text reckons with."""
+ARGUMENT_ALIGNMENT = 64
+ARGUMENT_BLOCK_BYTES = 64 << 10
+POINTER_BYTES = 8
+
+
+class PipelineLayouts:
+    """The pipeline layouts of a device, one per size of the push constants [bytes]."""
+
+    def __init__(self, api: Api, device: Any) -> None:
+        self._api, self._device = api, device
+        self._layouts: dict[int, Any] = {}
+
+    def get(self, size_bytes: int) -> Any:
+        """Return the layout, made when first asked for."""
+        if size_bytes not in self._layouts:
+            self._layouts[size_bytes] = self._make(size_bytes)
+        return self._layouts[size_bytes]
+
+    def _make(self, size_bytes: int) -> Any:
+        api = self._api
+        members = {}
+        if size_bytes:
+            stage = api.constants.VK_SHADER_STAGE_COMPUTE_BIT
+            members["pPushConstantRanges"] = api.new("VkPushConstantRange", stageFlags=stage, size=size_bytes)
+            members["pushConstantRangeCount"] = 1
+        made = api.ffi.new("VkPipelineLayout*")
+        info = api.new("VkPipelineLayoutCreateInfo", "PIPELINE_LAYOUT_CREATE_INFO", **members)
+        code = api.lib.vkCreatePipelineLayout(self._device, info, api.ffi.NULL, made)
+        api.check(code, "making a pipeline layout")
+        return made[0]
+
+    def close(self) -> None:
+        """Destroy them."""
+        for layout in self._layouts.values():
+            self._api.lib.vkDestroyPipelineLayout(self._device, layout, self._api.ffi.NULL)
+        self._layouts.clear()
+
+
+class Builder:
+    """Turns modules into programs on one device."""
+
+    def __init__(self, api: Api, adapter: Adapter, device: Any, queue: Queue, memory: Memory, glslang: Glslang) -> None:
+        self._api, self._adapter, self._device = api, adapter, device
+        self._queue, self._memory, self._glslang = queue, memory, glslang
+        self._layouts = PipelineLayouts(api, device)
+        self._programs: WeakSet[VulkanProgram] = WeakSet()
+
+    def build(self, module: BackendModule) -> VulkanProgram:
+        """Compile all files at once, since nearly all of the tool's time is its start, and make a pipeline per task."""
+        for task in module.tasks:
+            if task.block_dim > self._adapter.max_block_dim:
+                raise UnsupportedError(
+                    f"task {task.name} wants {task.block_dim} threads a block; {self._adapter.name} has at most"
+                    f" {self._adapter.max_block_dim}\nHint: give `ti.loop_config(block_dim=...)` a smaller number"
+                )
+        size = module.interface.args_size_bytes
+        layout = self._layouts.get(-(-size // 4) * 4 if size <= MAX_PUSH_BYTES else POINTER_BYTES)
+        workers = min(len(module.files), (os.cpu_count() or 1))
+        if workers <= 1:
+            codes = [self._glslang.compile(file, module.kernel) for file in module.files]
+        else:
+            with ThreadPoolExecutor(workers) as pool:
+                codes = list(pool.map(lambda file: self._glslang.compile(file, module.kernel), module.files))
+        program = VulkanProgram(self._api, self._queue, self._memory, module, layout)
+        self._programs.add(program)
+        for task in module.tasks:  # the program owns each pipeline at once, so a later failure leaks none
+            program.add(task, self._pipeline(codes[task.file], task, module, layout))
+        return program
+
+    def _pipeline(self, code: bytes, task: TaskSource, module: BackendModule, layout: Any) -> Any:
+        api, null = self._api, self._api.ffi.NULL
+        words = api.ffi.new("uint32_t[]", len(code) // 4)
+        api.ffi.memmove(words, code, len(code))
+        shader = api.ffi.new("VkShaderModule*")
+        info = api.new("VkShaderModuleCreateInfo", "SHADER_MODULE_CREATE_INFO", codeSize=len(code), pCode=words)
+        api.check(api.lib.vkCreateShaderModule(self._device, info, null, shader), f"loading {task.name}")
+        stage = api.new(
+            "VkPipelineShaderStageCreateInfo",
+            "PIPELINE_SHADER_STAGE_CREATE_INFO",
+            stage=api.constants.VK_SHADER_STAGE_COMPUTE_BIT,
+            module=shader[0],
+            pName=api.text(task.entry),
+        )
+        info = api.new("VkComputePipelineCreateInfo", "COMPUTE_PIPELINE_CREATE_INFO", stage=stage[0], layout=layout)
+        made = api.ffi.new("VkPipeline*")
+        code_made = api.lib.vkCreateComputePipelines(self._device, null, 1, info, null, made)
+        api.lib.vkDestroyShaderModule(self._device, shader[0], null)
+        if code_made < 0:
+            raise TaichiCompilationError(
+                f"the Vulkan driver ({self._adapter.driver}) refused task {task.name} of kernel `{module.kernel}`:"
+                f" {api.code_name(code_made)}"
+            )
+        return made[0]
+
+    def close(self) -> None:
+        """Destroy the pipelines of programs that still live, and the layouts."""
+        for program in self._programs:
+            for pipeline in program.pipelines:
+                self._api.lib.vkDestroyPipeline(self._device, pipeline, self._api.ffi.NULL)
+            program.pipelines.clear()
+        self._layouts.close()
+
+
+def _destroy(api: Api, queue: Queue, pipelines: list[Any]) -> None:
+    def destroy() -> None:
+        for pipeline in pipelines:
+            api.lib.vkDestroyPipeline(queue.device, pipeline, api.ffi.NULL)
+        pipelines.clear()
+
+    queue.retire(destroy)
+
+
+class VulkanProgram:
+    """A kernel's pipelines. arguments: writable buffer the launcher packs into. Pipelines go when the program goes."""
+
+    def __init__(self, api: Api, queue: Queue, memory: Memory, module: BackendModule, layout: Any) -> None:
+        size = module.interface.args_size_bytes
+        self._block = api.ffi.new("char[]", max(size, 4) + 3)
+        self.arguments = api.ffi.buffer(self._block, size)
+        self._address = int(api.ffi.cast("uintptr_t", self._block))
+        self.pipelines: list[Any] = []
+        self._tasks: list[tuple[Any, int]] = []
+        self._queue, self._memory, self._name = queue, memory, module.kernel
+        self._layout = layout
+        self._pushed: Any = self._block
+        self._push_bytes = -(-size // 4) * 4
+        self._indirect_bytes = 0
+        if size > MAX_PUSH_BYTES:
+            self._pushed = api.ffi.new("uint64_t*")
+            self._push_bytes, self._indirect_bytes = POINTER_BYTES, size
+        self._functions = (
+            api.lib.vkCmdPipelineBarrier,
+            api.lib.vkCmdPushConstants,
+            api.lib.vkCmdBindPipeline,
+            api.lib.vkCmdDispatch,
+        )
+        self._null = api.ffi.NULL
+        self._compute = api.constants.VK_SHADER_STAGE_COMPUTE_BIT
+        finalize(self, _destroy, api, queue, self.pipelines).atexit = False
+
+    def add(self, task: TaskSource, pipeline: Any) -> None:
+        """Take over the pipeline of the next task."""
+        self.pipelines.append(pipeline)
+        self._tasks.append((pipeline, task.block_dim))
+
+    def submit(self, counts: Sequence[int]) -> None:
+        """Start the tasks in order with the packed arguments.
+
+        There is a barrier before every dispatch but the first of a batch: 0.8 us to record, no measurable time of
+        lavapipe's. To leave one out, two dispatches must share no memory; slots do not tell (two arguments may be one
+        array), and comparing all addresses costs as much as the barrier.
+        """
+        queue = self._queue
+        barrier, push, bind, dispatch = self._functions
+        null = self._null
+        with queue.lock:
+            if os.getpid() != queue.owner:
+                queue.require()
+            commands = queue.commands or queue.begin()
+            if self._indirect_bytes:
+                self._store_arguments()
+                commands = queue.commands
+            if self._push_bytes:
+                push(commands, self._layout, 32, 0, self._push_bytes, self._pushed)
+            recorded = queue.recorded
+            queue.recorded = recorded + len(self._tasks)  # at once: Ctrl-C may come in the middle
+            threads = 0
+            for (pipeline, block), count in zip(self._tasks, counts, strict=True):
+                if count > 0:
+                    groups = (count + block - 1) // block
+                elif count == -1:
+                    groups = STRIDED_GROUPS
+                    count = groups * block
+                else:
+                    continue
+                if recorded:
+                    barrier(commands, queue.stages, queue.stages, 0, 1, queue.barrier, 0, null, 0, null)
+                bind(commands, 1, pipeline)
+                if groups <= GROUPS_X:
+                    dispatch(commands, groups, 1, 1)
+                else:
+                    self._dispatch_folded(commands, groups)
+                recorded += 1
+                threads += count
+            queue.recent.append(self._name)
+            if queue.recorded >= BATCH or threads >= EAGER_THREADS:
+                queue.flush()
+
+    def _store_arguments(self) -> None:
+        """Copy the arguments behind those of earlier launches in the open batch, and push their address."""
+        queue, size = self._queue, self._indirect_bytes
+        slot = queue.slot
+        assert slot is not None
+        if slot.arguments_used and slot.arguments_used + size > slot.arguments.size_bytes:
+            queue.flush()
+            queue.begin()
+            slot = queue.slot
+            assert slot is not None
+        if slot.arguments is None or size > slot.arguments.size_bytes:
+            if slot.arguments is not None:
+                self._memory.destroy_block(slot.arguments)
+            slot.arguments = None
+            slot.arguments = self._memory.make_argument_block(max(ARGUMENT_BLOCK_BYTES, size))
+        offset = slot.arguments_used
+        ctypes.memmove(slot.arguments.pointer + offset, self._address, size)
+        slot.arguments_used = -(-(offset + size) // ARGUMENT_ALIGNMENT) * ARGUMENT_ALIGNMENT
+        self._pushed[0] = slot.arguments.address + offset
+
+    def _dispatch_folded(self, commands: Any, groups: int) -> None:
+        """Dispatch more groups than x takes; y makes up for it, with fewer than y idle groups."""
+        rows = -(-groups // GROUPS_X)
+        if rows > GROUPS_X:
+            raise TaichiRuntimeError(
+                f"kernel `{self._name}` asks for {groups} thread groups; 65535 * 65535 is the most"
+            )
+        self._functions[3](commands, -(-groups // rows), rows, 1)

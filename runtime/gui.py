@@ -1,0 +1,246 @@
+"""`ti.GUI`: a 2-D canvas in a window where a display is, and frames in PNG files where none is.
+
+In: images and shapes in the unit square, origin at the bottom left, colours 0xRRGGBB. Out: a window (tkinter) or, without
+a display, files `<title>-00000.png` in the folder `SHADESMITH_GUI_DIR` (default `frames`); `running` then ends after
+`SHADESMITH_GUI_FRAMES` frames (default 3), so that a program's main loop terminates.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import struct
+import zlib
+from collections import deque
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .window import Event, open_window
+
+Array = np.ndarray[Any, Any]
+
+
+def encode_png(pixels: Array) -> bytes:
+    """Return a PNG of an image of bytes, shape (height, width, 3), first row on top."""
+    height, width, _ = pixels.shape
+    rows = np.concatenate([np.zeros((height, 1), np.uint8), pixels.reshape(height, width * 3)], axis=1)
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows.tobytes(), 6)) + chunk(b"IEND", b"")
+
+
+def to_bytes(image: Any) -> Array:
+    """Return an image as bytes of shape (width, height, 3); floats are taken as 0 to 1, grey becomes RGB.
+
+    Raises: ValueError if the shape is neither (width, height) nor (width, height, 1, 3 or 4).
+    """
+    array = image.to_numpy() if hasattr(image, "to_numpy") else np.asarray(image)
+    if array.ndim == 2:
+        array = array[:, :, None]
+    if array.ndim != 3 or array.shape[2] not in (1, 3, 4):
+        raise ValueError(f"an image has shape (width, height), or (width, height, 1, 3 or 4); found {array.shape}")
+    array = np.repeat(array, 3, axis=2) if array.shape[2] == 1 else array[:, :, :3]
+    if array.dtype.kind == "f":
+        array = np.nan_to_num(np.clip(array, 0, 1)) * 255 + 0.5
+    return array.astype(np.uint8)
+
+
+class GUI:
+    """A canvas of `res` pixels (width, height)."""
+
+    SHIFT, ALT, CTRL, ESCAPE, RETURN, TAB = "Shift", "Alt", "Control", "Escape", "Return", "Tab"
+    BACKSPACE, SPACE, CAPSLOCK = "BackSpace", " ", "Caps_Lock"
+    UP, DOWN, LEFT, RIGHT = "Up", "Down", "Left", "Right"
+    LMB, MMB, RMB, EXIT, WHEEL, MOVE = "LMB", "MMB", "RMB", "WMClose", "Wheel", "Motion"
+    MOTION, PRESS, RELEASE = Event.MOTION, Event.PRESS, Event.RELEASE
+
+    def __init__(self, name: str = "shadesmith", res: int | tuple[int, int] = 512, background_color: int = 0x0,
+                 show_gui: bool = True, fullscreen: bool = False, fast_gui: bool = False) -> None:  # fmt: skip
+        self.name = name
+        self.res = (res, res) if isinstance(res, int) else (int(res[0]), int(res[1]))
+        self.background_color = background_color
+        self.frame = 0
+        self.fps_limit: int | None = 60
+        self.event: Event | None = None
+        self._events: deque[Event] = deque()
+        self._stop = False
+        self._pixels: Array = np.empty((*self.res, 3), np.uint8)
+        self.clear()
+        self._window = open_window(name, self.res) if show_gui else None
+        self._folder = Path(os.environ.get("SHADESMITH_GUI_DIR", "frames"))
+        self._frames_left = int(os.environ.get("SHADESMITH_GUI_FRAMES", "3"))
+
+    def __enter__(self) -> GUI:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def running(self) -> bool:
+        """Whether the window is open; without a display, whether frames are left to save."""
+        if self._window is not None:
+            return not self._stop and self._window.is_open()
+        return not self._stop and self._frames_left > 0
+
+    @running.setter
+    def running(self, value: bool) -> None:
+        self._stop = not value
+
+    def close(self) -> None:
+        """Close the window and end `running`."""
+        self._stop = True
+        if self._window is not None:
+            self._window.close()
+
+    def clear(self, color: int | None = None) -> None:
+        """Fill the canvas with `color`, or the background colour."""
+        self._pixels[:] = _rgb(self.background_color if color is None else color)
+
+    def set_image(self, img: Any) -> None:
+        """Show an image of the canvas's size: NumPy array, field or ndarray, (width, height[, channels])."""
+        pixels = to_bytes(img)
+        if pixels.shape[:2] != self.res:
+            raise ValueError(f"the image has {pixels.shape[:2]} pixels, the canvas of `{self.name}` {self.res}")
+        self._pixels[:] = pixels
+
+    def get_image(self) -> Array:
+        """Return the canvas as floats, shape (width, height, 4)."""
+        alpha = np.full((*self.res, 1), 255, np.uint8)
+        return np.concatenate([self._pixels, alpha], axis=2).astype(np.float32) / 255
+
+    def circle(self, pos: Any, color: int = 0xFFFFFF, radius: float = 1) -> None:
+        """Draw one disc; radius in pixels."""
+        self.circles(np.asarray(_numbers(pos), float)[None], radius, color)
+
+    def circles(self, pos: Any, radius: Any = 1, color: Any = 0xFFFFFF, palette: Any = None, palette_indices: Any = None) -> None:
+        """Draw discs at `pos`, shape (n, 2); radius [pixels] and color one for all or one each."""
+        points = np.asarray(pos.to_numpy() if hasattr(pos, "to_numpy") else pos, float) * self.res
+        if palette is not None:
+            indices = palette_indices.to_numpy() if hasattr(palette_indices, "to_numpy") else np.asarray(palette_indices)
+            color = np.asarray(palette)[indices]
+        colors = _rgb(np.broadcast_to(np.asarray(color), len(points)))
+        radii = np.broadcast_to(np.asarray(radius, float), len(points))
+        reach = int(np.ceil(radii.max(initial=0)))
+        base = np.floor(points).astype(int)
+        for dx in range(-reach, reach + 1):
+            for dy in range(-reach, reach + 1):
+                cells = base + (dx, dy)
+                inside = ((cells + 0.5 - points) ** 2).sum(1) <= np.maximum(radii, 0.71) ** 2
+                self._plot(cells[inside], colors[inside])
+
+    def line(self, begin: Any, end: Any, radius: float = 1, color: int = 0xFFFFFF) -> None:
+        """Draw one line."""
+        self.lines(np.asarray([_numbers(begin)]), np.asarray([_numbers(end)]), radius, color)
+
+    def lines(self, begin: Any, end: Any, radius: float = 1, color: Any = 0xFFFFFF) -> None:
+        """Draw lines from `begin` to `end`, shapes (n, 2); radius [pixels]."""
+        colors = np.broadcast_to(np.asarray(color), len(begin))
+        for a, b, one in zip(np.asarray(begin, float), np.asarray(end, float), colors):
+            count = int(np.abs((b - a) * self.res).max()) + 1
+            self.circles(a + (b - a) * np.linspace(0, 1, count + 1)[:, None], max(0.71, radius * 0.5), int(one))
+
+    def triangle(self, a: Any, b: Any, c: Any, color: int = 0xFFFFFF) -> None:
+        """Fill one triangle."""
+        self.triangles(*(np.asarray([_numbers(corner)]) for corner in (a, b, c)), color=color)
+
+    def triangles(self, a: Any, b: Any, c: Any, color: Any = 0xFFFFFF) -> None:
+        """Fill triangles with corners `a`, `b`, `c`, shapes (n, 2)."""
+        colors = np.broadcast_to(np.asarray(color), len(a))
+        for corners, one in zip(np.stack([a, b, c], 1) * self.res, colors):
+            low, high = np.floor(corners.min(0)).astype(int), np.ceil(corners.max(0)).astype(int) + 1
+            cells = np.stack(np.meshgrid(*map(np.arange, low, high), indexing="ij"), -1).reshape(-1, 2)
+            sides = [_side(corners[k], corners[(k + 1) % 3], cells + 0.5) for k in range(3)]
+            inside = np.all(np.array(sides) >= 0, 0) | np.all(np.array(sides) <= 0, 0)
+            self._plot(cells[inside], np.broadcast_to(_rgb(int(one)), (int(inside.sum()), 3)))
+
+    def rect(self, topleft: Any, bottomright: Any, radius: float = 1, color: int = 0xFFFFFF) -> None:
+        """Draw the outline of a rectangle."""
+        (x0, y0), (x1, y1) = _numbers(topleft), _numbers(bottomright)
+        corners = np.array([(x0, y0), (x1, y0), (x1, y1), (x0, y1)])
+        self.lines(corners, np.roll(corners, -1, 0), radius, color)
+
+    def show(self, file: str | None = None) -> None:
+        """Show the canvas, or write it to `file` (PNG); then clear it to the background colour."""
+        if file is not None:
+            self.save(Path(file))
+        elif self._window is not None:
+            self._events.extend(self._window.show(np.ascontiguousarray(self._upright()), self.fps_limit))
+        else:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            stem = re.sub(r"\W+", "_", self.name).strip("_") or "frame"
+            self.save(self._folder / f"{stem}-{self.frame:05d}.png")
+        self._frames_left -= 1
+        self.frame += 1
+        self.clear()
+
+    def save(self, path: Path) -> None:
+        """Write the canvas as a PNG. Raises: ValueError for another suffix."""
+        if path.suffix.lower() != ".png":
+            raise ValueError(f"`{path}`: frames are written as .png")
+        path.write_bytes(encode_png(np.ascontiguousarray(self._upright())))
+
+    def get_events(self, *filters: Any) -> list[Event]:
+        """Return the events since the last call, those that match a filter (a type, a key or a pair) if any is given."""
+        if self._window is not None:
+            self._events.extend(self._window.poll())
+        found = [e for e in self._events if not filters or any(e.matches(f) for f in filters)]
+        self._events.clear()
+        return found
+
+    def get_event(self, *filters: Any) -> bool:
+        """Take one event into `self.event`; return whether there was one."""
+        if self._window is not None:
+            self._events.extend(self._window.poll())
+        while self._events:
+            event = self._events.popleft()
+            if not filters or any(event.matches(f) for f in filters):
+                self.event = event
+                return True
+        return False
+
+    def is_pressed(self, *keys: str) -> bool:
+        """Whether one of the keys is down."""
+        return self._window is not None and any(key in self._window.pressed for key in keys)
+
+    def get_cursor_pos(self) -> tuple[float, float]:
+        """Return the cursor in the unit square; (0, 0) without a window."""
+        return self._window.cursor if self._window is not None else (0.0, 0.0)
+
+    def _upright(self) -> Array:
+        return self._pixels.transpose(1, 0, 2)[::-1]
+
+    def _plot(self, cells: Array, colors: Array) -> None:
+        inside = ((cells >= 0) & (cells < self.res)).all(1)
+        self._pixels[cells[inside, 0], cells[inside, 1]] = colors[inside]
+
+
+def _rgb(color: Any) -> Array:
+    value = np.asarray(color).astype(np.int64)
+    return np.stack([(value >> 16) & 255, (value >> 8) & 255, value & 255], -1).astype(np.uint8)
+
+
+def _numbers(pos: Any) -> list[float]:
+    return [float(x) for x in pos]
+
+
+def _side(a: Array, b: Array, points: Array) -> Array:
+    result: Array = (b[0] - a[0]) * (points[:, 1] - a[1]) - (b[1] - a[1]) * (points[:, 0] - a[0])
+    return result
+
+
+def rgb_to_hex(c: Any) -> Any:
+    """Return 0xRRGGBB of red, green and blue between 0 and 1 (numbers or arrays)."""
+    red, green, blue = (np.clip(np.asarray(part) * 255, 0, 255).astype(np.int64) for part in c)
+    result = (red << 16) + (green << 8) + blue
+    return int(result) if result.ndim == 0 else result
+
+
+def hex_to_rgb(color: int) -> tuple[float, float, float]:
+    """Return red, green and blue between 0 and 1 of 0xRRGGBB."""
+    return ((color >> 16 & 255) / 255, (color >> 8 & 255) / 255, (color & 255) / 255)

@@ -1,0 +1,83 @@
+"""Every form of a kernel as text: for `kernel.inspect`, `ti.init(print_ir=...)` and the dump folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..transpiler.backend.interface import BackendModule
+from ..transpiler.frontend.specialization import Specialization
+from ..transpiler.pipeline import Compilation, compile_kernel
+
+
+@dataclass(frozen=True, slots=True)
+class Inspection:
+    """All forms of one specialization. forms: by name, in the order they arose."""
+
+    specialization: Specialization
+    compilation: Compilation
+    forms: dict[str, str]
+
+    @property
+    def module(self) -> BackendModule:
+        """The emitted text with its interface."""
+        return self.compilation.module
+
+    @property
+    def source(self) -> str:
+        """The emitted text."""
+        return self.module.source()
+
+    @property
+    def python(self) -> str:
+        """The kernel's Python text."""
+        return "\n".join(self.specialization.definition.source.lines)
+
+    @property
+    def times(self) -> dict[str, float]:
+        """Seconds spent in each stage."""
+        return self.compilation.times
+
+    def ir(self, stage: str) -> str:
+        """Return one form. Raises: KeyError listing the forms there are."""
+        if stage == "source":
+            return self.source
+        if stage == "python":
+            return self.python
+        if stage not in self.forms:
+            raise KeyError(f"no form `{stage}`; there are python, {', '.join(self.forms)}, source")
+        return self.forms[stage]
+
+    def __str__(self) -> str:
+        parts = [("python", self.python), *self.forms.items(), ("source", self.source)]
+        return "\n".join(f"==== {name}\n{text}" for name, text in parts)
+
+
+def observe(specialization: Specialization, target: str) -> Inspection:
+    """Compile for `target` and keep every form on the way."""
+    forms: dict[str, str] = {}
+    compilation = compile_kernel(specialization, target, forms.__setitem__)
+    forms.setdefault("lowered", forms["frontend"])
+    return Inspection(specialization, compilation, forms)
+
+
+def printing_observer(config: Any, kernel: str) -> Callable[[str, str], None] | None:
+    """Return what prints each form if `print_ir` asks for this kernel, else None."""
+    if not config.print_ir or (isinstance(config.print_ir, str) and config.print_ir != kernel):
+        return None
+
+    def show(stage: str, text: str) -> None:
+        print(f"==== {kernel}: {stage}\n{text}", flush=True)
+
+    return show
+
+
+def dump(folder: str, module: BackendModule, specialization: Specialization) -> Path:
+    """Write the emitted files below `folder`, in a folder named by kernel and key; returns that folder."""
+    place = Path(folder).expanduser() / f"{module.kernel}-{specialization.key[:12]}"
+    place.mkdir(parents=True, exist_ok=True)
+    for file in module.files:
+        (place / file.name).write_text(file.text, encoding="utf-8")
+    return place

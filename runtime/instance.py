@@ -1,0 +1,147 @@
+"""One compiled specialization: its module, its program on the device, and the buffers only it uses."""
+
+from __future__ import annotations
+
+import struct
+import warnings
+from collections.abc import Callable, Sequence
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from ..transpiler.backend.interface import BackendModule, ResultField
+from ..transpiler.errors import ShadesmithWarning
+from ..transpiler.frontend.specialization import ScalarArgument, Specialization
+from ..transpiler.ir.types import NUMPY, SCALARS, Scalar, Tensor
+from ..transpiler.lang.matrix import Matrix
+from ..transpiler.pipeline import Compilation
+from .interop import host_address, stage_argument
+from .launcher import make_launcher
+from .session import Session
+
+MIN_BUFFER_BYTES = 16
+
+
+class Instance:
+    """A specialization ready to run. launch: takes the kernel's arguments; module: its text; times: [s] a stage."""
+
+    def __init__(
+        self, session: Session, specialization: Specialization, compilation: Compilation, kinds: Sequence[str]
+    ) -> None:
+        self.session = session
+        self.specialization = specialization
+        self.module: BackendModule = compilation.module
+        self.captured = compilation.captured
+        self.times = compilation.times
+        self.fields = compilation.fields
+        self.program = session.device.build(compilation.module)
+        self._result = self._buffer(self.module.interface.result_size_bytes)
+        self._temporaries = self._buffer(self.module.interface.temporaries_size_bytes)
+        self._staged: list[Callable[[], None]] = []
+        self.launch = self._make_launch(kinds)
+
+    @property
+    def source(self) -> str:
+        """The emitted text that runs."""
+        return self.module.source()
+
+    def __repr__(self) -> str:
+        return f"<{self.module.kernel}{tuple(map(str, self.specialization.arguments))} on {self.module.target}>"
+
+    def accepts(self, position: int, value: Any) -> bool:
+        """Tell whether a by-value argument can be converted to the parameter's type."""
+        argument = self.specialization.arguments[position]
+        if not isinstance(argument, ScalarArgument):
+            return True
+        if isinstance(argument.type, Tensor):
+            return _size_of(value) == argument.type.size
+        return isinstance(value, Real if argument.type.is_float else (Integral, np.bool_))
+
+    def _buffer(self, size_bytes: int) -> Any:
+        return self.session.device.allocate(max(MIN_BUFFER_BYTES, size_bytes)) if size_bytes else None
+
+    def _constants(self) -> dict[tuple[Any, ...], int]:
+        constants: dict[tuple[Any, ...], int] = {}
+        for slot, field in enumerate(self.fields):
+            if field is not None:
+                constants["pointer", slot] = field.allocation.address
+        if self._result is not None:
+            constants[("result",)] = self._result.address
+        if self._temporaries is not None:
+            constants[("temporaries",)] = self._temporaries.address
+        return constants
+
+    def _make_launch(self, kinds: Sequence[str]) -> Callable[..., Any]:
+        hooks: dict[str, Any] = {
+            "session": self.session,
+            "host_address": host_address,
+            "stage": self._stage,
+            "flatten": flatten,
+            "seed": self.session.next_seed,
+        }
+        if self.module.interface.results or "other" in kinds:
+            hooks["after"] = self._after
+        raw = make_launcher(self.module, self.program, kinds, self._constants(), hooks)
+        types = [a.type if isinstance(a, ScalarArgument) else None for a in self.specialization.arguments]
+        if not any(isinstance(t, Scalar) and t.is_integral for t in types):
+            return raw
+        return _wrapping(raw, types, self.accepts)
+
+    def _stage(self, argument: Any, slot: int) -> int:
+        """Bring a host array to the device for this launch; written ones come back in `_after`."""
+        staged = stage_argument(self.session, argument, self.module.interface.arrays[slot], (self, slot))
+        if staged.finish is not None:
+            self._staged.append(staged.finish)
+        return staged.address
+
+    def _after(self) -> Any:
+        while self._staged:
+            self._staged.pop()()
+        results = self.module.interface.results
+        if not results:
+            return None
+        data = bytearray(self.module.interface.result_size_bytes)
+        self.session.device.read(self._result, memoryview(data))
+        values = [_result_value(field, data) for field in results]
+        return values[0] if len(values) == 1 else tuple(values)
+
+
+def _result_value(field: ResultField, data: bytearray) -> Any:
+    array = np.frombuffer(data, NUMPY[field.type], max(1, int(np.prod(field.shape))), field.offset_bytes)
+    return Matrix(array.reshape(field.shape).tolist(), dt=SCALARS[field.type]) if field.shape else array[0].item()
+
+
+def flatten(value: Any) -> list[Any]:
+    """Return the numbers of a vector or matrix argument, row by row."""
+    to_list = getattr(value, "to_list", None) or getattr(value, "tolist", None)
+    items = to_list() if to_list is not None else value
+    return [number for item in items for number in (flatten(item) if isinstance(item, (list, tuple)) else (item,))]
+
+
+def _size_of(value: Any) -> int:
+    try:
+        return len(flatten(value))
+    except TypeError:
+        return -1
+
+
+def _wrapping(
+    raw: Callable[..., Any], types: Sequence[Any], accepts: Callable[[int, Any], bool]
+) -> Callable[..., Any]:
+    """Return `raw` that takes integers out of range as Taichi does: modulo 2^bits, with a warning."""
+
+    def launch(*args: Any) -> Any:
+        try:
+            return raw(*args)
+        except struct.error:
+            values = list(args)
+            for position, kind in enumerate(types):
+                if isinstance(kind, Scalar) and kind.is_integral and accepts(position, args[position]):
+                    values[position] = kind(args[position])
+                    if values[position] != args[position]:
+                        warnings.warn(f"argument {position}: {args[position]} does not fit {kind} and wraps to {values[position]}",
+                                      ShadesmithWarning, stacklevel=3)  # fmt: skip
+            return raw(*values)
+
+    return launch

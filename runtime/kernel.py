@@ -1,0 +1,268 @@
+"""What `@ti.kernel` returns: finds or compiles the specialization for a call's arguments, launches it, shows its forms."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import struct
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar, overload
+
+from ..transpiler.backend.interface import BackendModule
+from ..transpiler.errors import ShadesmithWarning, TaichiCompilationError, TaichiRuntimeError, TaichiRuntimeTypeError, TaichiSyntaxError
+from ..transpiler.frontend.definition import KernelDefinition, define
+from ..transpiler.frontend.specialization import Specialization
+from ..transpiler.lang.annotations import NdarrayAnnotation, is_template
+from ..transpiler.lang.arch import Arch
+from ..transpiler.pipeline import Compilation, compile_kernel
+from . import session as sessions
+from .arguments import classify
+from .capabilities import PORTABLE
+from .inspection import Inspection, dump, observe, printing_observer
+from .instance import Instance
+from .session import Session
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+_PACK_ERRORS = (struct.error, TypeError, OverflowError, ValueError)
+
+
+class Kernel:
+    """A function that runs on the device. Calling it compiles on the first call of each kind of arguments, then launches."""
+
+    def __init__(self, function: Callable[..., Any], is_method: bool = False) -> None:
+        functools.update_wrapper(self, function)
+        self.definition: KernelDefinition = define(function, is_method)
+        self._is_method = is_method
+        self._arity = len(self.definition.parameters)
+        self._session: Session | None = None
+        self._instances: dict[Any, Instance] = {}
+        self._launchers: dict[Any, Callable[..., Any]] = {}
+        self._keyed = [
+            (position, isinstance(parameter.annotation, NdarrayAnnotation))
+            for position, parameter in enumerate(self.definition.parameters)
+            if isinstance(parameter.annotation, NdarrayAnnotation) or is_template(parameter.annotation)
+        ]
+        self._key = _key_function(self._keyed)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Launch with these arguments; returns the kernel's result, if it has one, after waiting for it."""
+        if kwargs or len(args) != self._arity:
+            args = self._bind(args, kwargs)
+        session = self._session
+        if session is None or session.epoch < 0:
+            self._enter(sessions.current())
+        try:
+            launch = self._launchers[self._key(args)]
+        except (KeyError, AttributeError, TypeError):
+            try:
+                launch = self._find(args)
+            except TaichiCompilationError as error:
+                if sessions.current_config().print_full_traceback:
+                    raise
+                raise error.with_traceback(None) from None
+        try:
+            return launch(*args)
+        except _PACK_ERRORS:
+            self._explain(args)
+            raise
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        """Bind a kernel that is a method to its object, which becomes the first argument."""
+        if instance is None or not self._is_method:
+            return self
+        return BoundKernel(self, instance)
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.__name__}>"  # type: ignore[attr-defined]
+
+    def compile(self, *args: Any, **kwargs: Any) -> BackendModule:
+        """Compile for these arguments on the current device without launching; returns the module."""
+        self._enter(sessions.current())
+        args = self._bind(args, kwargs)
+        self._find(args)
+        return self._instances[self._slow_key(args)].module
+
+    def source(self, *args: Any, arch: Arch | None = None) -> str:
+        """Return the emitted text for these arguments; nothing is launched and no device is needed.
+
+        arch: another target than the session's, for example `ti.cuda` on a machine without a GPU. A trailing ndarray
+        argument may be left out where its annotation gives dtype and ndim.
+        """
+        return self.inspect(*args, arch=arch).source
+
+    def ir(self, stage: str, *args: Any, arch: Arch | None = None) -> str:
+        """Return one form as text: "frontend", "lowered", "tasks", "final" or "pass:NN:name".
+
+        Raises: KeyError listing the forms there are.
+        """
+        return self.inspect(*args, arch=arch).ir(stage)
+
+    def inspect(self, *args: Any, arch: Arch | None = None) -> Inspection:
+        """Return every form of this kernel as text, from Python to the emitted source; nothing is launched."""
+        specialization, target = self._specialization(self._complete(args), arch)
+        return observe(specialization, target)
+
+    def key(self, *args: Any, arch: Arch | None = None) -> str:
+        """Return the digest that names the specialization for these arguments; equal in every process."""
+        return self._specialization(self._complete(args), arch)[0].key
+
+    def signature(self, *args: Any) -> str:
+        """Return the types this call is specialised on, as text: `(x, i32)`."""
+        specialization, _ = self._specialization(self._complete(args), None)
+        return "(" + ", ".join(str(argument) for argument in specialization.arguments) + ")"
+
+    def instances(self) -> list[Instance]:
+        """Return what has been compiled in the current session, in order."""
+        return list(dict.fromkeys(self._instances.values()))
+
+    def captured(self) -> dict[str, Any]:
+        """Return the globals that were read as constants, with the values compiled in."""
+        return {name: value for instance in self.instances() for name, value in instance.captured.items()}
+
+    def _bind(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        parameters = self.definition.parameters
+        if len(args) > len(parameters):
+            raise TaichiSyntaxError(f"Too many arguments: kernel `{self.definition.name}` takes {len(parameters)}, found {len(args)}")
+        values = list(args)
+        for parameter in parameters[len(args) :]:
+            if parameter.name in kwargs:
+                values.append(kwargs.pop(parameter.name))
+            elif parameter.default is not inspect.Parameter.empty:
+                values.append(parameter.default)
+            else:
+                raise TaichiSyntaxError(f"Missing argument `{parameter.name}` of kernel `{self.definition.name}`")
+        for name in kwargs:
+            known = any(parameter.name == name for parameter in parameters)
+            text = "Multiple values for argument" if known else "Unexpected argument"
+            raise TaichiSyntaxError(f"{text} `{name}` of kernel `{self.definition.name}`")
+        return tuple(values)
+
+    def _complete(self, args: Sequence[Any]) -> tuple[Any, ...]:
+        """Fill up arguments that only their type matters for."""
+        values = list(args)
+        for parameter in self.definition.parameters[len(args) :]:
+            if is_template(parameter.annotation):
+                raise TaichiSyntaxError(f"Missing argument `{parameter.name}` of kernel `{self.definition.name}`")
+            values.append(parameter.annotation)
+        return tuple(values)
+
+    def _specialization(self, args: Sequence[Any], arch: Arch | None) -> tuple[Specialization, str]:
+        session = sessions.current() if sessions.is_initialized() else None
+        options = sessions.current_config().compile_options()
+        if arch is not None and arch.target is None:
+            raise TaichiRuntimeError(f"{arch} is no target of shadesmith. Hint: ti.cpu, ti.vulkan, ti.cuda, ti.python")
+        target = arch.target if arch is not None else session.device.name if session is not None else "c"
+        assert target is not None
+        same = session is not None and session.device.name == target
+        capabilities = session.device.capabilities if same and session is not None else PORTABLE[target]
+        arguments, _ = classify(self.definition, args, options)
+        return Specialization(self.definition, arguments, options, capabilities), target
+
+    def _enter(self, session: Session) -> None:
+        if session is not self._session:
+            self._session = session
+            self._instances.clear()
+            self._launchers.clear()
+
+    def _slow_key(self, args: Sequence[Any]) -> Any:
+        return tuple(_key_of(args[position], is_array) for position, is_array in self._keyed)
+
+    def _find(self, args: Sequence[Any]) -> Callable[..., Any]:
+        key = self._slow_key(args)
+        launch = self._launchers.get(key)
+        if launch is None:
+            launch = self._launchers[key] = self._compile(key, args)
+        return launch
+
+    def _compile(self, key: Any, args: Sequence[Any]) -> Callable[..., Any]:
+        session = self._session
+        assert session is not None
+        arguments, kinds = classify(self.definition, args, session.options)
+        specialization = Specialization(self.definition, arguments, session.options, session.device.capabilities)
+        observer = printing_observer(session.config, self.definition.name)
+        compilation: Compilation = compile_kernel(specialization, session.device.name, observer)
+        for text in compilation.warnings:
+            warnings.warn(text, ShadesmithWarning, stacklevel=4)
+        if session.config.dump_dir:
+            dump(session.config.dump_dir, compilation.module, specialization)
+        instance = Instance(session, specialization, compilation, kinds)
+        session.compiled_functions += 1
+        self._instances[key] = instance
+        return instance.launch
+
+    def _explain(self, args: Sequence[Any]) -> None:
+        """Raise Taichi's error for a scalar argument of a type that cannot be packed, if that is what went wrong."""
+        for position, parameter in enumerate(self.definition.parameters):
+            instance = self._instances.get(self._slow_key(args))
+            if instance is not None and not instance.accepts(position, args[position]):
+                raise TaichiRuntimeTypeError.get(position, parameter.annotation, type(args[position])) from None
+
+
+class BoundKernel:
+    """A kernel that is a method, with its object."""
+
+    def __init__(self, kernel: Kernel, instance: Any) -> None:
+        self.kernel = kernel
+        self.instance = instance
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Launch the method for its object."""
+        return self.kernel(self.instance, *args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        member = getattr(self.kernel, name)
+        if name in ("compile", "source", "ir", "inspect", "key", "signature"):
+            return functools.partial(member, self.instance) if name != "ir" else self._ir
+        return member
+
+    def _ir(self, stage: str, *args: Any, **kwargs: Any) -> str:
+        return self.kernel.ir(stage, self.instance, *args, **kwargs)
+
+
+def _key_function(keyed: Sequence[tuple[int, bool]]) -> Callable[[Sequence[Any]], Any]:
+    """Return the fast way from arguments to the key: it takes objects that know their signature, else raises."""
+    if not keyed:
+        return lambda args: ()
+    items = ", ".join(f"args[{position}].signature" for position, _ in keyed)
+    key: Callable[[Sequence[Any]], Any] = eval(f"lambda args: ({items},)")  # noqa: S307 - text made of numbers
+    return key
+
+
+_ALIVE: dict[int, Any] = {}
+
+
+def _key_of(value: Any, is_array: bool) -> Any:
+    signature = getattr(value, "signature", None)
+    if signature is not None and not callable(signature):
+        return signature
+    if is_array:
+        dtype = getattr(value, "dtype", None)
+        return (type(value), str(dtype), len(getattr(value, "shape", ())))
+    if isinstance(value, (int, float, bool, str)) or value is None:
+        return (type(value), value)
+    # An object is told apart by identity, and must stay alive as long as its identity is a key.
+    _ALIVE[id(value)] = value
+    return (type(value), id(value))
+
+
+@overload
+def kernel(function: F) -> F: ...
+@overload
+def kernel(function: None = None, **options: Any) -> Callable[[F], F]: ...
+def kernel(function: Any = None, **options: Any) -> Any:
+    """Make a Python function a kernel: typed arguments, compiled on first call, parallel outermost loops.
+
+    Raises: TaichiSyntaxError if it is not a plain function.
+    """
+    if function is None:
+        return functools.partial(kernel, **options)
+    if options:
+        raise TypeError(f"ti.kernel takes no option {', '.join(map(repr, options))}")
+    if not inspect.isfunction(function):
+        raise TaichiSyntaxError(f"ti.kernel decorates functions, found {function!r}")
+    names = function.__qualname__.split(".")
+    is_method = len(names) > 1 and names[-2] != "<locals>"
+    return Kernel(function, is_method)

@@ -1,0 +1,166 @@
+"""One function per compiled specialization: pack the arguments, compute the extents, submit.
+
+The only file where speed outranks form: the function is written as Python text for exactly the arguments of the
+specialization and compiled once, so a launch is straight-line code (benchmarks/launch.py measures it). The text holds
+numbers and names made here, never text of a user's or of an archive.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..transpiler.backend.interface import BackendModule, Expression, Member, TaskSource
+
+PACK_CODES = {
+    "i8": "b", "i16": "h", "i32": "i", "i64": "q", "u8": "B", "u16": "H", "u32": "I", "u64": "Q",
+    "u1": "?", "f16": "e", "f32": "f", "f64": "d", "pointer": "Q",
+}  # fmt: skip
+MAX_ITERATIONS = 2**31 - 1
+
+OPERATORS = {
+    "add": "({} + {})", "sub": "({} - {})", "mul": "({} * {})", "floordiv": "({} // {})", "mod": "({} % {})",
+    "min": "min({}, {})", "max": "max({}, {})", "neg": "(-{})", "shl": "({} << {})", "sar": "({} >> {})",
+    "bit_and": "({} & {})", "bit_or": "({} | {})", "bit_xor": "({} ^ {})", "abs": "abs({})",
+    "raw_div": "int({} / {})", "select": "({1} if {0} else {2})", "lt": "({} < {})", "le": "({} <= {})",
+    "gt": "({} > {})", "ge": "({} >= {})", "eq": "({} == {})", "ne": "({} != {})",
+}  # fmt: skip
+"""Operations that the extent of a loop may hold, in Python."""
+
+
+def pack_format(members: Sequence[Member], size_bytes: int) -> str:
+    """Return the `struct` format of an argument block, padding written out."""
+    text, position = "<", 0
+    for member in members:
+        text += "x" * (member.offset_bytes - position) + PACK_CODES[member.type]
+        position = member.offset_bytes + member.size_bytes
+    return text + "x" * (size_bytes - position)
+
+
+def make_launcher(
+    module: BackendModule,
+    program: Any,
+    kinds: Sequence[str],
+    constants: dict[tuple[Any, ...], int],
+    hooks: dict[str, Any],
+) -> Callable[..., Any]:
+    """Return a function of the kernel's arguments that launches it.
+
+    kinds: one an argument: "scalar", "tensor", "ndarray" (has .allocation and .shape), "numpy" (host memory used in
+    place), "other" (its address comes from `hooks["stage"](argument, written)`), "template". constants: values of
+    members known now, by their source. hooks: "session", whose `pending` writes go first and whose `epoch` counts
+    launches; "stage", "host_address", "flatten", "seed"; "after", if there, is called last and gives the result.
+    """
+    writer = _Writer(module, kinds, constants)
+    namespace = {
+        **hooks,
+        "buffer": program.arguments,
+        "submit": program.submit,
+        "pack_into": struct.Struct(pack_format(module.interface.members, module.interface.args_size_bytes)).pack_into,
+        "too_many": _refuse,
+    }
+    text = writer.text(hooks)
+    if writer.packs_once:
+        namespace["pack_into"](program.arguments, 0, *(constants[m.source] for m in module.interface.members))
+    exec(compile(text, f"<launcher of {module.kernel}>", "exec"), namespace)
+    launch: Callable[..., Any] = namespace["launch"]  # type: ignore[assignment]
+    return launch
+
+
+class _Writer:
+    """Writes the text of one launcher."""
+
+    def __init__(self, module: BackendModule, kinds: Sequence[str], constants: dict[tuple[Any, ...], int]) -> None:
+        self.module = module
+        self.kinds = kinds
+        self.constants = constants
+        self.members = module.interface.members
+        self.parameter_of_slot = {slot: a.parameter for slot, a in enumerate(module.interface.arrays)}
+        self.packs_once = all(member.source in constants for member in self.members)
+
+    def text(self, hooks: dict[str, Any]) -> str:
+        """Return the definition of `launch`."""
+        lines = [f"def launch({', '.join(f'p{k}' for k in range(len(self.kinds)))}):"]
+        lines.append("    if session.pending: session.settle()")
+        lines += self._staging()
+        if not self.packs_once:
+            lines += [f"    v{k} = {self._member(member)}" for k, member in enumerate(self.members)]
+            lines.append(f"    pack_into(buffer, 0, {', '.join(f'v{k}' for k in range(len(self.members)))})")
+        counts = [self._count(task) for task in self.module.tasks]
+        for index, (expression, bounded) in enumerate(counts):
+            if not bounded:
+                lines.append(f"    c{index} = {expression}")
+                lines.append(f"    if c{index} > {MAX_ITERATIONS}: too_many({self.module.tasks[index].name!r}, c{index})")
+        names = [expression if bounded else f"c{index}" for index, (expression, bounded) in enumerate(counts)]
+        lines.append(f"    submit(({', '.join(names)}{',' if len(names) == 1 else ''}))")
+        lines.append("    session.epoch += 1")
+        if "after" in hooks:
+            lines.append("    return after()")
+        return "\n".join(lines) + "\n"
+
+    def _staging(self) -> list[str]:
+        lines = []
+        for position, kind in enumerate(self.kinds):
+            slot = next((s for s, p in self.parameter_of_slot.items() if p == position), None)
+            if kind == "tensor":
+                lines.append(f"    t{position} = flatten(p{position})")
+            elif kind == "other" and slot is not None:
+                lines.append(f"    a{position} = stage(p{position}, {slot})")
+            elif kind == "numpy":
+                written = slot is not None and self.module.interface.arrays[slot].written
+                lines.append(f"    a{position} = host_address(p{position}, {written})")
+        return lines
+
+    def _member(self, member: Member) -> str:
+        if member.source in self.constants:
+            return str(self.constants[member.source])
+        match member.source:
+            case ("argument", position, component):
+                return f"t{position}[{component}]" if self.kinds[position] == "tensor" else f"p{position}"
+            case ("pointer", slot):
+                position = self.parameter_of_slot[slot]
+                return f"p{position}.allocation.address" if self.kinds[position] == "ndarray" else f"a{position}"
+            case ("shape", slot, axis):
+                return f"p{self.parameter_of_slot[slot]}.shape[{axis}]"
+            case ("seed",):
+                return "seed()"
+        raise ValueError(f"member {member.name} has no source at launch")
+
+    def _count(self, task: TaskSource) -> tuple[str, bool]:
+        """Return the number of iterations as Python text, and whether it is known to be in range."""
+        if task.kind == "serial":
+            return "1", True
+        if task.extents is None:
+            return "-1", True
+        extents = [self._extent(extent) for extent in task.extents]
+        if all(extent.lstrip("-").isdigit() for extent in extents):
+            count = 1
+            for extent in extents:
+                count *= max(0, int(extent))
+            return str(count), count <= MAX_ITERATIONS
+        return " * ".join(extents), False
+
+    def _extent(self, extent: Expression) -> str:
+        text = self._expression(extent)
+        if text.lstrip("-").isdigit() or (extent[0] == "member" and self.members[extent[1]].source[0] == "shape"):
+            return text
+        return f"max(0, {text})"
+
+    def _expression(self, expression: Expression) -> str:
+        match expression:
+            case ("const", value):
+                return str(int(value))
+            case ("member", index):
+                source = self.members[index].source
+                return str(self.constants[source]) if source in self.constants else f"v{index}"
+            case (op, *operands):
+                return OPERATORS[op].format(*map(self._expression, operands))
+        raise ValueError(f"extent {expression!r}")
+
+
+def _refuse(task: str, count: int) -> None:
+    raise OverflowError(
+        f"the loop of task `{task}` has {count} iterations; a parallel loop takes at most {MAX_ITERATIONS}. "
+        "Hint: split it into an outer range of launches or a serial inner loop"
+    )

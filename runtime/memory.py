@@ -1,0 +1,250 @@
+"""The memory of one field or ndarray: its allocation, what the host sees of it, and when either is stale.
+
+In: a session with a device, an element type and a shape. Out: `Memory`, whose `view` is a NumPy array of shape
+(*shape, *element shape). On a device with host memory the view is the allocation itself; elsewhere it is a mirror,
+filled in blocks when read and written back in one go before the next launch.
+
+A session counts launches (`epoch`). A view is good as long as its own epoch is the session's; a closed session has the
+epoch -1, so the one comparison every access makes also finds objects of a session that ended.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Sequence
+from ctypes import c_char
+from math import prod
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..transpiler.errors import TaichiRuntimeError
+from ..transpiler.ir.types import Tensor, Type, element_of
+from .devices.device import Allocation, Device
+
+Array = np.ndarray[Any, Any]
+
+BLOCK_BYTES = 1 << 24
+"""A mirror is filled in pieces of this size, so that reading one element of a large array does not copy all of it."""
+MAX_ITEMS = 2**31 - 1
+"""Indices in emitted text are 32-bit; more items than this could not be told apart."""
+MIN_BYTES = 16
+"""Asked for where there is nothing to hold: devices need not know empty buffers."""
+
+STALE = -2
+CLOSED = -1
+
+
+class Owner(Protocol):
+    """The session, as far as memory needs it."""
+
+    device: Device
+    epoch: int
+    pending: list[Callable[[], None]]
+
+    def allocate(self, size_bytes: int) -> Allocation:
+        """Give zeroed memory."""
+
+    def release(self, allocation: Allocation) -> None:
+        """Take memory back, now or soon."""
+
+    def wait(self) -> None:
+        """Wait until host memory shows all launches so far."""
+
+
+class Ended:
+    """Stands for the allocation of an object whose session has ended."""
+
+    size_bytes = 0
+
+    @property
+    def address(self) -> int:
+        """Raise: nothing is there any more. Raises: TaichiRuntimeError."""
+        raise ended_error()
+
+
+def ended_error() -> TaichiRuntimeError:
+    """Return the error for an object of an earlier session."""
+    return TaichiRuntimeError(
+        "this field or ndarray was made before the last `ti.init()` or `ti.reset()` and its memory is gone. "
+        "Hint: create fields and ndarrays again after `ti.init()`"
+    )
+
+
+def view_address(address: int, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
+    """Return an array over memory of this process; the caller keeps the memory alive."""
+    size_bytes = prod(shape) * dtype.itemsize
+    if not size_bytes:
+        return np.empty(shape, dtype)
+    return np.frombuffer(memoryview((c_char * size_bytes).from_address(address)), dtype).reshape(shape)
+
+
+def bytes_of(array: Array) -> memoryview:
+    """Return the memory of a contiguous array as bytes."""
+    return array.reshape(-1).view(np.uint8).data
+
+
+class Memory:
+    """Owns an allocation; it is given back when this object is collected or the session ends.
+
+    epoch, view, partial: see `ScalarField.__getitem__` for how an access uses them. partial: the view is a mirror too
+    large to be filled at once. mirrored: the view is a copy.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_blocks",
+        "_dirty",
+        "allocation",
+        "element",
+        "epoch",
+        "finalizer",
+        "mirrored",
+        "partial",
+        "session",
+        "shape",
+        "size_bytes",
+        "view",
+    )
+
+    def __init__(self, session: Owner, element: Type, shape: tuple[int, ...]) -> None:
+        if prod(shape) > MAX_ITEMS:
+            raise TaichiRuntimeError(
+                f"shape {shape} has {prod(shape)} elements, and at most {MAX_ITEMS} can be indexed. "
+                "Hint: split the data into several fields or ndarrays"
+            )
+        scalar = element_of(element).numpy
+        full_shape = shape + (element.shape if isinstance(element, Tensor) else ())
+        self.session, self.element, self.shape = session, element, shape
+        self.size_bytes = prod(full_shape) * scalar.itemsize
+        self.allocation: Allocation = session.allocate(max(MIN_BYTES, self.size_bytes))
+        self.finalizer = weakref.finalize(self, session.release, self.allocation)
+        self.finalizer.atexit = False
+        self.mirrored = not session.device.host_memory
+        self.partial = self.mirrored and self.size_bytes > BLOCK_BYTES
+        self.view: Array = (
+            np.empty(full_shape, scalar) if self.mirrored else view_address(self.allocation.address, scalar, full_shape)
+        )
+        self.epoch = STALE
+        self._blocks: set[int] = set()
+        self._dirty: set[int] = set()
+
+    def refresh(self) -> None:
+        """Make the view show what the launches so far have left; a partial one is filled by `load`.
+
+        Raises: TaichiRuntimeError where the session has ended.
+        """
+        session = self.session
+        if session.epoch == CLOSED:
+            raise ended_error()
+        if not self.mirrored:
+            session.wait()
+        else:
+            self._blocks.clear()
+            if not self.partial:
+                self._read_block(0)
+        self.epoch = session.epoch
+
+    def load(self, index: Sequence[int]) -> None:
+        """Fill the block of a partial mirror that holds the item at `index`."""
+        for block in self._blocks_of(index):
+            if block not in self._blocks:
+                self._read_block(block)
+
+    def mark(self, index: Sequence[int]) -> None:
+        """Note that the item at `index` of a mirror was written."""
+        if not self._dirty:
+            self.session.pending.append(self.flush)
+        if self.partial:
+            self._dirty.update(self._blocks_of(index))
+        else:
+            self._dirty.add(0)
+
+    def flush(self) -> None:
+        """Write what was changed in the mirror to the device."""
+        dirty, self._dirty = sorted(self._dirty), set()
+        for block in dirty:
+            self.session.device.write(self.allocation, self._block_bytes(block), block * BLOCK_BYTES)
+
+    def read_all(self) -> Array:
+        """Return the whole as a new array."""
+        if self.epoch != self.session.epoch:
+            self.refresh_lazily()
+        if not self.mirrored or (not self.partial and self.epoch == self.session.epoch):
+            return np.array(self.view)
+        self.flush()
+        result = np.empty_like(self.view)
+        if result.size:
+            self.session.device.read(self.allocation, bytes_of(result))
+        return result
+
+    def refresh_lazily(self) -> None:
+        """Wait where the view is the memory itself, check that the session lives, and leave a mirror as it is."""
+        if self.session.epoch == CLOSED or not self.mirrored:
+            self.refresh()
+
+    def write_all(self, values: Array) -> None:
+        """Set the whole from an array of equal shape, converting its number type."""
+        self.refresh_lazily()
+        if not self.mirrored:
+            np.copyto(self.view, values, casting="unsafe")
+            return
+        self._forget()
+        contiguous = np.ascontiguousarray(values, self.view.dtype).reshape(self.view.shape)
+        if contiguous.size:
+            self.session.device.write(self.allocation, bytes_of(contiguous))
+
+    def fill(self, value: Array) -> None:
+        """Set every item to `value`, an array of the element's type and shape."""
+        self.refresh_lazily()
+        if not self.size_bytes:
+            return
+        pattern = value.tobytes()
+        first = pattern[: value.itemsize]
+        if pattern == first * value.size:
+            pattern = first
+        if not self.mirrored:
+            self.view[...] = value
+        elif len(pattern) in (1, 2, 4, 8):
+            self._forget()
+            self.session.device.fill(self.allocation, pattern)
+        else:
+            self.write_all(np.broadcast_to(value, self.view.shape))
+
+    def copy_from(self, other: Memory) -> None:
+        """Copy another memory of equal shape, converting its number type."""
+        self.refresh_lazily()
+        other.refresh_lazily()
+        if self.mirrored and other.session is self.session and self.view.dtype == other.view.dtype:
+            other.flush()
+            self._forget()
+            self.session.device.copy(other.allocation, self.allocation, self.size_bytes)
+        else:
+            self.write_all(other.view if not other.mirrored else other.read_all())
+
+    def end(self) -> None:
+        """Give the allocation back because the session ends; any later use raises."""
+        self.finalizer()
+        self.allocation = Ended()  # type: ignore[assignment]  # whose address can only be asked for in vain
+        self.epoch = STALE
+        self.view = np.empty((0,), self.view.dtype)
+
+    def _forget(self) -> None:
+        self._dirty.clear()
+        self._blocks.clear()
+        self.epoch = STALE
+
+    def _blocks_of(self, index: Sequence[int]) -> range:
+        item = 0
+        for position, extent in zip(index, self.shape, strict=True):
+            item = item * extent + position
+        size = self.element.size_bytes
+        return range(item * size // BLOCK_BYTES, (item * size + size - 1) // BLOCK_BYTES + 1)
+
+    def _block_bytes(self, block: int) -> memoryview:
+        return bytes_of(self.view)[block * BLOCK_BYTES : (block + 1) * BLOCK_BYTES]
+
+    def _read_block(self, block: int) -> None:
+        if self.size_bytes:
+            self.session.device.read(self.allocation, self._block_bytes(block), block * BLOCK_BYTES)
+        self._blocks.add(block)

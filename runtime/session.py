@@ -1,0 +1,349 @@
+"""`ti.init`, `ti.reset`, `ti.sync`: one device, its options, and everything that lives on it.
+
+In: an architecture and options. Out: the current `Session`. Fields and ndarrays belong to the session that made them;
+when it ends their memory goes back, and using them raises.
+
+A launcher does two things with every launch, written out for speed: `if session.pending: session.settle()` before it
+writes what Python changed in mirrors and frees what was collected; `session.epoch += 1` after it is how views of memory
+learn that they are stale.
+"""
+
+from __future__ import annotations
+
+import atexit
+import gc
+import importlib
+import logging
+import os
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, Protocol
+from weakref import WeakSet
+
+from ..transpiler.errors import ShadesmithWarning, TaichiRuntimeError
+from ..transpiler.ir.types import Scalar
+from ..transpiler.lang import arch as arches
+from ..transpiler.lang.arch import ARCHES, Arch
+from .config import Config, read_config
+from .devices.device import Allocation, Device
+from .memory import CLOSED
+
+LOGGER = logging.getLogger("shadesmith")
+TRACE_LEVEL = 5
+LEVELS = {
+    "trace": TRACE_LEVEL,
+    "debug": logging.DEBUG,
+    "info": logging.INFO,
+    "warn": logging.WARNING,
+    "error": logging.ERROR,
+    "critical": logging.CRITICAL,
+    "off": logging.CRITICAL + 10,
+}
+"""Taichi's names of levels, as `ti.init(log_level=...)` takes them."""
+
+COMPATIBLE_VERSION = (1, 7, 4)
+"""The version of Taichi whose programs run here: what `require_version` is compared with."""
+
+
+class Owned(Protocol):
+    """What lives in a session: it is told when the session ends."""
+
+    def end(self) -> None:
+        """Give memory back and refuse further use."""
+
+
+class Session:
+    """A device and what runs on it.
+
+    epoch: number of launches so far, -1 once closed; waited: the epoch up to which host memory is right.
+    pending: actions that must happen before the next launch: writing back a mirror, freeing an allocation that was
+    collected. stages: memory for arguments that launches copy to the device, by the place of the argument.
+    compiled_functions: counted by kernels; launches: by those that take a seed.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "arch",
+        "arrays",
+        "compiled_functions",
+        "config",
+        "device",
+        "epoch",
+        "launches",
+        "options",
+        "pending",
+        "stages",
+        "waited",
+    )
+
+    def __init__(self, device: Device, arch: Arch, config: Config) -> None:
+        self.device = device
+        self.arch = arch
+        self.config = config
+        self.options = config.compile_options()
+        self.epoch = 0
+        self.waited = 0
+        self.compiled_functions = 0
+        self.launches = 0
+        self.pending: list[Callable[[], None]] = []
+        self.stages: dict[object, Allocation] = {}
+        self.arrays: WeakSet[Owned] = WeakSet()
+
+    # --- launches
+
+    def settle(self) -> None:
+        """Do what is pending. Collected memory waits for this: Python may collect in the middle of a device call."""
+        pending, self.pending = self.pending, []
+        for action in pending:
+            action()
+
+    def next_seed(self) -> int:
+        """Return a 32-bit number that differs from launch to launch, and is the same in every run of the program."""
+        self.launches += 1
+        return (self.config.random_seed * 0x9E3779B1 + self.launches * 0x85EBCA6B) & 0xFFFFFFFF
+
+    def wait(self) -> None:
+        """Wait until host memory shows all launches so far."""
+        if self.waited != self.epoch:
+            self.device.synchronize()
+            self.waited = self.epoch
+
+    def sync(self) -> None:
+        """Do what is pending and wait for all launches. Raises: TaichiRuntimeError where one failed."""
+        self.settle()
+        self.device.synchronize()
+        self.waited = self.epoch
+
+    # --- memory
+
+    def allocate(self, size_bytes: int) -> Allocation:
+        """Give zeroed memory; where it does not suffice, collect garbage and try again.
+
+        Raises: TaichiRuntimeError naming the bytes asked, used and available.
+        """
+        if self.pending:
+            self.settle()
+        try:
+            return self.device.allocate(size_bytes)
+        except TaichiRuntimeError:
+            gc.collect()
+            if not self.pending:
+                raise
+            self.settle()
+            return self.device.allocate(size_bytes)
+
+    def release(self, allocation: Allocation) -> None:
+        """Free an allocation with the next launch, allocation or `sync`."""
+        self.pending.append(partial(self.device.free, allocation))
+
+    def register(self, owned: Owned) -> None:
+        """Remember, without keeping it alive, what must end with the session."""
+        self.arrays.add(owned)
+
+    def close(self) -> None:
+        """End everything that lives here, then the device."""
+        if self.epoch == CLOSED:
+            return
+        try:
+            self.sync()
+        finally:
+            self.epoch = CLOSED
+            for owned in list(self.arrays):
+                owned.end()
+            self.settle()
+            self.device.close()
+
+
+# --- the current session
+
+CURRENT: Session | None = None
+"""The session, if `ti.init()` was called. Read it, or better `current()`; only `init` and `reset` set it."""
+
+
+def init(
+    arch: Arch | Sequence[Arch] | str | None = None,
+    default_fp: Any = None,
+    default_ip: Any = None,
+    _test_mode: bool = False,
+    enable_fallback: bool = True,
+    require_version: str | None = None,
+    **kwargs: Any,
+) -> Config | None:
+    """Start a session: open a device and forget all fields and ndarrays of the session before.
+
+    arch: an architecture, a list of which the first that opens is taken (`ti.gpu`), or a name; without it `ti.cpu`.
+    SHADESMITH_ARCH or TI_ARCH overrule it. enable_fallback: warn and take the CPU where the device is missing, else
+    raise. kwargs: the options of `config.Config`. With `_test_mode` the configuration is returned, nothing is opened.
+    Raises: KeyError for unknown options; TaichiRuntimeError where no device opens; ValueError, TypeError for values.
+    """
+    global CURRENT
+    if require_version is not None:
+        check_version(require_version)
+    config, notes = read_config({"default_fp": default_fp, "default_ip": default_ip, **kwargs})
+    for note in notes:
+        warnings.warn(note, ShadesmithWarning, stacklevel=2)
+    if _test_mode:
+        return config
+    wanted = _wanted(arch, os.environ)
+    set_logging_level(config.log_level)
+    reset()
+    device, config.arch, note = _open(wanted, config, enable_fallback)
+    CURRENT = Session(device, config.arch, config)
+    if note:
+        warnings.warn(note, ShadesmithWarning, stacklevel=2)
+    LOGGER.info("Starting on arch=%s", config.arch.name)
+    return None
+
+
+def reset() -> None:
+    """End the current session, if there is one: its memory goes back and its objects cannot be used any more."""
+    global CURRENT
+    if CURRENT is not None:
+        ending, CURRENT = CURRENT, None
+        ending.close()
+
+
+def sync() -> None:
+    """Wait for all launches. Raises: TaichiRuntimeError before `ti.init()`, and where a launch failed."""
+    if CURRENT is None:
+        raise TaichiRuntimeError("Please call init() first")
+    CURRENT.sync()
+
+
+def current(purpose: str | None = None) -> Session:
+    """Return the current session. purpose: what is about to be made, for the error's text.
+
+    Raises: TaichiRuntimeError before `ti.init()`.
+    """
+    if CURRENT is not None:
+        return CURRENT
+    action = f"Cannot create {purpose}" if purpose else "There is no session"
+    raise TaichiRuntimeError(f"{action}, maybe you forgot to call `ti.init()` first?")
+
+
+def is_initialized() -> bool:
+    """Tell whether there is a session."""
+    return CURRENT is not None
+
+
+def current_config() -> Config:
+    """Return the options of the current session, or the defaults before `ti.init()`."""
+    return CURRENT.config if CURRENT is not None else Config()
+
+
+def default_types() -> tuple[Scalar, Scalar, Scalar]:
+    """Return the session's (default_fp, default_ip, default_up), or Taichi's before `ti.init()`."""
+    config = current_config()
+    return config.default_fp, config.default_ip, config.default_up
+
+
+def set_logging_level(level: str) -> None:
+    """Set what the logger `shadesmith` lets through. Raises: TaichiRuntimeError for an unknown name."""
+    if level.lower() not in LEVELS:
+        raise TaichiRuntimeError(f"Unknown logging level [{level}]. Levels = {', '.join(LEVELS)}")
+    LOGGER.setLevel(LEVELS[level.lower()])
+
+
+def is_logging_effective(level: str) -> bool:
+    """Tell whether messages of a level are let through."""
+    return LOGGER.isEnabledFor(LEVELS[level.lower()])
+
+
+def check_version(required: str) -> None:
+    """Check that programs for Taichi `required` run here. Raises: TaichiRuntimeError where they need a newer one."""
+    parts = required.split(".")
+    if len(parts) < 2 or not all(part.isdigit() for part in parts[:2]):
+        raise TaichiRuntimeError(
+            "The require_version should be formatted following PEP 440, and includes major, minor, and patch number, "
+            f"e.g., major.minor.patch; `{required}` was given"
+        )
+    numbers = tuple(int(part) if part.isdigit() else 0 for part in parts[:3])
+    if numbers > COMPATIBLE_VERSION:
+        installed = ".".join(map(str, COMPATIBLE_VERSION))
+        raise TaichiRuntimeError(
+            f"Taichi version mismatch. Required version >= {required}, installed version = {installed} "
+            "(the Taichi whose programs shadesmith runs)."
+        )
+
+
+# --- choosing a device
+
+
+def _wanted(arch: Arch | Sequence[Arch] | str | None, environment: Mapping[str, str]) -> tuple[Arch, ...]:
+    name = environment.get("SHADESMITH_ARCH") or environment.get("TI_ARCH")
+    if name:
+        LOGGER.info("Following the environment: arch=%s", name)
+        arch = name
+    if arch is None:
+        return (arches.cpu,)
+    if isinstance(arch, str):
+        if arch == "gpu":
+            return tuple(arches.gpu)
+        if arch not in ARCHES:
+            raise TaichiRuntimeError(f"Arch={arch} is not known. Known are: gpu, {', '.join(ARCHES)}")
+        return (ARCHES[arch],)
+    found = (arch,) if isinstance(arch, Arch) else tuple(arch)
+    for item in found:
+        if not isinstance(item, Arch):
+            raise TypeError(f"`arch` of ti.init takes ti.cpu, ti.gpu, ti.vulkan, ti.cuda, ..., and {item!r} was given")
+    return found
+
+
+def _open(wanted: tuple[Arch, ...], config: Config, enable_fallback: bool) -> tuple[Device, Arch, str]:
+    """Return the first device that opens, its architecture, and a warning where it is not one of those wanted."""
+    missing: list[str] = []
+    for arch in wanted:
+        device = _try(arch, config, len(wanted) == 1, missing)
+        if device is not None:
+            return device, arch, ""
+    shown = list(wanted)
+    reasons = "".join(f"\n  {reason}" for reason in missing)
+    if not enable_fallback:
+        raise TaichiRuntimeError(f"Arch={shown} is not supported{reasons}")
+    if all(arch.target != "c" for arch in wanted):
+        device = _try(arches.cpu, config, True, missing)
+        if device is not None:
+            return device, arches.cpu, f"Arch={shown} is not supported, falling back to CPU{reasons}"
+    reasons = "".join(f"\n  {reason}" for reason in missing)
+    note = f"Arch={shown} is not supported, falling back to ti.python, which interprets kernels and is slow{reasons}"
+    return OPENERS["python"](config, True), arches.python, note
+
+
+def _try(arch: Arch, config: Config, only: bool, missing: list[str]) -> Device | None:
+    """Open an architecture's device, or say in `missing` why not. only: software drivers will do."""
+    if arch.target is None:
+        if only:
+            missing.append(f"{arch.name}: shadesmith has no such target; it has vulkan, cuda, cpu and python")
+        return None
+    switch = f"TI_ENABLE_{arch.target.upper()}"
+    if os.environ.get(switch) == "0":
+        missing.append(f"{arch.name}: {switch}=0")
+        return None
+    try:
+        return OPENERS[arch.target](config, only)
+    except TaichiRuntimeError as error:
+        missing.append(f"{arch.name}: {error}")
+        return None
+
+
+def _gpu_number(environment: Mapping[str, str]) -> int:
+    text = environment.get("SHADESMITH_DEVICE") or environment.get("TI_VISIBLE_DEVICE") or "0"
+    return int(text) if text.isdigit() else 0  # a name chooses among Vulkan's devices
+
+
+def _open_module(target: str, **options: Any) -> Device:
+    """Open a device by the name of its module; loading all of them would double the time of `import shadesmith`."""
+    module = importlib.import_module(f".devices.{target}", __package__)
+    return module.open_device(**options)  # type: ignore[no-any-return]
+
+
+OPENERS: dict[str, Callable[[Config, bool], Device]] = {
+    "c": lambda config, software: _open_module("host", threads=config.cpu_max_num_threads or None),
+    "python": lambda config, software: _open_module("python"),
+    "cuda": lambda config, software: _open_module("cuda", index=_gpu_number(os.environ)),
+    "vulkan": lambda config, software: _open_module("vulkan", allow_software=software),
+}
+"""How to open the device of a target. The flag says whether a software driver will do."""
+
+atexit.register(reset)

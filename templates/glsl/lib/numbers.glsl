@@ -1,0 +1,180 @@
+// Arithmetic that GLSL lacks or leaves undefined. Chunks are separated by blank lines, each defines one name; a file carries those it uses.
+
+// Quotient rounded toward zero; 0 where the divisor is 0.
+int div_i32(int a, int b) {
+    return b == 0 ? 0 : b == -1 ? -a : a / b;  // x / 0 is undefined, and so is the lowest number / -1
+}
+
+// Remainder with the sign of the dividend; 0 where the divisor is 0.
+int rem_i32(int a, int b) {
+    return b == 0 || b == -1 ? 0 : a - b * (a / b);  // % is undefined for negative numbers
+}
+
+// Python's //: quotient rounded toward minus infinity; 0 where the divisor is 0.
+int floor_div_i32(int a, int b) {
+    int quotient = div_i32(a, b);
+    return rem_i32(a, b) != 0 && (a ^ b) < 0 ? quotient - 1 : quotient;
+}
+
+// Python's %: remainder with the sign of the divisor; 0 where the divisor is 0.
+int mod_i32(int a, int b) {
+    int remainder = rem_i32(a, b);
+    return remainder != 0 && (remainder ^ b) < 0 ? remainder + b : remainder;
+}
+
+// base to the power of exponent, modulo 2^32.
+int pow_i32(int base, int exponent) {
+    if (exponent < 0) {  // 1 / base^n, rounded toward zero
+        return base == 1 || (base == -1 && (exponent & 1) == 0) ? 1 : base == -1 ? -1 : 0;
+    }
+    int result = 1;
+    while (exponent > 0) {
+        if ((exponent & 1) != 0) {
+            result *= base;
+        }
+        base *= base;
+        exponent >>= 1;
+    }
+    return result;
+}
+
+// Quotient; 0 where the divisor is 0.
+uint div_u32(uint a, uint b) {
+    return b == 0u ? 0u : a / b;
+}
+
+// Remainder; 0 where the divisor is 0.
+uint rem_u32(uint a, uint b) {
+    return b == 0u ? 0u : a % b;
+}
+
+// base to the power of exponent, modulo 2^32.
+uint pow_u32(uint base, uint exponent) {
+    uint result = 1u;
+    while (exponent > 0u) {
+        if ((exponent & 1u) != 0u) {
+            result *= base;
+        }
+        base *= base;
+        exponent >>= 1;
+    }
+    return result;
+}
+
+// Quotient rounded toward zero; 0 where the divisor is 0.
+int64_t div_i64(int64_t a, int64_t b) {
+    return b == 0l ? 0l : b == -1l ? -a : a / b;  // x / 0 is undefined, and so is the lowest number / -1
+}
+
+// Remainder with the sign of the dividend; 0 where the divisor is 0.
+int64_t rem_i64(int64_t a, int64_t b) {
+    return b == 0l || b == -1l ? 0l : a - b * (a / b);  // % is undefined for negative numbers
+}
+
+// Python's //: quotient rounded toward minus infinity; 0 where the divisor is 0.
+int64_t floor_div_i64(int64_t a, int64_t b) {
+    int64_t quotient = div_i64(a, b);
+    return rem_i64(a, b) != 0l && (a ^ b) < 0l ? quotient - 1l : quotient;
+}
+
+// Python's %: remainder with the sign of the divisor; 0 where the divisor is 0.
+int64_t mod_i64(int64_t a, int64_t b) {
+    int64_t remainder = rem_i64(a, b);
+    return remainder != 0l && (remainder ^ b) < 0l ? remainder + b : remainder;
+}
+
+// base to the power of exponent, modulo 2^64.
+int64_t pow_i64(int64_t base, int64_t exponent) {
+    if (exponent < 0l) {  // 1 / base^n, rounded toward zero
+        return base == 1l || (base == -1l && (exponent & 1l) == 0l) ? 1l : base == -1l ? -1l : 0l;
+    }
+    int64_t result = 1l;
+    while (exponent > 0l) {
+        if ((exponent & 1l) != 0l) {
+            result *= base;
+        }
+        base *= base;
+        exponent >>= 1;
+    }
+    return result;
+}
+
+// Quotient; 0 where the divisor is 0.
+uint64_t div_u64(uint64_t a, uint64_t b) {
+    return b == 0ul ? 0ul : a / b;
+}
+
+// Remainder; 0 where the divisor is 0.
+uint64_t rem_u64(uint64_t a, uint64_t b) {
+    return b == 0ul ? 0ul : a % b;
+}
+
+// base to the power of exponent, modulo 2^64.
+uint64_t pow_u64(uint64_t base, uint64_t exponent) {
+    uint64_t result = 1ul;
+    while (exponent > 0ul) {
+        if ((exponent & 1ul) != 0ul) {
+            result *= base;
+        }
+        base *= base;
+        exponent >>= 1;
+    }
+    return result;
+}
+
+int popcnt_u64(uint64_t x) {
+    uvec2 halves = unpackUint2x32(x);
+    return bitCount(halves.x) + bitCount(halves.y);
+}
+
+int clz_u64(uint64_t x) {
+    uvec2 halves = unpackUint2x32(x);
+    return halves.y != 0u ? 31 - findMSB(halves.y) : 63 - findMSB(halves.x);
+}
+
+// By bits, since drivers may assume that there are no NaNs.
+bool is_nan_f32(float x) {
+    return (floatBitsToUint(x) & 0x7fffffffu) > 0x7f800000u;
+}
+
+bool is_inf_f32(float x) {
+    return (floatBitsToUint(x) & 0x7fffffffu) == 0x7f800000u;
+}
+
+bool is_nan_f64(double x) {
+    uvec2 bits = unpackDouble2x32(x);
+    uint high = bits.y & 0x7fffffffu;
+    return high > 0x7ff00000u || (high == 0x7ff00000u && bits.x != 0u);
+}
+
+bool is_inf_f64(double x) {
+    uvec2 bits = unpackDouble2x32(x);
+    return (bits.y & 0x7fffffffu) == 0x7ff00000u && bits.x == 0u;
+}
+
+// Remainder with the sign of the dividend.
+float rem_f32(float a, float b) {
+    return a - b * trunc(a / b);
+}
+
+// Remainder with the sign of the dividend.
+double rem_f64(double a, double b) {
+    return a - b * trunc(a / b);
+}
+
+// GLSL leaves pow undefined for negative x and for 0 to the power of 0.
+float pow_f32(float x, float y) {
+    if (y == 0.0 || x == 1.0) {
+        return 1.0;
+    }
+    if (x == 0.0) {
+        return y > 0.0 ? 0.0 : uintBitsToFloat(0x7f800000u);
+    }
+    float magnitude = pow(abs(x), y);
+    if (x > 0.0) {
+        return magnitude;
+    }
+    bool is_whole = floor(y) == y;
+    bool is_odd = is_whole && abs(y) < 16777216.0 && floor(y * 0.5) != y * 0.5;
+    return is_odd ? -magnitude : is_whole ? magnitude : uintBitsToFloat(0x7fc00000u);
+}

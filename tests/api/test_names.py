@@ -1,0 +1,89 @@
+"""Taichi's public names: those of this version exist, the others say that they are missing."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+
+import pytest
+import shadesmith as ti
+
+TI = """
+CRITICAL DEBUG ERROR Field GUI INFO Layout Matrix MatrixField MatrixNdarray Ndarray ScalarField ScalarNdarray TRACE
+TaichiAssertionError TaichiCompilationError TaichiNameError TaichiRuntimeError TaichiRuntimeTypeError
+TaichiSyntaxError TaichiTypeError Vector VectorNdarray WARN abs acos amdgpu arm64 asin atan2 atomic_add atomic_and
+atomic_max atomic_min atomic_mul atomic_or atomic_sub atomic_xor bit_cast bit_shr cast cc ceil cos cpu cuda
+data_oriented dx11 dx12 exp extension f16 f32 f64 field float16 float32 float64 floor func gles gpu grouped
+hex_to_rgb i16 i32 i64 i8 init int16 int32 int64 int8 is_logging_effective kernel log loop_config math max metal
+min ndarray ndrange one opengl pow pyfunc randn random raw_div raw_mod reset rgb_to_hex round rsqrt select
+set_logging_level sin sqrt static static_assert static_print stop_grad sync tan tanh template types u1 u16 u32 u64
+u8 uint1 uint16 uint32 uint64 uint8 vulkan x64 x86_64 zero lang simt _lib _logging python cfg __version__
+""".split()
+
+MATH = """
+acos asin atan2 cconj cdiv ceil cexp cinv clamp clog clz cmul cos cpow cross csqrt degrees determinant distance dot
+e exp eye floor fract inf inverse isinf isnan ivec2 ivec3 ivec4 length log log2 mat2 mat3 mat4 max min mix mod nan
+normalize pi popcnt pow radians reflect refract rot_by_axis rot_yaw_pitch_roll rotation2d rotation3d round scale
+sign sin smoothstep sqrt step tan tanh translate uvec2 uvec3 uvec4 vdir vec2 vec3 vec4
+""".split()
+
+TYPES = """f16 f32 f64 float16 float32 float64 i16 i32 i64 i8 int16 int32 int64 int8 is_integral is_real is_signed
+is_tensor matrix ndarray template u1 u16 u32 u64 u8 uint1 uint16 uint32 uint64 uint8 vector NDArray""".split()
+
+MATRIX = """all any cast cols cross determinant diag dot field fill get_shape identity inverse max min ndarray norm
+norm_inv norm_sqr normalized one outer_product rows sum to_list to_numpy trace transpose unit zero
+x y z w r g b a s t p q xy zyx rgba stpq xxxx wzyx""".split()
+
+PATHS = """math types types.primitive_types lang lang.impl lang.misc lang.util lang.exception lang.ops lang.kernel_impl
+lang.matrix lang.simt _lib _lib.core _lib.utils _logging simt""".split()
+
+
+@pytest.mark.parametrize("name", TI)
+def test_public_name_exists(name: str) -> None:
+    assert hasattr(ti, name)
+
+
+@pytest.mark.parametrize(
+    ("owner", "names"),
+    [(ti.math, MATH), (ti.types, TYPES), (ti.Matrix, MATRIX), (ti.Vector, MATRIX)],
+    ids=["math", "types", "Matrix", "Vector"],
+)
+def test_names_of_a_namespace_exist(owner: object, names: list[str]) -> None:
+    assert [name for name in names if not hasattr(owner, name)] == []
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_taichis_import_path_exists(path: str) -> None:
+    module = importlib.import_module(f"shadesmith.{path}")
+    owner: object = ti
+    for part in path.split("."):
+        owner = getattr(owner, part)
+    assert owner is module
+
+
+@pytest.mark.parametrize("name", ["root", "dataclass", "Texture", "real_func", "ad"])
+def test_a_name_of_a_later_version_says_so(name: str) -> None:
+    with pytest.raises(AttributeError, match=f"ti.{name} is not in this version of shadesmith; see docs/status"):
+        getattr(ti, name)
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="has no attribute 'no_such_name'"):
+        ti.no_such_name  # noqa: B018
+
+
+def test_all_lists_what_exists() -> None:
+    assert [name for name in ti.__all__ if not hasattr(ti, name)] == []
+
+
+def test_import_loads_nothing_heavy() -> None:
+    heavy = ["jinja2", "vulkan", "cupy", "rich", "torch", "tkinter", "PIL", "platformdirs"]
+    code = f"import sys, shadesmith; print([m for m in {heavy} if m in sys.modules])"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
+
+
+def test_standard_library_is_not_shadowed() -> None:
+    code = "import shadesmith, math, types; assert math.sqrt(4.0) == 2.0 and types.ModuleType"
+    subprocess.run([sys.executable, "-c", code], check=True)

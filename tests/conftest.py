@@ -1,0 +1,36 @@
+"""Fixtures of all tests: the targets a kernel is run on, and the options of the test run."""
+
+from __future__ import annotations
+
+import pytest
+
+import shadesmith as ti
+
+ARCHES = {"cpu": "cpu", "vulkan": "vulkan", "cuda": "cuda", "python": "python"}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--targets", default="cpu,vulkan,python", help="comma-separated: cpu, vulkan, cuda, python")
+    parser.addoption("--update-golden", action="store_true", help="rewrite the golden files from what is emitted now")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "target" in metafunc.fixturenames:
+        names = [name for name in metafunc.config.getoption("--targets").split(",") if name]
+        metafunc.parametrize("target", names, indirect=True)
+
+
+@pytest.fixture
+def target(request: pytest.FixtureRequest):
+    """A session on each target in turn; the value is its name."""
+    name = request.param
+    ti.init(arch=getattr(ti, ARCHES[name]), enable_fallback=False, log_level=ti.WARN)
+    yield name
+    ti.reset()
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    targets = config.getoption("--targets").split(",")
+    for item in items:
+        if "gpu" in item.keywords and "cuda" not in targets:
+            item.add_marker(pytest.mark.skip(reason="needs a GPU: make test-gpu"))

@@ -1,0 +1,129 @@
+"""Invalid programs: each with the class of its error, the place (`«` stands before it) and a part of the message.
+
+A program is the body of a module after `import shadesmith as ti` and `ti.init`; the last statement provokes the error.
+The groups follow the catalogue of bad inputs in the project's reliability plan.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Case:
+    name: str
+    error: str
+    message: str
+    source: str
+
+
+def kernel(name: str, error: str, message: str, *body: str, head: str = "", signature: str = "") -> Case:
+    """A program whose kernel `k` has this body; arguments of the call are zeros or arrays by `signature`."""
+    calls = {"": "", "x: ti.f32": "1.0", "n: ti.i32": "3", "a: ti.types.ndarray()": "np.zeros((4, 4), np.float32)"}
+    lines = [*(head.splitlines()), "@ti.kernel", f"def k({signature}):", *("    " + line for line in body)]
+    return Case(name, error, message, "\n".join([*lines, f"k({calls[signature]})"]))
+
+
+SYNTAX, NAME, TYPE, INDEX = "TaichiSyntaxError", "TaichiNameError", "TaichiTypeError", "TaichiIndexError"
+FIELD = "f = ti.field(ti.f32, (4, 4))\n"
+
+STATEMENTS = [
+    kernel("try", SYNTAX, "try", "«try:", "    x = 1", "except ValueError:", "    pass"),
+    kernel("with", SYNTAX, "with", "«with open('x') as g:", "    pass"),
+    kernel("yield", SYNTAX, "yield", "«yield 1"),
+    kernel("yield_from", SYNTAX, "yield", "«yield from [1]"),
+    kernel("lambda", SYNTAX, "lambda", "g = «lambda x: x"),
+    kernel("nested_def", SYNTAX, "function", "«def g():", "    pass"),
+    kernel("class", SYNTAX, "class", "«class A:", "    pass"),
+    kernel("import", SYNTAX, "import", "«import math"),
+    kernel("import_from", SYNTAX, "import", "«from math import sin"),
+    kernel("global", SYNTAX, "global", "«global q"),
+    kernel("delete", SYNTAX, "del", "x = 1", "«del x"),
+    kernel("raise", SYNTAX, "raise", "«raise ValueError"),
+    kernel("for_else", SYNTAX, "'else' clause for 'for' not supported", "for i in range(3):", "    «pass", "else:", "    pass"),
+    kernel("while_else", SYNTAX, "'else' clause for 'while' not supported", "x = 0", "«while x < 3:", "    x += 1", "else:", "    pass"),
+    kernel("set_display", SYNTAX, "set", "x = «{1, 2}"),
+    kernel("generator", SYNTAX, "generator", "x = sum(«i for i in range(3))"),
+    kernel("f_string", SYNTAX, "f-string", "y = 1", "x = «f'{y}'"),
+    kernel("star_assignment", SYNTAX, "starred", "a, «*b = 1, 2, 3"),
+    kernel("else_on_for_in_func", SYNTAX, "'else' clause", "g()", head="@ti.func\ndef g():\n    for i in range(3):\n        pass\n    else:\n        pass\n"),
+]  # fmt: skip
+
+NAMES = [
+    kernel("undefined", NAME, 'Name "y" is not defined', "x = «y + 1"),
+    kernel("defined_in_branch", NAME, 'Name "a" is not defined', "if n > 1:", "    a = 1", "b = «a", signature="n: ti.i32"),
+    kernel("used_before", NAME, 'Name "later" is not defined', "x = «later", "later = 1"),
+    kernel("loop_variable_after", NAME, 'Name "i" is not defined', "for i in range(3):", "    pass", "x = «i"),
+    kernel("defined_in_loop", NAME, 'Name "a" is not defined', "for i in range(3):", "    a = i", "x = «a"),
+    kernel("misspelt_attribute", NAME, "sqr", "x = «ti.sqr(2.0)"),
+    kernel("module_attribute", NAME, "no_such", "x = «math.no_such", head="import math\n"),
+    kernel("global_array", TYPE, "numpy", "x = «g[0]", head="g = np.zeros(3)\n"),
+    kernel("global_object", TYPE, "object", "x = «g + 1", head="g = object()\n"),
+    kernel("assign_to_field_name", TYPE, "f", "«f = 3.0", head=FIELD),
+]  # fmt: skip
+
+TYPES = [
+    kernel("int_plus_string", TYPE, "str", "x = «n + 'a'", signature="n: ti.i32"),
+    kernel("float_index", TYPE, "i32", "y = f[«x, 0]", head=FIELD, signature="x: ti.f32"),
+    kernel("shift_by_float", TYPE, "integers", "y = «1 << x", signature="x: ti.f32"),
+    kernel("and_of_floats", TYPE, "integers", "y = «x & 1", signature="x: ti.f32"),
+    kernel("vectors_of_unequal_length", TYPE, "shape", "a = ti.Vector([n, 2])", "b = ti.Vector([n, 2, 3])", "c = «a + b", signature="n: ti.i32"),
+    kernel("matrix_against_vector", TYPE, "shape", "a = ti.Vector([n, 2])", "b = ti.Matrix([[n, 2], [3, 4]])", "c = «a < b", signature="n: ti.i32"),
+    kernel("variable_changes_shape", TYPE, "f32", "a = x", "«a = ti.Vector([x, x])", signature="x: ti.f32"),
+    kernel("literal_too_large", TYPE, "range", "a = n + «1099511627776", signature="n: ti.i32"),
+    kernel("complex_number", TYPE, "complex", "a = «1j"),
+    kernel("none_in_expression", TYPE, "None", "a = «n + None", signature="n: ti.i32"),
+    kernel("bit_cast_width", TYPE, "width", "a = «ti.bit_cast(x, ti.f64)", signature="x: ti.f32"),
+    kernel("cast_to_no_type", TYPE, "type", "a = «ti.cast(x, 3)", signature="x: ti.f32"),
+    kernel("matmul_shapes", TYPE, "@", "a = ti.Matrix([[x, 2.0], [3.0, 4.0]])", "b = «a @ ti.Vector([x, x, x])", signature="x: ti.f32"),
+    kernel("invert_float", TYPE, "integer", "a = «~x", signature="x: ti.f32"),
+    kernel("cross_of_two", TYPE, "cross", "a = ti.Vector([x, x, x, x])", "b = «a.cross(a)", signature="x: ti.f32"),
+    kernel("dot_lengths", TYPE, "dot", "a = ti.Vector([x, x])", "b = «a.dot(ti.Vector([x, x, x]))", signature="x: ti.f32"),
+    kernel("inverse_of_non_square", TYPE, "square", "a = ti.Matrix([[x, x, x], [x, x, x]])", "b = «a.inverse()", signature="x: ti.f32"),
+    kernel("unpack_count", TYPE, "2", "«a, b = 1, 2, 3"),
+    kernel("vector_condition", TYPE, "condition", "a = ti.Vector([n, n])", "if «a:", "    pass", signature="n: ti.i32"),
+]  # fmt: skip
+
+INDEXING = [
+    kernel("too_few_indices", INDEX, "2", "x = «f[0]", head=FIELD),
+    kernel("too_many_indices", INDEX, "2", "x = «f[0, 0, 0]", head=FIELD),
+    kernel("index_of_a_scalar", TYPE, "subscript", "y = «x[0]", signature="x: ti.f32"),
+    kernel("vector_index_out_of_range", INDEX, "range", "a = ti.Vector([x, x])", "y = «a[2]", signature="x: ti.f32"),
+    kernel("matrix_index_count", INDEX, "2", "a = ti.Matrix([[x, x], [x, x]])", "y = «a[0, 0, 0]", signature="x: ti.f32"),
+    kernel("unknown_swizzle", NAME, "q", "a = ti.Vector([x, x])", "y = «a.qq", signature="x: ti.f32"),
+    kernel("list_by_runtime_index", TYPE, "static", "l = [1, 2, 3]", "y = «l[n]", signature="n: ti.i32"),
+    kernel("ellipsis", TYPE, "...", "y = f[«..., 0]", head=FIELD),
+    kernel("ndarray_index_count", INDEX, "2", "y = «a[0]", signature="a: ti.types.ndarray()"),
+]  # fmt: skip
+
+LOOPS = [
+    kernel("range_of_float", TYPE, "integer", "for i in range(«x):", "    pass", signature="x: ti.f32"),
+    kernel("range_step_zero", TYPE, "0", "for i in «range(0, 3, 0):", "    pass"),
+    kernel("range_of_four", SYNTAX, "range", "for i in «range(0, 3, 1, 1):", "    pass"),
+    kernel("runtime_step", TYPE, "step", "for i in range(0, 3, «n):", "    pass", signature="n: ti.i32"),
+    kernel("break_in_parallel", SYNTAX, "Cannot break in the outermost loop", "for i in range(3):", "    if i > 1:", "        «break"),
+    kernel("continue_outside", SYNTAX, "continue", "«continue"),
+    kernel("grouped_scalar", TYPE, "grouped", "for I in «ti.grouped(x):", "    pass", signature="x: ti.f32"),
+    kernel("static_range_of_runtime", TYPE, "static", "for i in ti.static(«range(n)):", "    pass", signature="n: ti.i32"),
+    kernel("loop_over_scalar", TYPE, "loop", "for i in «x:", "    pass", signature="x: ti.f32"),
+    kernel("struct_for_rank", SYNTAX, "2", "for i, j, l in «f:", "    pass", head=FIELD),
+    kernel("loop_variable_assigned", TYPE, "loop", "for i in range(3):", "    «i = 2"),
+]  # fmt: skip
+
+FUNCTIONS = [
+    kernel("kernel_in_kernel", SYNTAX, "Kernels cannot call other kernels", "«g()", head="@ti.kernel\ndef g():\n    pass\n"),
+    kernel("recursion", SYNTAX, "recursi", "x = g(3)", head="@ti.func\ndef g(n):\n    return «g(n)\n"),
+    kernel("python_function", TYPE, "ti.func", "x = «g(n)", head="def g(n):\n    return n\n", signature="n: ti.i32"),
+    kernel("wrong_count", TYPE, "argument", "x = «g(1, 2)", head="@ti.func\ndef g(n):\n    return n\n"),
+    kernel("unknown_keyword", TYPE, "z", "x = «g(z=1)", head="@ti.func\ndef g(n):\n    return n\n"),
+    kernel("error_in_function", NAME, 'Name "y" is not defined', "x = g(1)", head="@ti.func\ndef g(n):\n    return n + «y\n"),
+    kernel("no_value_returned", TYPE, "return", "x = «g(1)", head="@ti.func\ndef g(n):\n    pass\n"),
+    kernel("return_without_annotation", SYNTAX, "return", "«return 1"),
+    kernel("static_assert", "TaichiCompilationError", "no", "«ti.static_assert(1 > 2, 'no')"),
+    kernel("atomic_on_value", TYPE, "atomic", "y = «ti.atomic_add(3, 1)"),
+    kernel("math_on_string", TYPE, "str", "y = «ti.sin('a')"),
+    kernel("min_of_nothing", TYPE, "min", "y = «ti.min()"),
+    kernel("sin_of_two", TYPE, "argument", "y = «ti.sin(1.0, 2.0)"),
+]  # fmt: skip
+
+CASES = [*STATEMENTS, *NAMES, *TYPES, *INDEXING, *LOOPS, *FUNCTIONS]

@@ -1,0 +1,61 @@
+"""CUDA C becomes a cubin without a GPU; mistakes in it are shown with the Python line."""
+
+from __future__ import annotations
+
+import pytest
+from shadesmith.runtime.devices import cuda, nvrtc
+from shadesmith.transpiler.errors import TaichiCompilationError, TaichiRuntimeError
+
+KERNEL = """\
+struct Args { float *x_data; float a; int n; };
+extern "C" __global__ void __launch_bounds__(128) scale(const Args args) {
+    int index = blockIdx.x * blockDim.x + threadIdx.x;
+    if (index < args.n) args.x_data[index] *= args.a;
+}
+"""
+
+
+@pytest.fixture(autouse=True)
+def library():
+    try:
+        nvrtc.load_nvrtc()
+    except TaichiRuntimeError as error:
+        pytest.skip(str(error))
+
+
+def test_a_kernel_becomes_a_cubin_without_warnings():
+    cubin, log = nvrtc.compile_cubin(KERNEL)
+    assert cubin.startswith(b"\x7fELF") and b"scale" in cubin and log == ""
+
+
+def test_warnings_are_in_the_log():
+    _, log = nvrtc.compile_cubin(KERNEL.replace("int index", "int unused; int index"), name="scale.cu")
+    assert 'scale.cu(3): warning #177-D: variable "unused"' in log
+
+
+def test_a_refused_text_names_the_emitted_and_the_python_line():
+    with pytest.raises(TaichiCompilationError) as error:
+        nvrtc.compile_cubin(KERNEL.replace("args.a", "args.b"), name="scale.cu", lines=((4, __file__, 1),))
+    assert 'scale.cu:4: error: class "Args" has no member "b"' in str(error.value)
+    assert f"{__file__}:1" in str(error.value)
+
+
+def test_an_unknown_architecture_is_reported():
+    with pytest.raises(TaichiCompilationError, match="invalid value for --gpu-architecture"):
+        nvrtc.compile_cubin(KERNEL, "sm_1")
+
+
+def test_fast_math_decides_on_fused_multiply_add():
+    text = KERNEL.replace("*= args.a", "= args.x_data[0] * args.a + args.x_data[1]")
+    assert nvrtc.compile_cubin(text, fast_math=True)[0] != nvrtc.compile_cubin(text, fast_math=False)[0]
+
+
+def test_asking_for_a_gpu_never_raises():
+    assert cuda.available() in (True, False)
+
+
+def test_opening_without_a_gpu_says_what_is_missing():
+    if cuda.available():
+        pytest.skip("there is a GPU")
+    with pytest.raises(TaichiRuntimeError, match="pip install 'shadesmith.cuda.'"):
+        cuda.open_device()

@@ -1,0 +1,177 @@
+"""Memory on a device that the host cannot see: how often it is copied, and when."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import shadesmith as ti
+from shadesmith.runtime import memory
+from shadesmith.runtime import session as sessions
+from shadesmith.runtime.interop import stage_argument
+from shadesmith.transpiler.backend.interface import ArraySlot
+from shadesmith.transpiler.options import Capabilities
+
+
+class Piece:
+    """Device memory: bytes whose address says nothing to the host."""
+
+    def __init__(self, size_bytes: int) -> None:
+        self.data = np.zeros(size_bytes, np.uint8)
+        self.address = id(self)
+        self.size_bytes = size_bytes
+
+
+class FarDevice:
+    """A device with memory of its own, which counts copies."""
+
+    name = "c"
+    capabilities = Capabilities("c")
+    host_memory = False
+
+    def __init__(self) -> None:
+        self.reads = self.writes = self.bytes_read = self.pieces = 0
+
+    def allocate(self, size_bytes: int) -> Piece:
+        self.pieces += 1
+        return Piece(size_bytes)
+
+    def free(self, allocation: Piece) -> None:
+        self.pieces -= 1
+
+    def read(self, allocation: Piece, destination: memoryview, offset_bytes: int = 0) -> None:
+        self.reads += 1
+        self.bytes_read += len(destination)
+        destination[:] = allocation.data[offset_bytes : offset_bytes + len(destination)].data
+
+    def write(self, allocation: Piece, source: memoryview, offset_bytes: int = 0) -> None:
+        self.writes += 1
+        allocation.data[offset_bytes : offset_bytes + len(source)] = np.frombuffer(source, np.uint8)
+
+    def copy(self, source: Piece, destination: Piece, size_bytes: int) -> None:
+        destination.data[:size_bytes] = source.data[:size_bytes]
+
+    def fill(self, allocation: Piece, pattern: bytes) -> None:
+        allocation.data.reshape(-1, len(pattern))[...] = np.frombuffer(pattern, np.uint8)
+
+    def synchronize(self) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.fixture
+def device(monkeypatch: pytest.MonkeyPatch):
+    device = FarDevice()
+    monkeypatch.setitem(sessions.OPENERS, "c", lambda config, software: device)
+    ti.init(arch=ti.cpu)
+    yield device
+    ti.reset()
+
+
+def launch(x: object = None) -> None:
+    """Do what a launcher does around a launch; the kernel doubles the bytes of `x`."""
+    session = sessions.current()
+    if session.pending:
+        session.settle()
+    if x is not None:
+        x.allocation.data *= 2
+    session.epoch += 1
+
+
+def test_reading_elements_one_by_one_copies_once_between_launches(device: FarDevice) -> None:
+    x = ti.field(ti.f32, shape=1000)
+    launch()
+    for _ in range(2):
+        assert sum(x[i] for i in range(1000)) == 0
+    assert device.reads == 1
+    launch()
+    assert x[0] == 0
+    assert device.reads == 2
+
+
+def test_writes_are_brought_over_in_one_go_before_the_launch(device: FarDevice) -> None:
+    x = ti.field(ti.u8, shape=1000)
+    for i in range(1000):
+        x[i] = i % 100
+    assert device.writes == 0
+    launch(x)
+    assert device.writes == 1
+    np.testing.assert_array_equal(x.to_numpy(), np.arange(1000) % 100 * 2)
+    assert x[3] == 6
+
+
+def test_vectors_write_through_a_mirror(device: FarDevice) -> None:
+    x = ti.Vector.field(3, ti.u8, shape=4)
+    x[1].y = 5
+    launch(x)
+    assert x[1][1] == 10
+
+
+def test_writes_are_seen_without_a_launch(device: FarDevice) -> None:
+    x, y = ti.field(ti.i32, shape=4), ti.field(ti.i32, shape=4)
+    x[1] = 3
+    np.testing.assert_array_equal(x.to_numpy(), [0, 3, 0, 0])
+    y.copy_from(x)
+    assert y[1] == 3
+    x.fill(7)
+    assert x[1] == 7
+    x[0] = 1
+    x.from_numpy(np.arange(4))
+    launch()
+    np.testing.assert_array_equal(x.to_numpy(), np.arange(4))
+
+
+def test_a_large_array_is_mirrored_in_blocks(device: FarDevice, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "BLOCK_BYTES", 1000)
+    x = ti.Vector.field(3, ti.f32, shape=1000)  # 12 bytes an element: some lie in two blocks
+    values = np.arange(3000, dtype=np.float32).reshape(1000, 3)
+    x.from_numpy(values)
+    assert list(x[83]) == [249, 250, 251]
+    assert device.bytes_read == 2000
+    x[83] = [1, 2, 3]
+    values[83] = [1, 2, 3]
+    x[999] = [4, 5, 6]
+    values[999] = [4, 5, 6]
+    writes = device.writes
+    launch()
+    assert device.writes == writes + 3
+    np.testing.assert_array_equal(x.to_numpy(), values)
+
+
+def test_collected_arrays_are_freed_with_the_next_launch(device: FarDevice) -> None:
+    x = ti.ndarray(ti.f32, 10)
+    x[0] = 1
+    del x
+    launch()
+    launch()
+    assert device.pieces == 0
+
+
+@pytest.mark.parametrize("written", [True, False])
+def test_arguments_are_staged_in_memory_that_is_kept(device: FarDevice, written: bool) -> None:
+    session, values = sessions.current(), np.arange(4, dtype=np.uint8)
+    slot = ArraySlot("a", "u8", (), 1, None, 0, True, written)
+    first = stage_argument(session, values, slot, "key")
+    session.stages["key"].data[:4] *= 2
+    if first.finish is not None:
+        first.finish()
+    np.testing.assert_array_equal(values, np.arange(4) * (2 if written else 1))
+    assert stage_argument(session, values[:2].copy(), slot, "key").address == first.address
+    assert device.pieces == 1
+
+
+def test_a_device_in_host_memory_takes_an_array_in_place_and_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    device = FarDevice()
+    device.name, device.host_memory, waits = "vulkan", True, []
+    device.synchronize = lambda: waits.append(1)
+    monkeypatch.setitem(sessions.OPENERS, "vulkan", lambda config, software: device)
+    ti.init(arch=ti.vulkan)
+    values = np.zeros(4, np.float32)
+    staged = stage_argument(sessions.current(), values, ArraySlot("a", "f32", (), 1, None, 0, True, True), "key")
+    assert staged.address == values.ctypes.data
+    launch()
+    staged.finish()
+    assert waits == [1]
+    ti.reset()

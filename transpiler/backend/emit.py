@@ -1,0 +1,389 @@
+"""Turns a kernel in final form into a `BackendModule`: the text of each file and the interface a launcher packs by.
+
+In: tasks, a target's name, options, capabilities. Out: texts that depend on nothing else. Printers make lines, the
+templates arrange them.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from typing import Any
+
+from ..errors import NOWHERE
+from ..ir.nodes import Block, walk
+from ..ir.statements import (
+    Array,
+    Assert,
+    AtomicOp,
+    GlobalLoad,
+    GlobalPtr,
+    GlobalStore,
+    GlobalTemporary,
+    Print,
+    Rand,
+    RangeFor,
+    While,
+    base_pointer,
+)
+from ..ir.tasks import Kernel, Task, TaskKind
+from ..ir.text import print_kernel
+from ..ir.types import u32
+from ..options import Capabilities, CompileOptions
+from .helpers import library
+from .interface import BackendModule, Interface, SourceFile, TaskSource
+from .layout import Declaration, Layout, array_type, layout
+from .naming import Names, legal
+from .placement import Placement, place
+from .print_expressions import Expressions, Written
+from .print_statements import INDENT, Line, Statements, axis_name, basename, infix_symbol
+from .random_stream import task_seed
+from .render import render
+from .reserved import OURS
+from .spelling import extensions, helpers_source, type_name
+from .target import TARGETS, Target
+from .threads import Threads, spread
+
+PUSH_BYTES = 128
+"""Room for arguments in push constants where a device does not say."""
+MANY_TURNS, FEW_TURNS = 8192, 64
+"""From so many turns a loop is worth threads on the host: if its body is short, if it holds loops."""
+
+
+@dataclass(slots=True)
+class _Printed:
+    """One task as text."""
+
+    task: Task
+    number: int
+    function: str
+    entry: str
+    body: list[Line]
+    prologue: list[str]
+    threads: Threads | None
+    parameters: list[str]
+    arguments: list[str]
+    uses_args: bool
+    arrays: list[Array]
+    helpers: list[str]
+
+
+def emit(kernel: Kernel, target: str, options: CompileOptions, capabilities: Capabilities) -> BackendModule:
+    """Return the text and the interface of `kernel` for `target` ("vulkan", "cuda", "c" or "python").
+
+    Raises: InternalError if a statement has no text, which is a fault of the passes before.
+    """
+    if target == "python":
+        return _for_interpreter(kernel, options)
+    row = TARGETS[target]
+    form = layout(kernel, row)
+    printer = _Printer(kernel, row, form, options, capabilities)
+    printed = [printer.task(task, number) for number, task in enumerate(kernel.tasks)]
+    groups = [[task] for task in printed] if row.file_per_task else [printed]
+    files = tuple(printer.file(group, number) for number, group in enumerate(groups))
+    tasks = tuple(_task_source(p, p.number if row.file_per_task else 0, form) for p in printed)
+    return BackendModule(kernel.name, target, files, tasks, form.interface, _tool_options(options))
+
+
+def _tool_options(options: CompileOptions) -> dict[str, Any]:
+    return {"fast_math": options.fast_math, "debug": options.debug}
+
+
+def _for_interpreter(kernel: Kernel, options: CompileOptions) -> BackendModule:
+    """The interpreter takes the kernel itself; its text is the final form of the IR, its arguments are as in C."""
+    form = layout(kernel, TARGETS["c"])
+    name = legal(kernel.name)
+    tasks = []
+    for number, task in enumerate(kernel.tasks):
+        reads, writes = _memory(task)
+        tasks.append(TaskSource(task.name, task.kind.value, f"{name}_{number}", 0, 1, None, reads, writes))
+    files = (SourceFile(f"{name}.ir", print_kernel(kernel)),)
+    return BackendModule(kernel.name, "python", files, tuple(tasks), form.interface, _tool_options(options), kernel)
+
+
+class _Printer:
+    """Prints the tasks of one kernel for one target."""
+
+    def __init__(
+        self, kernel: Kernel, target: Target, form: Layout, options: CompileOptions, capabilities: Capabilities
+    ) -> None:
+        self.kernel, self.target, self.form = kernel, target, form
+        self.options, self.capabilities = options, capabilities
+        self.taken = target.reserved | OURS | frozenset(form.accessor_names.values()) | frozenset(library(target.name))
+        self.name = legal(kernel.name)
+
+    def task(self, task: Task, number: int) -> _Printed:
+        """Print one task: the function of one turn, and what the entry computes before it."""
+        single = len(self.kernel.tasks) == 1 or self.target.file_per_task
+        body, names, statements = self._body(task, number)
+        prologue, threads, entry_uses_args, entry_helpers = self._entry(task, names)
+        loop, linear = task.loop, statements.linear_index
+        counted = any(isinstance(s, (Rand, Print, Assert)) for s in walk(task.body))
+        unsigned = type_name(self.target.name, u32)
+        used = [k for k in range(len(names)) if loop is not None and (loop, k) in statements.e.indices_used]
+        return _Printed(
+            task=task,
+            number=number,
+            function="task" if single else f"task_{number}",
+            entry="main" if self.target.file_per_task else f"{self.name}_{number}",
+            body=body,
+            prologue=prologue,
+            threads=threads,
+            parameters=[f"int {names[k]}" for k in used] + ([f"{unsigned} {linear}"] if counted and threads else []),
+            arguments=[*(threads.indices[k] for k in used), *([threads.linear] if counted else [])] if threads else [],
+            uses_args=statements.e.uses_args,
+            arrays=sorted({**statements.e.arrays_used, **entry_helpers.arrays_used}, key=lambda a: a.slot),
+            helpers=[*statements.e.helpers, *entry_helpers.helpers],
+        )
+
+    def _is_infix(self, operation: Any) -> bool:
+        return infix_symbol(self.target, operation) is not None
+
+    def _statements(self, placement: Placement) -> Statements:
+        expressions = Expressions(self.target, self.form)
+        printer = Statements(
+            expressions, placement, Names(self.taken), self.options.line_comments, self.capabilities.atomics
+        )
+        printer.result_names = [member.name for member in self.form.result_members]
+        return printer
+
+    def _body(self, task: Task, number: int) -> tuple[list[Line], list[str], Statements]:
+        block = Block([*task.prologue.statements, *task.body.statements])
+        printer = self._statements(place([(block, [])], self._is_infix))
+        names: list[str] = []
+        if task.loop is not None:
+            for axis in range(len(task.loop.begins)):
+                names.append(printer.names.declare(axis_name(task.loop, axis)))
+                printer.e.loop_names[task.loop, axis] = names[axis]
+            printer.linear_index = printer.names.declare("index")
+        if any(isinstance(s, Rand) for s in walk(task.body)):
+            _start_random(printer, number)
+        printer.block(block)
+        return printer.lines, names, printer
+
+    def _entry(self, task: Task, names: list[str]) -> tuple[list[str], Threads | None, bool, Expressions]:
+        bounds = [*task.loop.begins, *task.loop.ends] if task.loop is not None else []
+        printer = self._statements(place([(task.prologue, bounds)], self._is_infix))
+        for name in names:
+            printer.names.declare(name)
+        printer.comments = False
+        printer.block(task.prologue)
+        threads = None if task.loop is None else spread(printer.e, task.loop, names, self.form)
+        lines = [INDENT * line.depth + line.text for line in printer.lines]
+        return lines, threads, printer.e.uses_args, printer.e
+
+    # --- files
+
+    def file(self, printed: list[_Printed], number: int) -> SourceFile:
+        """Render the file that holds these tasks."""
+        one = len(self.kernel.tasks) == 1
+        suffix = f"_{number}" if self.target.file_per_task and not one else ""
+        blocks = sorted({p.task.block_dim for p in printed if p.task.kind is TaskKind.RANGE_FOR})
+        tasks = [self._task_data(p, blocks) for p in printed]
+        form = self.form
+        data = {
+            "banner": self._banner(printed),
+            "constants": _constants(blocks),
+            "extensions": self._extensions(printed),
+            "references": form.references,
+            "members": padded(form.declarations),
+            "by_pointer": form.interface.args_size_bytes > (self.capabilities.max_push_bytes or PUSH_BYTES),
+            "row_major": any("mat" in declaration.type for declaration in form.declarations),
+            "temporaries": padded(form.temporary_members),
+            "results": padded(form.result_members),
+            "accessors": [form.accessors[array] for array in _used_arrays(printed)],
+            "helpers": helpers_source(self.target.name, [*form.helpers, *printed_helpers(printed)]),
+            "tasks": tasks,
+            "task": tasks[0] if tasks else None,
+        }
+        kind = printed[0].task.kind.value if self.target.file_per_task else "kernel"
+        text = render(f"{self.target.folder}/{kind}.{self.target.suffix}.j2", data)
+        return SourceFile(f"{self.name}{suffix}.{self.target.suffix}", text, _line_map(text, printed, tasks))
+
+    def _extensions(self, printed: list[_Printed]) -> list[str]:
+        """Return the GLSL extensions a file needs: for addresses, for types, for atomics the device does itself."""
+        if self.target.name != "vulkan":
+            return []
+        names = ["GL_EXT_buffer_reference", "GL_EXT_scalar_block_layout"] if self.form.declarations else []
+        names += extensions(self.target.name, [*self.form.use.types, *self.form.stored_types], [*self.form.helpers, *printed_helpers(printed)])
+        return list(dict.fromkeys(names))
+
+    def _task_data(self, p: _Printed, blocks: list[int]) -> dict[str, Any]:
+        threads = p.threads
+        loops = any(isinstance(s, (While, RangeFor)) for s in walk(p.task.body))
+        plain = not loops and not any(isinstance(s, (AtomicOp, Rand)) for s in walk(p.task.body))
+        parameters = [*self._args_parameter(p), *p.parameters]
+        arguments = [*(["args"] if parameters[len(p.parameters) :] else []), *p.arguments]
+        block = "1" if p.task.kind is TaskKind.SERIAL else "BLOCK" if len(blocks) == 1 else f"BLOCK_{p.task.block_dim}"
+        call = f"{p.function}({', '.join(arguments)});"
+        head = f"{self._function_kind(p)}void {p.function}({', '.join(parameters) or self._no_parameters()}) {{"
+        return {
+            "kind": p.task.kind.value,
+            "title": self._title(p),
+            "entry": p.entry,
+            "head": head,
+            "body": "\n".join(INDENT * (line.depth + 1) + line.text for line in p.body),
+            "call": call,
+            "block": block,
+            "prologue": [*p.prologue, *(threads.declarations if threads else [])],
+            "count": threads.count if threads else "1",
+            "nest": _nest(threads, call, plain) if threads else [],
+            "directives": _directives(p.task, threads),
+            "strided": threads is not None and threads.extents is None,
+            "uses_args": p.uses_args or any("args." in text for text in [*p.prologue, *_texts(threads)]),
+            "parallel_from": FEW_TURNS if loops else MANY_TURNS,
+        }
+
+    def _args_parameter(self, p: _Printed) -> list[str]:
+        declared = {"c": "const struct Args args", "cuda": "const Args &args"}.get(self.target.name)
+        return [declared] if declared and p.uses_args else []
+
+    def _function_kind(self, p: _Printed) -> str:
+        return {"c": "static inline ", "cuda": "static __device__ inline "}.get(self.target.name, "")
+
+    def _no_parameters(self) -> str:
+        return "void" if self.target.name == "c" else ""
+
+    def _banner(self, printed: list[_Printed]) -> list[str]:
+        signature = ", ".join(text for _, text in sorted(_signature(self.kernel)))
+        location = self.kernel.location
+        tasks = len(self.kernel.tasks)
+        first = f"{self.name}({signature})"
+        first += f", {self._title(printed[0])}" if len(printed) == 1 else f", {tasks} tasks"
+        place = "" if location is NOWHERE else f"from {basename(location.file)}:{location.line}, "
+        return [first, f"{place}interface {digest(self.form.interface)}"]
+
+    def _title(self, p: _Printed) -> str:
+        title = f"task {p.number} of {len(self.kernel.tasks)}: {p.task.kind.value}"
+        if p.task.loop is None:
+            return title
+        over = p.task.loop.over
+        names = [axis_name(p.task.loop, axis) for axis in range(len(p.task.loop.begins))]
+        return f"{title} over {over.name if over is not None else ', '.join(names)}"
+
+
+def _nest(threads: Threads, call: str, plain: bool) -> list[str]:
+    """Return the lines of nested loops around `call`. Turns are independent, which the innermost loop may be told."""
+    lines: list[str] = []
+    for depth, head in enumerate(threads.loops):
+        if plain and depth == len(threads.loops) - 1 and depth > 0:
+            lines.append(INDENT * depth + "#pragma omp simd")
+        lines.append(INDENT * depth + head + " {")
+    lines.append(INDENT * len(threads.loops) + call)
+    return lines + [INDENT * depth + "}" for depth in reversed(range(len(threads.loops)))]
+
+
+def _directives(task: Task, threads: Threads | None) -> str:
+    """Return how OpenMP spreads the turns: evenly, unless a turn may take much longer than another."""
+    uneven = any(isinstance(s, While) for s in walk(task.body))
+    collapsed = 1 if threads is None else len(threads.loops) - 1
+    parts = ["firstprivate(args)"]
+    if collapsed > 1:
+        parts.append(f"collapse({collapsed})")
+    parts.append(
+        "schedule(dynamic, 64)" if uneven and collapsed == 0 else "schedule(dynamic)" if uneven else "schedule(static)"
+    )
+    return " ".join(parts)
+
+
+def _start_random(printer: Statements, number: int) -> None:
+    """Begin the stream of random numbers of one turn; `random_stream.task_seed` says the same in Python."""
+    seed = task_seed(0, number)
+    text = f"args.seed ^ {seed:#x}u" if seed else "args.seed"
+    printer.e.need("random_start")
+    printer.lines.append(Line(0, f"Random rng = random_start({text}, {printer.linear_index});"))
+
+
+def _texts(threads: Threads | None) -> list[str]:
+    return [] if threads is None else [*threads.declarations, threads.count, *threads.indices, *threads.loops]
+
+
+def _constants(blocks: list[int]) -> list[str]:
+    if len(blocks) == 1:
+        return [f"BLOCK {blocks[0]}"]
+    return [f"BLOCK_{block} {block}" for block in blocks]
+
+
+def _signature(kernel: Kernel) -> list[tuple[int, str]]:
+    scalars = [(p.position, f"{p.name}: {p.type}") for p in kernel.parameters]
+    arrays = [(a.parameter, f"{a.name}: {array_type(a)}") for a in kernel.arrays if a.parameter is not None]
+    return scalars + arrays
+
+
+def _used_arrays(printed: list[_Printed]) -> list[Array]:
+    return sorted({array: None for p in printed for array in p.arrays}, key=lambda a: a.slot)
+
+
+def printed_helpers(printed: list[_Printed]) -> list[str]:
+    """Return the helpers that tasks use, each once, in order of appearance."""
+    return list(dict.fromkeys(helper for p in printed for helper in p.helpers))
+
+
+def padded(members: list[Declaration]) -> list[str]:
+    """Return the members of a struct with their comments in one column."""
+    texts = [f"{m.type}{'' if m.type.endswith('*') else ' '}{m.name};" for m in members]
+    width = max(map(len, texts), default=0)
+    return [f"{text.ljust(width)}  // {member.note}" for text, member in zip(texts, members, strict=True)]
+
+
+def digest(interface: Interface) -> str:
+    """Return a short name of what text and launcher agree on."""
+    return sha256(json.dumps(asdict(interface), sort_keys=True).encode()).hexdigest()[:8]
+
+
+def _line_map(text: str, printed: list[_Printed], tasks: list[dict[str, Any]]) -> tuple[tuple[int, str, int], ...]:
+    """Return where Python lines begin in `text`: bodies stand whole below the heads of their functions."""
+    lines = text.split("\n")
+    found: list[tuple[int, str, int]] = []
+    start = 0
+    for p, data in zip(printed, tasks, strict=True):
+        start = lines.index(data["head"], start) + 2
+        for offset, line in enumerate(p.body):
+            if line.location is not None:
+                found.append((start + offset, line.location.file, line.location.line))
+    return tuple(found)
+
+
+def _memory(task: Task) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the slots of arrays a task reads and writes; -1 for temporaries."""
+    reads: set[int] = set()
+    writes: set[int] = set()
+    for block in (task.prologue, task.body):
+        for statement in walk(block):
+            match statement:
+                case GlobalLoad(pointer=pointer):
+                    reads.add(_slot(pointer))
+                case GlobalStore(pointer=pointer):
+                    writes.add(_slot(pointer))
+                case AtomicOp(pointer=pointer):
+                    reads.add(_slot(pointer))
+                    writes.add(_slot(pointer))
+    return tuple(sorted(reads)), tuple(sorted(writes))
+
+
+def _slot(pointer: Any) -> int:
+    base = base_pointer(pointer)
+    if isinstance(base, GlobalPtr):
+        return base.array.slot
+    assert isinstance(base, GlobalTemporary)
+    return -1
+
+
+def _task_source(p: _Printed, file: int, form: Layout) -> TaskSource:
+    reads, writes = _memory(p.task)
+    serial = p.threads is None
+    extents = (("const", 1),) if p.threads is None else p.threads.extents
+    return TaskSource(
+        name=p.task.name,
+        kind=p.task.kind.value,
+        entry=p.entry,
+        file=file,
+        block_dim=1 if serial else p.task.block_dim,
+        extents=extents,
+        reads=reads,
+        writes=writes,
+    )
+
+
+__all__ = ["Written", "emit"]

@@ -1,0 +1,86 @@
+"""Helper functions and types that emitted files carry: found in `templates/*/lib`, chosen by use, put in a fixed order.
+
+A library file is plain source that compiles alone. Its chunks are separated by blank lines; each defines one name and
+stands behind its own comment. A helper is one chunk; what it depends on are the names of other chunks in its text.
+Besides, `tensors` generates helpers for types and operations that no file can list. In: keys, which are the names of
+chunks or generated keys ("add(f32[3], f32) -> f32[3]"). Out: one text, dependencies before their users.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from pathlib import Path
+
+TEMPLATES = Path(__file__).resolve().parents[2] / "templates"
+LIBRARIES: dict[str, tuple[str, str]] = {"vulkan": ("glsl", "glsl"), "cuda": ("cuda", "cuh"), "c": ("c", "h")}
+"""Target -> folder of templates, suffix of its libraries."""
+FILES = ("types", "numbers", "math_f64", "random", "atomics", "reports")
+"""Libraries in the order their chunks are emitted."""
+
+IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
+DEFINED = re.compile(r"\b(?:struct|buffer|#define)\s+(\w+)|\btypedef\b[^;]*?(\w+);|(\w+)\s*(?:\(|\[|=)", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Helper:
+    """One chunk. uses: names of chunks it needs. words: all its identifiers."""
+
+    name: str
+    text: str
+    uses: tuple[str, ...]
+    words: frozenset[str]
+
+
+@cache
+def library(target: str) -> dict[str, Helper]:
+    """Return all chunks of a target's libraries by name, in the order of the files."""
+    folder, suffix = LIBRARIES[target]
+    chunks: dict[str, str] = {}
+    for name in FILES:
+        path = TEMPLATES / folder / "lib" / f"{name}.{suffix}"
+        if path.exists():
+            chunks.update((_defined_name(chunk), chunk) for chunk in _chunks(path.read_text("utf-8")))
+    words = {name: frozenset(IDENTIFIER.findall(_code(text))) for name, text in chunks.items()}
+    return {
+        name: Helper(name, text, tuple(w for w in chunks if w in words[name] and w != name), words[name])
+        for name, text in chunks.items()
+    }
+
+
+def _chunks(text: str) -> list[str]:
+    """Split at blank lines; what is only comment or preprocessor set-up (`#ifndef`, `#include`) is no chunk."""
+    chunks = [chunk.strip("\n") for chunk in re.split(r"\n\s*\n", text)]
+    return [chunk for chunk in chunks if _code(chunk).strip() and not re.match(r"#(?!define)", _code(chunk).lstrip())]
+
+
+def _code(chunk: str) -> str:
+    return "\n".join(line.split("//")[0] for line in chunk.splitlines())
+
+
+def _defined_name(chunk: str) -> str:
+    found = DEFINED.search(re.sub(r"layout\([^)]*\)", "", _code(chunk)))
+    assert found is not None, chunk
+    return next(name for name in found.groups() if name)
+
+
+@lru_cache(maxsize=4096)
+def called(target: str, text: str) -> tuple[str, ...]:
+    """Return the helpers of the libraries that `text` names, in order of appearance."""
+    known = library(target)
+    return tuple(dict.fromkeys(word for word in IDENTIFIER.findall(text) if word in known))
+
+
+def order(target: str, keys: Iterable[str]) -> list[Helper]:
+    """Return the chunks that `keys` need, dependencies included, by library order; other keys are left out."""
+    known = library(target)
+    needed: set[str] = set()
+    waiting = [key for key in keys if key in known]
+    while waiting:
+        key = waiting.pop()
+        if key not in needed:
+            needed.add(key)
+            waiting.extend(known[key].uses)
+    return [helper for name, helper in known.items() if name in needed]

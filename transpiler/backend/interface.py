@@ -1,0 +1,132 @@
+"""The waist: text per task and what a launcher must know about it. Plain data, JSON in and out.
+
+Argument block: one struct `Args` a kernel, members in the order of `Interface.members`, C layout (each member aligned to
+its own scalar size; equal to GL_EXT_scalar_block_layout). It is passed by value (CUDA), in push constants or through one
+pointer (Vulkan), by pointer (C).
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+Expression = tuple[Any, ...]
+"""What a host can compute from arguments: ("const", n), ("member", k), or (op, a, b) with an op of the op table.
+("member", k) is the value packed for `Interface.members[k]`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One member of `Args`.
+
+    source: where the launcher takes it from:
+      ("argument", position, component)  a by-value parameter; component numbers the scalars of a tensor, else 0
+      ("pointer", slot)                  address of an array
+      ("shape", slot, axis)              extent of an ndarray (i32)
+      ("temporaries",), ("result",)      address of the kernel's own buffers
+      ("seed",)                          u32 that differs from launch to launch
+      ("report",)                        address of the buffer for print and assert records
+    """
+
+    name: str
+    type: str
+    offset_bytes: int
+    size_bytes: int
+    source: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ArraySlot:
+    """One array. parameter: position in the signature, None for a captured field. written, read: what the kernel does."""
+
+    name: str
+    element: str
+    element_shape: tuple[int, ...]
+    ndim: int
+    shape: tuple[int, ...] | None
+    parameter: int | None
+    read: bool
+    written: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ResultField:
+    """One scalar or tensor the kernel returns, in the result buffer."""
+
+    type: str
+    shape: tuple[int, ...]
+    offset_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class TaskSource:
+    """One launch. entry: name of the function to start. file: index into `BackendModule.files`.
+
+    count: how many iterations, as an expression of the arguments; None where only the device knows (the loop strides then).
+    extents: the axes' lengths, whose product `count` is. block_dim: threads a block; 1 for serial tasks.
+    reads, writes: slots of arrays; -1 stands for the temporaries.
+    """
+
+    name: str
+    kind: str
+    entry: str
+    file: int
+    block_dim: int
+    extents: tuple[Expression, ...] | None
+    reads: tuple[int, ...] = ()
+    writes: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """One text that is compiled on its own. lines: (line of the text, file, Python line) where a Python line begins."""
+
+    name: str
+    text: str
+    lines: tuple[tuple[int, str, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Interface:
+    """What the text and the launcher agree on; the part of a module that a hand edit may not change."""
+
+    members: tuple[Member, ...]
+    args_size_bytes: int
+    arrays: tuple[ArraySlot, ...]
+    results: tuple[ResultField, ...]
+    result_size_bytes: int
+    temporaries_size_bytes: int
+    reports: tuple[dict[str, Any], ...] = ()
+    """Print and assert sites by number: kind, file, line, message or parts, value types."""
+
+
+@dataclass(frozen=True, slots=True)
+class BackendModule:
+    """A compiled kernel as text. target: "vulkan", "cuda", "c" or "python". options: those the tool needs (fast_math, ...).
+
+    ir: the final form as text. program: the kernel itself for the interpreter, never stored.
+    """
+
+    kernel: str
+    target: str
+    files: tuple[SourceFile, ...]
+    tasks: tuple[TaskSource, ...]
+    interface: Interface
+    options: dict[str, Any] = field(default_factory=dict)
+    program: Any = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the module as JSON-able data, without `program`."""
+        data = asdict(self) if self.program is None else asdict(_without_program(self))
+        data.pop("program")
+        return data
+
+    def source(self) -> str:
+        """Return all files as one text, each with a line that names it where there are several."""
+        if len(self.files) == 1:
+            return self.files[0].text
+        return "\n".join(f"// ===== {file.name}\n{file.text}" for file in self.files)
+
+
+def _without_program(module: BackendModule) -> BackendModule:
+    return BackendModule(module.kernel, module.target, module.files, module.tasks, module.interface, module.options)

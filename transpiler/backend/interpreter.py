@@ -1,0 +1,272 @@
+"""Runs the final form with NumPy scalars, one thread after the other: the oracle of the tests, and `arch=ti.python`.
+
+It shares no code with the printers: operations take their meaning from the op table alone. Array accesses outside the
+shape raise, so a kernel that is wrong on a device is found here.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import TaichiAssertionError, TaichiRuntimeError
+from ..ir.nodes import Block, Statement
+from ..ir.ops import ATOMIC_OPS, OPS
+from ..ir.statements import (
+    Alloca,
+    ArgLoad,
+    ArrayShape,
+    Assert,
+    AtomicOp,
+    Break,
+    Cast,
+    Const,
+    Continue,
+    GlobalLoad,
+    GlobalPtr,
+    GlobalStore,
+    GlobalTemporary,
+    If,
+    IfExp,
+    LocalLoad,
+    LocalStore,
+    LoopIndex,
+    MatrixElement,
+    MatrixInit,
+    MatrixPtr,
+    Operation,
+    Parameter,
+    Print,
+    Rand,
+    RangeFor,
+    Return,
+    Temporary,
+    While,
+)
+from ..ir.tasks import Kernel, Task
+from ..ir.types import Scalar, Tensor, Type, element_of
+from .random_stream import RandomStream, task_seed
+
+Place = tuple[np.ndarray[Any, Any], tuple[int, ...]]
+"""An array and the index of a scalar or tensor in it."""
+
+
+def run(kernel: Kernel, arrays: Sequence[np.ndarray[Any, Any]], parameters: Sequence[Any], seed: int = 0) -> list[Any]:
+    """Run all tasks of a kernel in final form and return its results.
+
+    arrays: by slot, shaped (*shape, *element shape), changed in place. parameters: in the order of `kernel.parameters`,
+    numbers or arrays of the tensor's shape. seed: of this launch, for random numbers.
+    Raises: TaichiRuntimeError for an access outside an array; TaichiAssertionError for a false assert.
+    """
+    machine = _Machine(kernel, arrays, parameters)
+    with np.errstate(all="ignore"):
+        for number, task in enumerate(kernel.tasks):
+            machine.run_task(task, task_seed(seed, number))
+    return machine.results
+
+
+class _Machine:
+    """State of one launch. values: of statements already run by the current thread."""
+
+    def __init__(self, kernel: Kernel, arrays: Sequence[Any], parameters: Sequence[Any]) -> None:
+        self.arrays = arrays
+        self.parameters: dict[Parameter, Any] = {
+            parameter: _to_type(value, parameter.type)
+            for parameter, value in zip(kernel.parameters, parameters, strict=True)
+        }
+        self.temporaries: dict[Temporary, np.ndarray[Any, Any]] = {t: _zeros(t.type) for t in kernel.temporaries}
+        self.values: dict[Statement, Any] = {}
+        self.indices: dict[Any, tuple[int, ...]] = {}
+        self.results: list[Any] = []
+        self.random = RandomStream(0, 0)
+        self.table: dict[type, Callable[[Any], Any]] = {
+            Const: lambda s: s.type.numpy.type(s.value),
+            Operation: self._operation,
+            Cast: self._cast,
+            MatrixInit: self._matrix_init,
+            MatrixElement: lambda s: self.values[s.value][tuple(int(self.values[i]) for i in s.indices)],
+            IfExp: self._if_exp,
+            Rand: lambda s: s.type.numpy.type(self.random.draw(s.type)),
+            LoopIndex: lambda s: np.int32(self.indices[s.loop][s.axis]),
+            ArgLoad: lambda s: self.parameters[s.parameter],
+            ArrayShape: lambda s: np.int32(self.arrays[s.array.slot].shape[s.axis]),
+            Alloca: lambda s: (_zeros(s.type), ()),
+            GlobalPtr: self._global_ptr,
+            GlobalTemporary: lambda s: (self.temporaries[s.temporary], ()),
+            MatrixPtr: self._matrix_ptr,
+            LocalLoad: lambda s: _load(self.values[s.pointer]),
+            GlobalLoad: lambda s: _load(self.values[s.pointer]),
+            LocalStore: lambda s: _store(self.values[s.pointer], self.values[s.value]),
+            GlobalStore: lambda s: _store(self.values[s.pointer], self.values[s.value]),
+            AtomicOp: self._atomic,
+            Print: self._print,
+            Assert: self._assert,
+        }
+
+    def run_task(self, task: Task, seed: int) -> None:
+        """Run a task: its body once, or for every index tuple in order. seed: of its random numbers."""
+        self.random = RandomStream(seed, 0)
+        self.run_block(task.prologue)
+        if task.loop is None:
+            self.run_block(task.body)
+            return
+        loop = task.loop
+        for linear, index in enumerate(self._index_tuples(loop)):
+            self.indices[loop] = index
+            self.random = RandomStream(seed, linear)
+            self.run_block(task.body)
+
+    def run_block(self, block: Block) -> type | None:
+        """Run statements in order; return the class of the statement that ended the block early, if one did."""
+        for statement in block.statements:
+            evaluate = self.table.get(type(statement))
+            if evaluate is not None:
+                self.values[statement] = evaluate(statement)
+                continue
+            ended = self._control(statement)
+            if ended is not None:
+                return ended
+        return None
+
+    def _control(self, statement: Statement) -> type | None:
+        match statement:
+            case If():
+                branch = statement.then if self.values[statement.condition] else statement.otherwise
+                return self.run_block(branch) if branch is not None else None
+            case While():
+                while self._result(statement.condition):
+                    ended = self.run_block(statement.body)
+                    if ended is Break:
+                        break
+                    if ended is Return:
+                        return ended
+                return None
+            case RangeFor():
+                for index in self._index_tuples(statement):
+                    self.indices[statement] = index
+                    ended = self.run_block(statement.body)
+                    if ended is Break:
+                        break
+                    if ended is Return:
+                        return ended
+                return None
+            case Return():
+                self.results = [self.values[value] for value in statement.values]
+                return Return
+            case Break() | Continue():
+                return type(statement)
+        raise TypeError(f"statement of class {type(statement).__name__} in final form")
+
+    def _index_tuples(self, loop: RangeFor) -> Iterator[tuple[int, ...]]:
+        bounds = zip(loop.begins, loop.ends, loop.steps, strict=True)
+        return itertools.product(*(range(*(int(self.values[bound]) for bound in axis)) for axis in bounds))
+
+    def _result(self, block: Block) -> Any:
+        self.run_block(block)
+        assert block.result is not None
+        return self.values[block.result]
+
+    def _if_exp(self, statement: IfExp) -> Any:
+        return self._result(statement.then if self.values[statement.condition] else statement.otherwise)
+
+    def _operation(self, statement: Operation) -> Any:
+        row = OPS[statement.op]
+        operands = [self.values[operand] for operand in statement.operands]
+        assert statement.type is not None
+        if row.shape_rule is None and isinstance(statement.type, Tensor):
+            elements = np.broadcast_arrays(*operands)
+            flat = [row.meaning(*(part.dtype.type(value) for part, value in zip(elements, values, strict=True)))
+                    for values in zip(*(part.flat for part in elements), strict=True)]  # fmt: skip
+            return np.array(flat, element_of(statement.type).numpy).reshape(statement.type.shape)
+        return _to_type(row.meaning(*operands), statement.type)
+
+    def _cast(self, statement: Cast) -> Any:
+        assert statement.type is not None
+        value = self.values[statement.value]
+        if statement.bits:
+            return value.view(element_of(statement.type).numpy)
+        if isinstance(statement.type, Scalar):
+            return _cast_scalar(value, statement.type)
+        return np.array([_cast_scalar(v, statement.type.element) for v in value.flat],
+                        statement.type.element.numpy).reshape(statement.type.shape)  # fmt: skip
+
+    def _matrix_init(self, statement: MatrixInit) -> Any:
+        assert isinstance(statement.type, Tensor)
+        values = [self.values[element] for element in statement.elements]
+        return np.array(values, statement.type.element.numpy).reshape(statement.type.shape)
+
+    def _global_ptr(self, statement: GlobalPtr) -> Place:
+        array = self.arrays[statement.array.slot]
+        index = tuple(int(self.values[i]) for i in statement.indices)
+        shape = array.shape[: len(index)]
+        if any(not 0 <= i < n for i, n in zip(index, shape, strict=True)):
+            raise TaichiRuntimeError(
+                f"{statement.location.describe()}\nAccess outside `{statement.array.name}`: index {index}, shape {shape}"
+            )
+        return array, index
+
+    def _matrix_ptr(self, statement: MatrixPtr) -> Place:
+        array, index = self.values[statement.origin]
+        return array, (*index, *(int(self.values[i]) for i in statement.indices))
+
+    def _atomic(self, statement: AtomicOp) -> Any:
+        place = self.values[statement.pointer]
+        old = _load(place)
+        meaning = OPS[ATOMIC_OPS[statement.op]].meaning
+        _store(place, meaning(old, self.values[statement.value]))
+        return old
+
+    def _print(self, statement: Print) -> None:
+        values = [self.values[value] for value in statement.values]
+        parts = [part if isinstance(part, str) else _formatted(values[part[0]], part[1]) for part in statement.parts]
+        print("".join(parts), end="")
+
+    def _assert(self, statement: Assert) -> None:
+        if not self.values[statement.condition]:
+            values = [self.values[value] for value in statement.values]
+            message = statement.message.format(*values) if values else statement.message
+            raise TaichiAssertionError(f"{statement.location.describe()}\n{message}")
+
+
+def _formatted(value: Any, specification: str) -> str:
+    if isinstance(value, np.ndarray):
+        return "[" + ", ".join(_formatted(part, specification) for part in value) + "]"
+    return format(value.item(), specification or (".6f" if isinstance(value, np.floating) else ""))
+
+
+def _zeros(type: Type | None) -> np.ndarray[Any, Any]:
+    assert type is not None
+    return np.zeros(type.shape if isinstance(type, Tensor) else (), element_of(type).numpy)
+
+
+def _to_type(value: Any, type: Type) -> Any:
+    """Return `value` as a NumPy scalar or array of `type`; integers wrap."""
+    if isinstance(type, Tensor):
+        return np.array(value, type.element.numpy).reshape(type.shape)
+    if isinstance(value, np.generic) and value.dtype == type.numpy:
+        return value
+    return type.numpy.type(type(value) if type.kind in ("int", "uint") else value)
+
+
+def _cast_scalar(value: Any, type: Scalar) -> Any:
+    if type.kind == "bool":
+        return np.bool_(value != 0)
+    if type.is_float or isinstance(value, (np.integer, np.bool_)):
+        return _to_type(value, type) if type.is_float else type.numpy.type(type(int(value)))
+    if not np.isfinite(value):
+        return type.numpy.type(0)
+    return type.numpy.type(type(int(value)))
+
+
+def _load(place: Place) -> Any:
+    array, index = place
+    value = array[index]
+    return value.copy() if isinstance(value, np.ndarray) else value
+
+
+def _store(place: Place, value: Any) -> None:
+    array, index = place
+    array[index] = value

@@ -1,0 +1,402 @@
+"""Where a kernel's values lie: the members of `Args`, the accessor of each array, results and temporaries.
+
+In: a kernel in final form. Out: a `Layout`: the `Interface` the launcher packs by, the declarations the templates
+print, and the texts by which the printers reach arguments, extents and places in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from math import prod
+
+from ..ir.nodes import Statement, walk
+from ..ir.statements import (
+    ArgLoad,
+    Array,
+    ArrayShape,
+    Assert,
+    AtomicOp,
+    GlobalLoad,
+    GlobalPtr,
+    GlobalStore,
+    Parameter,
+    Print,
+    Rand,
+    Temporary,
+    base_pointer,
+)
+from ..ir.tasks import Kernel
+from ..ir.types import SCALARS, Scalar, Tensor, Type, element_of, u1, u8, u32, with_element
+from .helpers import library
+from .interface import ArraySlot, Interface, Member, ResultField
+from .naming import Names
+from .reserved import OURS
+from .sites import describe_site
+from .spelling import storage_helpers, storage_name, type_helpers, type_name
+from .target import Target
+
+POINTER_BYTES = 8
+INDEX_LETTERS = "ijklmnop"
+WIDENED = {"u1": "u32", "i8": "i32", "u8": "u32", "i16": "i32", "u16": "u32", "f16": "f32"}
+"""How small scalars travel in `Args`: push constants of 8 and 16 bits need features that many devices lack."""
+BLOCK_NAMES = {"int": "I", "uint": "U", "float": "F", "bool": "B"}
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """One member of a generated struct as text. note: what the comment beside it says."""
+
+    type: str
+    name: str
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A GLSL buffer reference type: `layout(...) buffer F32 { float v[]; };`."""
+
+    name: str
+    element: str
+    align: int
+    row_major: bool
+
+
+@dataclass(slots=True)
+class _Use:
+    """What the tasks do with arrays and arguments."""
+
+    arrays: dict[Array, None] = field(default_factory=dict)
+    read: set[Array] = field(default_factory=set)
+    written: set[Array] = field(default_factory=set)
+    shapes: dict[tuple[Array, int], str | None] = field(default_factory=dict)
+    parameters: dict[Parameter, None] = field(default_factory=dict)
+    random: bool = False
+    sites: dict[Statement, int] = field(default_factory=dict)
+    types: dict[Type, None] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Layout:
+    """interface, and every text that depends on it. declarations: members of `Args` in order."""
+
+    interface: Interface
+    declarations: list[Declaration]
+    accessors: dict[Array, str]
+    accessor_names: dict[Array, str]
+    parameters: dict[Parameter, str]
+    data: dict[Array, str]
+    shapes: dict[tuple[Array, int], str]
+    member_numbers: dict[object, int]
+    temporaries: dict[Temporary, str]
+    temporary_members: list[Declaration]
+    temporary_offsets: dict[Temporary, int]
+    result_members: list[Declaration]
+    references: list[Reference]
+    stored_types: list[Type]
+    helpers: list[str]
+    use: _Use
+
+    def expression_of(self, statement: Statement) -> tuple[object, ...] | None:
+        """Return ("member", k) for an argument or extent the host packs."""
+        key: object = statement.parameter if isinstance(statement, ArgLoad) else None
+        if isinstance(statement, ArrayShape):
+            key = (statement.array, statement.axis)
+        number = self.member_numbers.get(key)
+        return None if number is None else ("member", number)
+
+
+def _statements(kernel: Kernel) -> Iterator[Statement]:
+    for root in kernel.roots():
+        yield from walk(root)
+
+
+def _collect(kernel: Kernel) -> _Use:
+    use = _Use()
+    names: dict[tuple[Array, int], set[str | None]] = {}
+    for statement in _statements(kernel):
+        if statement.type is not None:
+            use.types[statement.type] = None
+        match statement:
+            case GlobalPtr(array=array):
+                use.arrays[array] = None
+            case GlobalLoad(pointer=pointer):
+                _mark(use.read, pointer)
+            case GlobalStore(pointer=pointer):
+                _mark(use.written, pointer)
+            case AtomicOp(pointer=pointer):
+                _mark(use.read, pointer)
+                _mark(use.written, pointer)
+            case ArrayShape(array=array, axis=axis, name=name):
+                names.setdefault((array, axis), set()).add(name)
+            case ArgLoad(parameter=parameter):
+                use.parameters[parameter] = None
+            case Rand():
+                use.random = True
+            case Print() | Assert():
+                use.sites[statement] = len(use.sites)
+    for key, found in names.items():
+        found.discard(None)
+        use.shapes[key] = next(iter(found)) if len(found) == 1 else None
+    for array in use.arrays:
+        if array.shape is None:
+            for axis in range(1, array.ndim):
+                use.shapes.setdefault((array, axis), None)
+    return use
+
+
+def _mark(marks: set[Array], pointer: Statement) -> None:
+    base = base_pointer(pointer)
+    if isinstance(base, GlobalPtr):
+        marks.add(base.array)
+
+
+def spelled_type(target: Target, type: Type) -> str:
+    """Return the type as text, in memory."""
+    return storage_name(target.name, type)
+
+
+def array_type(array: Array) -> str:
+    """Return how a comment names an array's type: `ndarray[f32, 2]`, `field[f32, (512, 512)]`."""
+    if array.shape is None:
+        return f"ndarray[{array.element}, {array.ndim}]"
+    return f"field[{array.element}, {'x'.join(map(str, array.shape)) or '0-D'}]"
+
+
+@dataclass(slots=True)
+class _Item:
+    """A member of `Args` before it has an offset."""
+
+    name: str
+    key: object
+    type: str
+    """Name of the scalar a launcher packs, "u64" for addresses."""
+    declared: str
+    note: str
+    sources: list[tuple[object, ...]]
+    scalar_bytes: int
+
+
+class _Members:
+    """Gathers the members of `Args`."""
+
+    def __init__(self, kernel: Kernel, target: Target, use: _Use) -> None:
+        self.kernel, self.target, self.use = kernel, target, use
+        self.names = Names(target.reserved)
+        self.items: list[_Item] = []
+        self.references: dict[str, Reference] = {}
+
+    def gather(self, result: bool) -> list[_Item]:
+        for array in sorted(self.use.arrays, key=lambda a: a.slot):
+            self._pointer(
+                f"{array.name}_data", array, self._array_pointer(array), array_type(array), ("pointer", array.slot)
+            )
+        if self.kernel.temporaries:
+            self._block("temporaries", "Temporaries", "values that cross tasks")
+        if result:
+            self._block("result", "Result", "what the kernel returns")
+        if self.use.sites:
+            declared = f"{type_name(self.target.name, u32)} *" if self.target.has_pointers else "Report"
+            self._pointer("report", "report", declared, "records of print and assert", ("report",))
+        for parameter in sorted(self.use.parameters, key=lambda p: p.position):
+            self._parameter(parameter)
+        for (array, axis), name in sorted(self.use.shapes.items(), key=lambda s: (s[0][0].slot, s[0][1])):
+            name = name or f"{array.name}_n{axis if array.ndim > 1 else ''}"
+            note = f"{array.name}.shape[{axis}]"
+            self._add(name, (array, axis), "i32", "int", note, [("shape", array.slot, axis)], 4)
+        if self.use.random:
+            declared = type_name(self.target.name, u32)
+            self._add("seed", "seed", "u32", declared, "of the random numbers of this launch", [("seed",)], 4)
+        return sorted(self.items, key=lambda item: -item.scalar_bytes)
+
+    def _add(
+        self, name: str, key: object, type: str, declared: str, note: str, sources: list[tuple[object, ...]], size: int
+    ) -> None:
+        self.items.append(_Item(self.names.declare(name), key, type, declared, note, sources, size))
+
+    def _pointer(self, name: str, key: object, declared: str, note: str, source: tuple[object, ...]) -> None:
+        self._add(name, key, "u64", declared, note, [source], POINTER_BYTES)
+
+    def _block(self, name: str, struct: str, note: str) -> None:
+        prefix = {"c": "struct "}.get(self.target.name, "")
+        declared = f"{prefix}{struct} *" if self.target.has_pointers else struct
+        self._pointer(name, name, declared, note, (name,))
+
+    def _parameter(self, parameter: Parameter) -> None:
+        element = element_of(parameter.type)
+        name = element.name
+        if isinstance(parameter.type, Scalar):
+            name = WIDENED.get(name, name)
+            declared = type_name(self.target.name, _scalar(name))
+            sources: list[tuple[object, ...]] = [("argument", parameter.position, 0)]
+        else:
+            declared = spelled_type(self.target, parameter.type)
+            sources = [("argument", parameter.position, k) for k in range(parameter.type.size)]
+        self._add(parameter.name, parameter, name, declared, str(parameter.type), sources, _scalar(name).size_bytes)
+
+    def _array_pointer(self, array: Array) -> str:
+        element = spelled_type(self.target, array.element)
+        if self.target.has_pointers:
+            constant = "" if array in self.use.written else "const "
+            return f"{constant}{element} *"
+        return self.reference(array.element, element)
+
+    def reference(self, type: Type, element: str) -> str:
+        """Return the name of the GLSL buffer reference type that holds `type`."""
+        scalar = element_of(type)
+        name = f"{BLOCK_NAMES[scalar.kind]}{scalar.bits}"
+        align = scalar.size_bytes
+        if isinstance(type, Tensor):
+            name += "x" + "x".join(map(str, type.shape))
+            size = type.size_bytes
+            align = size if len(type.shape) == 1 and size in (4, 8, 16) else scalar.size_bytes
+        matrix = isinstance(type, Tensor) and len(type.shape) == 2 and max(type.shape) <= 4
+        self.references[name] = Reference(name, element, align, matrix)
+        return name
+
+
+def _scalar(name: str) -> Scalar:
+    return SCALARS[name]
+
+
+def layout(kernel: Kernel, target: Target) -> Layout:
+    """Lay out the arguments of `kernel` for `target`."""
+    use = _collect(kernel)
+    results = kernel.returns
+    members = _Members(kernel, target, use)
+    items = members.gather(bool(results))
+    interface_members, numbers, size = _offsets(items)
+    texts = {item.key: f"args.{item.name}" for item in items if item.key is not None}
+    accessor_names, accessors = _accessors(target, use, texts)
+    temporaries, temporary_members, temporary_offsets, temporaries_size = _temporaries(kernel, target)
+    result_fields, result_members, result_size = _result_layout(results, target)
+    stored = [with_element(t, u8) if element_of(t) == u1 else t for t in _stored(kernel, use)]
+    slots = tuple(_slot(array, use) for array in kernel.arrays)
+    sites = tuple(describe_site(site) for site in use.sites if isinstance(site, (Print, Assert)))
+    interface = Interface(interface_members, size, slots, result_fields, result_size, temporaries_size, sites)
+    return Layout(
+        interface=interface,
+        declarations=[Declaration(item.declared, item.name, f"{_origin(item)}{item.note}") for item in items],
+        accessors=accessors,
+        accessor_names=accessor_names,
+        data={array: texts[array] for array in use.arrays},
+        parameters={p: texts[p] for p in use.parameters},
+        shapes={key: texts[key] for key in use.shapes},
+        member_numbers=numbers,
+        temporaries=temporaries,
+        temporary_members=temporary_members,
+        temporary_offsets=temporary_offsets,
+        result_members=result_members,
+        references=list(members.references.values()),
+        stored_types=stored,
+        helpers=_declaring(target, use, stored),
+        use=use,
+    )
+
+
+def _stored(kernel: Kernel, use: _Use) -> list[Type]:
+    """Return the types of what lies in memory."""
+    arrays = [array.element for array in use.arrays]
+    return [*arrays, *kernel.returns, *(temporary.type for temporary in kernel.temporaries)]
+
+
+def _declaring(target: Target, use: _Use, stored: list[Type]) -> list[str]:
+    """Return the keys of what declares the types of members."""
+    keys = [key for type in stored for key in storage_helpers(target.name, type)]
+    for parameter in use.parameters:
+        name = WIDENED.get(element_of(parameter.type).name) if isinstance(parameter.type, Scalar) else None
+        keys += storage_helpers(target.name, SCALARS[name] if name else parameter.type)
+    keys += type_helpers(target.name, u32) if use.random or use.sites else ()
+    return [*keys, "report_start"] if use.sites else keys
+
+
+def _origin(item: _Item) -> str:
+    if isinstance(item.key, (Array, Parameter)):
+        return f"{item.key.name}: "
+    return ""
+
+
+def _offsets(items: Iterable[_Item]) -> tuple[tuple[Member, ...], dict[object, int], int]:
+    """Give every member its place; they are sorted by size, so there is no padding but at the end."""
+    members: list[Member] = []
+    numbers: dict[object, int] = {}
+    offset = 0
+    largest = 4
+    for item in items:
+        numbers[item.key] = len(members)
+        size = item.scalar_bytes
+        largest = max(largest, size)
+        for k, source in enumerate(item.sources):
+            name = item.name if len(item.sources) == 1 else f"{item.name}[{k}]"
+            members.append(Member(name, item.type, offset, size, source))
+            offset += size
+    return tuple(members), numbers, -(-offset // largest) * largest
+
+
+def _slot(array: Array, use: _Use) -> ArraySlot:
+    shape = array.element.shape if isinstance(array.element, Tensor) else ()
+    return ArraySlot(
+        array.name, element_of(array.element).name, shape, array.ndim, array.shape, array.parameter,
+        array in use.read, array in use.written,
+    )  # fmt: skip
+
+
+def _accessors(target: Target, use: _Use, texts: dict[object, str]) -> tuple[dict[Array, str], dict[Array, str]]:
+    """Return each array's macro name and its definition."""
+    taken = Names(target.reserved | OURS | frozenset(library(target.name)))
+    names: dict[Array, str] = {}
+    lines: dict[Array, str] = {}
+    for array in sorted(use.arrays, key=lambda a: a.slot):
+        names[array] = taken.declare(array.name)
+        letters = list(INDEX_LETTERS[: array.ndim])
+        parameters = f"({', '.join(letters)})" if letters else ""
+        data = texts[array] + ("" if target.has_pointers else ".v")
+        lines[array] = f"#define {names[array]}{parameters} {data}[{_linear(target, array, letters, texts)}]"
+    return names, lines
+
+
+def _linear(target: Target, array: Array, letters: list[str], texts: dict[object, str]) -> str:
+    """Return the index of an element, row by row; 64 bits wide where 32 may not do and the language has pointers."""
+    if not letters:
+        return "0"
+    wide = target.has_pointers and (array.shape is None or prod(array.shape) >= 2**31) and array.ndim > 1
+    text = f"(long)({letters[0]})" if wide else letters[0] if array.ndim == 1 else f"({letters[0]})"
+    for axis in range(1, array.ndim):
+        extent = texts[array, axis] if array.shape is None else str(array.shape[axis])
+        text = f"({text})" if axis > 1 else text
+        text = f"{text} * {extent} + ({letters[axis]})"
+    return text
+
+
+def _temporaries(kernel: Kernel, target: Target) -> tuple[dict[Temporary, str], list[Declaration], dict[Temporary, int], int]:
+    names = Names(target.reserved)
+    texts: dict[Temporary, str] = {}
+    offsets: dict[Temporary, int] = {}
+    members: list[Declaration] = []
+    offset = 0
+    for temporary in kernel.temporaries:
+        scalar = element_of(temporary.type)
+        name = names.declare(temporary.name)
+        texts[temporary] = f"args.temporaries{target.arrow}{name}"
+        members.append(Declaration(spelled_type(target, temporary.type), name, str(temporary.type)))
+        offsets[temporary] = _aligned(offset, scalar)
+        offset = offsets[temporary] + temporary.type.size_bytes
+    return texts, members, offsets, -(-offset // 8) * 8
+
+
+def _aligned(offset: int, scalar: Scalar) -> int:
+    return -(-offset // scalar.size_bytes) * scalar.size_bytes
+
+
+def _result_layout(types: list[Type], target: Target) -> tuple[tuple[ResultField, ...], list[Declaration], int]:
+    fields: list[ResultField] = []
+    members: list[Declaration] = []
+    offset = 0
+    for number, type in enumerate(types):
+        scalar = element_of(type)
+        offset = _aligned(offset, scalar)
+        fields.append(ResultField(scalar.name, type.shape if isinstance(type, Tensor) else (), offset))
+        name = "value" if len(types) == 1 else f"value_{number}"
+        members.append(Declaration(spelled_type(target, type), name, str(type)))
+        offset += type.size_bytes
+    return tuple(fields), members, -(-offset // 8) * 8

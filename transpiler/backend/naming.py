@@ -1,0 +1,77 @@
+"""Gives every value of the text a name that is legal, readable and unique where it is seen.
+
+User names stay as they are. A reserved one gets an underscore; one that is taken gets `_1`, `_2`.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+MAX_LENGTH = 64
+
+
+def legal(name: str) -> str:
+    """Return `name` as an identifier of letters, digits and single underscores, at most 64 long.
+
+    Letters outside ASCII lose their accents or become their code point; GLSL takes neither those nor `__` or `gl_`.
+    """
+    if not name.isascii():
+        name = "".join(_ascii(character) for character in name)
+    while "__" in name:
+        name = name.replace("__", "_")
+    if not name or name[0].isdigit() or name.startswith("gl_"):
+        name = f"v_{name}" if name.strip("_") else "v"
+    return name[:MAX_LENGTH].rstrip("_") or "v" if len(name) > MAX_LENGTH else name
+
+
+def _ascii(character: str) -> str:
+    if character.isascii():
+        return character
+    plain = unicodedata.normalize("NFKD", character).encode("ascii", "ignore").decode()
+    if plain.isalnum():
+        return plain
+    words = unicodedata.name(character, "").split()
+    if len(words) >= 4 and words[1] == "SMALL" and words[2] == "LETTER" and words[3].isascii():
+        return words[3].lower()
+    return f"u{ord(character):x}"
+
+
+class Names:
+    """The names of one text. `taken` by the language and the file; scopes follow the blocks of the function printed."""
+
+    def __init__(self, taken: frozenset[str]) -> None:
+        self.reserved = taken
+        self.used: dict[str, int] = {}
+        self.temporaries = 0
+        self.scopes: list[list[str]] = [[]]
+
+    def declare(self, name: str) -> str:
+        """Return a free name like `name`, and take it until the current scope ends."""
+        name = legal(name)
+        if name in self.reserved:
+            name = f"{name}_" if not name.endswith("_") else f"{name}1"
+        candidate, number = name, 0
+        while candidate in self.used or candidate in self.reserved:
+            number += 1
+            candidate = f"{name.rstrip('_')}_{number}"
+        self.used[candidate] = 1
+        self.scopes[-1].append(candidate)
+        return candidate
+
+    def temporary(self) -> str:
+        """Return `t0`, `t1`, ... in order of appearance."""
+        name = self.declare(f"t{self.temporaries}")
+        self.temporaries += 1
+        return name
+
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        """Names declared within the context are free again after it."""
+        self.scopes.append([])
+        try:
+            yield
+        finally:
+            for name in self.scopes.pop():
+                del self.used[name]

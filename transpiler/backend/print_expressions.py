@@ -1,0 +1,298 @@
+"""Prints values as text: operations with the parentheses they need, places in memory, short-circuit choices.
+
+In: statements, the placement and the layout. Out: `Written`, a text with its precedence. Values printed where they are
+used keep their text until then; values with a name are that name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from ..errors import InternalError
+from ..ir.nodes import Block, Statement
+from ..ir.statements import (
+    Alloca,
+    ArgLoad,
+    Array,
+    ArrayShape,
+    Cast,
+    Const,
+    GlobalLoad,
+    GlobalPtr,
+    GlobalTemporary,
+    IfExp,
+    LocalLoad,
+    LoopIndex,
+    MatrixElement,
+    MatrixInit,
+    MatrixPtr,
+    Operation,
+    is_const,
+)
+from ..ir.types import Scalar, Tensor, Type, element_of
+from .layout import WIDENED, Layout
+from .spelling import (
+    const_helpers,
+    const_precedence,
+    spell_cast,
+    spell_const,
+    spell_element,
+    spell_init,
+    spell_load,
+    spell_operation,
+    spell_splat,
+    spell_store,
+    type_helpers,
+    type_name,
+)
+from .spelling_forms import INFIX, MULTIPLY, OR, PRIMARY, TERNARY, UNARY, Spelling
+from .target import Target
+
+
+LOGICAL = frozenset({"{0} && {1}", "{0} || {1}"})
+"""Operations whose order of evaluation is the same however they are grouped."""
+
+
+class Written(NamedTuple):
+    """A text that stands for a value. template: what it was made from, since `a | b | c` needs no parentheses."""
+
+    text: str
+    precedence: int = PRIMARY
+    template: str = ""
+
+
+class Expressions:
+    """The texts of values of one function. loop_names: what the text calls the index of a loop along an axis."""
+
+    def __init__(self, target: Target, layout: Layout) -> None:
+        self.target = target
+        self.layout = layout
+        self.texts: dict[Statement, Written] = {}
+        self.helpers: dict[str, None] = {}
+        self.loop_names: dict[tuple[Statement, int], str] = {}
+        self.indices_used: set[tuple[Statement, int]] = set()
+        self.arrays_used: dict[Array, None] = {}
+        self.uses_args = False
+
+    def of(self, value: Statement) -> Written:
+        """Return the text of a value: its name, the text kept for it, or that of an argument, a number, an index."""
+        written = self.texts.get(value)
+        if written is None:
+            written = self.texts[value] = self.compute(value)
+        return written
+
+    def operand(self, value: Statement, needed: int, template: str = "") -> str:
+        """Return the text of a value, in parentheses where it binds less than `needed`."""
+        text, precedence, own = self.of(value)
+        return text if precedence >= needed or (template and own == template) else f"({text})"
+
+    def compute(self, value: Statement) -> Written:
+        """Return the text made from the operands' texts."""
+        try:
+            write = WRITERS[type(value)]
+        except KeyError:
+            raise InternalError(f"emit: a {type(value).__name__} has no text as a value") from None
+        return write(self, value)
+
+    def spelled(self, spelling: Spelling, *operands: Statement) -> Written:
+        """Return a spelling filled with operands."""
+        self.need(*spelling.helpers)
+        texts = []
+        for index, operand in enumerate(operands):
+            chained = spelling.text if (spelling.chain and index == 0) or spelling.text in LOGICAL else ""
+            texts.append(self.operand(operand, spelling.operand_precedence[index], chained))
+        return Written(spelling.format(*texts), spelling.precedence, spelling.text)
+
+    def need(self, *helpers: str) -> None:
+        """Note helpers that the file must carry."""
+        for helper in helpers:
+            self.helpers[helper] = None
+
+    def type_text(self, type: Type) -> str:
+        """Return the name of a type in registers, and note what declares it."""
+        self.need(*type_helpers(self.target.name, type))
+        return type_name(self.target.name, type)
+
+    # --- places
+
+    def place(self, pointer: Statement) -> str:
+        """Return the text of a place in memory or of a local variable."""
+        match pointer:
+            case Alloca():
+                return self.texts[pointer].text
+            case GlobalPtr(array=array, indices=indices):
+                self.arrays_used[array] = None
+                self.uses_args = True
+                return f"{self.layout.accessor_names[array]}({', '.join(self.of(i).text for i in indices)})"
+            case GlobalTemporary(temporary=temporary):
+                self.uses_args = True
+                return self.layout.temporaries[temporary]
+            case MatrixPtr(origin=origin, indices=indices):
+                return self.element(self.place(origin), origin.type, indices, True).text
+        raise InternalError(f"emit: a {type(pointer).__name__} is no place")
+
+    def element(self, owner: str, tensor: Type | None, indices: list[Statement], is_place: bool) -> Written:
+        """Return the text of an element of the tensor whose text is `owner`."""
+        assert isinstance(tensor, Tensor)
+        numbers = [int(i.value) if isinstance(i, Const) else None for i in indices]
+        spelling = spell_element(self.target.name, tensor, numbers, is_place)
+        self.need(*spelling.helpers)
+        return Written(spelling.format(owner, *(self.of(i).text for i in indices)), spelling.precedence)
+
+    def loaded(self, place: str, kind: Type | None) -> Written:
+        """Return the text of the value at a place in memory."""
+        assert kind is not None
+        spelling = spell_load(self.target.name, kind)
+        self.need(*spelling.helpers)
+        return Written(spelling.format(place), spelling.precedence)
+
+    def words(self, pointer: Statement) -> tuple[str, str]:
+        """Return the memory a GLSL place lies in, as a buffer reference, and its number among the scalars there."""
+        base, flat = pointer, ""
+        if isinstance(pointer, MatrixPtr):
+            base = pointer.origin
+            rows = [self.operand(i, MULTIPLY) for i in pointer.indices]
+            flat = rows[0] if len(rows) == 1 else f"{rows[0]} * {_columns(base.type)} + {rows[1]}"
+        self.uses_args = True
+        if isinstance(base, GlobalTemporary):
+            assert pointer.type is not None
+            number = self.layout.temporary_offsets[base.temporary] // element_of(pointer.type).size_bytes
+            return "args.temporaries", f"uint({number} + {flat})" if flat else f"{number}u"
+        assert isinstance(base, GlobalPtr)
+        linear = self._linear(base)
+        if flat and isinstance(base.type, Tensor):
+            linear = f"({linear}) * {base.type.size} + {flat}"
+        return self.layout.data[base.array], f"uint({linear})"
+
+    def _linear(self, pointer: GlobalPtr) -> str:
+        text = ""
+        for axis, index in enumerate(pointer.indices):
+            if axis == 0:
+                text = self.of(index).text if len(pointer.indices) == 1 else self.operand(index, MULTIPLY)
+                continue
+            shape = pointer.array.shape
+            extent = self.layout.shapes[pointer.array, axis] if shape is None else str(shape[axis])
+            text = f"{text if axis == 1 else f'({text})'} * {extent} + {self.operand(index, MULTIPLY)}"
+        return text or "0"
+
+    def zero(self, kind: Type) -> str:
+        """Return the zero of a type as text."""
+        if isinstance(kind, Scalar):
+            return spell_const(self.target.name, Const(_zero_of(kind), type=kind))
+        spelling = spell_splat(self.target.name, kind)
+        self.need(*spelling.helpers)
+        return spelling.format(self.zero(kind.element))
+
+    def to_memory(self, value: Statement) -> str:
+        """Return the text of a value on its way to memory, where u1 is a byte."""
+        assert value.type is not None
+        return self.spelled(spell_store(self.target.name, value.type), value).text
+
+    def negated(self, condition: Statement) -> str:
+        """Return the text of `not condition`."""
+        return f"!{self.operand(condition, UNARY)}"
+
+    def choice(self, value: IfExp) -> Written:
+        """Return an IfExp whose branches have no lines of their own."""
+        then, otherwise = result_of(value.then), result_of(value.otherwise)
+        if is_const(otherwise, False) and value.type == otherwise.type and value.type == value.condition.type:
+            return self._logical("&&", value.condition, then)
+        if is_const(then, True) and value.type == then.type and value.type == value.condition.type:
+            return self._logical("||", value.condition, otherwise)
+        texts = self.operand(value.condition, OR), self.operand(then, OR), self.operand(otherwise, TERNARY)
+        return Written("{} ? {} : {}".format(*texts), TERNARY)
+
+    def _logical(self, symbol: str, left: Statement, right: Statement) -> Written:
+        precedence, need_left, need_right, _ = INFIX[symbol]
+        template = f"{{0}} {symbol} {{1}}"
+        texts = self.operand(left, need_left, template), self.operand(right, need_right, template)
+        return Written(template.format(*texts), precedence, template)
+
+
+def result_of(block: Block) -> Statement:
+    """Return the result of a block that has one."""
+    assert block.result is not None
+    return block.result
+
+
+def _columns(kind: Type | None) -> int:
+    assert isinstance(kind, Tensor)
+    return kind.shape[-1]
+
+
+def _zero_of(kind: Scalar) -> int | float | bool:
+    return False if kind.kind == "bool" else 0.0 if kind.is_float else 0
+
+
+def _const(e: Expressions, value: Const) -> Written:
+    e.need(*const_helpers(e.target.name, value))
+    return Written(spell_const(e.target.name, value), const_precedence(e.target.name, value))
+
+
+def _argument(e: Expressions, value: ArgLoad) -> Written:
+    e.uses_args = True
+    text = e.layout.parameters[value.parameter]
+    kind = value.type
+    if isinstance(kind, Scalar) and kind.name in WIDENED:
+        name = e.type_text(kind)
+        return Written(f"({name}){text}", UNARY) if e.target.name == "c" else Written(f"{name}({text})")
+    return Written(text)
+
+
+def _shape(e: Expressions, value: ArrayShape) -> Written:
+    e.uses_args = True
+    return Written(e.layout.shapes[value.array, value.axis])
+
+
+def _index(e: Expressions, value: LoopIndex) -> Written:
+    key = (value.loop, value.axis)
+    e.indices_used.add(key)
+    return Written(e.loop_names[key])
+
+
+def _load(e: Expressions, value: LocalLoad | GlobalLoad) -> Written:
+    text = e.place(value.pointer)
+    return Written(text) if isinstance(value, LocalLoad) else e.loaded(text, value.type)
+
+
+def _operation(e: Expressions, value: Operation) -> Written:
+    return e.spelled(spell_operation(e.target.name, value), *value.operands)
+
+
+def _cast(e: Expressions, value: Cast) -> Written:
+    return e.spelled(spell_cast(e.target.name, value), value.value)
+
+
+def _init(e: Expressions, value: MatrixInit) -> Written:
+    assert isinstance(value.type, Tensor)
+    first = value.elements[0]
+    if len(value.elements) > 1 and all(_is_same(first, other) for other in value.elements):
+        return e.spelled(spell_splat(e.target.name, value.type), first)
+    return e.spelled(spell_init(e.target.name, value.type), *value.elements)
+
+
+def _matrix_element(e: Expressions, value: MatrixElement) -> Written:
+    return e.element(e.operand(value.value, PRIMARY), value.value.type, value.indices, False)
+
+
+def _is_same(a: Statement, b: Statement) -> bool:
+    return a is b or (
+        isinstance(a, Const) and isinstance(b, Const) and a.type == b.type and repr(a.value) == repr(b.value)
+    )
+
+
+WRITERS: dict[type, Callable[..., Written]] = {
+    Const: _const,
+    ArgLoad: _argument,
+    ArrayShape: _shape,
+    LoopIndex: _index,
+    LocalLoad: _load,
+    GlobalLoad: _load,
+    Operation: _operation,
+    Cast: _cast,
+    MatrixInit: _init,
+    MatrixElement: _matrix_element,
+    IfExp: Expressions.choice,
+}
+"""How each kind of value is printed."""

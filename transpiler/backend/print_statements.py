@@ -1,0 +1,439 @@
+"""Prints blocks as lines: declarations, stores, structured control flow, the Python line above what it became.
+
+In: a block, its placement and the texts of values. Out: `Line` objects, without the indentation of the function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from ..errors import NOWHERE, InternalError, SourceLocation
+from ..ir.nodes import Block, Effect, Statement, operands
+from ..ir.statements import (
+    Alloca,
+    AtomicOp,
+    Break,
+    Const,
+    Continue,
+    GlobalStore,
+    If,
+    IfExp,
+    LocalStore,
+    Operation,
+    Rand,
+    RangeFor,
+    Return,
+    While,
+    is_const,
+)
+from ..ir.types import Scalar, Tensor, i32
+from .atomics import is_native
+from .naming import Names
+from .placement import ATOMS, PLACES, Placement
+from .print_expressions import Expressions, Written, result_of
+from .spelling import spell_atomic, spell_operation
+from .target import Target
+
+MAX_WIDTH = 100
+"""Columns an expression may grow to before a part of it gets a name."""
+INDENT = "    "
+
+
+class Line(NamedTuple):
+    """One line of a body. location: the Python line that begins here, if one does."""
+
+    depth: int
+    text: str
+    location: SourceLocation | None = None
+
+
+class Statements:
+    """Prints the blocks of one function. parallel: the loop whose turns are calls of this function, if there is one."""
+
+    def __init__(
+        self,
+        expressions: Expressions,
+        placement: Placement,
+        names: Names,
+        comments: bool,
+        atomics: frozenset[tuple[str, str]],
+    ) -> None:
+        self.e = expressions
+        self.placement = placement
+        self.names = names
+        self.comments = comments
+        self.atomics = atomics
+        self.lines: list[Line] = []
+        self.depth = 0
+        self.loops = 0
+        self.linear_index = "0u"
+        self.commented: set[tuple[str, int]] = set()
+        self.last: tuple[str, int] | None = None
+        self.result_names: list[str] = []
+
+    # --- lines
+
+    def emit(self, text: str, location: SourceLocation = NOWHERE) -> None:
+        """Append a line, and above it the Python line it comes from if that is a new one."""
+        begins = self.mark(location)
+        self.lines.append(Line(self.depth, text, begins))
+
+    def mark(self, location: SourceLocation) -> SourceLocation | None:
+        """Print the Python line of `location` as a comment, once; return the location if another line was before it."""
+        place = (location.file, location.line)
+        if location is NOWHERE or place == self.last:
+            return None
+        self.last = place
+        if self.comments and place not in self.commented:
+            self.commented.add(place)
+            self.lines.append(Line(self.depth, f"// {python_comment(location)}"))
+        return location
+
+    @contextmanager
+    def captured(self) -> Iterator[list[Line]]:
+        """Collect the lines printed within the context instead of appending them."""
+        outer, self.lines = self.lines, []
+        try:
+            yield self.lines
+        finally:
+            self.lines = outer
+
+    @contextmanager
+    def indented(self) -> Iterator[None]:
+        """Print a nested block: one level deeper, with names of its own."""
+        self.depth += 1
+        with self.names.scope():
+            yield
+        self.depth -= 1
+
+    def block(self, block: Block) -> None:
+        """Print every statement of a block."""
+        for statement in block.statements:
+            self.statement(statement)
+
+    def statement(self, statement: Statement) -> None:
+        """Print one statement, or keep its text for its user."""
+        if isinstance(statement, IfExp):
+            self._choice(statement)
+        elif statement.EFFECT & (Effect.WRITE | Effect.CONTROL) or isinstance(statement, Alloca):
+            write = WRITERS.get(type(statement))
+            if write is None:
+                raise InternalError(f"emit: a {type(statement).__name__} has no text")
+            write(self, statement)
+        elif isinstance(statement, (*ATOMS, *PLACES)) or statement not in self.placement.used:
+            return
+        else:
+            self._value(statement)
+
+    def _value(self, value: Statement) -> None:
+        written = self.e.compute(value)
+        if len(written.text) > MAX_WIDTH:
+            written = self._shorten(value, written)
+        if value in self.placement.inline:
+            self.e.texts[value] = written
+        else:
+            self.declare(value, written.text)
+
+    def _shorten(self, value: Statement, written: Written) -> Written:
+        """Give names to the widest operands until the expression fits."""
+        candidates = [
+            o for o in dict.fromkeys(operands(value)) if o.type is not None and not isinstance(o, (*ATOMS, *PLACES))
+        ]
+        for operand in sorted(candidates, key=lambda o: -len(self.e.of(o).text)):
+            if len(written.text) <= MAX_WIDTH or len(self.e.of(operand).text) < MAX_WIDTH // 4:
+                break
+            self.declare(operand, self.e.of(operand).text)
+            written = self.e.compute(value)
+        return written
+
+    def declare(self, value: Statement, text: str) -> None:
+        """Print `type name = text;`, and use the name from here on."""
+        name = self.name(value)
+        assert value.type is not None
+        self.emit(f"{self.e.type_text(value.type)} {name} = {text};", value.location)
+        self.e.texts[value] = Written(name)
+
+    def name(self, value: Statement) -> str:
+        """Return a free name for a value: the user's, or t0, t1, ..."""
+        return self.names.declare(value.name) if value.name else self.names.temporary()
+
+    # --- choices
+
+    def _choice(self, choice: IfExp) -> None:
+        """Print `c ? a : b`, or if and else where a branch needs lines of its own."""
+        last, place = self.last, (choice.location.file, choice.location.line)
+        is_new = place not in self.commented
+        self.commented.add(place)  # the comment stands above the whole, not in a branch
+        self.last = place
+        with self.captured() as then, self.indented():
+            self.block(choice.then)
+            then_text = "" if choice.then.result is None else self.e.of(choice.then.result).text
+            then_lines = list(then)
+        with self.captured() as otherwise, self.indented():
+            self.block(choice.otherwise)
+            otherwise_text = "" if choice.otherwise.result is None else self.e.of(choice.otherwise.result).text
+            otherwise_lines = list(otherwise)
+        self.last = last
+        if is_new:
+            self.commented.discard(place)
+        if choice not in self.placement.used and not then_lines and not otherwise_lines:
+            return
+        if not then_lines and not otherwise_lines:
+            self._value(choice)
+            return
+        self._choice_lines(choice, (then_lines, then_text), (otherwise_lines, otherwise_text))
+
+    def _choice_lines(self, choice: IfExp, then: tuple[list[Line], str], otherwise: tuple[list[Line], str]) -> None:
+        name = self.name(choice)
+        assert choice.type is not None
+        kind = self.e.type_text(choice.type)
+        condition = self.e.of(choice.condition).text
+        if is_const(result_of(choice.otherwise), False) and choice.type == choice.condition.type and not otherwise[0]:
+            self.emit(f"{kind} {name} = {condition};", choice.location)
+            self._branch(f"if ({name}) {{", then, name)
+        elif is_const(result_of(choice.then), True) and choice.type == choice.condition.type and not then[0]:
+            self.emit(f"{kind} {name} = {condition};", choice.location)
+            self._branch(f"if (!{name}) {{", otherwise, name)
+        else:
+            self.emit(f"{kind} {name};", choice.location)
+            self._branch(f"if ({condition}) {{", then, name)
+            self._branch("} else {", otherwise, name)
+        self.emit("}")
+        self.e.texts[choice] = Written(name)
+
+    def _branch(self, head: str, branch: tuple[list[Line], str], name: str) -> None:
+        self.emit(head)
+        self.lines.extend(branch[0])
+        self.lines.append(Line(self.depth + 1, f"{name} = {branch[1]};"))
+
+
+def python_comment(location: SourceLocation) -> str:
+    """Return `demo.py:14  s = a[i, j]`, inert in every language: one line of ASCII that ends in no backslash."""
+    line = "".join(
+        c if c.isprintable() and c.isascii() else "?" if c.isprintable() else " " for c in location.python_line
+    )
+    return f"{basename(location.file)}:{location.line}  {line.replace('??/', '? ?/')}".rstrip("\\ ")
+
+
+def basename(file: str) -> str:
+    """Return the last part of a path, so that texts do not depend on the folder."""
+    return file.replace("\\", "/").rsplit("/", 1)[-1]
+
+
+def _alloca(p: Statements, alloca: Alloca) -> None:
+    if alloca in p.placement.dead or alloca in p.placement.declared_by_store:
+        return
+    assert alloca.type is not None
+    name = p.name(alloca)
+    p.e.texts[alloca] = Written(name)
+    p.emit(f"{p.e.type_text(alloca.type)} {name} = {p.e.zero(alloca.type)};", alloca.location)
+
+
+def _local_store(p: Statements, store: LocalStore) -> None:
+    if store in p.placement.dead:
+        return
+    if p.placement.declared_by_store.get(store.pointer) is store:
+        assert store.pointer.type is not None
+        text = p.e.of(store.value).text
+        name = p.name(store.pointer)
+        p.emit(f"{p.e.type_text(store.pointer.type)} {name} = {text};", store.location)
+        p.e.texts[store.pointer] = Written(name)
+        return
+    operation = p.placement.compound.get(store)
+    place = p.e.place(store.pointer)
+    if operation is not None:
+        _compound(p, store, place, operation)
+    else:
+        p.emit(f"{place} = {p.e.of(store.value).text};", store.location)
+
+
+def _global_store(p: Statements, store: GlobalStore) -> None:
+    operation = p.placement.compound.get(store)
+    place = p.e.place(store.pointer)
+    if operation is not None:
+        _compound(p, store, place, operation)
+    else:
+        p.emit(f"{place} = {p.e.to_memory(store.value)};", store.location)
+    if store in p.placement.read_back:
+        p.e.texts[store.value] = p.e.loaded(place, store.value.type)
+
+
+def _compound(p: Statements, store: LocalStore | GlobalStore, place: str, operation: Operation) -> None:
+    symbol = infix_symbol(p.e.target, operation)
+    assert symbol is not None
+    text = p.e.of(operation.operands[1]).text
+    p.emit(f"{place} {symbol}= {text};", store.location)
+
+
+def infix_symbol(target: Target, operation: Operation) -> str | None:
+    """Return the symbol of an operation printed as `{0} symbol {1}` that has a compound assignment, else None."""
+    if isinstance(operation.type, Tensor) and not target.tensor_assignment:
+        return None
+    first, _, rest = spell_operation(target.name, operation).text.partition(" ")
+    symbol, _, last = rest.partition(" ")
+    return symbol if first == "{0}" and last == "{1}" and symbol in COMPOUND else None
+
+
+COMPOUND = frozenset({"+", "-", "*", "/", "&", "|", "^", "<<", ">>"})
+
+
+def _atomic(p: Statements, atomic: AtomicOp) -> None:
+    assert isinstance(atomic.type, Scalar)
+    spelling = spell_atomic(p.e.target.name, atomic.op, atomic.type, is_native(p.atomics, atomic.op, atomic.type))
+    p.e.need(*spelling.helpers)
+    value = p.e.operand(atomic.value, spelling.operand_precedence[1])
+    data = p.e.words(atomic.pointer) if len(spelling.operand_precedence) > 2 else ()
+    text = spelling.format(p.e.place(atomic.pointer), value, *data)
+    if atomic in p.placement.used:
+        p.declare(atomic, text)
+    else:
+        p.emit(f"{text};", atomic.location)
+
+
+def _rand(p: Statements, rand: Rand) -> None:
+    assert isinstance(rand.type, Scalar)
+    p.e.uses_args = True
+    helper = f"random_{rand.type.name}"
+    p.e.need(helper)
+    text = f"{helper}({'&' if p.e.target.name == 'c' else ''}rng)"
+    if rand in p.placement.used:
+        p.declare(rand, text)
+    else:
+        p.emit(f"{text};", rand.location)
+
+
+def _if(p: Statements, statement: If) -> None:
+    if statement.then.statements or not statement.otherwise:
+        p.emit(f"if ({p.e.of(statement.condition).text}) {{", statement.location)
+        with p.indented():
+            p.block(statement.then)
+        if statement.otherwise:
+            _else(p, statement.otherwise)
+    else:
+        p.emit(f"if ({p.e.negated(statement.condition)}) {{", statement.location)
+        with p.indented():
+            p.block(statement.otherwise)
+    p.emit("}")
+
+
+def _else(p: Statements, block: Block) -> None:
+    """Print an else branch; one that holds but an If is an `else if`."""
+    with p.indented():
+        with p.captured() as before:
+            for statement in block.statements[:-1]:
+                p.statement(statement)
+            lines = list(before)
+        last = block.statements[-1]
+        chained = isinstance(last, If) and not lines and bool(last.then.statements)
+        if not chained:
+            p.lines.append(Line(p.depth - 1, "} else {"))
+            p.lines.extend(lines)
+            p.statement(last)
+    if chained and isinstance(last, If):
+        comment = f"  // {python_comment(last.location)}" if p.comments and last.location is not NOWHERE else ""
+        p.lines.append(Line(p.depth, f"}} else if ({p.e.of(last.condition).text}) {{{comment}", last.location))
+        p.last = (last.location.file, last.location.line)
+        p.commented.add(p.last)
+        with p.indented():
+            p.block(last.then)
+        if last.otherwise:
+            _else(p, last.otherwise)
+
+
+def _while(p: Statements, loop: While) -> None:
+    begins = p.mark(loop.location)
+    condition = result_of(loop.condition)
+    with p.indented():
+        with p.captured() as found:
+            p.block(loop.condition)
+            lines = list(found)
+        head = "while (true) {" if lines else f"while ({p.e.of(condition).text}) {{"
+        p.lines.append(Line(p.depth - 1, head, begins))
+        if lines:
+            p.lines.extend(lines)
+            p.emit(f"if ({p.e.negated(condition)}) break;")
+        p.loops += 1
+        p.block(loop.body)
+        p.loops -= 1
+    p.emit("}")
+
+
+def _range_for(p: Statements, loop: RangeFor) -> None:
+    """Print a serial loop, axes nested, the last one fastest."""
+    depth = p.depth
+    with p.names.scope():
+        for axis in range(len(loop.begins)):
+            name = p.names.declare(axis_name(loop, axis))
+            p.e.loop_names[loop, axis] = name
+            p.emit(f"{loop_head(p.e, loop, axis, name)} {{", loop.location)
+            p.depth += 1
+        with p.names.scope():
+            p.loops += 1
+            p.block(loop.body)
+            p.loops -= 1
+        for _ in loop.begins:
+            p.depth -= 1
+            p.emit("}")
+    assert p.depth == depth
+
+
+def axis_name(loop: RangeFor, axis: int) -> str:
+    """Return what Python calls the index of an axis, or a letter."""
+    if len(loop.names) == len(loop.begins) and loop.names[axis].strip("_"):
+        return loop.names[axis]
+    return "ijklmnop"[axis]
+
+
+def loop_head(e: Expressions, loop: RangeFor, axis: int, name: str) -> str:
+    """Return `for (int k = begin; k < end; k++)`."""
+    step_value = loop.steps[axis]
+    assert isinstance(step_value, Const)
+    step = int(step_value.value)
+    begin, end = bound(e, loop.begins[axis]), bound(e, loop.ends[axis])
+    advance = {1: f"{name}++", -1: f"{name}--"}.get(step, f"{name} += {step}" if step > 0 else f"{name} -= {-step}")
+    return f"for (int {name} = {begin.text}; {name} {'<' if step > 0 else '>'} {e_parenthesised(end)}; {advance})"
+
+
+def e_parenthesised(written: Written) -> str:
+    """Return a bound as the right side of a comparison."""
+    return written.text if written.precedence >= 13 else f"({written.text})"
+
+
+def bound(e: Expressions, value: Statement) -> Written:
+    """Return a loop's bound as an i32."""
+    if value.type == i32:
+        return e.of(value)
+    text = e.of(value).text
+    return Written(f"(int)({text})", 15) if e.target.name == "c" else Written(f"int({text})")
+
+
+def _break(p: Statements, statement: Break) -> None:
+    p.emit("break;", statement.location)
+
+
+def _continue(p: Statements, statement: Continue) -> None:
+    p.emit("continue;" if p.loops else "return;", statement.location)
+
+
+def _return(p: Statements, statement: Return) -> None:
+    p.e.uses_args = True
+    for name, value in zip(p.result_names, statement.values, strict=True):
+        p.emit(f"args.result{p.e.target.arrow}{name} = {p.e.to_memory(value)};", statement.location)
+
+
+WRITERS: dict[type, Callable[..., None]] = {
+    Alloca: _alloca,
+    LocalStore: _local_store,
+    GlobalStore: _global_store,
+    AtomicOp: _atomic,
+    Rand: _rand,
+    If: _if,
+    While: _while,
+    RangeFor: _range_for,
+    Break: _break,
+    Continue: _continue,
+    Return: _return,
+}
+"""How each kind of effect is printed; `reports` adds print and assert."""

@@ -1,0 +1,176 @@
+"""How the turns of a parallel loop are spread: counts, and the index of an axis from the linear index of a thread.
+
+In: a task whose prologue has been printed. Out: `Threads`: texts for the template, and the counts as expressions the
+host computes (`interface.Expression`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from ..ir.nodes import Statement
+from ..ir.ops import OPS
+from ..ir.statements import ArgLoad, ArrayShape, Cast, Const, IfExp, Operation, RangeFor
+from ..ir.types import Scalar
+from .interface import Expression
+from .layout import Layout
+from .print_expressions import Expressions, Written
+from .print_statements import bound, loop_head
+from .spelling_forms import ADD, MULTIPLY, PRIMARY, UNARY
+
+HOST_OPERATIONS = frozenset({"add", "sub", "mul", "floordiv", "mod", "min", "max", "raw_div"})
+
+
+@dataclass(frozen=True, slots=True)
+class Threads:
+    """declarations: lines before all others. count: of all turns, unsigned. indices: one text an axis.
+
+    loops: heads of nested loops. extents: for the host, or None. linear: the number of a turn.
+    """
+
+    declarations: list[str]
+    count: str
+    indices: list[str]
+    loops: list[str]
+    extents: tuple[Expression, ...] | None
+    linear: str = "index"
+
+
+def spread(e: Expressions, loop: RangeFor, names: list[str], layout: Layout) -> Threads:
+    """Return how `loop` becomes threads, or nested loops where the target has those."""
+    axes = range(len(loop.begins))
+    host = [extent_on_host(layout, loop, axis) for axis in axes]
+    extents = None if any(h is None for h in host) else tuple(h for h in host if h is not None)
+    declarations: list[str] = []
+    if e.target.nested_loops:
+        _declare_ends(e, loop, names, declarations)
+        heads = [loop_head(e, loop, axis, names[axis]) for axis in axes]
+        count = ("(long)" if len(axes) > 1 else "") + " * ".join(_difference(e, loop, axis) for axis in axes)
+        return Threads(declarations, count, names, heads, extents, _turn(e, loop, names))
+    texts = [_extent(e, loop, axis, names[axis], declarations) for axis in axes]
+    if all(text.isdigit() for text in texts):
+        count = f"{prod(map(int, texts))}u"
+    else:
+        count = " * ".join(f"{text}u" if text.isdigit() else e.target.unsigned.format(text) for text in texts)
+    factors = ["1" if text == "0" else text for text in texts]  # no turn, but no division by zero in the text either
+    indices = [_index(e, loop, axis, factors) for axis in axes]
+    return Threads(declarations, count, indices, [], extents)
+
+
+def _difference(e: Expressions, loop: RangeFor, axis: int) -> str:
+    """Return about how many turns an axis has, as a factor: it only decides whether threads are worth while."""
+    begin, end = bound(e, loop.begins[axis]), bound(e, loop.ends[axis])
+    if begin.text == "0":
+        return end.text if end.precedence >= UNARY or len(loop.begins) == 1 else f"({end.text})"
+    low, high = (begin, end) if _step(loop, axis) > 0 else (end, begin)
+    text = f"{_inside(high, ADD)} - {_inside(low, MULTIPLY)}"
+    return f"({text})" if len(loop.begins) > 1 else text
+
+
+def _declare_ends(e: Expressions, loop: RangeFor, names: list[str], declarations: list[str]) -> None:
+    """Give a name to ends that are more than an argument, so that they are computed once."""
+    for axis, end in enumerate(loop.ends):
+        written = bound(e, end)
+        if written.text.replace(".", "").replace("_", "").isalnum():
+            continue
+        declarations.append(f"int end_{names[axis]} = {written.text};")
+        e.texts[end] = Written(f"end_{names[axis]}")
+
+
+def _turn(e: Expressions, loop: RangeFor, names: list[str]) -> str:
+    """Return the number of a turn of nested loops, counted as threads are on other targets."""
+    text = ""
+    for axis, name in enumerate(names):
+        begin, step = bound(e, loop.begins[axis]), _step(loop, axis)
+        own = name if begin.text == "0" else f"({name} - {_inside(begin, MULTIPLY)})"
+        own = own if step == 1 else f"{own} / {step}"
+        turns = f"({_difference(e, loop, axis)} + {step - (1 if step > 0 else -1)}) / {step}" if step != 1 else ""
+        turns = f"({turns})" if turns else _difference(e, loop, axis)
+        text = f"(uint32_t)({own})" if axis == 0 else f"({text} * {turns} + {own})"
+    return f"(uint32_t){names[0]}" if text == f"(uint32_t)({names[0]})" else text
+
+
+def _step(loop: RangeFor, axis: int) -> int:
+    step = loop.steps[axis]
+    assert isinstance(step, Const)
+    return int(step.value)
+
+
+def _extent(e: Expressions, loop: RangeFor, axis: int, name: str, declarations: list[str]) -> str:
+    """Return the number of turns along an axis as a primary text; a longer one is declared first."""
+    begin, end, step = loop.begins[axis], loop.ends[axis], _step(loop, axis)
+    if isinstance(begin, Const) and isinstance(end, Const):
+        return str(len(range(int(begin.value), int(end.value), step)))
+    written = bound(e, end)
+    if isinstance(begin, Const) and begin.value == 0 and step == 1:
+        if isinstance(end, ArrayShape):
+            return written.text
+        text = f"max({written.text}, 0)"
+    else:
+        low, high = (bound(e, begin), written) if step > 0 else (written, bound(e, begin))
+        span = f"{_inside(high, ADD)} - {_inside(low, MULTIPLY)}"
+        if isinstance(begin, Const) and begin.value == 0:
+            span = written.text if step > 0 else f"-{_inside(written, PRIMARY)}"
+        if abs(step) > 1:
+            span = f"({span} + {abs(step) - 1}) / {abs(step)}"
+        text = f"max({span}, 0)"
+    if len(loop.begins) == 1:
+        return text
+    declarations.append(f"int extent_{name} = {text};")
+    return f"extent_{name}"
+
+
+def _index(e: Expressions, loop: RangeFor, axis: int, extents: list[str]) -> str:
+    """Return the index along an axis from the linear `index`."""
+    inner = extents[axis + 1 :]
+    if inner and all(text.isdigit() for text in inner):
+        divisor = str(prod(map(int, inner)))
+    else:
+        divisor = " * ".join(inner)
+        divisor = f"({divisor})" if len(inner) > 1 else divisor
+    text = f"index / {divisor}" if inner else "index"
+    if axis > 0:
+        text = f"{text} % {extents[axis]}"
+    text = f"int({text})"
+    step = _step(loop, axis)
+    if abs(step) != 1:
+        text = f"{text} * {abs(step)}"
+    begin = loop.begins[axis]
+    if isinstance(begin, Const) and begin.value == 0:
+        return text if step > 0 else f"-{text}"
+    written = bound(e, begin)
+    return f"{_inside(written, ADD)} {'+' if step > 0 else '-'} {text}"
+
+
+def _inside(written: Written, needed: int) -> str:
+    return written.text if written.precedence >= needed else f"({written.text})"
+
+
+def extent_on_host(layout: Layout, loop: RangeFor, axis: int) -> Expression | None:
+    """Return the number of turns along an axis as the host computes it, or None where only the device can."""
+    begin, end = _on_host(layout, loop.begins[axis]), _on_host(layout, loop.ends[axis])
+    if begin is None or end is None:
+        return None
+    step = _step(loop, axis)
+    if begin[0] == "const" and end[0] == "const":
+        return ("const", len(range(begin[1], end[1], step)))
+    low, high = (begin, end) if step > 0 else (end, begin)
+    span = high if low == ("const", 0) else ("sub", high, low)
+    if abs(step) > 1:
+        span = ("floordiv", ("add", span, ("const", abs(step) - 1)), ("const", abs(step)))
+    return span if isinstance(loop.ends[axis], ArrayShape) and span is end else ("max", span, ("const", 0))
+
+
+def _on_host(layout: Layout, value: Statement) -> Expression | None:
+    match value:
+        case Const(value=number):
+            return ("const", int(number))
+        case ArgLoad(type=Scalar(kind="int" | "uint")) | ArrayShape():
+            return layout.expression_of(value)
+        case Cast(value=inner, bits=False, type=Scalar(kind="int" | "uint")) if not isinstance(inner, IfExp):
+            return _on_host(layout, inner)
+        case Operation(op=op, operands=operands) if op in HOST_OPERATIONS and OPS[op].arity == 2:
+            parts = [_on_host(layout, o) for o in operands]
+            return None if None in parts else (op, *parts)
+    return None

@@ -1,0 +1,136 @@
+"""Where a piece of a program stands in the user's file, and the exceptions that say so.
+
+In: positions from Python's `ast`. Out: Taichi's exception classes, whose text names file, line and column, shows the
+line with a caret under the construct, the chain of call sites for inlined functions, and a remedy.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+class TaichiCompilationError(Exception):
+    """A kernel cannot be compiled; the base of every error found before a launch."""
+
+
+class TaichiSyntaxError(TaichiCompilationError, SyntaxError):
+    """A Python construct that a kernel cannot hold."""
+
+    def __str__(self) -> str:  # SyntaxError would append its own "(file, line n)"
+        return str(self.args[0]) if self.args else ""
+
+
+class TaichiNameError(TaichiCompilationError, NameError):
+    """A name that is not defined where it is used."""
+
+
+class TaichiIndexError(TaichiCompilationError, IndexError):
+    """An index that cannot be right: wrong count or a constant out of range."""
+
+
+class TaichiTypeError(TaichiCompilationError, TypeError):
+    """A value of a type that the operation does not take."""
+
+
+class TaichiRuntimeError(RuntimeError):
+    """A failure outside compilation: devices, launches, reads and writes."""
+
+
+class TaichiAssertionError(TaichiRuntimeError, AssertionError):
+    """An `assert` inside a kernel was false."""
+
+
+class TaichiRuntimeTypeError(TaichiRuntimeError, TypeError):
+    """An argument whose type does not fit the kernel's annotation."""
+
+    @classmethod
+    def get(cls, position: int, needed: object, provided: object) -> TaichiRuntimeTypeError:
+        """Return the error for argument number `position` (from 0) with Taichi's wording."""
+        return cls(f"Argument {position} (type={provided}) cannot be converted into required type {needed}")
+
+
+class UnsupportedError(TaichiCompilationError):
+    """The program is legal, but the chosen target lacks what it needs."""
+
+
+class InternalError(Exception):
+    """A fault of shadesmith itself; the text names the pass and holds the kernel."""
+
+
+class ShadesmithWarning(UserWarning):
+    """Category of every warning shadesmith gives, so that users can filter it."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceText:
+    """The text of one function's file as the user sees it.
+
+    file: path as it should be shown; lines: the lines of the function, the first standing at `first_line` (from 1).
+    """
+
+    file: str
+    first_line: int
+    lines: tuple[str, ...]
+
+    def line(self, number: int) -> str:
+        """Return line `number` (counted in the file, from 1), or an empty text where there is none."""
+        index = number - self.first_line
+        return self.lines[index] if 0 <= index < len(self.lines) else ""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceLocation:
+    """A span in the user's file: lines from 1, columns from 1 in characters, the end exclusive.
+
+    call_site: where the function holding this span was inlined, or None in the kernel itself.
+    """
+
+    source: SourceText
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    function: str = ""
+    call_site: SourceLocation | None = None
+
+    @property
+    def file(self) -> str:
+        """Path of the user's file."""
+        return self.source.file
+
+    @property
+    def python_line(self) -> str:
+        """The line of Python this span begins on, without indentation."""
+        return self.source.line(self.line).strip()
+
+    def describe(self) -> str:
+        """Return `File "x.py", line 3, column 5, in f:` with the line, a caret, and the chain of call sites."""
+        text = f'File "{self.file}", line {self.line}, column {self.column}, in {self.function}:\n{self._caret()}'
+        if self.call_site is not None:
+            text = f"{self.call_site.describe()}\n{text}"
+        return text
+
+    def _caret(self) -> str:
+        line = self.source.line(self.line)
+        end = self.end_column if self.end_line == self.line else len(line) + 1
+        marks = "^" * max(1, end - self.column)
+        padding = "".join("\t" if c == "\t" else " " for c in line[: self.column - 1])
+        return f"{line}\n{padding}{marks}"
+
+    def error(self, kind: type[TaichiCompilationError], message: str, hint: str | None = None) -> TaichiCompilationError:
+        """Return (not raise) an exception of `kind` that names this place.
+
+        message: one sentence, what was found and what was expected. hint: what to write instead.
+        The exception carries `.location` and `.hint` for tools.
+        """
+        text = f"{self.describe()}\n{message}"
+        if hint:
+            text += f"\nHint: {hint}"
+        error = kind(text)
+        error.location = self  # type: ignore[attr-defined]
+        error.hint = hint  # type: ignore[attr-defined]
+        return error
+
+
+NOWHERE = SourceLocation(SourceText("<generated>", 1, ()), 1, 1, 1, 1)
+"""Location of statements that no Python line asked for."""

@@ -1,0 +1,98 @@
+"""Which variables of a function need memory, found once per function from its statements.
+
+A variable bound once is a value and needs none; one that is assigned again, or element by element, becomes an `Alloca`.
+Scopes are Taichi's: a name lives in the block that first assigns it and in the blocks inside.
+"""
+
+from __future__ import annotations
+
+import ast
+
+
+class _Variable:
+    """A variable of one scope: the node that declares it, and whether something changes it later."""
+
+    __slots__ = ("changed", "node")
+
+    def __init__(self, node: ast.AST) -> None:
+        self.node = node
+        self.changed = False
+
+
+class _Finder:
+    """Walks statements with a stack of scopes."""
+
+    def __init__(self) -> None:
+        self.scopes: list[dict[str, _Variable]] = [{}]
+        self.variables: list[_Variable] = []
+
+    def declare(self, name: str, node: ast.AST) -> None:
+        variable = _Variable(node)
+        self.variables.append(variable)
+        self.scopes[-1][name] = variable
+
+    def find(self, name: str) -> _Variable | None:
+        for scope in reversed(self.scopes):
+            if name in scope:
+                return scope[name]
+        return None
+
+    def change(self, target: ast.AST) -> None:
+        """Note a change of the variable `target` is rooted in (`v` of `v[0].x`)."""
+        while isinstance(target, ast.Subscript | ast.Attribute):
+            target = target.value
+        if isinstance(target, ast.Name) and (found := self.find(target.id)) is not None:
+            found.changed = True
+
+    def assign(self, target: ast.AST) -> None:
+        if isinstance(target, ast.Name):
+            if self.find(target.id) is None:
+                self.declare(target.id, target)
+            else:
+                self.change(target)
+        elif isinstance(target, ast.Tuple | ast.List):
+            for element in target.elts:
+                self.assign(element)
+        else:
+            self.change(target)
+
+    def loop_target(self, target: ast.AST) -> None:
+        if isinstance(target, ast.Name):
+            self.declare(target.id, target)
+        elif isinstance(target, ast.Tuple | ast.List):
+            for element in target.elts:
+                self.loop_target(element)
+
+    def block(self, statements: list[ast.stmt]) -> None:
+        self.scopes.append({})
+        self.statements(statements)
+        self.scopes.pop()
+
+    def statements(self, statements: list[ast.stmt]) -> None:
+        for statement in statements:
+            match statement:
+                case ast.Assign(targets=targets):
+                    for target in targets:
+                        self.assign(target)
+                case ast.AnnAssign(target=target):
+                    self.assign(target)
+                case ast.AugAssign(target=target):
+                    self.change(target)
+                case ast.If(body=body, orelse=otherwise) | ast.While(body=body, orelse=otherwise):
+                    self.block(body)
+                    self.block(otherwise)
+                case ast.For(target=target, body=body):
+                    self.scopes.append({})
+                    self.loop_target(target)
+                    self.block(body)
+                    self.scopes.pop()
+
+
+def find_mutable(function: ast.FunctionDef) -> set[ast.AST]:
+    """Return the nodes (names and parameters) that declare a variable which is changed after its declaration."""
+    finder = _Finder()
+    arguments = function.args
+    for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+        finder.declare(argument.arg, argument)
+    finder.statements(function.body)
+    return {variable.node for variable in finder.variables if variable.changed}

@@ -1,0 +1,126 @@
+"""The frontend's one entry: a specialization becomes IR.
+
+In: a kernel's definition and the kinds of its arguments. Out: the kernel as typed statements in nested blocks, with all
+that is static evaluated and all functions inlined.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from typing import Any, get_args, get_origin
+
+from ..errors import TaichiCompilationError, TaichiSyntaxError
+from ..ir.forms import FrontendResult
+from ..ir.statements import ArgLoad, Parameter
+from ..ir.types import Type
+from . import build_calls, build_loops
+from .build_statements import bind, execute
+from .context import EXPRESSIONS, STATEMENTS, Context, NeedsMemory
+from .definition import ParameterDefinition
+from .specialization import ArrayArgument, ScalarArgument, Specialization
+from .values import as_type
+
+assert build_calls.FUNCTIONS and build_loops.build_for  # the modules whose import fills the tables of handlers
+assert EXPRESSIONS and STATEMENTS
+
+RECURSION_LIMIT = 20_000
+"""Python's limit during a build: a hundred inlined calls nest some fifteen Python calls each."""
+
+
+def build(specialization: Specialization) -> FrontendResult:
+    """Turn a kernel into IR.
+
+    Raises: TaichiCompilationError and its kin for every mistake in the kernel, with the place of the mistake.
+    """
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, RECURSION_LIMIT))
+    try:
+        while True:
+            try:
+                return _build(Context(specialization))
+            except NeedsMemory as request:
+                request.mutable.add(request.node)
+    finally:
+        sys.setrecursionlimit(limit)
+
+
+def _build(context: Context) -> FrontendResult:
+    definition = context.specialization.definition
+    _check_signature(context)
+    context.kernel.returns = _return_types(context, definition.returns)
+    for position, parameter in enumerate(definition.parameters):
+        _bind_argument(context, position, parameter)
+    context.frame.scopes.append({})
+    done = execute(context, definition.tree.body)
+    if context.kernel.returns and not context.frame.returned:
+        context.builder.location = context.kernel.location
+        context.fail(
+            TaichiSyntaxError,
+            "Kernel has a return type but does not have a return statement",
+            "add `return ...`, or leave out the annotation",
+        )
+    if context.kernel.returns and done.falls:
+        where = context.kernel.location
+        context.warnings.append(
+            f"{where.file}:{where.line}: `{context.kernel.name}` may end without `return`; it gives 0 then"
+        )
+    return FrontendResult(context.kernel, context.fields, context.captured, context.warnings)
+
+
+def _check_signature(context: Context) -> None:
+    arguments = context.specialization.definition.tree.args
+    for special, text in ((arguments.vararg, "*"), (arguments.kwarg, "**")):
+        if special is not None:
+            context.fail(
+                TaichiSyntaxError,
+                f"Taichi kernels do not support variable positional parameters (i.e., {text}{special.arg})",
+                "name each parameter",
+                special,
+            )
+
+
+def _return_types(context: Context, annotation: Any) -> list[Type]:
+    if annotation is None:
+        return []
+    if get_origin(annotation) is tuple:
+        annotation = get_args(annotation)
+    listed = annotation if isinstance(annotation, tuple | list) else (annotation,)
+    types = [as_type(item, context.options) for item in listed]
+    found = [type for type in types if type is not None]
+    if len(found) != len(types):
+        context.fail(
+            TaichiSyntaxError,
+            f"The return annotation {annotation!r} is no type of a kernel",
+            "write `-> ti.f32`, a vector type, or a tuple of types",
+            context.specialization.definition.tree.returns,
+        )
+    return found
+
+
+def _bind_argument(context: Context, position: int, parameter: ParameterDefinition) -> None:
+    frame, kernel = context.frame, context.kernel
+    argument = context.specialization.arguments[position]
+    node = _argument_node(context, parameter.name)
+    if isinstance(argument, ArrayArgument):
+        array = context.new_array(parameter.name, argument.element, argument.ndim)
+        array.parameter, array.may_alias = position, True
+        frame.declare(parameter.name, array, node)
+    elif isinstance(argument, ScalarArgument):
+        made = Parameter(parameter.name, argument.type, position)
+        kernel.parameters.append(made)
+        context.builder.location = kernel.location
+        load = context.builder.add(ArgLoad(made, type=argument.type, name=parameter.name))
+        is_mutable = node in frame.definition.parsed.mutable
+        frame.declare(parameter.name, bind(context, load, parameter.name, is_mutable), node)
+    else:
+        context.note(argument.value, parameter.name, parameter.name)
+        frame.declare(parameter.name, argument.value, node)
+
+
+def _argument_node(context: Context, name: str) -> ast.AST:
+    arguments = context.specialization.definition.tree.args
+    for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+        if argument.arg == name:
+            return argument
+    raise context.kernel.location.error(TaichiCompilationError, f"`{name}` is no parameter of `{context.kernel.name}`")

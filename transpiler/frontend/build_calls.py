@@ -1,0 +1,526 @@
+"""Calls: what each function of the language means in a kernel, types as functions, and which Python functions may be called.
+
+`FUNCTIONS` maps a function object to its meaning on loaded arguments; `FORMS` those that need the syntax of the call.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Callable
+from typing import Any
+
+from ..errors import TaichiCompilationError, TaichiSyntaxError, TaichiTypeError
+from ..ir.nodes import Statement
+from ..ir.statements import Print, Rand
+from ..ir.types import Scalar, Tensor, element_of
+from ..lang import functions
+from ..lang.decorators import BoundFunc, Func
+from ..lang.functions import ATOMIC_OF, OPERATION_OF
+from ..lang.matrix import Matrix, Vector
+from .build_methods import call_method, matrix_constructors
+from .context import Context, expression
+from .definition import KernelDefinition
+from .inlining import inline
+from .iteration import compile_time_items
+from .operators import BINARY, binary
+from .text import Parts
+from .values import (
+    GroupedValue,
+    Method,
+    NdrangeValue,
+    Place,
+    RangeValue,
+    as_type,
+    describe_kind,
+    holds_runtime,
+    is_number,
+    is_runtime,
+)
+
+Meaning = Callable[..., Any]
+Form = Callable[[Context, ast.Call], Any]
+
+KERNEL_IN_KERNEL = (
+    "Kernels cannot call other kernels. I.e., nested kernels are not allowed. "
+    "Please check if you have direct/indirect invocation of kernels within kernels."
+)
+
+
+@expression(ast.Call)
+def build_call(context: Context, node: ast.Call) -> Any:
+    """A call: of a method, a form, a function of the language, a type, a `@ti.func`, or a Python function."""
+    callee = context.evaluate(node.func)
+    if isinstance(callee, Func | BoundFunc):
+        arguments, named = _arguments(context, node)
+        return inline(context, callee, arguments, named, node)
+    form = _lookup(FORMS, callee)
+    if form is not None:
+        return form(context, node)
+    arguments, named = _arguments(context, node)
+    if isinstance(callee, Method):
+        return call_method(context, callee, arguments, named)
+    atomic = _lookup(ATOMIC_OF, callee)
+    if atomic is not None:
+        return _atomic(context, node, atomic, arguments)
+    arguments = [context.loaded(argument) for argument in arguments]
+    named = {name: context.loaded(value) for name, value in named.items()}
+    operation = _lookup(OPERATION_OF, callee)
+    if operation is not None:
+        return _operation(context, callee, operation, arguments, named)
+    meaning = _lookup(FUNCTIONS, callee)
+    if meaning is not None:
+        return _checked(context, meaning, arguments, named, callee)
+    type = as_type(callee, context.options)
+    if type is not None:
+        return make_typed(context, type, arguments)
+    return _python_call(context, callee, arguments, named)
+
+
+def _is_hashable(value: Any) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
+
+
+def _lookup(table: dict[Any, Any], callee: Any) -> Any:
+    return table.get(callee) if _is_hashable(callee) else None
+
+
+def _arguments(context: Context, node: ast.Call) -> tuple[list[Any], dict[str, Any]]:
+    """Evaluate arguments without loading places: `ti.template()` parameters take them by reference."""
+    arguments: list[Any] = []
+    for argument in node.args:
+        if isinstance(argument, ast.Starred):
+            arguments.extend(compile_time_items(context, context.value(argument.value), argument))
+        else:
+            arguments.append(context.evaluate(argument))
+    named: dict[str, Any] = {}
+    for keyword in node.keywords:
+        if keyword.arg is None:
+            named.update(context.value(keyword.value))
+        else:
+            named[keyword.arg] = context.evaluate(keyword.value)
+    return arguments, named
+
+
+def _checked(context: Context, meaning: Meaning, arguments: list[Any], named: dict[str, Any], callee: Any) -> Any:
+    """Call a meaning; a wrong number of arguments becomes an error at the call."""
+    try:
+        return meaning(context, *arguments, **named)
+    except TypeError as error:
+        if isinstance(error, TaichiTypeError):
+            raise
+        name = getattr(callee, "__name__", str(callee))
+        text = str(error).split("() ", 1)[-1]
+        context.fail(TaichiSyntaxError, f"`{name}` {text}", "check the arguments")
+
+
+def _python_call(context: Context, callee: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
+    if isinstance(getattr(getattr(callee, "kernel", callee), "definition", None), KernelDefinition):
+        context.fail(TaichiSyntaxError, KERNEL_IN_KERNEL, "make it a `@ti.func`")
+    if is_runtime(callee) or not callable(callee):
+        context.fail(TaichiTypeError, f"{describe_kind(callee)} cannot be called", "leave out the parentheses")
+    if any(holds_runtime(value) for value in (*arguments, *named.values())):
+        name = getattr(callee, "__name__", str(callee))
+        module = getattr(callee, "__module__", None)
+        twin = getattr(functions, name, None)
+        hint = f"use `ti.{name}`" if module in ("math", "cmath", "numpy") and twin else "decorate it with `@ti.func`"
+        context.fail(
+            TaichiTypeError, f"The Python function `{name}` cannot be called with run-time values in a kernel", hint
+        )
+    return context.python(callee, *arguments, **named)
+
+
+# --- operations -----------------------------------------------------------------------------------------------------
+
+
+def _operation(context: Context, callee: Any, name: str, arguments: list[Any], named: dict[str, Any]) -> Any:
+    dtype = named.pop("dtype", None)
+    if name in ("floor", "ceil", "round") and len(arguments) == 2:
+        dtype = arguments.pop()
+    if named:
+        context.fail(TaichiSyntaxError, f"`{callee.__name__}` takes no argument `{next(iter(named))}`")
+    if name in ("min", "max"):
+        result = minimum_maximum(context, name, arguments)
+    elif name == "pow" and len(arguments) == 2:
+        result = binary(context, BINARY[ast.Pow], arguments[0], arguments[1])
+    else:
+        arity = 3 if name == "select" else 2 if name in ("atan2", "raw_div", "raw_mod", "shr") else 1
+        if len(arguments) != arity:
+            context.fail(
+                TaichiSyntaxError,
+                f"`ti.{callee.__name__}` takes {arity} arguments, found {len(arguments)}",
+                "check the call",
+            )
+        result = context.builder.op(name, *[context.lift(argument) for argument in arguments])
+    return result if dtype is None else cast_value(context, result, dtype)
+
+
+def minimum_maximum(context: Context, name: str, arguments: list[Any]) -> Any:
+    """Return the least or greatest of one or more values, in the type they promote to."""
+    if len(arguments) == 1 and not is_number(arguments[0]):
+        found = arguments[0]
+        is_tensor = isinstance(found, Statement) and isinstance(found.type, Tensor)
+        arguments = (
+            compile_time_items(context, found, ast.Pass()) if is_tensor or isinstance(found, list | tuple) else [found]
+        )
+    if not arguments:
+        context.fail(TaichiSyntaxError, f"`{name}` takes at least one argument", f"write `{name}(a, b)`")
+    if not any(holds_runtime(argument) or isinstance(argument, Matrix) for argument in arguments):
+        return context.python(getattr(builtins, name), *arguments) if len(arguments) > 1 else arguments[0]
+    result = context.lift(arguments[0])
+    for argument in arguments[1:]:
+        result = context.builder.op(name, result, context.lift(argument))
+    return result
+
+
+def cast_value(context: Context, value: Any, dtype: Any) -> Statement:
+    """Return `ti.cast(value, dtype)`."""
+    type = as_type(dtype, context.options)
+    if not isinstance(type, Scalar):
+        context.fail(
+            TaichiTypeError,
+            f"`ti.cast` needs a number type, found {describe_kind(dtype)}",
+            "write `ti.cast(x, ti.f32)`",
+        )
+    if is_number(value):
+        return context.fit(value, type)
+    return context.builder.cast(context.lift(value), type)
+
+
+def make_typed(context: Context, type: Any, arguments: list[Any]) -> Any:
+    """Return a type used as a function: `ti.f32(x)`, `int(x)`, `vec3(...)`."""
+    if isinstance(type, Scalar):
+        if len(arguments) != 1:
+            context.fail(TaichiSyntaxError, f"`{type}` takes 1 argument, found {len(arguments)}", f"write `{type}(x)`")
+        return cast_value(context, arguments[0], type)
+    flat = [item for argument in arguments for item in _flat(context, argument)]
+    if len(flat) == 1:
+        flat *= type.size
+    if len(flat) < type.size:
+        context.fail(
+            TaichiSyntaxError, f"`{type}` takes {type.size} elements, found {len(flat)}", "give one value, or all"
+        )
+    elements = [context.fit(item, type.element) for item in flat[: type.size]]
+    return context.builder.tensor(elements, type.shape, type.element)
+
+
+def _flat(context: Context, value: Any) -> list[Any]:
+    if isinstance(value, list | tuple):
+        return [inner for item in value for inner in _flat(context, item)]
+    value = context.loaded(value)
+    if isinstance(value, Matrix):
+        value = context.lift(value)
+    if isinstance(value, Statement) and isinstance(value.type, Tensor):
+        return list(context.elements(value))
+    return [value]
+
+
+def _atomic(context: Context, node: ast.Call, op: str, arguments: list[Any]) -> Statement:
+    """Return the old value of a place that is combined with an operand in one step."""
+    if len(arguments) != 2:
+        context.fail(
+            TaichiSyntaxError,
+            f"`ti.atomic_{op}` takes 2 arguments, found {len(arguments)}",
+            "write `ti.atomic_{op}(x[i], value)`".format(op=op),
+        )
+    target = node.args[0]
+    local = context.frame.find(target.id) if isinstance(target, ast.Name) else None
+    if not isinstance(arguments[0], Place) and (local is None or local.is_loop_index or not is_runtime(arguments[0])):
+        context.fail(
+            TaichiSyntaxError,
+            f"cannot use a non-writable target as the first operand of 'atomic_{op}'",
+            "give it an element of an array or a variable",
+            target,
+        )
+    place = context.place_of(arguments[0], local)
+    if op in ("and", "or", "xor") and element_of(place.type).is_float:
+        context.fail(
+            TaichiTypeError, f"`ti.atomic_{op}` takes integers, found `{place.type}`", "use an integer array", target
+        )
+    return context.builder.atomic(op, place.pointer, context.fit(context.loaded(arguments[1]), place.type))
+
+
+# --- functions of the language --------------------------------------------------------------------------------------
+
+
+def _cast(context: Context, obj: Any, dtype: Any) -> Statement:
+    return cast_value(context, obj, dtype)
+
+
+def _bit_cast(context: Context, obj: Any, dtype: Any) -> Statement:
+    type = as_type(dtype, context.options)
+    if not isinstance(type, Scalar):
+        context.fail(TaichiTypeError, f"`ti.bit_cast` needs a number type, found {describe_kind(dtype)}")
+    return context.builder.bit_cast(context.lift(obj), type)
+
+
+def _filled(value: int) -> Meaning:
+    def meaning(context: Context, x: Any) -> Statement:
+        type = context.lift(x).type
+        assert type is not None
+        return context.fit(context.builder.const(value, element_of(type)), type)
+
+    return meaning
+
+
+def _random(context: Context, dtype: Any = float) -> Statement:
+    type = as_type(dtype, context.options)
+    if not isinstance(type, Scalar) or type.bits < 32 and type.bits != 1 and not type.is_float:
+        context.fail(
+            TaichiTypeError,
+            "`ti.random` needs ti.f32, ti.f64, ti.i32, ti.u32, ti.i64 or ti.u64",
+            "write `ti.random(ti.f32)`",
+        )
+    return context.builder.add(Rand(type=type))
+
+
+def _randn(context: Context, dt: Any = None) -> Statement:
+    """Normally distributed, by Box and Muller: 1 - u is never 0, so that the logarithm is finite."""
+    type = as_type(float if dt is None else dt, context.options)
+    if not isinstance(type, Scalar) or not type.is_float:
+        context.fail(TaichiTypeError, "`ti.randn` needs a floating-point type", "write `ti.randn(ti.f32)`")
+    build = context.builder
+    first = build.op("sub", build.const(1, type), build.add(Rand(type=type)))
+    angle = build.op("mul", build.const(6.283185307179586, type), build.add(Rand(type=type)))
+    radius = build.op("sqrt", build.op("mul", build.const(-2, type), build.op("log", first)))
+    return build.op("mul", radius, build.op("cos", angle))
+
+
+def _range(context: Context, *limits: Any) -> Any:
+    if not 1 <= len(limits) <= 3:
+        context.fail(
+            TaichiSyntaxError,
+            f"Range should have 1 to 3 arguments, found {len(limits)}",
+            "write `range(begin, end, step)`",
+        )
+    begin, end = (0, limits[0]) if len(limits) == 1 else limits[:2]
+    step = limits[2] if len(limits) == 3 else 1
+    for limit in limits:
+        if isinstance(limit, float):
+            context.fail(
+                TaichiTypeError, f"The bounds of a range must be integers, found {limit}", f"write `{int(limit)}`"
+            )
+    if is_runtime(step):
+        context.fail(TaichiSyntaxError, "The step of a range must be known at compile time", "use a `while` loop")
+    if step == 0:
+        context.fail(TaichiTypeError, "The step of a range cannot be 0", "use a step of 1 or -1")
+    if is_runtime(begin) or is_runtime(end):
+        return RangeValue(begin, end, step)
+    return context.python(range, begin, end, step)
+
+
+def _ndrange(context: Context, *limits: Any) -> NdrangeValue:
+    bounds = []
+    for limit in limits:
+        if isinstance(limit, list | tuple):
+            if len(limit) != 2:
+                context.fail(
+                    TaichiSyntaxError,
+                    "Every argument of ndrange should be a scalar or a tuple/list like (begin, end)",
+                    "write `(begin, end)`",
+                )
+            begin, end = (context.loaded(item) for item in limit)
+        else:
+            begin, end = 0, limit
+        for bound in (begin, end):
+            _check_ndrange_bound(context, bound)
+        if not is_runtime(begin) and not is_runtime(end):
+            end = max(begin, end)
+        bounds.append((begin, end))
+    return NdrangeValue(tuple(bounds))
+
+
+def _check_ndrange_bound(context: Context, bound: Any) -> None:
+    is_integer = is_number(bound) and not isinstance(bound, float)
+    if isinstance(bound, Statement) and isinstance(bound.type, Scalar) and not bound.type.is_float:
+        is_integer = True
+    if not is_integer:
+        context.fail(
+            TaichiTypeError,
+            "Every argument of ndrange should be an integer scalar or a tuple/list of (int, int)",
+            "write `ti.cast(x, ti.i32)`",
+        )
+
+
+def _grouped(context: Context, x: Any) -> GroupedValue:
+    array = context.array(x)
+    if array is None and not isinstance(x, NdrangeValue):
+        context.fail(
+            TaichiTypeError,
+            f"`ti.grouped` takes an array or an ndrange, found {describe_kind(x)}",
+            "leave out `ti.grouped`",
+        )
+    return GroupedValue(x)
+
+
+def _static_assert(context: Context, cond: Any, msg: Any = None) -> None:
+    if is_runtime(cond):
+        context.fail(TaichiTypeError, "`ti.static_assert` needs a condition known at compile time", "use `assert`")
+    if not cond:
+        context.fail(
+            TaichiCompilationError,
+            "Static assertion failed" + ("" if msg is None else f": {msg}"),
+            "see the condition above",
+        )
+
+
+def _loop_config(context: Context, **options: Any) -> None:
+    known = ("block_dim", "serialize", "parallelize", "block_dim_adaptive", "bit_vectorize")
+    for name, value in options.items():
+        if name not in known:
+            context.fail(
+                TaichiSyntaxError, f"`ti.loop_config` has no option `{name}`", f"choose from {', '.join(known)}"
+            )
+        if is_runtime(value):
+            context.fail(TaichiTypeError, f"The option `{name}` must be known at compile time")
+    block_dim = options.get("block_dim")
+    if block_dim is not None and not (isinstance(block_dim, int) and block_dim > 0):
+        context.fail(TaichiTypeError, f"`block_dim` must be a positive integer, found {block_dim!r}")
+    context.loop_options = options
+
+
+def _length(context: Context, value: Any) -> Any:
+    if isinstance(value, Statement) and isinstance(value.type, Tensor):
+        return value.type.shape[0]
+    array = context.array(value)
+    if array is not None:
+        context.fail(TaichiTypeError, f"`len` of the array `{array.name}`", f"use `{array.name}.shape[0]`")
+    if is_runtime(value):
+        context.fail(TaichiTypeError, f"`len` takes a vector or a Python sequence, found {describe_kind(value)}")
+    return context.python(len, value)
+
+
+def _absolute(context: Context, x: Any) -> Any:
+    return context.builder.op("abs", context.lift(x)) if holds_runtime(x) else context.python(abs, x)
+
+
+def _builtin_round(context: Context, x: Any, digits: Any = None) -> Any:
+    if holds_runtime(x):
+        return context.builder.op("round", context.lift(x))
+    return context.python(round, x, digits)
+
+
+def _power(context: Context, base: Any, exponent: Any) -> Any:
+    return binary(context, BINARY[ast.Pow], base, exponent)
+
+
+def _zip(context: Context, *sequences: Any) -> list[Any]:
+    return list(zip(*[compile_time_items(context, s, ast.Pass()) for s in sequences], strict=False))
+
+
+def _enumerate(context: Context, sequence: Any, start: int = 0) -> list[Any]:
+    return list(enumerate(compile_time_items(context, sequence, ast.Pass()), start))
+
+
+def _sum(context: Context, sequence: Any, start: Any = 0) -> Any:
+    if isinstance(sequence, Statement):
+        return call_method(context, Method(sequence, "sum"), [], {})
+    for item in compile_time_items(context, sequence, ast.Pass()):
+        start = binary(context, BINARY[ast.Add], start, item)
+    return start
+
+
+def _quantifier(name: str) -> Meaning:
+    def meaning(context: Context, value: Any) -> Any:
+        if isinstance(value, Statement):
+            return call_method(context, Method(value, name), [], {})
+        return context.python(getattr(builtins, name), value)
+
+    return meaning
+
+
+def _isinstance(context: Context, value: Any, kinds: Any) -> bool:
+    if isinstance(value, Statement):
+        wanted = kinds if isinstance(kinds, tuple) else (kinds,)
+        return isinstance(value.type, Tensor) and any(kind in (Matrix, Vector) for kind in wanted)
+    found: bool = context.python(isinstance, value, kinds)
+    return found
+
+
+def _extremum(name: str) -> Meaning:
+    def meaning(context: Context, *values: Any) -> Any:
+        return minimum_maximum(context, name, list(values))
+
+    return meaning
+
+
+FUNCTIONS: dict[Any, Meaning] = {
+    functions.cast: _cast,
+    functions.bit_cast: _bit_cast,
+    functions.zero: _filled(0),
+    functions.one: _filled(1),
+    functions.random: _random,
+    functions.randn: _randn,
+    functions.ndrange: _ndrange,
+    functions.grouped: _grouped,
+    functions.static_assert: _static_assert,
+    functions.loop_config: _loop_config,
+    range: _range,
+    len: _length,
+    abs: _absolute,
+    round: _builtin_round,
+    pow: _power,
+    min: _extremum("min"),
+    max: _extremum("max"),
+    zip: _zip,
+    enumerate: _enumerate,
+    sum: _sum,
+    any: _quantifier("any"),
+    all: _quantifier("all"),
+    isinstance: _isinstance,
+    **matrix_constructors(),
+}
+"""What functions mean in a kernel; arguments come loaded."""
+
+
+# --- forms ----------------------------------------------------------------------------------------------------------
+
+
+def _static(context: Context, node: ast.Call) -> Any:
+    if node.keywords:
+        context.fail(TaichiSyntaxError, "`ti.static` takes no keywords", None, node)
+    values = [context.evaluate(argument) for argument in node.args]
+    for value, argument in zip(values, node.args, strict=True):
+        if isinstance(value, RangeValue) or (isinstance(value, Statement | Place) and isinstance(value.type, Scalar)):
+            context.fail(
+                TaichiTypeError,
+                "`ti.static` needs a value known at compile time",
+                "leave out `ti.static`, or pass the value as `ti.template()`",
+                argument,
+            )
+    return values[0] if len(values) == 1 else tuple(values)
+
+
+def _print(context: Context, node: ast.Call) -> None:
+    separator, end = " ", "\n"
+    for keyword in node.keywords:
+        value = context.value(keyword.value)
+        if keyword.arg not in ("sep", "end") or not isinstance(value, str | None):
+            context.fail(
+                TaichiSyntaxError, f"`print` takes `sep` and `end` as texts, found `{keyword.arg}`", None, keyword.value
+            )
+        if keyword.arg == "sep" and value is not None:
+            separator = value
+        elif keyword.arg == "end" and value is not None:
+            end = value
+    parts = Parts(context)
+    for position, argument in enumerate(node.args):
+        parts.text(separator if position else "")
+        parts.add(context.value(argument))
+    parts.text(end)
+    context.builder.add(Print(parts.values, parts.parts))
+
+
+def _static_print(context: Context, node: ast.Call) -> None:
+    arguments, named = _arguments(context, node)
+    where = context.location()
+    shown = [describe_kind(value) if is_runtime(value) else value for value in arguments]
+    print(f"[{where.file}:{where.line}]", *shown, **named)
+
+
+FORMS: dict[Any, Form] = {functions.static: _static, print: _print, functions.static_print: _static_print}
+"""What functions mean that need the syntax of the call."""

@@ -1,0 +1,442 @@
+"""The state of one build and what every handler needs: evaluate a node, make a run-time value, raise at a place.
+
+Handlers for syntax nodes register in `EXPRESSIONS` and `STATEMENTS`; `build.py` imports the modules that do.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from difflib import get_close_matches
+from typing import Any, NoReturn, TypeVar
+
+from ..errors import (
+    SourceLocation,
+    TaichiCompilationError,
+    TaichiNameError,
+    TaichiSyntaxError,
+    TaichiTypeError,
+)
+from ..ir.builder import Builder
+from ..ir.nodes import Block, Statement
+from ..ir.statements import (
+    Alloca,
+    Array,
+    Const,
+    GlobalPtr,
+    If,
+    LocalStore,
+    MatrixInit,
+    RangeFor,
+    StructFor,
+    While,
+    base_pointer,
+)
+from ..ir.tasks import Kernel
+from ..ir.types import SCALARS, Scalar, Tensor, Type, element_of, u1
+from ..lang.matrix import Matrix
+from .scope import MISSING, Exit, Frame, Local
+from .specialization import Specialization
+from .unsupported import SENTENCES
+from .values import Place, common_type, describe_kind, is_number, is_runtime, matrix_rows, number_type
+
+Handler = Callable[["Context", Any], Any]
+H = TypeVar("H", bound=Handler)
+
+EXPRESSIONS: dict[type[ast.AST], Handler] = {}
+STATEMENTS: dict[type[ast.AST], Handler] = {}
+
+
+class NeedsMemory(Exception):
+    """A variable thought to be a value turns out to be changed; `node` declares it. The build starts again.
+
+    mutable: the set of its function, which `node` has to join.
+    """
+
+    def __init__(self, node: ast.AST, frame: Frame) -> None:
+        super().__init__()
+        self.node = node
+        self.mutable = frame.definition.parsed.mutable
+
+
+def expression(*kinds: type[ast.AST]) -> Callable[[H], H]:
+    """Register the decorated function for these expression nodes."""
+
+    def register(handler: H) -> H:
+        for kind in kinds:
+            EXPRESSIONS[kind] = handler
+        return handler
+
+    return register
+
+
+def statement(*kinds: type[ast.AST]) -> Callable[[H], H]:
+    """Register the decorated function for these statement nodes."""
+
+    def register(handler: H) -> H:
+        for kind in kinds:
+            STATEMENTS[kind] = handler
+        return handler
+
+    return register
+
+
+class LoopRecord:
+    """A loop around the current statement. loop: the IR loop, None for an unrolled one, which has exits instead."""
+
+    __slots__ = ("break_exit", "continue_exit", "is_broken", "is_parallel", "loop")
+
+    def __init__(self, loop: RangeFor | StructFor | While | None, is_parallel: bool = False) -> None:
+        self.loop = loop
+        self.is_parallel = is_parallel
+        self.is_broken = False
+        self.break_exit: Exit | None = None
+        self.continue_exit: Exit | None = None
+
+
+class Context:
+    """One build. frame: the function under construction; frames: those around it; loops: of all frames, by frame."""
+
+    def __init__(self, specialization: Specialization) -> None:
+        self.specialization = specialization
+        self.options = specialization.options
+        self.default_fp = SCALARS[self.options.default_fp]
+        self.default_ip = SCALARS[self.options.default_ip]
+        self.frame = Frame(specialization.definition)
+        self.frames: list[Frame] = [self.frame]
+        name = specialization.definition.name
+        self.kernel = Kernel(name, [], [], [], self.frame.entry, location=specialization.definition.location())
+        self.builder = Builder(self.kernel.body, self.default_fp)
+        self.builder.location = self.kernel.location
+        self.home: Block = self.kernel.body
+        self.fields: list[Any] = []
+        self.arrays: dict[int, Array] = {}
+        self.captured: dict[str, Any] = {}
+        self.warnings: list[str] = []
+        self.loops: list[LoopRecord] = []
+        self.depth = 0
+        self.is_parallel = False
+        self.outside: set[Statement] = set()
+        self.hints: dict[int, str] = {}
+        self.loop_options: dict[str, Any] = {}
+        self.array_names: set[str] = set()
+
+    # --- places in the source -------------------------------------------------------------------------------------
+
+    def location(self, node: ast.AST | None = None) -> SourceLocation:
+        """Return where `node`, or what is being built, stands."""
+        return self.builder.location if node is None else self.frame.location(node)
+
+    def fail(
+        self,
+        kind: type[TaichiCompilationError],
+        message: str,
+        hint: str | None = None,
+        node: ast.AST | None = None,
+    ) -> NoReturn:
+        """Raise an error at `node`, or at what is being built."""
+        raise self.location(node).error(kind, message, hint) from None
+
+    def python(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """Call user code at compile time; an exception of it becomes an error at the current place."""
+        try:
+            return function(*args, **kwargs)
+        except TaichiCompilationError as error:
+            if getattr(error, "location", None) is not None:
+                raise
+            self.fail(type(error), str(error))
+        except Exception as error:
+            self.fail(TaichiCompilationError, f"{type(error).__name__}: {error}")
+
+    # --- evaluation -----------------------------------------------------------------------------------------------
+
+    def evaluate(self, node: ast.expr) -> Any:
+        """Return what an expression gives: a Python object, a statement or a `Place`."""
+        if type(node) is ast.Constant:
+            return node.value
+        if type(node) is ast.Name:
+            return self.name(node)
+        handler = EXPRESSIONS.get(type(node))
+        if handler is None:
+            self.unsupported(node)
+        builder = self.builder
+        outer, builder.location = builder.location, self.frame.location(node)
+        result = handler(self, node)
+        builder.location = outer
+        return result
+
+    def name(self, node: ast.Name) -> Any:
+        """Return what a name means here. Raises: TaichiNameError."""
+        local = self.frame.find(node.id)
+        if local is not None:
+            return local.value
+        value = self.frame.outer(node.id)
+        if value is MISSING:
+            close = get_close_matches(node.id, self.frame.known_names(), 1)
+            hint = f"did you mean `{close[0]}`?" if close else self._scope_hint(node.id)
+            self.fail(TaichiNameError, f'Name "{node.id}" is not defined', hint, node)
+        self.note(value, node.id, node.id)
+        return value
+
+    def note(self, value: Any, path: str, name: str) -> None:
+        """Remember a number that was read from outside, and what the program calls an array."""
+        if is_number(value) or isinstance(value, Matrix):
+            self.captured[path] = value
+        elif hasattr(value, "describe_array"):
+            self.hints.setdefault(id(value), name)
+
+    def _scope_hint(self, name: str) -> str:
+        tree = self.frame.definition.tree
+        assigned = any(
+            isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store) for n in ast.walk(tree)
+        )
+        if assigned:
+            return f"a variable lives in the block that first assigns it; assign `{name}` before that block"
+        return f"assign `{name}` before it is used"
+
+    def value(self, node: ast.expr) -> Any:
+        """Evaluate an expression and load it if it is a place."""
+        return self.loaded(self.evaluate(node))
+
+    def loaded(self, value: Any) -> Any:
+        """Return `value`, loaded if it is a place."""
+        return self.builder.load(value.pointer) if isinstance(value, Place) else value
+
+    def runtime(self, node: ast.expr) -> Statement:
+        """Evaluate an expression to a run-time value."""
+        return self.lift(self.evaluate(node), node)
+
+    def unsupported(self, node: ast.AST) -> NoReturn:
+        """Raise for a syntax node that kernels cannot hold."""
+        sentence, hint = SENTENCES.get(type(node).__name__, ("", None))
+        text = f'Unsupported node "{type(node).__name__}"'
+        self.fail(TaichiSyntaxError, f"{text}: {sentence}" if sentence else text, hint, node)
+
+    # --- run-time values ------------------------------------------------------------------------------------------
+
+    def lift(self, value: Any, node: ast.AST | None = None) -> Statement:
+        """Return `value` as a run-time value: numbers as constants, lists and matrices as tensors.
+
+        Raises: TaichiTypeError for what is no value in a kernel.
+        """
+        if isinstance(value, Statement):
+            return value
+        if isinstance(value, Place):
+            return self.builder.load(value.pointer)
+        if is_number(value):
+            return self.constant(value)
+        if isinstance(value, Matrix):
+            return self.tensor(matrix_rows(value))
+        if isinstance(value, list | tuple) and value:
+            return self.tensor(value)
+        kind = describe_kind(value)
+        hint = None
+        if isinstance(value, Array) or hasattr(value, "describe_array"):
+            hint = "give it indices: `a[i]`, or `a[None]` for a field without axes"
+        elif isinstance(value, complex):
+            hint = "use a vector of 2 elements and `ti.math.cmul`"
+        elif hasattr(value, "parts"):
+            kind, hint = "an f-string with run-time values", "use it in `print` or `assert` only"
+        elif callable(value):
+            hint = "call it"
+        hint = hint or "use a number, a vector or a matrix"
+        self.fail(TaichiTypeError, f"{kind[0].upper()}{kind[1:]} cannot be used as a value in a kernel", hint, node)
+
+    def constant(self, value: Any) -> Const:
+        """Return a Python number as a constant of its default type. Raises: TaichiTypeError if it does not fit."""
+        type = number_type(value, self.options)
+        if type.is_integral and type != u1:
+            self.check_range(int(value), type)
+        return self.builder.const(value.item() if hasattr(value, "item") else value, type)
+
+    def check_range(self, value: int, type: Scalar) -> None:
+        """Raise TaichiTypeError if an integer literal does not fit the default integer type."""
+        low, high = (-(1 << type.bits - 1), (1 << type.bits - 1) - 1) if type.is_signed else (0, (1 << type.bits) - 1)
+        if not low <= value <= high:
+            self.fail(
+                TaichiTypeError,
+                f"Integer literal {value} exceeded the range of default_ip: {type}, please specify the dtype via e.g. "
+                f"`ti.u64({value})` or set a different `default_ip` in `ti.init()`",
+                f"write `ti.i64({value})`",
+            )
+
+    def tensor(self, value: Any, element: Scalar | None = None) -> Statement:
+        """Return nested lists of values (or of vectors, as rows) as a tensor; element type by promotion if not given."""
+        rows = [self._row(item) for item in value]
+        if not rows:
+            self.fail(TaichiTypeError, "A vector needs at least one element")
+        lengths = {len(row) if isinstance(row, list) else 0 for row in rows}
+        if len(lengths) > 1:
+            self.fail(TaichiTypeError, "The rows of a matrix need equal lengths")
+        is_matrix = isinstance(rows[0], list)
+        flat = [item for row in rows for item in row] if is_matrix else rows
+        for item in flat:
+            if isinstance(item.type, Tensor):
+                self.fail(TaichiTypeError, "A matrix has at most two axes; its elements are scalars")
+        type = element or common_type([element_of(item.type) for item in flat])
+        return self.builder.tensor(flat, (len(rows), len(rows[0])) if is_matrix else (len(rows),), type)
+
+    def _row(self, item: Any) -> Any:
+        if isinstance(item, Matrix):
+            item = matrix_rows(item)
+        if isinstance(item, list | tuple):
+            return [self.lift(inner) for inner in item]
+        found = self.lift(item)
+        return self.elements(found) if isinstance(found.type, Tensor) and len(found.type.shape) == 1 else found
+
+    def elements(self, value: Statement) -> list[Statement]:
+        """Return the elements of a tensor value, row by row."""
+        assert isinstance(value.type, Tensor)
+        if isinstance(value, MatrixInit):
+            return list(value.elements)
+        shape = value.type.shape
+        if len(shape) == 1:
+            return [self.builder.element(value, [self.builder.const(i)]) for i in range(shape[0])]
+        return [
+            self.builder.element(value, [self.builder.const(i), self.builder.const(j)])
+            for i in range(shape[0])
+            for j in range(shape[1])
+        ]
+
+    def condition(self, value: Any, what: str, node: ast.AST | None = None) -> Statement:
+        """Return a scalar of type u1: whether `value` is not 0. what: the statement that asks, for the error."""
+        found = self.lift(value, node)
+        if isinstance(found.type, Tensor):
+            self.fail(
+                TaichiTypeError,
+                f"`{what}` conditions must be a scalar; found `{found.type}`",
+                "use `.any()` or `.all()` of the comparison",
+                node,
+            )
+        if found.type == u1:
+            return found
+        assert found.type is not None
+        return self.builder.op("ne", found, self.builder.const(0, found.type))
+
+    def fit(self, value: Any, type: Type) -> Statement:
+        """Return `value` as a run-time value of `type`."""
+        if isinstance(type, Scalar) and is_number(value):
+            if type.is_integral and type != u1 and isinstance(value, int):
+                self.check_fit(value, type)
+            return (
+                self.builder.cast(self.constant(value), type)
+                if isinstance(value, float)
+                else self.builder.const(value, type)
+            )
+        if isinstance(type, Tensor) and isinstance(value, list | tuple | Matrix):
+            value = self.tensor(matrix_rows(value) if isinstance(value, Matrix) else value, type.element)
+        return self.builder.fit(self.lift(value), type)
+
+    def check_fit(self, value: int, type: Scalar) -> None:
+        """Raise TaichiTypeError if an integer literal does not fit `type` by width (the sign may wrap, as in C)."""
+        if not -(1 << type.bits - 1) <= value < 1 << type.bits:
+            self.fail(TaichiTypeError, f"Integer literal {value} does not fit `{type}`", "use a wider type")
+
+    # --- arrays ---------------------------------------------------------------------------------------------------
+
+    def array(self, value: Any) -> Array | None:
+        """Return the array that `value` is (a parameter, or an object that describes itself), or None."""
+        if isinstance(value, Array):
+            return value
+        if isinstance(value, Statement | Place | list | tuple | int | float | type):
+            return None
+        found = self.arrays.get(id(value))
+        if found is not None:
+            return found
+        describe = getattr(value, "describe_array", None)
+        if describe is None:
+            return None
+        description = self.python(describe)
+        name = self.hints.get(id(value)) or description.name or "array"
+        array = self.new_array(name, description.element, len(description.shape))
+        array.shape = tuple(description.shape)
+        array.may_alias = description.kind == "ndarray"
+        self.fields[array.slot] = value
+        self.arrays[id(value)] = array
+        return array
+
+    def new_array(self, name: str, element: Type, ndim: int) -> Array:
+        """Add an array to the kernel, under a name of its own."""
+        unique, count = name, 1
+        while unique in self.array_names:
+            count += 1
+            unique = f"{name}_{count}"
+        self.array_names.add(unique)
+        array = Array(unique, element, ndim, len(self.kernel.arrays))
+        self.kernel.arrays.append(array)
+        self.fields.append(None)
+        return array
+
+    # --- variables ------------------------------------------------------------------------------------------------
+
+    def variable(self, name: str | None, type: Type) -> Place:
+        """Make a local variable in the current block."""
+        made = self.builder.add(Alloca(type=type, name=name))
+        if not self.is_parallel:
+            self.outside.add(made)
+        return Place(made)
+
+    def is_shared(self, place: Place) -> bool:
+        """Tell whether other iterations may change a place: an array's, or a variable from outside a parallel loop."""
+        base = base_pointer(place.pointer)
+        return isinstance(base, GlobalPtr) or (self.is_parallel and base in self.outside)
+
+    def place_of(self, value: Any, local: Local | None) -> Place:
+        """Return the place a variable stands in; a variable bound as a value gets one, by a new start of the build."""
+        if isinstance(value, Place):
+            return value
+        if local is not None and local.node is not None and isinstance(value, Statement) and not local.is_loop_index:
+            raise NeedsMemory(local.node, self.frame)
+        self.fail(TaichiTypeError, "This needs a place that can be written: a variable or an element of an array")
+
+    # --- ways out -------------------------------------------------------------------------------------------------
+
+    def new_exit(self, name: str) -> Exit:
+        """Return an exit for the code that follows in the current block."""
+        block = self.builder.block
+        return Exit(name, block, len(block), self.depth)
+
+    def take(self, leave: Exit) -> None:
+        """Note, at run time, that `leave` is taken; out of a run-time loop this breaks it."""
+        if leave.flag is None:
+            leave.flag = Alloca(type=u1, name=leave.name, location=self.builder.location)
+            leave.block.statements.insert(leave.position, leave.flag)
+        before = len(self.builder.block)
+        self.builder.store(leave.flag, self.builder.const(True, u1))
+        leave.stores += [(self.builder.block, made) for made in self.builder.block.statements[before:]]
+
+    def asked(self, leave: Exit) -> Statement:
+        """Return whether `leave` was taken."""
+        assert leave.flag is not None
+        leave.asked = len(leave.stores)
+        return self.builder.load(leave.flag)
+
+    def result_variable(self, name: str, type: Type) -> Alloca:
+        """Declare, where the current function begins, a variable for what it returns."""
+        leave = self.frame.leave
+        assert leave is not None
+        made = Alloca(type=type, name=None if self.frame.is_library else name, location=self.builder.location)
+        leave.block.statements.insert(leave.position, made)
+        return made
+
+    def store_untyped(self, place: Alloca, value: Statement) -> tuple[Block, LocalStore]:
+        """Store without a cast, which the caller adds when the variable's type is known."""
+        return self.builder.block, self.builder.add(LocalStore(place, value))
+
+    def close(self, leave: Exit) -> None:
+        """Drop what sets the flag of an exit after it was last asked for, and the flag if it never was."""
+        for block, made in leave.stores[leave.asked :]:
+            block.statements.remove(made)
+        if leave.flag is not None and not leave.asked:
+            leave.block.statements.remove(leave.flag)
+
+    def any_taken(self, exits: list[Exit]) -> Statement:
+        """Return whether one of `exits` was taken."""
+        found = self.asked(exits[0])
+        for leave in exits[1:]:
+            found = self.builder.op("logical_or", found, self.asked(leave))
+        return found
+
+    def add_if(self, condition: Statement, then: Block, otherwise: Block | None = None) -> If:
+        """Append an `If` whose blocks are already built."""
+        return self.builder.add(If(condition, then, otherwise))

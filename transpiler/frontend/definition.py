@@ -1,0 +1,215 @@
+"""A kernel or function as its author wrote it: text, syntax tree, parameters, captured names.
+
+In: a Python function. Out: `KernelDefinition`, which reads nothing until asked: decorating costs microseconds.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import linecache
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, cast
+
+from ..errors import SourceLocation, SourceText, TaichiCompilationError, TaichiSyntaxError
+from ..lang.annotations import template
+from .bindings import find_mutable
+
+NO_DEFAULT = inspect.Parameter.empty
+"""Stands for a missing default or annotation."""
+
+PARSED = "_shadesmith_parsed"
+"""Attribute of a Python function under which its parsed text is kept, as long as the function lives."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterDefinition:
+    """One parameter. annotation, default: `NO_DEFAULT` where there is none. kind: as in `inspect.Parameter`."""
+
+    name: str
+    annotation: Any
+    default: Any
+    kind: Any = inspect.Parameter.POSITIONAL_OR_KEYWORD
+
+
+@dataclass(slots=True)
+class ParsedFunction:
+    """tree: with line numbers of the file. mutable: nodes that declare a variable which needs memory (grows on demand)."""
+
+    source: SourceText
+    tree: ast.FunctionDef
+    mutable: set[ast.AST]
+
+
+class KernelDefinition:
+    """A function and what can be read from it; text and tree are read on first use.
+
+    is_method: the first parameter is `self`.
+    """
+
+    def __init__(self, function: Callable[..., Any], is_method: bool = False) -> None:
+        self.function = function
+        self.is_method = is_method
+        self.name: str = function.__name__
+
+    @cached_property
+    def parsed(self) -> ParsedFunction:
+        """The function's text and tree. Raises: TaichiSyntaxError where there is no text, or it is no `def`."""
+        found = self.function.__dict__.get(PARSED)
+        if found is None:
+            found = parse(self.function)
+            self.function.__dict__[PARSED] = found
+        return cast(ParsedFunction, found)
+
+    @property
+    def tree(self) -> ast.FunctionDef:
+        """The function's syntax tree."""
+        return self.parsed.tree
+
+    @property
+    def source(self) -> SourceText:
+        """The function's text."""
+        return self.parsed.source
+
+    @cached_property
+    def captured(self) -> dict[str, Any]:
+        """Names of enclosing functions that this one reads, with their values now."""
+        cells = self.function.__closure__ or ()  # type: ignore[attr-defined]
+        names = self.function.__code__.co_freevars
+        return {name: cell.cell_contents for name, cell in zip(names, cells, strict=True) if _is_filled(cell)}
+
+    @cached_property
+    def annotations(self) -> dict[str, Any]:
+        """Annotations as objects; texts (`from __future__ import annotations`) are evaluated where the function stands."""
+        found: dict[str, Any] = {}
+        for name, value in self.function.__annotations__.items():
+            found[name] = self._evaluate(name, value) if isinstance(value, str) else value
+        return found
+
+    def _evaluate(self, name: str, text: str) -> Any:
+        try:
+            return eval(text, self.function.__globals__, self.captured)
+        except Exception as error:
+            raise self.location().error(
+                TaichiSyntaxError,
+                f"The annotation `{text}` of `{name}` cannot be evaluated: {type(error).__name__}: {error}",
+                "define what the annotation names at module level, or leave out `from __future__ import annotations`",
+            ) from None
+
+    @cached_property
+    def parameters(self) -> tuple[ParameterDefinition, ...]:
+        """The parameters in order; `self` of a method counts as a `ti.template()` parameter."""
+        signature = inspect.signature(self.function, follow_wrapped=False)
+        listed = [
+            ParameterDefinition(p.name, self.annotations.get(p.name, NO_DEFAULT), p.default, p.kind)
+            for p in signature.parameters.values()
+        ]
+        if self.is_method and listed:
+            listed[0] = ParameterDefinition(listed[0].name, template(), NO_DEFAULT)
+        return tuple(listed)
+
+    @property
+    def returns(self) -> Any:
+        """The return annotation, None without one."""
+        return self.annotations.get("return")
+
+    def location(self) -> SourceLocation:
+        """Where the `def` stands (its name's line); without text: file and line only."""
+        try:
+            tree = self.tree
+        except TaichiCompilationError:
+            code = self.function.__code__
+            return SourceLocation(
+                SourceText(code.co_filename, code.co_firstlineno, ()),
+                code.co_firstlineno,
+                1,
+                code.co_firstlineno,
+                1,
+                self.name,
+            )
+        column = tree.col_offset + 1
+        return SourceLocation(self.source, tree.lineno, column, tree.lineno, column + 4 + len(tree.name), self.name)
+
+
+def define(function: Callable[..., Any], is_method: bool = False) -> KernelDefinition:
+    """Describe `function`, reading nothing of its text yet."""
+    return KernelDefinition(inspect.unwrap(function), is_method)
+
+
+def _is_filled(cell: Any) -> bool:
+    try:
+        cell.cell_contents  # noqa: B018
+    except ValueError:  # the enclosing function has not assigned the name yet
+        return False
+    return True
+
+
+def parse(function: Callable[..., Any]) -> ParsedFunction:
+    """Find and parse the text of `function`.
+
+    Raises: TaichiSyntaxError if there is no text, or it holds no `def` of that name at that line.
+    """
+    code = function.__code__
+    nowhere = SourceLocation(
+        SourceText(code.co_filename, code.co_firstlineno, ()), code.co_firstlineno, 1, 1, 1, code.co_name
+    )
+    if code.co_name == "<lambda>":
+        raise nowhere.error(TaichiSyntaxError, "A kernel cannot be a lambda", "write it as `def` with a decorator")
+    lines = _file_lines(code.co_filename, function.__globals__)
+    text = lines[code.co_firstlineno - 1 :]
+    tree = _parse_block(text, code.co_name) if text else None
+    if tree is None:
+        raise nowhere.error(
+            TaichiSyntaxError,
+            f"The source of `{code.co_name}` is not available (it is not in {code.co_filename}, line {code.co_firstlineno})",
+            "define it in a file or a notebook cell, or register the text with `linecache.cache`",
+        )
+    definition, count = tree
+    _check_kind(definition, nowhere)
+    ast.increment_lineno(definition, code.co_firstlineno - 1)
+    source = SourceText(code.co_filename, code.co_firstlineno, tuple(line.rstrip("\r\n") for line in text[:count]))
+    return ParsedFunction(source, cast(ast.FunctionDef, definition), find_mutable(cast(ast.FunctionDef, definition)))
+
+
+def _file_lines(file: str, module_globals: dict[str, Any]) -> list[str]:
+    """Return the lines of a file, a notebook cell or a text registered with `linecache`."""
+    if file.startswith("<") and file.endswith(">"):
+        # Not through the module's loader: under `exec` it would return the text of the module that calls `exec`.
+        return linecache.getlines(file)
+    linecache.checkcache(file)
+    return linecache.getlines(file, module_globals)
+
+
+def _parse_block(lines: list[str], name: str) -> tuple[ast.stmt, int] | None:
+    """Parse the `def` that `lines` begin with; return it (line numbers from 1) and how many lines it takes."""
+    try:
+        block = inspect.getblock(lines)
+    except (SyntaxError, IndentationError, EOFError):
+        return None
+    text = "".join(block)
+    indented = text[:1] in (" ", "\t")
+    try:
+        # An indented function is parsed under an `if`, not dedented: columns stay true and tabs need no thought.
+        body = ast.parse("if 1:\n" + text).body[0].body if indented else ast.parse(text).body  # type: ignore[attr-defined]
+    except SyntaxError:
+        return None
+    found = body[0] if body else None
+    if not isinstance(found, ast.FunctionDef | ast.AsyncFunctionDef) or found.name != name:
+        return None
+    if indented:
+        ast.increment_lineno(found, -1)
+    return found, len(block)
+
+
+def _check_kind(definition: ast.stmt, location: SourceLocation) -> None:
+    if isinstance(definition, ast.AsyncFunctionDef):
+        raise location.error(TaichiSyntaxError, "A kernel cannot be `async`", "write a plain `def`")
+
+
+def column_of(line: str, offset_bytes: int) -> int:
+    """Return the column [characters, from 1] of a UTF-8 offset as `ast` gives it."""
+    if line.isascii():
+        return offset_bytes + 1
+    return len(line.encode()[:offset_bytes].decode(errors="replace")) + 1

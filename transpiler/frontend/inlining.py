@@ -1,0 +1,233 @@
+"""Calls of `@ti.func`: the function's statements are built into the caller, its parameters bound to the arguments.
+
+By-value parameters that the function changes get a variable of their own; `ti.template()` parameters are the caller's.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from typing import Any, NoReturn
+
+from ..errors import TaichiCompilationError, TaichiSyntaxError, TaichiTypeError
+from ..ir.nodes import Block, Statement
+from ..ir.statements import Cast, LocalStore
+from ..ir.types import Scalar, Tensor, Type, element_of, promote, with_element
+from ..lang.annotations import NdarrayAnnotation, is_template
+from ..lang.decorators import BoundFunc, Func
+from .build_statements import bind, execute
+from .context import Context, NeedsMemory
+from .definition import NO_DEFAULT, KernelDefinition, ParameterDefinition, define
+from .scope import Frame
+from .values import Place, as_type, describe_kind, is_number
+
+MAX_DEPTH = 100
+"""How deep inlined calls may nest; compile-time recursion ends before."""
+
+LIBRARY = "transpiler.lang"
+"""Part of the module name of functions of ours, whose names and lines mean nothing to a user."""
+
+
+def inline(
+    context: Context, callee: Func | BoundFunc, arguments: list[Any], named: dict[str, Any], node: ast.Call
+) -> Any:
+    """Build the body of `callee` into the current block; return what it returns."""
+    definition = _definition(callee.function)
+    if len(context.frames) >= MAX_DEPTH:
+        _fail_recursion(context, definition)
+    if isinstance(callee, BoundFunc):
+        arguments = [callee.instance, *arguments]
+    frame = Frame(definition, context.builder.location, context.builder.block)
+    frame.is_library = LIBRARY in definition.function.__module__
+    bound = _match(context, definition, arguments, named, node)
+    outer, context.frame = context.frame, frame
+    context.frames.append(frame)
+    frame.leave = context.new_exit(f"{definition.name}_returned")
+    loops, context.loops = context.loops, []
+    try:
+        for parameter, value in bound:
+            _bind_parameter(context, parameter, value, outer, node)
+        location = context.builder.location
+        done = execute(context, definition.tree.body)
+        context.builder.location = location
+        result = _result(context, frame, done.falls, node)
+    finally:
+        context.frames.pop()
+    context.loops = loops
+    context.frame = outer
+    return result
+
+
+def _fail_recursion(context: Context, definition: KernelDefinition) -> NoReturn:
+    """Raise at the call where the function first met itself, not a hundred calls deeper."""
+    sites = [frame.call_site for frame in context.frames if frame.definition.function is definition.function]
+    site = sites[1] if len(sites) > 1 else context.location()
+    assert site is not None
+    raise site.error(
+        TaichiCompilationError,
+        f"`{definition.name}` calls itself (more than {MAX_DEPTH} calls deep): functions are inlined, so they cannot recurse",
+        "write a loop, or end the recursion with `if ti.static(...)` on a `ti.template()` parameter",
+    )
+
+
+def _definition(function: Any) -> KernelDefinition:
+    """Return the definition of a function, made once and kept with it."""
+    found = function.__dict__.get("_shadesmith_definition")
+    if found is None:
+        found = function.__dict__["_shadesmith_definition"] = define(function)
+    assert isinstance(found, KernelDefinition)
+    return found
+
+
+def _match(
+    context: Context, definition: KernelDefinition, arguments: list[Any], named: dict[str, Any], node: ast.Call
+) -> list[tuple[ParameterDefinition, Any]]:
+    """Return each parameter with its argument."""
+    parameters = definition.parameters
+    bound: list[tuple[ParameterDefinition, Any]] = []
+    rest = list(arguments)
+    named = dict(named)
+    for parameter in parameters:
+        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            bound.append((parameter, tuple(rest)))
+            rest = []
+        elif parameter.kind is inspect.Parameter.VAR_KEYWORD:
+            bound.append((parameter, named))
+            named = {}
+        elif rest and parameter.kind is not inspect.Parameter.KEYWORD_ONLY:
+            if parameter.name in named:
+                context.fail(
+                    TaichiSyntaxError, f"Multiple values for argument `{parameter.name}`", "give it once", node
+                )
+            bound.append((parameter, rest.pop(0)))
+        elif parameter.name in named:
+            bound.append((parameter, named.pop(parameter.name)))
+        elif parameter.default is not NO_DEFAULT:
+            bound.append((parameter, parameter.default))
+        else:
+            text = f"Missing argument `{parameter.name}` of `{definition.name}`"
+            context.fail(TaichiSyntaxError, text, f"call it as {_shown_call(definition)}", node)
+    if rest:
+        text = f"Too many arguments: `{definition.name}` takes {len(parameters)}, found {len(arguments)}"
+        context.fail(TaichiSyntaxError, text, f"call it as {_shown_call(definition)}", node)
+    if named:
+        text = f"Unexpected argument `{next(iter(named))}` of `{definition.name}`"
+        context.fail(TaichiSyntaxError, text, f"call it as {_shown_call(definition)}", node)
+    return bound
+
+
+def _shown_call(definition: KernelDefinition) -> str:
+    return f"`{definition.name}({', '.join(parameter.name for parameter in definition.parameters)})`"
+
+
+def _bind_parameter(context: Context, parameter: ParameterDefinition, value: Any, outer: Frame, node: ast.Call) -> None:
+    frame = context.frame
+    declaration = _declaration(frame.definition, parameter.name)
+    is_mutable = declaration in frame.definition.parsed.mutable
+    if is_template(parameter.annotation) or isinstance(parameter.annotation, NdarrayAnnotation):
+        if is_mutable and isinstance(value, Statement):
+            _require_place(outer, value)
+        frame.declare(parameter.name, value, None)
+        return
+    value = context.loaded(value)
+    type = None if parameter.annotation is NO_DEFAULT else as_type(parameter.annotation, context.options)
+    if type is not None:
+        value = _converted(context, value, type, parameter, node)
+    elif is_mutable and is_number(value):
+        value = context.lift(value)
+    if isinstance(value, Statement):
+        simple = value.name is not None or frame.is_library
+        value = bind(context, value, None if simple and not is_mutable else parameter.name, is_mutable)
+    frame.declare(parameter.name, value, declaration)
+
+
+def _converted(context: Context, value: Any, type: Type, parameter: ParameterDefinition, node: ast.Call) -> Statement:
+    found = context.lift(value) if not is_number(value) else value
+    if isinstance(found, Statement) and isinstance(found.type, Tensor) and isinstance(type, Scalar):
+        context.fail(
+            TaichiTypeError,
+            f"Argument `{parameter.name}` takes `{type}`, found {describe_kind(found)}",
+            "pass a scalar",
+            node,
+        )
+    return context.fit(found, type)
+
+
+def _require_place(outer: Frame, value: Statement) -> None:
+    """Start again with memory for the caller's variable that holds `value`, since the function changes it."""
+    for scope in reversed(outer.scopes):
+        for local in scope.values():
+            if local.value is value and local.node is not None and not local.is_loop_index:
+                raise NeedsMemory(local.node, outer)
+
+
+def _declaration(definition: KernelDefinition, name: str) -> ast.AST:
+    arguments = definition.tree.args
+    named = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    for argument in named:
+        if argument.arg == name:
+            return argument
+    return definition.tree
+
+
+# --- results --------------------------------------------------------------------------------------------------------
+
+
+def _result(context: Context, frame: Frame, falls: bool, node: ast.Call) -> Any:
+    assert frame.leave is not None
+    context.close(frame.leave)
+    if frame.result is None:
+        value: Any = frame.value
+    else:
+        if frame.value is not None or (falls and frame.result.places):
+            _check_all_return(context, frame, falls, node)
+        values = [_typed_load(context, frame, position) for position in range(len(frame.result.places))]
+        value = tuple(values) if frame.result.is_tuple else values[0] if values else None
+    return _annotated(context, frame, value)
+
+
+def _check_all_return(context: Context, frame: Frame, falls: bool, node: ast.Call) -> None:
+    """A function that may end without `return` gives zeros then, as variables begin with zero; say so."""
+    if falls:
+        where = context.location(node)
+        context.warnings.append(
+            f"{where.file}:{where.line}: `{frame.definition.name}` may end without `return`; it gives 0 then"
+        )
+
+
+def _typed_load(context: Context, frame: Frame, position: int) -> Statement:
+    """Give the variable of a result the type all `return`s promote to, cast what they store, and load it."""
+    assert frame.result is not None
+    place, stores = frame.result.places[position], frame.result.stores[position]
+    types: list[Type] = [store.value.type for _, store in stores if store.value.type is not None]
+    element = element_of(types[0])
+    for type in types[1:]:
+        element = promote(element, element_of(type))
+    shapes = [type.shape for type in types if isinstance(type, Tensor)]
+    if any(shape != shapes[0] for shape in shapes) or (shapes and len(shapes) != len(types)):
+        found = " and ".join(f"`{type}`" for type in dict.fromkeys(types))
+        context.fail(
+            TaichiTypeError, f"All `return`s of `{frame.definition.name}` need values of one shape, found {found}"
+        )
+    place.type = with_element(types[0], element)
+    for block, store in stores:
+        _cast_stored(block, store, element)
+    return context.builder.load(place)
+
+
+def _cast_stored(block: Block, store: LocalStore, element: Scalar) -> None:
+    type = store.value.type
+    assert type is not None
+    if element_of(type) != element:
+        cast = Cast(store.value, type=with_element(type, element), location=store.location)
+        block.statements.insert(block.statements.index(store), cast)
+        store.value = cast
+
+
+def _annotated(context: Context, frame: Frame, value: Any) -> Any:
+    """Return the result cast to the return annotation, if that is a number or tensor type."""
+    annotation = frame.definition.returns
+    type = None if annotation is None else as_type(annotation, context.options)
+    if type is None or value is None or isinstance(value, tuple | Place):
+        return value
+    return context.fit(value, type)

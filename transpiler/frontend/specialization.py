@@ -1,0 +1,119 @@
+"""One kernel for one kind of arguments, options and target capabilities: all that decides an emitted text.
+
+In: a definition and what the launcher knows of a call. Out: `Specialization`, whose `key` names its content.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any
+
+from ..ir.types import Type
+from ..lang.decorators import BoundFunc, Func
+from ..options import Capabilities, CompileOptions
+from .definition import KernelDefinition
+
+MAX_DEPTH = 4
+"""How many levels of members of a template argument its description holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScalarArgument:
+    """A number, vector or matrix passed by value."""
+
+    type: Type
+
+    def __str__(self) -> str:
+        return str(self.type)
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayArgument:
+    """An ndarray: its elements and number of axes."""
+
+    element: Type
+    ndim: int
+
+    def __str__(self) -> str:
+        return f"ndarray[{self.element}, {self.ndim}]"
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateArgument:
+    """A Python object taken at compile time."""
+
+    value: object
+
+    def __str__(self) -> str:
+        return describe(self.value)
+
+
+Argument = ScalarArgument | ArrayArgument | TemplateArgument
+
+
+@dataclass(frozen=True)
+class Specialization:
+    """definition + argument kinds + options + capabilities. `key`: digest, equal in every process."""
+
+    definition: KernelDefinition
+    arguments: tuple[Argument, ...]
+    options: CompileOptions
+    capabilities: Capabilities
+
+    @cached_property
+    def key(self) -> str:
+        """Digest of the source text, the arguments' descriptions, the options and the capabilities.
+
+        Values of captured globals and texts of called functions are known after the frontend only and are not part.
+        """
+        seen: dict[int, int] = {}
+        material = [
+            self.definition.function.__qualname__,
+            "\n".join(self.definition.source.lines),
+            *(_argument_text(argument, seen) for argument in self.arguments),
+            _stable(self.options),
+            _stable(self.capabilities),
+        ]
+        return hashlib.sha256("\x00".join(material).encode()).hexdigest()[:16]
+
+
+def _argument_text(argument: Argument, seen: dict[int, int]) -> str:
+    if isinstance(argument, TemplateArgument):
+        return "template " + describe(argument.value, seen)
+    return str(argument)
+
+
+def _stable(options: CompileOptions | Capabilities) -> str:
+    """Return all switches as text, sets in order (their own order differs from process to process)."""
+    parts = []
+    for member in fields(options):
+        value: Any = getattr(options, member.name)
+        parts.append(f"{member.name}={sorted(value) if isinstance(value, frozenset) else value!r}")
+    return ", ".join(parts)
+
+
+def describe(value: object, seen: dict[int, int] | None = None, depth: int = 0) -> str:
+    """Return a text that tells template arguments apart by content, without addresses.
+
+    Arrays are numbered by first appearance, so that the same array given twice differs from two alike.
+    """
+    seen = {} if seen is None else seen
+    if value is None or isinstance(value, int | float | str | bytes | complex):
+        return repr(value)
+    if isinstance(value, list | tuple):
+        return "(" + ", ".join(describe(item, seen, depth + 1) for item in value) + ")"
+    number = seen.setdefault(id(value), len(seen))
+    array = getattr(value, "describe_array", None)
+    if array is not None and not isinstance(value, type):
+        return f"{array()}#{number}"
+    if isinstance(value, Func | BoundFunc):
+        return f"function {value.function.__qualname__}: {value.function.__code__.co_code.hex()}"
+    if isinstance(value, type) or callable(value):
+        return f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', value)}"
+    members = getattr(value, "__dict__", None)
+    if members is None or depth >= MAX_DEPTH:
+        return repr(value) if type(value).__repr__ is not object.__repr__ else type(value).__qualname__
+    inner = ", ".join(f"{name}={describe(item, seen, depth + 1)}" for name, item in sorted(members.items()))
+    return f"{type(value).__qualname__}({inner})"

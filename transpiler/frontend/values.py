@@ -1,0 +1,161 @@
+"""What a Python object means in a kernel: numbers become constants, lists and matrices tensors, arrays `Array`s.
+
+A value of the frontend is a Python object known at compile time, an IR statement (known at run time), or a `Place`.
+"""
+
+from __future__ import annotations
+
+import types
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..ir.nodes import Statement
+from ..ir.statements import Array
+from ..ir.types import SCALAR_OF_NUMPY, SCALARS, Scalar, Tensor, Type, element_of, promote, u1
+from ..lang.annotations import MatrixType, VectorType
+from ..lang.hooks import uint
+from ..lang.matrix import Matrix
+from ..options import CompileOptions
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Something that can be stored to: a pointer statement. Reading it gives a load."""
+
+    pointer: Statement
+
+    @property
+    def type(self) -> Type:
+        """Type of what it holds."""
+        assert self.pointer.type is not None
+        return self.pointer.type
+
+
+@dataclass(frozen=True, slots=True)
+class Swizzle:
+    """Some components of a vector in a place: `v.xz`, to be assigned."""
+
+    place: Place
+    components: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RangeValue:
+    """`range(...)` with a bound known only at run time: bounds are ints or statements."""
+
+    begin: Any
+    end: Any
+    step: Any
+
+
+@dataclass(frozen=True, slots=True)
+class NdrangeValue:
+    """`ti.ndrange(...)`: (begin, end) of each axis, ints or statements."""
+
+    bounds: tuple[tuple[Any, Any], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupedValue:
+    """`ti.grouped(...)` of an array or an ndrange."""
+
+    inner: Any
+
+
+@dataclass(frozen=True, slots=True)
+class StaticValue:
+    """`ti.static(...)`: its value, which is known at compile time (or a tuple of such)."""
+
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A method of a tensor, of an array, or of a list, read but not yet called."""
+
+    owner: Any
+    name: str
+
+
+def is_runtime(value: Any) -> bool:
+    """Tell whether `value` is known only at run time."""
+    return isinstance(value, Statement | Place)
+
+
+def holds_runtime(value: Any) -> bool:
+    """Tell whether `value`, or an item of a list or tuple, is known only at run time."""
+    if isinstance(value, int | float | str):
+        return False
+    if isinstance(value, Statement | Place | Array | RangeValue | NdrangeValue | GroupedValue):
+        return True
+    if isinstance(value, list | tuple):
+        return any(holds_runtime(item) for item in value)
+    if isinstance(value, dict):
+        return any(holds_runtime(item) for item in value.values())
+    return hasattr(value, "describe_array")
+
+
+def is_number(value: Any) -> bool:
+    """Tell whether `value` is a number known at compile time."""
+    return isinstance(value, int | float | np.number | np.bool_)
+
+
+def number_type(value: Any, options: CompileOptions) -> Scalar:
+    """Return the type a number gets when it meets a run-time value."""
+    if isinstance(value, bool | np.bool_):
+        return u1
+    return SCALARS[options.default_ip if isinstance(value, int | np.integer) else options.default_fp]
+
+
+def as_type(value: Any, options: CompileOptions) -> Type | None:
+    """Return the IR type that an object used as annotation or callable names, or None."""
+    if isinstance(value, Scalar | Tensor):
+        return value
+    if isinstance(value, VectorType | MatrixType):
+        element = as_type(value.declared, options)
+        return Tensor(value.shape, element_of(element) if element is not None else value.dtype)
+    if value is int:
+        return SCALARS[options.default_ip]
+    if value is float:
+        return SCALARS[options.default_fp]
+    if value is uint:
+        return SCALARS[options.default_up]
+    if value is bool:
+        return u1
+    if isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, np.generic)):
+        return SCALAR_OF_NUMPY.get(np.dtype(value))
+    return None
+
+
+def matrix_rows(value: Matrix) -> Any:
+    """Return a Python-scope matrix as (nested) lists of Python numbers."""
+    return value.entries.tolist()
+
+
+def common_type(found: list[Scalar]) -> Scalar:
+    """Return the type all of `found` promote to."""
+    result = found[0]
+    for other in found[1:]:
+        result = promote(result, other)
+    return result
+
+
+def describe_kind(value: Any) -> str:
+    """Return how an error calls a value: a type for numbers and tensors, words for the rest."""
+    if isinstance(value, Statement | Place):
+        return f"`{value.type}`"
+    if isinstance(value, Array):
+        return f"the array `{value.name}`"
+    if hasattr(value, "describe_array") and not isinstance(value, type):
+        return f"an array of type `{type(value).__name__}`"
+    if isinstance(value, types.ModuleType):
+        return f"the module `{value.__name__}`"
+    if value is None:
+        return "`None`"
+    if isinstance(value, str):
+        return f"the string {value!r}"
+    if isinstance(value, types.FunctionType | types.BuiltinFunctionType | type):
+        return f"`{value.__name__}`"
+    return f"a Python `{type(value).__name__}`"

@@ -1,0 +1,187 @@
+"""Makes statements, appends them to the current block, and gives each its type from the op table.
+
+Casts of operands are inserted here, so a kernel is well typed by construction and needs no type-check pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TypeVar
+
+from ..errors import NOWHERE, SourceLocation, TaichiTypeError
+from .nodes import Block, Statement
+from .ops import OPS, RuleError, ShapeError
+from .statements import (
+    AtomicOp,
+    Cast,
+    Const,
+    GlobalLoad,
+    GlobalPtr,
+    GlobalStore,
+    GlobalTemporary,
+    LocalLoad,
+    LocalStore,
+    MatrixElement,
+    MatrixInit,
+    MatrixPtr,
+    Operation,
+    base_pointer,
+)
+from .types import SCALARS, Scalar, Tensor, Type, element_of, f32, i32, with_element
+
+S = TypeVar("S", bound=Statement)
+
+
+class Builder:
+    """Appends to `block`; statements get `location`."""
+
+    def __init__(self, block: Block, default_fp: Scalar = f32) -> None:
+        self.block = block
+        self.default_fp = default_fp
+        self.location: SourceLocation = NOWHERE
+
+    @contextmanager
+    def into(self, block: Block) -> Iterator[Block]:
+        """Append to `block` within the context."""
+        outer, self.block = self.block, block
+        try:
+            yield block
+        finally:
+            self.block = outer
+
+    def add(self, statement: S) -> S:
+        """Append any statement, with the current location if it has none."""
+        if statement.location is NOWHERE:
+            statement.location = self.location
+        self.block.statements.append(statement)
+        return statement
+
+    def const(self, value: int | float | bool, type: Scalar = i32) -> Const:
+        """A number, converted to `type` as NumPy would."""
+        if type.is_float:
+            value = float(type.numpy.type(value))
+        elif type.kind == "bool":
+            value = bool(value)
+        else:
+            value = type(value)
+        return self.add(Const(value, type=type))
+
+    def cast(self, value: Statement, type: Scalar) -> Statement:
+        """`value` with its elements converted to `type`; itself if they are."""
+        assert value.type is not None
+        if element_of(value.type) == type:
+            return value
+        if isinstance(value, Const):
+            return self.const(_cast_number(value.value, type), type)
+        return self.add(Cast(value, type=with_element(value.type, type)))
+
+    def bit_cast(self, value: Statement, type: Scalar) -> Statement:
+        """The bits of `value` as `type`, of equal width.
+
+        Raises: TaichiTypeError if the widths differ.
+        """
+        assert value.type is not None
+        old = element_of(value.type)
+        if old.bits != type.bits:
+            raise self.location.error(TaichiTypeError, f"`ti.bit_cast` needs types of equal width, found {old} and {type}", "use `ti.cast`")
+        return self.add(Cast(value, True, type=with_element(value.type, type)))
+
+    def op(self, name: str, *operands: Statement) -> Statement:
+        """Apply a row of the op table: casts operands by its rule, checks shapes, derives the type.
+
+        Raises: TaichiTypeError naming the operation, the types found and what it takes.
+        """
+        row = OPS[name]
+        types = [operand.type for operand in operands]
+        assert len(operands) == row.arity and None not in types
+        try:
+            needed, result = row.rule([element_of(t) for t in types if t is not None], self.default_fp)
+            shape = (row.shape_rule or elementwise_shape)([t.shape if isinstance(t, Tensor) else () for t in types])
+        except (RuleError, ShapeError) as error:
+            found = " and ".join(f"`{t}`" for t in types)
+            hint = "convert first: `ti.cast(x, ti.i32)`" if isinstance(error, RuleError) else "give the operands fitting shapes"
+            raise self.location.error(TaichiTypeError, f"`{row.symbol or name}` {error}; found {found}", hint) from None
+        cast = [self.cast(operand, type) for operand, type in zip(operands, needed, strict=True)]
+        return self.add(Operation(name, cast, type=Tensor(shape, result) if shape else result))
+
+    def tensor(self, elements: Sequence[Statement], shape: tuple[int, ...], element: Scalar) -> Statement:
+        """A vector or matrix of scalars, cast to `element`, row by row."""
+        return self.add(MatrixInit([self.cast(e, element) for e in elements], type=Tensor(shape, element)))
+
+    def element(self, value: Statement, indices: Sequence[Statement]) -> Statement:
+        """One element of a tensor value; of a tensor just made, the element itself."""
+        assert isinstance(value.type, Tensor)
+        if isinstance(value, MatrixInit) and all(isinstance(i, Const) for i in indices):
+            return value.elements[flat_index(value.type.shape, [int(i.value) for i in indices])]  # type: ignore[attr-defined]
+        return self.add(MatrixElement(value, list(indices), type=value.type.element))
+
+    def element_ptr(self, origin: Statement, indices: Sequence[Statement]) -> Statement:
+        """A pointer to one element of the tensor at `origin`."""
+        assert isinstance(origin.type, Tensor)
+        return self.add(MatrixPtr(origin, list(indices), type=origin.type.element))
+
+    def load(self, pointer: Statement) -> Statement:
+        """The value at any pointer."""
+        if isinstance(base_pointer(pointer), (GlobalPtr, GlobalTemporary)):
+            return self.add(GlobalLoad(pointer, type=pointer.type))
+        return self.add(LocalLoad(pointer, type=pointer.type))
+
+    def store(self, pointer: Statement, value: Statement) -> Statement:
+        """Store at any pointer; the value is cast to what the pointer holds, a scalar fills a tensor."""
+        assert pointer.type is not None
+        value = self.fit(value, pointer.type)
+        if isinstance(base_pointer(pointer), (GlobalPtr, GlobalTemporary)):
+            return self.add(GlobalStore(pointer, value))
+        return self.add(LocalStore(pointer, value))
+
+    def atomic(self, op: str, pointer: Statement, value: Statement) -> Statement:
+        """Combine `value` into the place, as one step; gives the old value."""
+        assert pointer.type is not None
+        return self.add(AtomicOp(op, pointer, self.fit(value, pointer.type), type=pointer.type))
+
+    def fit(self, value: Statement, type: Type) -> Statement:
+        """`value` cast to `type`; a scalar is repeated where `type` is a tensor.
+
+        Raises: TaichiTypeError if shapes differ.
+        """
+        value = self.cast(value, element_of(type))
+        if value.type == type:
+            return value
+        if isinstance(type, Tensor) and isinstance(value.type, Scalar):
+            return self.tensor([value] * type.size, type.shape, type.element)
+        message = f"Cannot assign `{value.type}` to a variable of type `{type}`"
+        raise self.location.error(TaichiTypeError, message, "use a new variable for the new shape")
+
+
+def _cast_number(value: int | float | bool, type: Scalar) -> int | float | bool:
+    """Convert as C does: toward zero, out of range wraps; NaN and infinities give 0."""
+    if type.is_integral and isinstance(value, float):
+        if type.kind == "bool":
+            return value != 0
+        return int(value) if value == value and abs(value) != float("inf") else 0
+    return value
+
+
+def elementwise_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """Return the shape that scalars and tensors of one shape give together.
+
+    Raises: ShapeError if two tensors differ in shape.
+    """
+    found = [shape for shape in shapes if shape]
+    if any(shape != found[0] for shape in found):
+        raise ShapeError("takes tensors of one shape")
+    return found[0] if found else ()
+
+
+def flat_index(shape: tuple[int, ...], indices: Sequence[int]) -> int:
+    """Return the position of an element in row-by-row order."""
+    position = 0
+    for extent, index in zip(shape, indices, strict=True):
+        position = position * extent + index
+    return position
+
+
+def scalar_named(name: str) -> Scalar:
+    """Return the scalar type called `name` ("f32")."""
+    return SCALARS[name]

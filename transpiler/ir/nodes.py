@@ -1,0 +1,178 @@
+"""The base of the IR: statements in nested blocks, and the few functions every pass needs over them.
+
+A statement is one value or one effect. It names the statements it reads (`OPERANDS`) and the blocks it holds
+(`BLOCKS`) as class constants, so that walking, replacing and cloning are written once.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from enum import Flag, auto
+from typing import ClassVar
+
+from ..errors import NOWHERE, SourceLocation
+from .types import Type
+
+
+class Effect(Flag):
+    """What a statement does besides giving a value. NONE: it may be moved, shared and dropped."""
+
+    NONE = 0
+    READ = auto()
+    """Reads memory that some other statement may write (locals, arrays, temporaries)."""
+    WRITE = auto()
+    """Writes memory, or has an order that must be kept (atomics, random numbers, printing)."""
+    CONTROL = auto()
+    """Changes which statement runs next, or holds statements that may do so."""
+
+
+@dataclass(eq=False, slots=True, kw_only=True)
+class Statement:
+    """Base of all statements. type: of its value, None without one. name: what the user's program calls it."""
+
+    OPERANDS: ClassVar[tuple[str, ...]] = ()
+    """Attributes that hold a statement, a list of statements, or None."""
+    BLOCKS: ClassVar[tuple[str, ...]] = ()
+    """Attributes that hold a block or None."""
+    EFFECT: ClassVar[Effect] = Effect.NONE
+
+    location: SourceLocation = NOWHERE
+    type: Type | None = None
+    name: str | None = None
+
+
+@dataclass(eq=False, slots=True)
+class Block:
+    """Statements in order. result: the value of a block that is an expression (condition, branch of IfExp)."""
+
+    statements: list[Statement] = field(default_factory=list)
+    result: Statement | None = None
+
+    def __iter__(self) -> Iterator[Statement]:
+        return iter(self.statements)
+
+    def __len__(self) -> int:
+        return len(self.statements)
+
+
+def operands(statement: Statement) -> list[Statement]:
+    """Return the statements `statement` reads, in order; results of its blocks are not among them."""
+    found: list[Statement] = []
+    for attribute in statement.OPERANDS:
+        value = getattr(statement, attribute)
+        if value is None:
+            continue
+        if isinstance(value, list):
+            found.extend(value)
+        else:
+            found.append(value)
+    return found
+
+
+def blocks(statement: Statement) -> list[Block]:
+    """Return the blocks `statement` holds, in order."""
+    return [block for attribute in statement.BLOCKS if (block := getattr(statement, attribute)) is not None]
+
+
+def walk(block: Block) -> Iterator[Statement]:
+    """Yield every statement of `block` and of the blocks inside it, each before its own blocks."""
+    for statement in block.statements:
+        yield statement
+        for attribute in statement.BLOCKS:
+            inner = getattr(statement, attribute)
+            if inner is not None:
+                yield from walk(inner)
+
+
+def walk_blocks(block: Block) -> Iterator[Block]:
+    """Yield `block` and every block inside it, outermost first."""
+    yield block
+    for statement in block.statements:
+        for attribute in statement.BLOCKS:
+            inner = getattr(statement, attribute)
+            if inner is not None:
+                yield from walk_blocks(inner)
+
+
+def map_operands(statement: Statement, function: Callable[[Statement], Statement]) -> bool:
+    """Replace every operand `o` of `statement` by `function(o)`; return whether one changed."""
+    changed = False
+    for attribute in statement.OPERANDS:
+        value = getattr(statement, attribute)
+        if value is None:
+            continue
+        if isinstance(value, list):
+            for index, operand in enumerate(value):
+                new = function(operand)
+                if new is not operand:
+                    value[index] = new
+                    changed = True
+        elif (new := function(value)) is not value:
+            setattr(statement, attribute, new)
+            changed = True
+    return changed
+
+
+def replace_uses(block: Block, mapping: dict[Statement, Statement]) -> bool:
+    """Replace, in `block` and inside, every use of a key of `mapping` by its value (chains are followed)."""
+
+    def resolve(operand: Statement) -> Statement:
+        while operand in mapping:
+            operand = mapping[operand]
+        return operand
+
+    if not mapping:
+        return False
+    changed = False
+    for inner in walk_blocks(block):
+        for statement in inner.statements:
+            changed |= map_operands(statement, resolve)
+        if inner.result is not None and (new := resolve(inner.result)) is not inner.result:
+            inner.result = new
+            changed = True
+    return changed
+
+
+def count_uses(block: Block) -> dict[Statement, int]:
+    """Return how often each statement is read in `block` and inside, as an operand or a block's result."""
+    uses: dict[Statement, int] = {}
+    for inner in walk_blocks(block):
+        for statement in inner.statements:
+            for operand in operands(statement):
+                uses[operand] = uses.get(operand, 0) + 1
+        if inner.result is not None:
+            uses[inner.result] = uses.get(inner.result, 0) + 1
+    return uses
+
+
+def clone_block(block: Block, mapping: dict[Statement, Statement]) -> Block:
+    """Return a deep copy of `block`; `mapping` turns outer statements into their copies and receives the new ones."""
+    copied = Block([clone(statement, mapping) for statement in block.statements])
+    copied.result = None if block.result is None else mapping.get(block.result, block.result)
+    return copied
+
+
+def clone(statement: Statement, mapping: dict[Statement, Statement]) -> Statement:
+    """Return a copy of `statement` with operands mapped and blocks copied; records itself in `mapping`."""
+    copied = copy.copy(statement)
+    mapping[statement] = copied
+    for attribute in statement.OPERANDS:
+        value = getattr(statement, attribute)
+        if isinstance(value, list):
+            setattr(copied, attribute, [mapping.get(v, v) for v in value])
+        elif value is not None:
+            setattr(copied, attribute, mapping.get(value, value))
+    for attribute in statement.BLOCKS:
+        inner = getattr(statement, attribute)
+        if inner is not None:
+            setattr(copied, attribute, clone_block(inner, mapping))
+    return copied
+
+
+def has_effect(statement: Statement, effect: Effect) -> bool:
+    """Return whether `statement`, or one inside it, has one of the flags of `effect`."""
+    if statement.EFFECT & effect:
+        return True
+    return any(inner.EFFECT & effect for block in blocks(statement) for inner in walk(block))

@@ -1,0 +1,291 @@
+"""The op table: name, arity, type rule, meaning in Python. One row an operation; every other list is keyed by its name.
+
+A rule takes the scalar types of the operands and the default float type, and gives the types the operands are cast to
+and the type of the result. Elementwise operations take tensors of one shape, or scalars beside tensors; the others
+(`shape_rule`) say which shape they give. Meanings work on NumPy scalars of the operands' types, with wrapping integers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .types import Scalar, f32, i32, promote, u1
+
+Rule = Callable[[Sequence[Scalar], Scalar], tuple[tuple[Scalar, ...], Scalar]]
+ShapeRule = Callable[[Sequence[tuple[int, ...]]], tuple[int, ...]]
+
+
+class ShapeError(Exception):
+    """Operand shapes that an operation does not take; the text says what it takes."""
+
+
+class RuleError(Exception):
+    """Operand types that an operation does not take; the text says what it takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Op:
+    """One row. symbol: Python's spelling for messages and IR text. shape_rule: None for elementwise operations."""
+
+    name: str
+    arity: int
+    rule: Rule
+    meaning: Callable[..., Any]
+    symbol: str = ""
+    commutative: bool = False
+    shape_rule: ShapeRule | None = None
+
+
+def _common(types: Sequence[Scalar]) -> Scalar:
+    result = types[0]
+    for other in types[1:]:
+        result = promote(result, other)
+    return result
+
+
+def _promoted(types: Sequence[Scalar], default_fp: Scalar) -> tuple[tuple[Scalar, ...], Scalar]:
+    common = _common(types)
+    return (common,) * len(types), common
+
+
+def _arithmetic(types: Sequence[Scalar], default_fp: Scalar) -> tuple[tuple[Scalar, ...], Scalar]:
+    common = _common(types)
+    if common == u1:
+        common = i32
+    return (common,) * len(types), common
+
+
+def _real(types: Sequence[Scalar], default_fp: Scalar) -> tuple[tuple[Scalar, ...], Scalar]:
+    common = _common(types)
+    common = common if common.is_float else default_fp
+    return (common,) * len(types), common
+
+
+def _integral(types: Sequence[Scalar], default_fp: Scalar) -> tuple[tuple[Scalar, ...], Scalar]:
+    if any(t.is_float for t in types):
+        raise RuleError("takes integers only")
+    return _promoted(types, default_fp)
+
+
+def _shift(types: Sequence[Scalar], default_fp: Scalar) -> tuple[tuple[Scalar, ...], Scalar]:
+    if any(t.is_float for t in types):
+        raise RuleError("takes integers only")
+    return (types[0], types[0]), types[0]
+
+
+def _compare(types: Sequence[Scalar], default_fp: Scalar) -> tuple[tuple[Scalar, ...], Scalar]:
+    common = _common(types)
+    return (common, common), u1
+
+
+def _logical(types: Sequence[Scalar], default_fp: Scalar) -> tuple[tuple[Scalar, ...], Scalar]:
+    return (u1,) * len(types), u1
+
+
+def _float_test(types: Sequence[Scalar], default_fp: Scalar) -> tuple[tuple[Scalar, ...], Scalar]:
+    return _real(types, default_fp)[0], u1
+
+
+def _count(types: Sequence[Scalar], default_fp: Scalar) -> tuple[tuple[Scalar, ...], Scalar]:
+    if types[0].is_float:
+        raise RuleError("takes an integer")
+    return (types[0],), i32
+
+
+def _select(types: Sequence[Scalar], default_fp: Scalar) -> tuple[tuple[Scalar, ...], Scalar]:
+    common = promote(types[1], types[2])
+    return (u1, common, common), common
+
+
+def _floor_div(a: Any, b: Any) -> Any:
+    if isinstance(a, np.floating):
+        return np.floor(a / b)
+    if b == 0:
+        return type(a)(0)
+    return type(a)(int(a) // int(b) if a.dtype.kind != "b" else 0)
+
+
+def _mod(a: Any, b: Any) -> Any:
+    if isinstance(a, np.floating):
+        return a - b * np.floor(a / b)
+    return type(a)(0) if b == 0 else type(a)(int(a) % int(b))
+
+
+def _raw_div(a: Any, b: Any) -> Any:
+    if isinstance(a, np.floating):
+        return a / b
+    if b == 0:
+        return type(a)(0)
+    quotient = abs(int(a)) // abs(int(b))
+    return _wrap(quotient if (a < 0) == (b < 0) else -quotient, type(a))
+
+
+def _raw_mod(a: Any, b: Any) -> Any:
+    if isinstance(a, np.floating):
+        return np.fmod(a, b)
+    return type(a)(0) if b == 0 else _wrap(int(a) - int(b) * int(_raw_div(a, b)), type(a))
+
+
+def _wrap(value: int, kind: type) -> Any:
+    """Return `value` modulo 2^bits as NumPy integer `kind`."""
+    info = np.iinfo(kind)
+    value &= (1 << info.bits) - 1
+    return kind(value - (1 << info.bits) if value > info.max else value)
+
+
+def _pow(a: Any, b: Any) -> Any:
+    if isinstance(a, np.floating):
+        return np.power(a, b)
+    if b < 0:
+        return type(a)(1 if a == 1 else (1 if int(b) % 2 == 0 else -1) if a == -1 else 0)
+    return _wrap(pow(int(a), int(b)), type(a))
+
+
+def _shift_left(a: Any, b: Any) -> Any:
+    return _wrap(int(a) << (int(b) & (a.dtype.itemsize * 8 - 1)), type(a))
+
+
+def _shift_right(a: Any, b: Any) -> Any:
+    return type(a)(int(a) >> (int(b) & (a.dtype.itemsize * 8 - 1)))
+
+
+def _shift_right_logical(a: Any, b: Any) -> Any:
+    bits = a.dtype.itemsize * 8
+    return _wrap((int(a) & ((1 << bits) - 1)) >> (int(b) & (bits - 1)), type(a))
+
+
+def _round_half_even(a: Any) -> Any:
+    return np.rint(a)
+
+
+def _leading_zeros(a: Any) -> Any:
+    bits = a.dtype.itemsize * 8
+    return np.int32(bits - (int(a) & ((1 << bits) - 1)).bit_length())
+
+
+def _ones(a: Any) -> Any:
+    return np.int32((int(a) & ((1 << a.dtype.itemsize * 8) - 1)).bit_count())
+
+
+def _same_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    if len(shapes[0]) != 1 or shapes[0] != shapes[-1]:
+        raise ShapeError("takes two vectors of one length")
+    return ()
+
+
+def _matmul_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    a, b = shapes
+    if len(a) != 2 or not b or a[1] != b[0]:
+        raise ShapeError(f"takes (n, k) @ (k, m) or (n, k) @ (k,), found {a} @ {b}")
+    return (a[0], b[1]) if len(b) == 2 else (a[0],)
+
+
+def _transpose_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    if len(shapes[0]) != 2:
+        raise ShapeError("takes a matrix")
+    return shapes[0][::-1]
+
+
+def _outer_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    if len(shapes[0]) != 1 or len(shapes[1]) != 1:
+        raise ShapeError("takes two vectors")
+    return shapes[0] + shapes[1]
+
+
+def _cross_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    if list(shapes) != [(3,), (3,)]:
+        raise ShapeError("takes two vectors of 3 elements")
+    return (3,)
+
+
+def _any_to_scalar(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    if not shapes[0]:
+        raise ShapeError("takes a vector or matrix")
+    return ()
+
+
+def _vector_itself(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    if len(shapes[0]) != 1:
+        raise ShapeError("takes a vector")
+    return shapes[0]
+
+
+def _norm(a: Any) -> Any:
+    return np.sqrt((a * a).sum(dtype=a.dtype))
+
+
+OPS: dict[str, Op] = {
+    op.name: op
+    for op in (
+        Op("add", 2, _arithmetic, lambda a, b: a + b, "+", True),
+        Op("sub", 2, _arithmetic, lambda a, b: a - b, "-"),
+        Op("mul", 2, _arithmetic, lambda a, b: a * b, "*", True),
+        Op("div", 2, _real, lambda a, b: a / b, "/"),
+        Op("floordiv", 2, _arithmetic, _floor_div, "//"),
+        Op("mod", 2, _arithmetic, _mod, "%"),
+        Op("pow", 2, _arithmetic, _pow, "**"),
+        Op("raw_div", 2, _arithmetic, _raw_div),
+        Op("raw_mod", 2, _arithmetic, _raw_mod),
+        Op("min", 2, _promoted, lambda a, b: np.fmin(a, b), "", True),
+        Op("max", 2, _promoted, lambda a, b: np.fmax(a, b), "", True),
+        Op("atan2", 2, _real, np.arctan2),
+        Op("bit_and", 2, _integral, lambda a, b: a & b, "&", True),
+        Op("bit_or", 2, _integral, lambda a, b: a | b, "|", True),
+        Op("bit_xor", 2, _integral, lambda a, b: a ^ b, "^", True),
+        Op("shl", 2, _shift, _shift_left, "<<"),
+        Op("sar", 2, _shift, _shift_right, ">>"),
+        Op("shr", 2, _shift, _shift_right_logical),
+        Op("lt", 2, _compare, lambda a, b: a < b, "<"),
+        Op("le", 2, _compare, lambda a, b: a <= b, "<="),
+        Op("gt", 2, _compare, lambda a, b: a > b, ">"),
+        Op("ge", 2, _compare, lambda a, b: a >= b, ">="),
+        Op("eq", 2, _compare, lambda a, b: a == b, "==", True),
+        Op("ne", 2, _compare, lambda a, b: a != b, "!=", True),
+        Op("logical_and", 2, _logical, np.logical_and, "and", True),
+        Op("logical_or", 2, _logical, np.logical_or, "or", True),
+        Op("logical_not", 1, _logical, np.logical_not, "not"),
+        Op("neg", 1, _arithmetic, lambda a: -a, "-"),
+        Op("bit_not", 1, _integral, lambda a: ~a, "~"),
+        Op("abs", 1, _promoted, np.abs),
+        Op("sign", 1, _promoted, np.sign),
+        Op("floor", 1, _promoted, lambda a: np.floor(a) if isinstance(a, np.floating) else a),
+        Op("ceil", 1, _promoted, lambda a: np.ceil(a) if isinstance(a, np.floating) else a),
+        Op("round", 1, _promoted, lambda a: _round_half_even(a) if isinstance(a, np.floating) else a),
+        Op("sqrt", 1, _real, np.sqrt),
+        Op("rsqrt", 1, _real, lambda a: type(a)(1) / np.sqrt(a)),
+        Op("sin", 1, _real, np.sin),
+        Op("cos", 1, _real, np.cos),
+        Op("tan", 1, _real, np.tan),
+        Op("asin", 1, _real, np.arcsin),
+        Op("acos", 1, _real, np.arccos),
+        Op("tanh", 1, _real, np.tanh),
+        Op("exp", 1, _real, np.exp),
+        Op("log", 1, _real, np.log),
+        Op("isnan", 1, _float_test, np.isnan),
+        Op("isinf", 1, _float_test, np.isinf),
+        Op("popcnt", 1, _count, _ones),
+        Op("clz", 1, _count, _leading_zeros),
+        Op("select", 3, _select, lambda c, a, b: a if c else b),
+        Op("dot", 2, _arithmetic, lambda a, b: (a * b).sum(dtype=a.dtype), "", True, _same_shape),
+        Op("cross", 2, _arithmetic, np.cross, "", False, _cross_shape),
+        Op("matmul", 2, _arithmetic, lambda a, b: a @ b, "@", False, _matmul_shape),
+        Op("outer_product", 2, _arithmetic, np.multiply.outer, "", False, _outer_shape),
+        Op("transpose", 1, _promoted, np.transpose, "", False, _transpose_shape),
+        Op("norm", 1, _real, _norm, "", False, _any_to_scalar),
+        Op("normalized", 1, _real, lambda a: a / _norm(a), "", False, _vector_itself),
+        Op("sum", 1, _arithmetic, lambda a: a.sum(dtype=a.dtype), "", False, _any_to_scalar),
+    )
+}
+"""All operations but `cast` and `bit_cast`, whose result type is given and not derived (`statements.Cast`)."""
+
+ATOMIC_OPS: dict[str, str] = {
+    "add": "add", "sub": "sub", "mul": "mul", "min": "min", "max": "max",
+    "and": "bit_and", "or": "bit_or", "xor": "bit_xor",
+}  # fmt: skip
+"""Atomic operations, and the row of `OPS` that says what each computes."""
+
+DEFAULT_FP = f32

@@ -1,0 +1,356 @@
+"""The statements of the IR, one dataclass each, with Taichi's names where Taichi has the concept.
+
+Pointers (`Alloca`, `GlobalPtr`, `GlobalTemporary`, `MatrixPtr`) are values whose `type` is the type of what they point to.
+Conventions that every pass and printer may rely on:
+
+- an operand stands in an enclosing block, before the statement that reads it;
+- indices of arrays and loops are i32; conditions are u1; shapes and `LoopIndex` are i32;
+- elementwise operations have operands of one scalar type (casts are explicit); beside a tensor a scalar may stand;
+- a value stored has the type of the pointer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from .nodes import Block, Effect, Statement
+from .types import Scalar, Type
+
+
+@dataclass(eq=False, slots=True)
+class Array:
+    """A dense array a kernel uses: an ndarray parameter or a captured field.
+
+    element: scalar or tensor, stored row by row. shape: constant extents of a field, None for an ndarray, whose extents
+    come with each launch. parameter: position in the kernel's signature, None for a field. slot: position among
+    the kernel's arrays. may_alias: whether another array of the kernel may share its memory (ndarrays may, fields not).
+    """
+
+    name: str
+    element: Type
+    ndim: int
+    slot: int
+    shape: tuple[int, ...] | None = None
+    parameter: int | None = None
+    may_alias: bool = False
+
+
+@dataclass(eq=False, slots=True)
+class Parameter:
+    """A scalar or tensor passed by value. position: in the kernel's signature (member path after flattening in `name`)."""
+
+    name: str
+    type: Type
+    position: int
+
+
+@dataclass(eq=False, slots=True)
+class Temporary:
+    """A value that crosses tasks through device memory. Made by `offload`."""
+
+    name: str
+    type: Type
+
+
+# --- values ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(eq=False, slots=True)
+class Const(Statement):
+    """A number; value is a Python int, float or bool that `type` (a scalar) holds exactly as NumPy would convert it."""
+
+    value: int | float | bool
+
+
+@dataclass(eq=False, slots=True)
+class Operation(Statement):
+    """A row of `ops.OPS` applied (Taichi: UnaryOp, BinaryOp, TernaryOp). Evaluates all operands."""
+
+    OPERANDS: ClassVar[tuple[str, ...]] = ("operands",)
+    op: str
+    operands: list[Statement]
+
+
+@dataclass(eq=False, slots=True)
+class Cast(Statement):
+    """`value` converted to `type`, element by element; with `bits` the same bits in a type of equal width."""
+
+    OPERANDS: ClassVar[tuple[str, ...]] = ("value",)
+    value: Statement
+    bits: bool = False
+
+
+@dataclass(eq=False, slots=True)
+class MatrixInit(Statement):
+    """A tensor from its elements, row by row."""
+
+    OPERANDS: ClassVar[tuple[str, ...]] = ("elements",)
+    elements: list[Statement]
+
+
+@dataclass(eq=False, slots=True)
+class MatrixElement(Statement):
+    """One element of a tensor value; as many indices (i32) as the tensor has axes."""
+
+    OPERANDS: ClassVar[tuple[str, ...]] = ("value", "indices")
+    value: Statement
+    indices: list[Statement]
+
+
+@dataclass(eq=False, slots=True)
+class IfExp(Statement):
+    """`then` if the condition holds, else `otherwise`: blocks with a result, of which only one is evaluated.
+
+    Short-circuit operators: `a and b` has otherwise = {False}, `a or b` has then = {True}.
+    """
+
+    OPERANDS: ClassVar[tuple[str, ...]] = ("condition",)
+    BLOCKS: ClassVar[tuple[str, ...]] = ("then", "otherwise")
+    condition: Statement
+    then: Block
+    otherwise: Block
+
+
+@dataclass(eq=False, slots=True)
+class Rand(Statement):
+    """A random number: uniform in [0, 1) for floats, all bits for integers, a coin for u1."""
+
+    EFFECT: ClassVar[Effect] = Effect.WRITE
+
+
+@dataclass(eq=False, slots=True)
+class LoopIndex(Statement):
+    """The current index of `loop` along `axis`. The loop is not an operand: the index lives in its body."""
+
+    loop: RangeFor | StructFor
+    axis: int = 0
+
+
+@dataclass(eq=False, slots=True)
+class ArgLoad(Statement):
+    """The value of a by-value parameter."""
+
+    parameter: Parameter
+
+
+@dataclass(eq=False, slots=True)
+class ArrayShape(Statement):
+    """The extent of an array along an axis (Taichi: ExternalTensorShapeAlongAxis); folds for fields."""
+
+    array: Array
+    axis: int
+
+
+# --- pointers, loads and stores -------------------------------------------------------------------------------------
+
+
+@dataclass(eq=False, slots=True)
+class Alloca(Statement):
+    """A mutable local variable, zero at first."""
+
+    EFFECT: ClassVar[Effect] = Effect.NONE
+
+
+@dataclass(eq=False, slots=True)
+class GlobalPtr(Statement):
+    """An element of an array (Taichi: GlobalPtr and ExternalPtr); as many indices as the array has axes."""
+
+    OPERANDS: ClassVar[tuple[str, ...]] = ("indices",)
+    array: Array
+    indices: list[Statement]
+
+
+@dataclass(eq=False, slots=True)
+class GlobalTemporary(Statement):
+    """The place of a value that crosses tasks."""
+
+    temporary: Temporary
+
+
+@dataclass(eq=False, slots=True)
+class MatrixPtr(Statement):
+    """An element of the tensor at `origin`, a pointer."""
+
+    OPERANDS: ClassVar[tuple[str, ...]] = ("origin", "indices")
+    origin: Statement
+    indices: list[Statement]
+
+
+@dataclass(eq=False, slots=True)
+class LocalLoad(Statement):
+    """The value of a local variable; pointer: Alloca, or MatrixPtr into one."""
+
+    OPERANDS: ClassVar[tuple[str, ...]] = ("pointer",)
+    EFFECT: ClassVar[Effect] = Effect.READ
+    pointer: Statement
+
+
+@dataclass(eq=False, slots=True)
+class LocalStore(Statement):
+    """Store to a local variable; pointer: Alloca, or MatrixPtr into one."""
+
+    OPERANDS: ClassVar[tuple[str, ...]] = ("pointer", "value")
+    EFFECT: ClassVar[Effect] = Effect.WRITE
+    pointer: Statement
+    value: Statement
+
+
+@dataclass(eq=False, slots=True)
+class GlobalLoad(Statement):
+    """The value at a GlobalPtr, GlobalTemporary, or MatrixPtr into one."""
+
+    OPERANDS: ClassVar[tuple[str, ...]] = ("pointer",)
+    EFFECT: ClassVar[Effect] = Effect.READ
+    pointer: Statement
+
+
+@dataclass(eq=False, slots=True)
+class GlobalStore(Statement):
+    """Store at a GlobalPtr, GlobalTemporary, or MatrixPtr into one."""
+
+    OPERANDS: ClassVar[tuple[str, ...]] = ("pointer", "value")
+    EFFECT: ClassVar[Effect] = Effect.WRITE
+    pointer: Statement
+    value: Statement
+
+
+@dataclass(eq=False, slots=True)
+class AtomicOp(Statement):
+    """Read, combine by `ops.ATOMIC_OPS[op]`, write, as one step; the value is the old one. On tensors: per element.
+
+    pointer: as for GlobalStore, or a local one, which `demote_atomics` makes plain. note: why it was kept.
+    """
+
+    OPERANDS: ClassVar[tuple[str, ...]] = ("pointer", "value")
+    EFFECT: ClassVar[Effect] = Effect.READ | Effect.WRITE
+    op: str
+    pointer: Statement
+    value: Statement
+
+
+# --- control --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(eq=False, slots=True)
+class If(Statement):
+    """Statements under a condition."""
+
+    OPERANDS: ClassVar[tuple[str, ...]] = ("condition",)
+    BLOCKS: ClassVar[tuple[str, ...]] = ("then", "otherwise")
+    EFFECT: ClassVar[Effect] = Effect.CONTROL
+    condition: Statement
+    then: Block = field(default_factory=Block)
+    otherwise: Block | None = None
+
+
+@dataclass(eq=False, slots=True)
+class While(Statement):
+    """Run `body` as long as the result of `condition`, evaluated anew each turn, holds."""
+
+    BLOCKS: ClassVar[tuple[str, ...]] = ("condition", "body")
+    EFFECT: ClassVar[Effect] = Effect.CONTROL
+    condition: Block
+    body: Block = field(default_factory=Block)
+
+
+@dataclass(eq=False, slots=True)
+class RangeFor(Statement):
+    """Run `body` for all index tuples: axis k from begins[k] to ends[k] (exclusive) by steps[k], the last axis fastest.
+
+    begins, ends, steps: i32 (or i64) values evaluated once before the loop. A step is a constant other than 0.
+    names: what Python calls the indices. At the top level of a kernel it runs in parallel unless `serialize`.
+    block_dim: threads a block, None for the default. over: the array whose shape gives the extents, if one does: then
+    each index tuple is one cell of it.
+    """
+
+    OPERANDS: ClassVar[tuple[str, ...]] = ("begins", "ends", "steps")
+    BLOCKS: ClassVar[tuple[str, ...]] = ("body",)
+    EFFECT: ClassVar[Effect] = Effect.CONTROL
+    begins: list[Statement]
+    ends: list[Statement]
+    steps: list[Statement]
+    names: list[str]
+    body: Block = field(default_factory=Block)
+    serialize: bool = False
+    block_dim: int | None = None
+    over: Array | None = None
+
+
+@dataclass(eq=False, slots=True)
+class StructFor(Statement):
+    """Run `body` for all cells of `array`; the pass `struct_for` makes it a RangeFor over the array's shape."""
+
+    BLOCKS: ClassVar[tuple[str, ...]] = ("body",)
+    EFFECT: ClassVar[Effect] = Effect.CONTROL
+    array: Array
+    names: list[str]
+    body: Block = field(default_factory=Block)
+    serialize: bool = False
+    block_dim: int | None = None
+
+
+@dataclass(eq=False, slots=True)
+class Break(Statement):
+    """Leave the innermost loop (of one axis)."""
+
+    EFFECT: ClassVar[Effect] = Effect.CONTROL
+
+
+@dataclass(eq=False, slots=True)
+class Continue(Statement):
+    """Go on with the next turn of the innermost loop; directly in a parallel loop: this iteration ends."""
+
+    EFFECT: ClassVar[Effect] = Effect.CONTROL
+
+
+@dataclass(eq=False, slots=True)
+class Return(Statement):
+    """Give the kernel's results, one scalar or tensor each. After `lower` only as the last statement of the kernel."""
+
+    OPERANDS: ClassVar[tuple[str, ...]] = ("values",)
+    EFFECT: ClassVar[Effect] = Effect.WRITE | Effect.CONTROL
+    values: list[Statement]
+
+
+# --- text and checks ------------------------------------------------------------------------------------------------
+
+
+@dataclass(eq=False, slots=True)
+class Print(Statement):
+    """Print `parts` in order; a part is a text, or an index into `values` with an optional format specification."""
+
+    OPERANDS: ClassVar[tuple[str, ...]] = ("values",)
+    EFFECT: ClassVar[Effect] = Effect.WRITE
+    values: list[Statement]
+    parts: list[str | tuple[int, str]]
+
+
+@dataclass(eq=False, slots=True)
+class Assert(Statement):
+    """Stop with a message if `condition` is false. kind: "assert" or "bounds". message: with {0}, {1} for `values`."""
+
+    OPERANDS: ClassVar[tuple[str, ...]] = ("condition", "values")
+    EFFECT: ClassVar[Effect] = Effect.WRITE
+    condition: Statement
+    message: str
+    values: list[Statement]
+    kind: str = "assert"
+
+
+def is_const(statement: Statement, value: Any = None) -> bool:
+    """Return whether `statement` is a constant, of that value if one is given."""
+    return isinstance(statement, Const) and (value is None or statement.value == value)
+
+
+def base_pointer(pointer: Statement) -> Statement:
+    """Return the Alloca, GlobalPtr or GlobalTemporary that `pointer` points into."""
+    while isinstance(pointer, MatrixPtr):
+        pointer = pointer.origin
+    return pointer
+
+
+def scalar_type(statement: Statement) -> Scalar:
+    """Return the type of a value known to be a scalar."""
+    assert isinstance(statement.type, Scalar)
+    return statement.type

@@ -1,0 +1,59 @@
+"""Kernels and tasks: what the passes turn a function into. A task is one launch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+from ..errors import NOWHERE, SourceLocation
+from .nodes import Block
+from .statements import Array, Parameter, RangeFor, Temporary
+from .types import Type
+
+
+class TaskKind(Enum):
+    """How the threads of a task are made. The value is the name in texts and templates."""
+
+    SERIAL = "serial"
+    RANGE_FOR = "range_for"
+
+
+@dataclass(eq=False, slots=True)
+class Task:
+    """One launch: statements run once, or a parallel loop.
+
+    prologue: statements that give the loop's begins, ends and steps; it stands before the loop and has no effects.
+    loop: the parallel loop, None for a serial task; its `LoopIndex` values are used in `body`, which is the loop's body.
+    block_dim: threads a block.
+    """
+
+    name: str
+    kind: TaskKind
+    body: Block
+    prologue: Block = field(default_factory=Block)
+    loop: RangeFor | None = None
+    block_dim: int = 128
+    location: SourceLocation = NOWHERE
+
+
+@dataclass(eq=False, slots=True)
+class Kernel:
+    """A function on its way through the compiler. `body` holds it until `offload`, `tasks` afterwards (body is empty then).
+
+    arrays: by slot. returns: types of the results in order, with `Return.values` alike. temporaries: made by `offload`.
+    """
+
+    name: str
+    parameters: list[Parameter]
+    arrays: list[Array]
+    returns: list[Type]
+    body: Block
+    tasks: list[Task] = field(default_factory=list)
+    temporaries: list[Temporary] = field(default_factory=list)
+    location: SourceLocation = NOWHERE
+
+    def roots(self) -> list[Block]:
+        """Return the outermost blocks: the body, or each task's prologue and body."""
+        if not self.tasks:
+            return [self.body]
+        return [block for task in self.tasks for block in (task.prologue, task.body)]

@@ -1,0 +1,418 @@
+"""Prints kernels as text: flat SSA with dense ids (every stage), or with nested expressions (the frontend form).
+
+The same kernel gives the same bytes. The first line is a version line, so that a reader of stored texts knows the
+grammar. A value is `$id`; a Python name follows it where the program gave one: `$4 s: f32 = add $2, $3`.
+"""
+
+from __future__ import annotations
+
+from .nodes import Block, Statement
+from .ops import OPS
+from .statements import (
+    Alloca,
+    ArgLoad,
+    Array,
+    ArrayShape,
+    Assert,
+    AtomicOp,
+    Break,
+    Cast,
+    Const,
+    Continue,
+    GlobalLoad,
+    GlobalPtr,
+    GlobalStore,
+    GlobalTemporary,
+    If,
+    IfExp,
+    LocalLoad,
+    LocalStore,
+    LoopIndex,
+    MatrixElement,
+    MatrixInit,
+    MatrixPtr,
+    Operation,
+    Print,
+    Rand,
+    RangeFor,
+    Return,
+    StructFor,
+    While,
+)
+from .tasks import Kernel, Task
+
+VERSION_LINE = "shadesmith ir 1"
+
+
+def print_kernel(kernel: Kernel) -> str:
+    """Return `kernel` as flat SSA; tasks come with kind, extents, block size, and the temporaries that link them."""
+    return _Flat(kernel).text()
+
+
+def print_frontend(kernel: Kernel) -> str:
+    """Return `kernel` before `lower`, as the author nested it: values are printed where they are used."""
+    return _Nested(kernel).text()
+
+
+def _header(kernel: Kernel) -> list[str]:
+    """The version line and the signature; fields are listed below it."""
+    items = [(a.parameter, f"{a.name}: {_array(a)}") for a in kernel.arrays if a.parameter is not None]
+    items += [(p.position, f"{p.name}: {p.type}") for p in kernel.parameters]
+    signature = ", ".join(text for _, text in sorted(items, key=lambda item: item[0]))
+    returns = f" -> {', '.join(map(str, kernel.returns))}" if kernel.returns else ""
+    lines = [VERSION_LINE, f"kernel {kernel.name}({signature}){returns}"]
+    lines += [f"  field {a.name}: {_array(a)}" for a in kernel.arrays if a.parameter is None]
+    return lines + [f"  temporary {t.name}: {t.type}" for t in kernel.temporaries]
+
+
+def _array(array: Array) -> str:
+    extents = "_" * array.ndim if array.shape is None else array.shape
+    return f"{'field' if array.parameter is None else 'ndarray'}[{array.element}, ({', '.join(map(str, extents))})]"
+
+
+class _Printer:
+    """Lines with indentation."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+        self.lines = _header(kernel)
+        self.depth = 1
+
+    def line(self, text: str) -> None:
+        self.lines.append("  " * self.depth + text)
+
+    def block(self, block: Block) -> None:
+        self.depth += 1
+        for statement in block.statements:
+            self.statement(statement)
+        self.depth -= 1
+
+    def statement(self, statement: Statement) -> None:
+        raise AssertionError  # replaced by both printers
+
+    def text(self) -> str:
+        self.depth = 0
+        if not self.kernel.tasks:
+            self.block(self.kernel.body)
+        for task in self.kernel.tasks:
+            self.depth = 0
+            self.task(task)
+        return "\n".join(self.lines) + "\n"
+
+    def task(self, task: Task) -> None:
+        self.depth = 1
+        self.line(f"task {task.name} {task.kind.value} block_dim={task.block_dim} {{")
+        if task.loop is None:
+            self.block(task.body)
+        else:
+            self.block(task.prologue)
+            self.depth += 1
+            self.statement(task.loop)
+            self.depth -= 1
+        self.line("}")
+
+
+class _Flat(_Printer):
+    """One line a statement; ids are given in order of appearance."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        super().__init__(kernel)
+        self.ids: dict[Statement, int] = {}
+
+    def ref(self, statement: Statement) -> str:
+        """`$id` of a value; ids are given at definitions, so a number with `?` shows a use before it."""
+        if statement in self.ids:
+            return f"${self.ids[statement]}"
+        return f"$?{type(statement).__name__}"
+
+    def refs(self, statements: list[Statement]) -> str:
+        return ", ".join(map(self.ref, statements))
+
+    def tuple(self, statements: list[Statement]) -> str:
+        return f"({self.refs(statements)})"
+
+    def result(self, block: Block) -> None:
+        if block.result is not None:
+            self.depth += 1
+            self.line(f"yield {self.ref(block.result)}")
+            self.depth -= 1
+
+    def statement(self, statement: Statement) -> None:
+        match statement:
+            case If():
+                self.line(f"if {self.ref(statement.condition)} {{")
+                self.block(statement.then)
+                if statement.otherwise is not None:
+                    self.line("} else {")
+                    self.block(statement.otherwise)
+                self.line("}")
+            case IfExp():
+                self.line(f"{self.define(statement)} = if {self.ref(statement.condition)} {{")
+                self.block(statement.then)
+                self.result(statement.then)
+                self.line("} else {")
+                self.block(statement.otherwise)
+                self.result(statement.otherwise)
+                self.line("}")
+            case While():
+                self.line("while {")
+                self.block(statement.condition)
+                self.result(statement.condition)
+                self.line("} do {")
+                self.block(statement.body)
+                self.line("}")
+            case RangeFor() | StructFor():
+                self.line(f"{self.define(statement)} = {self.loop(statement)} {{")
+                self.block(statement.body)
+                self.line("}")
+            case _ if statement.type is not None:
+                self.line(f"{self.define(statement)} = {self.value(statement)}")
+            case _:
+                self.line(self.effect(statement))
+
+    def define(self, statement: Statement) -> str:
+        """Give the next id; return it with name and type."""
+        self.ids[statement] = len(self.ids)
+        name = f" {statement.name}" if statement.name else ""
+        return f"${self.ids[statement]}{name}" + (f": {statement.type}" if statement.type is not None else "")
+
+    def loop(self, loop: RangeFor | StructFor) -> str:
+        names = ", ".join(loop.names)
+        options = "".join(
+            (" serialize" if loop.serialize else "", f" block_dim={loop.block_dim}" if loop.block_dim else "")
+        )
+        if isinstance(loop, StructFor):
+            return f"for {names} in {loop.array.name}{options}"
+        over = f" over {loop.over.name}" if loop.over is not None else ""
+        begins, ends, steps = map(self.tuple, (loop.begins, loop.ends, loop.steps))
+        return f"for {names} in {begins}..{ends} step {steps}{over}{options}"
+
+    def value(self, statement: Statement) -> str:
+        """The right side of a line that defines a value."""
+        match statement:
+            case Const(value=value):
+                return f"const {value!r}"
+            case Operation(op=op, operands=values):
+                return f"{op} {self.refs(values)}"
+            case Cast(value=value, bits=bits):
+                return f"{'bit_cast' if bits else 'cast'} {self.ref(value)}"
+            case MatrixInit(elements=elements):
+                return f"tensor {self.tuple(elements)}"
+            case MatrixElement(value=origin, indices=indices):
+                return f"element {self.ref(origin)} {self.tuple(indices)}"
+            case MatrixPtr(origin=origin, indices=indices):
+                return f"element_ptr {self.ref(origin)} {self.tuple(indices)}"
+            case Rand():
+                return "random"
+            case LoopIndex(loop=loop, axis=axis):
+                return f"index {self.ref(loop)} {axis}"
+            case ArgLoad(parameter=parameter):
+                return f"arg {parameter.name}"
+            case ArrayShape(array=array, axis=axis):
+                return f"shape {array.name} {axis}"
+            case Alloca():
+                return "alloca"
+            case GlobalPtr(array=array, indices=indices):
+                return f"ptr {array.name} {self.tuple(indices)}"
+            case GlobalTemporary(temporary=temporary):
+                return f"temporary {temporary.name}"
+            case LocalLoad(pointer=pointer):
+                return f"load {self.ref(pointer)}"
+            case GlobalLoad(pointer=pointer):
+                return f"global load {self.ref(pointer)}"
+            case AtomicOp():
+                return f"atomic {statement.op} {self.ref(statement.pointer)}, {self.ref(statement.value)}"
+        return type(statement).__name__
+
+    def effect(self, statement: Statement) -> str:
+        """A line without a value."""
+        match statement:
+            case LocalStore(pointer=pointer, value=value):
+                return f"store {self.ref(pointer)}, {self.ref(value)}"
+            case GlobalStore(pointer=pointer, value=value):
+                return f"global store {self.ref(pointer)}, {self.ref(value)}"
+            case Break():
+                return "break"
+            case Continue():
+                return "continue"
+            case Return(values=values):
+                return f"return {self.refs(values)}".rstrip()
+            case Print(values=values, parts=parts):
+                return f"print {_print_parts([self.ref(v) for v in values], parts)}"
+            case Assert(condition=condition, values=values, message=message, kind=kind):
+                return f"assert {self.ref(condition)}, {kind}, {message!r}, {self.tuple(values)}"
+        return type(statement).__name__
+
+
+def _print_parts(values: list[str], parts: list[str | tuple[int, str]]) -> str:
+    texts = [repr(p) if isinstance(p, str) else values[p[0]] + (f":{p[1]}" if p[1] else "") for p in parts]
+    return ", ".join(texts)
+
+
+Text = tuple[str, int]
+"""An expression and how tightly it binds: 3 an atom, 2 a unary operation, 1 anything else."""
+
+
+class _Nested(_Printer):
+    """Python-like lines. A value is kept as text and put where it is used; one with an effect or a name gets a line."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        super().__init__(kernel)
+        self.texts: dict[Statement, Text] = {}
+        self.fresh = 0
+
+    def text_of(self, value: Statement, tight: bool = False) -> str:
+        text, level = self.texts.get(value, (f"<{type(value).__name__}>", 3))
+        return f"({text})" if tight and level < 2 else text
+
+    def texts_of(self, values: list[Statement]) -> str:
+        return ", ".join(self.text_of(value) for value in values)
+
+    def statement(self, statement: Statement) -> None:
+        match statement:
+            case If():
+                self.line(f"if {self.text_of(statement.condition)}:")
+                self.suite(statement.then)
+                if statement.otherwise is not None and statement.otherwise.statements:
+                    self.line("else:")
+                    self.suite(statement.otherwise)
+            case While():
+                self.condition(statement.condition)
+                self.suite(statement.body)
+            case RangeFor() | StructFor():
+                self.line(self.loop(statement))
+                self.suite(statement.body)
+            case LocalStore(pointer=pointer, value=value) | GlobalStore(pointer=pointer, value=value):
+                self.line(f"{self.text_of(pointer)} = {self.text_of(value)}")
+            case AtomicOp() | Rand():
+                self.bind(statement, self.expression(statement)[0])
+            case _ if statement.type is not None:
+                self.value(statement)
+            case _:
+                self.line(self.effect(statement))
+
+    def suite(self, block: Block) -> None:
+        before = len(self.lines)
+        self.block(block)
+        if len(self.lines) == before:
+            self.depth += 1
+            self.line("pass")
+            self.depth -= 1
+
+    def condition(self, block: Block) -> None:
+        """`while c:`; statements that the condition needs stand between `while` and the body."""
+        before = len(self.lines)
+        self.lines.append("")
+        self.block(block)
+        result = self.text_of(block.result) if block.result is not None else "?"
+        if len(self.lines) == before + 1:
+            self.lines.pop()
+            self.line(f"while {result}:")
+            return
+        self.lines[before] = "  " * self.depth + "while:"
+        self.line(f"test {result}:")
+
+    def bind(self, statement: Statement, text: str) -> None:
+        """Give a value its own line under its name or a fresh one."""
+        name = statement.name
+        if name is None:
+            name = f"@{self.fresh}"
+            self.fresh += 1
+        self.line(f"{name} = {text}")
+        self.texts[statement] = (name, 3)
+
+    def value(self, statement: Statement) -> None:
+        if isinstance(statement, Alloca):
+            self.texts[statement] = (statement.name or f"@{self.fresh}", 3)
+            if statement.name is None:
+                self.fresh += 1
+            self.line(f"{self.texts[statement][0]}: {statement.type}")
+        elif isinstance(statement, IfExp):
+            self.if_expression(statement)
+        elif statement.name is not None and not isinstance(statement, (ArgLoad, LoopIndex)):
+            self.bind(statement, self.expression(statement)[0])
+        else:
+            self.texts[statement] = self.expression(statement)
+
+    def if_expression(self, statement: IfExp) -> None:
+        """A conditional in one line; what its branches do in lines of their own stands before it."""
+        for branch in (statement.then, statement.otherwise):
+            self.block(branch)
+        then, otherwise = statement.then.result, statement.otherwise.result
+        texts = [self.text_of(v, True) if v is not None else "?" for v in (then, statement.condition, otherwise)]
+        if isinstance(otherwise, Const) and otherwise.value is False:
+            text = f"{texts[1]} and {texts[0]}"
+        elif isinstance(then, Const) and then.value is True:
+            text = f"{texts[1]} or {texts[2]}"
+        else:
+            text = f"{texts[0]} if {texts[1]} else {texts[2]}"
+        if statement.name is not None:
+            self.bind(statement, text)
+        else:
+            self.texts[statement] = (text, 1)
+
+    def loop(self, loop: RangeFor | StructFor) -> str:
+        parallel = self.depth == 1 and not loop.serialize
+        options = f"  # block_dim={loop.block_dim or 'adaptive'}" if parallel else ""
+        names = ", ".join(loop.names)
+        if isinstance(loop, StructFor):
+            return f"for {names} in {loop.array.name}:{options}"
+        ranges = [
+            ", ".join(self.text_of(v) for v in bounds)
+            for bounds in zip(loop.begins, loop.ends, loop.steps, strict=True)
+        ]
+        return f"for {names} in {' x '.join(f'range({r})' for r in ranges)}:{options}"
+
+    def expression(self, statement: Statement) -> Text:
+        match statement:
+            case Const(value=value):
+                return (repr(value), 3 if not repr(value).startswith("-") else 2)
+            case Operation():
+                return self.operation(statement)
+            case Cast(value=value, bits=bits):
+                return (f"{'bit_cast' if bits else 'cast'}({self.text_of(value)}, {statement.type})", 3)
+            case MatrixInit(elements=elements):
+                return (f"[{self.texts_of(elements)}]", 3)
+            case MatrixElement(value=origin, indices=indices) | MatrixPtr(origin=origin, indices=indices):
+                return (f"{self.text_of(origin, True)}[{self.texts_of(indices)}]", 3)
+            case LoopIndex(loop=loop, axis=axis):
+                return (loop.names[axis] if axis < len(loop.names) else f"index{axis}", 3)
+            case ArgLoad(parameter=parameter):
+                return (parameter.name, 3)
+            case ArrayShape(array=array, axis=axis):
+                return (f"{array.name}.shape[{axis}]", 3)
+            case GlobalPtr(array=array, indices=indices):
+                return (f"{array.name}[{self.texts_of(indices) or None}]", 3)
+            case GlobalTemporary(temporary=temporary):
+                return (temporary.name, 3)
+            case LocalLoad(pointer=pointer) | GlobalLoad(pointer=pointer):
+                return self.texts.get(pointer, ("?", 3))
+            case AtomicOp(op=op, pointer=pointer, value=value):
+                return (f"atomic_{op}({self.text_of(pointer)}, {self.text_of(value)})", 3)
+            case Rand():
+                return (f"random({statement.type})", 3)
+        return (type(statement).__name__, 3)
+
+    def operation(self, statement: Operation) -> Text:
+        symbol = OPS[statement.op].symbol
+
+        values = [self.text_of(value, True) for value in statement.operands]
+        if symbol and len(values) == 2:
+            return (f"{values[0]} {symbol} {values[1]}", 1)
+        if symbol and len(values) == 1:
+            return (f"{symbol}{' ' if symbol == 'not' else ''}{values[0]}", 2)
+        return (f"{statement.op}({self.texts_of(statement.operands)})", 3)
+
+    def effect(self, statement: Statement) -> str:
+        match statement:
+            case Break():
+                return "break"
+            case Continue():
+                return "continue"
+            case Return(values=values):
+                return f"return {self.texts_of(values)}".rstrip()
+            case Print(values=values, parts=parts):
+                return f"print({_print_parts([self.text_of(v) for v in values], parts)})"
+            case Assert(condition=condition, message=message):
+                return f"assert {self.text_of(condition)}, {message!r}"
+        return type(statement).__name__

@@ -1,0 +1,262 @@
+"""Checks that a kernel is well formed at a stage: what passes and printers may rely on, and nothing about the program.
+
+Comes in: a kernel after any pass. Goes out: nothing, or an InternalError that names the fault and shows the kernel.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from ..errors import InternalError
+from .nodes import Block, Effect, Statement, operands
+from .ops import ATOMIC_OPS, OPS
+from .statements import (
+    Alloca,
+    Array,
+    ArrayShape,
+    AtomicOp,
+    Break,
+    Cast,
+    Const,
+    Continue,
+    GlobalLoad,
+    GlobalPtr,
+    GlobalStore,
+    GlobalTemporary,
+    If,
+    IfExp,
+    LocalLoad,
+    LocalStore,
+    LoopIndex,
+    MatrixElement,
+    MatrixInit,
+    MatrixPtr,
+    Operation,
+    RangeFor,
+    Return,
+    StructFor,
+    While,
+    base_pointer,
+)
+from .tasks import Kernel
+from .text import print_kernel
+from .types import Scalar, Tensor, element_of, i32, i64, u1
+
+
+class Stage(Enum):
+    """How far a kernel has come; the value names the form for users."""
+
+    FRONTEND = "frontend"
+    LOWERED = "lowered"
+    TASKS = "tasks"
+    FINAL = "final"
+
+
+def verify(kernel: Kernel, stage: Stage) -> None:
+    """Check `kernel` against the rules of `stage`.
+
+    Raises: InternalError with the fault, the statement and the kernel's text.
+    """
+    checker = _Checker(kernel, stage)
+    try:
+        checker.check()
+    except _Fault as fault:
+        statement = fault.args[1]
+        what = f" (at {type(statement).__name__}, {_place(statement)})" if isinstance(statement, Statement) else ""
+        raise InternalError(f"malformed {stage.value} IR: {fault.args[0]}{what}\n{print_kernel(kernel)}") from None
+
+
+class _Fault(Exception):
+    """A rule that does not hold; args: text, statement."""
+
+
+def _place(statement: Statement) -> str:
+    return f"{statement.location.file}:{statement.location.line}"
+
+
+def _need(condition: bool, text: str, statement: Statement | None = None) -> None:
+    if not condition:
+        raise _Fault(text, statement)
+
+
+POINTERS = (Alloca, GlobalPtr, GlobalTemporary, MatrixPtr)
+
+
+class _Checker:
+    """visible: values defined so far in the enclosing blocks; loops: the loops around the current statement."""
+
+    def __init__(self, kernel: Kernel, stage: Stage) -> None:
+        self.kernel = kernel
+        self.stage = stage
+        self.visible: set[Statement] = set()
+        self.seen: set[Statement] = set()
+        self.loops: list[Statement] = []
+        self.arrays: set[Array] = set(kernel.arrays)
+
+    def check(self) -> None:
+        if not self.kernel.tasks:
+            self.block(self.kernel.body)
+            return
+        _need(not self.kernel.body.statements, "statements outside tasks")
+        for task in self.kernel.tasks:
+            self.visible = set()
+            self.block(task.prologue, close=False)
+            if task.loop is None:
+                _need(not task.prologue.statements, "a serial task with a prologue")
+                self.block(task.body)
+                continue
+            _need(task.loop.body is task.body, "a task whose body is not its loop's", task.loop)
+            self.operands(task.loop)
+            self.range_for(task.loop)
+            for statement in task.prologue.statements:
+                _need(not statement.EFFECT & (Effect.WRITE | Effect.CONTROL), "an effect in a prologue", statement)
+            self.visible = set()
+            self.loops.append(task.loop)
+            self.block(task.body)
+            self.loops.pop()
+
+    def block(self, block: Block, close: bool = True) -> None:
+        """Check the statements of a block; their values go out of sight at its end."""
+        for position, statement in enumerate(block.statements):
+            _need(statement not in self.seen, "a statement in two places", statement)
+            self.seen.add(statement)
+            self.operands(statement)
+            self.statement(statement, position == len(block.statements) - 1)
+            self.visible.add(statement)
+        if block.result is not None:
+            _need(block.result in self.visible, "the result of a block is not defined in it or around it", block.result)
+        if close:
+            self.visible.difference_update(block.statements)
+
+    def operands(self, statement: Statement) -> None:
+        for operand in operands(statement):
+            if operand not in self.visible:
+                _need(
+                    False,
+                    f"an operand ({type(operand).__name__} {operand.name or ''}) is not defined before its use",
+                    statement,
+                )
+
+    def statement(self, statement: Statement, is_last: bool) -> None:
+        """Check one statement and the blocks inside it."""
+        if self.stage is not Stage.FRONTEND and isinstance(statement, Return):
+            _need(is_last and not self.loops, "a return that is not last", statement)
+        self.types(statement)
+        match statement:
+            case If():
+                self.block(statement.then)
+                if statement.otherwise is not None:
+                    self.block(statement.otherwise)
+            case IfExp():
+                for branch in (statement.then, statement.otherwise):
+                    self.block(branch)
+                    _need(
+                        branch.result is not None and branch.result.type == statement.type,
+                        "a branch of another type",
+                        statement,
+                    )
+            case While():
+                self.loops.append(statement)
+                self.block(statement.condition)
+                result = statement.condition.result
+                _need(result is not None and result.type == u1, "a condition that is not u1", statement)
+                self.block(statement.body)
+                self.loops.pop()
+            case RangeFor() | StructFor():
+                dense = isinstance(statement, RangeFor) or self.stage in (Stage.FRONTEND, Stage.LOWERED)
+                _need(dense, "a struct-for", statement)
+                if isinstance(statement, RangeFor):
+                    self.range_for(statement)
+                self.loops.append(statement)
+                self.block(statement.body)
+                self.loops.pop()
+            case Break():
+                _need(bool(self.loops), "a break outside loops", statement)
+                loop = self.loops[-1]
+                single = isinstance(loop, While) or (isinstance(loop, RangeFor) and len(loop.begins) == 1)
+                _need(single or self.stage is Stage.FRONTEND, "a break out of a loop of several axes", statement)
+            case Continue():
+                _need(bool(self.loops), "a continue outside loops", statement)
+
+    def range_for(self, loop: RangeFor) -> None:
+        axes = len(loop.begins)
+        _need(axes == len(loop.ends) == len(loop.steps) and axes > 0, "a loop whose bounds differ in number", loop)
+        for value in (*loop.begins, *loop.ends, *loop.steps):
+            _need(value.type in (i32, i64), f"a bound of type {value.type}", loop)
+        for step in loop.steps:
+            _need(not isinstance(step, Const) or step.value != 0, "a step of 0", loop)
+
+    def types(self, statement: Statement) -> None:
+        """Check the types of a statement and its operands."""
+        match statement:
+            case Operation():
+                self.operation(statement)
+            case Const():
+                _need(isinstance(statement.type, Scalar), "a constant that is not a scalar", statement)
+            case Cast():
+                _need(_shape(statement) == _shape(statement.value), "a cast that changes the shape", statement)
+            case MatrixInit(elements=elements):
+                kind = statement.type
+                _need(isinstance(kind, Tensor) and kind.size == len(elements), "a tensor of another size", statement)
+                same = isinstance(kind, Tensor) and all(element.type == kind.element for element in elements)
+                _need(same, "an element of another type", statement)
+            case MatrixElement(value=origin, indices=indices) | MatrixPtr(origin=origin, indices=indices):
+                kind = origin.type
+                _need(
+                    isinstance(kind, Tensor) and len(indices) == len(kind.shape), "an element of no tensor", statement
+                )
+                _need(isinstance(kind, Tensor) and statement.type == kind.element, "another element type", statement)
+                self.indices(statement, indices)
+            case GlobalPtr():
+                _need(statement.array in self.arrays, "a pointer into an unknown array", statement)
+                _need(len(statement.indices) == statement.array.ndim, "another number of indices than axes", statement)
+                _need(statement.type == statement.array.element, "a pointer of another type than the array", statement)
+                self.indices(statement, statement.indices)
+            case ArrayShape():
+                _need(0 <= statement.axis < statement.array.ndim, "a shape of an axis that is not there", statement)
+            case GlobalTemporary():
+                _need(statement.temporary in self.kernel.temporaries, "an unknown temporary", statement)
+            case LoopIndex():
+                _need(statement.loop in self.loops, "an index outside its loop", statement)
+            case If() | IfExp():
+                _need(statement.condition.type == u1, "a condition that is not u1", statement)
+            case LocalLoad() | GlobalLoad() | LocalStore() | GlobalStore() | AtomicOp():
+                self.access(statement)
+            case Return():
+                _need([v.type for v in statement.values] == self.kernel.returns, "results of other types", statement)
+
+    def indices(self, statement: Statement, indices: list[Statement]) -> None:
+        _need(all(index.type == i32 for index in indices), "an index that is not i32", statement)
+
+    def operation(self, statement: Operation) -> None:
+        row = OPS.get(statement.op)
+        _need(row is not None, f"an unknown operation `{statement.op}`", statement)
+        assert row is not None
+        _need(len(statement.operands) == row.arity, "another number of operands", statement)
+        types = [operand.type for operand in statement.operands]
+        _need(None not in types, "an operand without value", statement)
+        scalars = [element_of(type) for type in types if type is not None]
+        needed, _ = row.rule(scalars, next((t for t in scalars if t.is_float), scalars[0]))
+        _need(
+            list(needed) == scalars, f"operands of `{statement.op}` of types {', '.join(map(str, scalars))}", statement
+        )
+
+    def access(self, statement: LocalLoad | GlobalLoad | LocalStore | GlobalStore | AtomicOp) -> None:
+        """Check that pointer, value and kind of access fit."""
+        pointer = statement.pointer
+        _need(isinstance(pointer, POINTERS), "an access through what is no pointer", statement)
+        local = isinstance(base_pointer(pointer), Alloca)
+        if not isinstance(statement, AtomicOp):
+            _need(
+                local == isinstance(statement, (LocalLoad, LocalStore)),
+                "a local access of global memory, or the reverse",
+                statement,
+            )
+        else:
+            _need(statement.op in ATOMIC_OPS, f"an unknown atomic `{statement.op}`", statement)
+        found = statement.type if isinstance(statement, (LocalLoad, GlobalLoad)) else statement.value.type
+        _need(found == pointer.type, f"a value of type {found} at a place of type {pointer.type}", statement)
+
+
+def _shape(statement: Statement) -> tuple[int, ...]:
+    return statement.type.shape if isinstance(statement.type, Tensor) else ()

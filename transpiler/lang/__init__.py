@@ -1,0 +1,1 @@
+"""What a kernel author writes, in plain Python: annotations, functions, vectors and matrices, `ti.math`."""

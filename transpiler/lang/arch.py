@@ -1,0 +1,86 @@
+"""Architecture and extension constants (`ti.cpu`, `ti.extension.sparse`): values a program names, with no device.
+
+In: nothing. Out: `Arch` objects that the session maps to targets, and what each target offers by Taichi's names.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from platform import machine
+
+
+@dataclass(frozen=True, slots=True)
+class Arch:
+    """One of Taichi's architectures. target: the target of ours that runs it, or None where we have none."""
+
+    name: str
+    target: str | None = None
+
+    def __str__(self) -> str:
+        return f"Arch.{self.name}"
+
+    def __repr__(self) -> str:
+        return f"<Arch.{self.name}>"
+
+
+x64 = Arch("x64", "c")
+arm64 = Arch("arm64", "c")
+cc = Arch("cc", "c")
+python = Arch("python", "python")
+cuda = Arch("cuda", "cuda")
+vulkan = Arch("vulkan", "vulkan")
+opengl = Arch("opengl")
+gles = Arch("gles")
+metal = Arch("metal")
+amdgpu = Arch("amdgpu")
+dx11 = Arch("dx11")
+dx12 = Arch("dx12")
+
+cpu = arm64 if machine().lower() in ("aarch64", "arm64") else x64
+x86_64 = x64
+gpu: list[Arch] = [cuda, metal, vulkan, opengl, dx11, dx12, gles, amdgpu]
+"""Taichi's order of preference; a session takes the first that opens."""
+
+ARCHES: dict[str, Arch] = {
+    arch.name: arch
+    for arch in (x64, arm64, cc, python, cuda, vulkan, opengl, gles, metal, amdgpu, dx11, dx12)
+} | {"cpu": cpu, "x86_64": x64}  # fmt: skip
+"""Architectures by the names that `TI_ARCH` and `ti.init(arch="...")` take; "gpu" is a list and not among them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Extension:
+    """A feature that a program may ask a target for. targets: those of ours that offer it."""
+
+    name: str
+    targets: frozenset[str] = frozenset()
+
+    def __str__(self) -> str:
+        return f"Extension.{self.name}"
+
+    def __repr__(self) -> str:
+        return f"<Extension.{self.name}>"
+
+
+class extension:  # noqa: N801 - Taichi's public name
+    """Namespace `ti.extension`."""
+
+    adstack = Extension("adstack")
+    assertion = Extension("assertion", frozenset({"c", "cuda", "vulkan", "python"}))
+    bls = Extension("bls")
+    data64 = Extension("data64", frozenset({"c", "cuda", "vulkan", "python"}))
+    extfunc = Extension("extfunc")
+    mesh = Extension("mesh")
+    quant = Extension("quant")
+    quant_basic = Extension("quant_basic")
+    sparse = Extension("sparse")
+
+
+def is_extension_supported(arch: Arch, wanted: Extension) -> bool:
+    """Tell whether our target for `arch` offers `wanted`; False for architectures without a target."""
+    return arch.target in wanted.targets
+
+
+def host_arches() -> list[Arch]:
+    """Return the architecture of this machine's processor, as a list."""
+    return [cpu]

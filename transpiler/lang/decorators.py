@@ -1,0 +1,75 @@
+"""`@ti.func`, `@ti.pyfunc` and `@ti.data_oriented`: marks on functions and classes that the frontend looks for.
+
+In: Python functions and classes. Out: `Func` objects, which kernels inline, and classes marked as holding kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import update_wrapper
+from typing import Any, TypeVar
+
+from ..errors import TaichiSyntaxError
+
+Class = TypeVar("Class", bound=type)
+
+
+class Func:
+    """A function that kernels inline. function: as written. in_python: whether Python may call it too (`ti.pyfunc`)."""
+
+    def __init__(self, function: Callable[..., Any], in_python: bool = False) -> None:
+        if not callable(function):
+            raise TypeError(f"{function} is not a callable object")
+        self.function = function
+        self.in_python = in_python
+        update_wrapper(self, function)
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Func | BoundFunc:
+        return self if instance is None else BoundFunc(self, instance)
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        """Run the function in Python. Raises: TaichiSyntaxError for a `ti.func`."""
+        if not self.in_python:
+            raise TaichiSyntaxError("Taichi functions cannot be called from Python-scope.")
+        return self.function(*arguments, **named)
+
+    def __repr__(self) -> str:
+        return f"<{'pyfunc' if self.in_python else 'func'} {self.function.__qualname__}>"
+
+
+class BoundFunc:
+    """A `Func` read from an object: `function` gets `instance` as its first argument."""
+
+    __slots__ = ("func", "instance")
+
+    def __init__(self, func: Func, instance: Any) -> None:
+        self.func = func
+        self.instance = instance
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        """The function as written, `self` its first parameter."""
+        return self.func.function
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        """Run the function in Python with the object. Raises: TaichiSyntaxError for a `ti.func`."""
+        return self.func(self.instance, *arguments, **named)
+
+    def __repr__(self) -> str:
+        return f"<bound {self.func!r}>"
+
+
+def func(function: Callable[..., Any]) -> Func:
+    """Mark a function to be inlined into kernels; Python cannot call it."""
+    return Func(function)
+
+
+def pyfunc(function: Callable[..., Any]) -> Func:
+    """Mark a function that both kernels (inlined) and Python call."""
+    return Func(function, in_python=True)
+
+
+def data_oriented(cls: Class) -> Class:
+    """Mark a class whose methods may be kernels; each instance is a compile-time value of them."""
+    cls._data_oriented = True  # type: ignore[attr-defined]
+    return cls

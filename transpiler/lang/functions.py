@@ -1,0 +1,393 @@
+"""The functions of the language (`ti.sin`, `ti.static`, `ti.ndrange`, `ti.atomic_add`): what they do in Python scope.
+
+In a kernel the frontend gives each its meaning by the identity of the function object; `OPERATION_OF` and `ATOMIC_OF`
+name the rows of the op table for those that are one operation. In Python scope they compute with NumPy as Taichi does,
+or raise Taichi's error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import reduce
+from itertools import product
+from typing import Any, NoReturn, TypeVar
+
+import numpy as np
+
+from ..errors import TaichiSyntaxError, TaichiTypeError
+from ..ir.ops import OPS
+from .annotations import template
+from .decorators import func
+from .hooks import scalar_of
+from .matrix import elementwise, unwrap, wrap
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+OPERATION_OF: dict[Callable[..., Any], str] = {}
+"""Functions that are one row of `ir.ops.OPS`, with its name; `min` and `max` take any number of operands."""
+
+ATOMIC_OF: dict[Callable[..., Any], str] = {}
+"""Functions that are one row of `ir.ops.ATOMIC_OPS`, with its name."""
+
+
+def operation(name: str) -> Callable[[Function], Function]:
+    """Register the decorated function as the operation `name`."""
+
+    def register(function: Function) -> Function:
+        OPERATION_OF[function] = name
+        return function
+
+    return register
+
+
+def _kernel_only(name: str) -> NoReturn:
+    raise AssertionError(f"{name} cannot be called in Python-scope")
+
+
+def _to(dtype: Any, value: Any) -> Any:
+    return value if dtype is None else cast(value, dtype)
+
+
+@operation("sin")
+def sin(x: Any) -> Any:
+    """Return the sine of an angle [rad]."""
+    return elementwise(np.sin, x)
+
+
+@operation("cos")
+def cos(x: Any) -> Any:
+    """Return the cosine of an angle [rad]."""
+    return elementwise(np.cos, x)
+
+
+@operation("tan")
+def tan(x: Any) -> Any:
+    """Return the tangent of an angle [rad]."""
+    return elementwise(np.tan, x)
+
+
+@operation("asin")
+def asin(x: Any) -> Any:
+    """Return the angle [rad] in [-pi/2, pi/2] whose sine is `x`."""
+    return elementwise(np.arcsin, x)
+
+
+@operation("acos")
+def acos(x: Any) -> Any:
+    """Return the angle [rad] in [0, pi] whose cosine is `x`."""
+    return elementwise(np.arccos, x)
+
+
+@operation("atan2")
+def atan2(x1: Any, x2: Any) -> Any:
+    """Return the angle [rad] of the point with ordinate `x1` and abscissa `x2`."""
+    return elementwise(np.arctan2, x1, x2)
+
+
+@operation("tanh")
+def tanh(x: Any) -> Any:
+    """Return the hyperbolic tangent."""
+    return elementwise(np.tanh, x)
+
+
+@operation("exp")
+def exp(x: Any) -> Any:
+    """Return e to the power `x`."""
+    return elementwise(np.exp, x)
+
+
+@operation("log")
+def log(x: Any) -> Any:
+    """Return the natural logarithm."""
+    return elementwise(np.log, x)
+
+
+@operation("sqrt")
+def sqrt(x: Any) -> Any:
+    """Return the square root."""
+    return elementwise(np.sqrt, x)
+
+
+@operation("rsqrt")
+def rsqrt(x: Any) -> Any:
+    """Return one over the square root."""
+    return elementwise(lambda a: 1 / np.sqrt(a), x)
+
+
+@operation("floor")
+def floor(x: Any, dtype: Any = None) -> Any:
+    """Return the greatest whole number not above `x`, cast to `dtype` if given."""
+    return _to(dtype, elementwise(np.floor, x))
+
+
+@operation("ceil")
+def ceil(x: Any, dtype: Any = None) -> Any:
+    """Return the least whole number not below `x`, cast to `dtype` if given."""
+    return _to(dtype, elementwise(np.ceil, x))
+
+
+@operation("round")
+def round(x: Any, dtype: Any = None) -> Any:  # noqa: A001 - Taichi's public name
+    """Return the nearest whole number, ties to even, cast to `dtype` if given."""
+    return _to(dtype, elementwise(np.round, x))
+
+
+@operation("abs")
+def abs(x: Any) -> Any:  # noqa: A001 - Taichi's public name
+    """Return the absolute value."""
+    return x.__abs__()
+
+
+@operation("min")
+def min(*args: Any) -> Any:  # noqa: A001 - Taichi's public name
+    """Return the least of one or more numbers, by elements for matrices."""
+    assert args, "min takes one argument or more"
+    return reduce(lambda a, b: elementwise(np.minimum, a, b), args)
+
+
+@operation("max")
+def max(*args: Any) -> Any:  # noqa: A001 - Taichi's public name
+    """Return the greatest of one or more numbers, by elements for matrices."""
+    assert args, "max takes one argument or more"
+    return reduce(lambda a, b: elementwise(np.maximum, a, b), args)
+
+
+@operation("pow")
+def pow(base: Any, exponent: Any) -> Any:  # noqa: A001 - Taichi's public name
+    """Return `base` to the power `exponent`."""
+    return base**exponent
+
+
+@operation("raw_div")
+def raw_div(x1: Any, x2: Any) -> Any:
+    """Return the quotient as C gives it in kernels: integers truncate. In Python scope integers floor, as in Taichi."""
+    return x1 // x2 if isinstance(x1, int) and isinstance(x2, int) else x1 / x2
+
+
+@operation("raw_mod")
+def raw_mod(x1: Any, x2: Any) -> Any:
+    """Return the remainder with the sign of the dividend, as C gives it."""
+    return elementwise(np.fmod, x1, x2) if not isinstance(x1, int) else int(np.fmod(x1, x2))
+
+
+@operation("shr")
+def bit_shr(x1: Any, x2: Any) -> NoReturn:
+    """Shift the bits of `x1` right and fill with zeros; kernels only."""
+    _kernel_only("bit_shr")
+
+
+@operation("select")
+def select(cond: Any, x1: Any, x2: Any) -> Any:
+    """Return `x1` where `cond` holds and `x2` elsewhere, by elements; both are evaluated."""
+    return wrap(np.where(np.asarray(unwrap(cond)) != 0, unwrap(x1), unwrap(x2))[()])
+
+
+@operation("isnan")
+def isnan(x: Any) -> Any:
+    """Tell whether `x` is not a number."""
+    return elementwise(np.isnan, x)
+
+
+@operation("isinf")
+def isinf(x: Any) -> Any:
+    """Tell whether `x` is plus or minus infinity."""
+    return elementwise(np.isinf, x)
+
+
+@operation("sign")
+def sign(x: Any) -> Any:
+    """Return -1, 0 or 1 in the type of `x`."""
+    return elementwise(np.sign, x)
+
+
+def _count(name: str, x: Any) -> Any:
+    numbers = np.asarray(x, np.int32 if isinstance(x, int) else None)
+    counts = [OPS[name].meaning(number) for number in numbers.ravel()]
+    return np.array(counts, np.int32).reshape(numbers.shape)[()]
+
+
+@operation("popcnt")
+def popcnt(x: Any) -> Any:
+    """Return the number of one bits; a Python `int` counts as an i32."""
+    return elementwise(lambda a: _count("popcnt", a), x)
+
+
+@operation("clz")
+def clz(x: Any) -> Any:
+    """Return the number of zero bits above the highest one; a Python `int` counts as an i32."""
+    return elementwise(lambda a: _count("clz", a), x)
+
+
+def cast(obj: Any, dtype: Any) -> Any:
+    """Return a number or matrix as numbers of type `dtype`; floats truncate toward zero."""
+    scalar = scalar_of(dtype)
+    return obj.cast(scalar) if hasattr(obj, "cast") else scalar(obj)
+
+
+def bit_cast(obj: Any, dtype: Any) -> Any:
+    """Return the number of type `dtype` with the same bits; Python numbers count as the session's default types."""
+    scalar = scalar_of(dtype)
+    bits = np.asarray(obj, dtype=None if isinstance(obj, np.generic) else scalar_of(type(obj)).numpy)
+    if bits.dtype.itemsize != scalar.size_bytes:
+        raise TaichiTypeError(f"bit_cast needs types of one width, found {bits.dtype} and {scalar}")
+    return bits.view(scalar.numpy)[()].item()
+
+
+def zero(x: Any) -> NoReturn:
+    """Return a zero of the type and shape of `x`; kernels only."""
+    _kernel_only("zero")
+
+
+def one(x: Any) -> NoReturn:
+    """Return a one of the type and shape of `x`; kernels only."""
+    _kernel_only("one")
+
+
+def random(dtype: Any = float) -> NoReturn:
+    """Return a random number: floats uniform in [0, 1), integers over all bits; kernels only."""
+    raise TaichiSyntaxError("Taichi functions cannot be called from Python-scope.")
+
+
+@func
+def randn(dt: template = float) -> Any:  # type: ignore[assignment]
+    """Return a normally distributed random number; kernels only.
+
+    Source: Box and Muller, "A Note on the Generation of Random Normal Deviates" (1958).
+    """
+    radius = sqrt(-2.0 * log(1.0 - random(dt)))
+    return radius * cos(random(dt) * 6.283185307179586)
+
+
+def stop_grad(x: Any) -> NoReturn:
+    """Say that no gradient passes through `x`; kernels only."""
+    _kernel_only("stop_grad")
+
+
+def _atomic(function: Function) -> Function:
+    ATOMIC_OF[function] = function.__name__.removeprefix("atomic_")
+    return function
+
+
+def _not_writable(name: str) -> NoReturn:
+    raise TaichiSyntaxError(f"cannot use a non-writable target as the first operand of '{name}'")
+
+
+@_atomic
+def atomic_add(x: Any, y: Any) -> NoReturn:
+    """Add `y` to the place `x` and return its old value; kernels only."""
+    _not_writable("atomic_add")
+
+
+@_atomic
+def atomic_sub(x: Any, y: Any) -> NoReturn:
+    """Subtract `y` from the place `x` and return its old value; kernels only."""
+    _not_writable("atomic_sub")
+
+
+@_atomic
+def atomic_mul(x: Any, y: Any) -> NoReturn:
+    """Multiply the place `x` by `y` and return its old value; kernels only."""
+    _not_writable("atomic_mul")
+
+
+@_atomic
+def atomic_min(x: Any, y: Any) -> NoReturn:
+    """Store the lesser of the place `x` and `y` there and return its old value; kernels only."""
+    _not_writable("atomic_min")
+
+
+@_atomic
+def atomic_max(x: Any, y: Any) -> NoReturn:
+    """Store the greater of the place `x` and `y` there and return its old value; kernels only."""
+    _not_writable("atomic_max")
+
+
+@_atomic
+def atomic_and(x: Any, y: Any) -> NoReturn:
+    """Store the bitwise and of the place `x` and `y` there and return its old value; kernels only."""
+    _not_writable("atomic_and")
+
+
+@_atomic
+def atomic_or(x: Any, y: Any) -> NoReturn:
+    """Store the bitwise or of the place `x` and `y` there and return its old value; kernels only."""
+    _not_writable("atomic_or")
+
+
+@_atomic
+def atomic_xor(x: Any, y: Any) -> NoReturn:
+    """Store the bitwise exclusive or of the place `x` and `y` there and return its old value; kernels only."""
+    _not_writable("atomic_xor")
+
+
+def static(x: Any, *xs: Any) -> Any:
+    """Evaluate at compile time; in Python scope return the value, or several as a list."""
+    return [x, *xs] if xs else x
+
+
+def static_print(*args: Any, **kwargs: Any) -> NoReturn:
+    """Print while a kernel is compiled; kernels only."""
+    _kernel_only("static_print")
+
+
+def static_assert(cond: Any, msg: Any = None) -> None:
+    """Check a condition while a kernel is compiled, or at once in Python scope."""
+    if not cond:
+        raise AssertionError(*(() if msg is None else (msg,)))
+
+
+def grouped(x: Any) -> NoReturn:
+    """Loop over a field or ndrange with one index vector; kernels only."""
+    _kernel_only("grouped")
+
+
+def loop_config(
+    *,
+    block_dim: int | None = None,
+    serialize: bool = False,
+    parallelize: int | None = None,
+    block_dim_adaptive: bool = True,
+    bit_vectorize: bool = False,
+) -> NoReturn:
+    """Configure the loop that follows; kernels only."""
+    _kernel_only("loop_config")
+
+
+class ndrange:  # noqa: N801 - Taichi's public name
+    """The product of ranges: `ti.ndrange(3, (2, 5))`; in Python scope it iterates over index tuples.
+
+    bounds: (begin, end) of each axis, end not below begin. dimensions: extents. acc_dimensions: products of the
+    extents from each axis to the last.
+    """
+
+    def __init__(self, *args: Any) -> None:
+        self.bounds: list[tuple[int, int]] = [_bounds_of(argument) for argument in args]
+        self.dimensions: list[int] = [end - begin for begin, end in self.bounds]
+        self.acc_dimensions: list[int] = []
+        extent = 1
+        for dimension in reversed(self.dimensions):
+            extent *= dimension
+            self.acc_dimensions.insert(0, extent)
+
+    def __iter__(self) -> Iterator[tuple[int, ...]]:
+        return product(*(range(begin, end) for begin, end in self.bounds))
+
+    def __len__(self) -> int:
+        return self.acc_dimensions[0] if self.acc_dimensions else 1
+
+    def grouped(self) -> Iterator[Any]:
+        """Yield the index tuples as vectors."""
+        return (wrap(np.array(indices, dtype=np.int32)) for indices in self)
+
+
+def _bounds_of(argument: Any) -> tuple[int, int]:
+    if isinstance(argument, (list, tuple)):
+        if len(argument) != 2:
+            raise TaichiSyntaxError("Every argument of ndrange should be a scalar or a tuple/list like (begin, end)")
+        begin, end = argument
+    else:
+        begin, end = 0, argument
+    for bound in (begin, end):
+        if not isinstance(bound, (int, np.integer)):
+            raise TaichiTypeError("Every argument of ndrange should be an integer scalar or a tuple/list of (int, int)")
+    return int(begin), int(begin) if end < begin else int(end)

@@ -1,0 +1,78 @@
+"""What the language needs of a running session, registered by the root package so that `lang` imports no runtime.
+
+In: callables of the runtime. Out: default number types, fields and ndarrays for code that runs in Python scope.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+from ..ir.types import SCALAR_OF_NUMPY, SCALARS, Scalar, f32, i32, u32
+
+
+@dataclass(slots=True)
+class Hooks:
+    """Callables of the runtime; without one, the defaults are Taichi's and there is no memory to make arrays in.
+
+    default_types: gives (default_fp, default_ip, default_up) of the session.
+    make_field: takes (dtype, shape, **options); dtype is a Scalar or a vector or matrix type. make_ndarray: the same.
+    """
+
+    default_types: Callable[[], tuple[Scalar, Scalar, Scalar]] = lambda: (f32, i32, u32)
+    make_field: Callable[..., Any] | None = None
+    make_ndarray: Callable[..., Any] | None = None
+
+
+HOOKS = Hooks()
+
+
+class Layout(Enum):
+    """Order in memory of the components of vectors: with their element (AOS), or one array each (SOA)."""
+
+    AOS = 0
+    SOA = 1
+
+
+class uint:  # noqa: N801 - stands beside Python's `int` and `float`
+    """The session's default unsigned integer, as `int` names its default signed one."""
+
+
+def scalar_of(dtype: Any) -> Scalar:
+    """Return the number type that `dtype` names: a Scalar itself, Python's `float`, `int` and `bool`, or a NumPy type.
+
+    Raises: ValueError where it names none.
+    """
+    if isinstance(dtype, Scalar):
+        return dtype
+    if dtype is float or dtype is int:
+        return HOOKS.default_types()[0 if dtype is float else 1]
+    if dtype is uint:
+        return HOOKS.default_types()[2]
+    if dtype is bool:
+        return SCALARS["u1"]
+    try:
+        return SCALAR_OF_NUMPY[np.dtype(dtype)]
+    except (TypeError, KeyError):
+        raise ValueError(f"Invalid data type {dtype}") from None
+
+
+def make_field(dtype: Any, shape: Any = None, layout: Layout = Layout.AOS, **options: Any) -> Any:
+    """Make a field through the runtime. Raises: RuntimeError where no runtime is loaded.
+
+    layout: accepted for Taichi's programs; it shows in no result, and memory is AOS in any case.
+    """
+    if HOOKS.make_field is None:
+        raise RuntimeError("Fields need the runtime: `import shadesmith`, not only `shadesmith.transpiler`.")
+    return HOOKS.make_field(dtype, shape, **options)
+
+
+def make_ndarray(dtype: Any, shape: Any = None, **options: Any) -> Any:
+    """Make an ndarray through the runtime. Raises: RuntimeError where no runtime is loaded."""
+    if HOOKS.make_ndarray is None:
+        raise RuntimeError("Ndarrays need the runtime: `import shadesmith`, not only `shadesmith.transpiler`.")
+    return HOOKS.make_ndarray(dtype, shape, **options)

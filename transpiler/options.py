@@ -1,0 +1,46 @@
+"""Every switch that can change an emitted text: compile options and target capabilities, frozen and printable."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class CompileOptions:
+    """Options of one compilation; part of the key of every artefact.
+
+    default_fp, default_ip, default_up: names of scalar types. block_dim: threads a block where the loop names none.
+    disabled_passes: names of passes left out, for bisection.
+    """
+
+    default_fp: str = "f32"
+    default_ip: str = "i32"
+    default_up: str = "u32"
+    fast_math: bool = True
+    debug: bool = False
+    check_out_of_bound: bool = False
+    short_circuit_operators: bool = True
+    block_dim: int = 128
+    unrolling_limit: int = 32
+    verify: bool = False
+    line_comments: bool = True
+    disabled_passes: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What a target can do; passes ask this, never a target's name.
+
+    types: names of scalar types it computes with. atomics: pairs like ("f32", "add") done natively; all others go
+    through a compare-and-swap loop. max_push_bytes: room for arguments by value, None: no limit that matters.
+    matrix_ops: it has native matrices (GLSL).
+    """
+
+    target: str
+    types: frozenset[str] = frozenset({"i32", "u32", "f32", "u1"})
+    atomics: frozenset[tuple[str, str]] = frozenset()
+    max_push_bytes: int | None = None
+    max_block_dim: int = 1024
+    max_shared_bytes: int = 32768
+    loop_iteration_limit: int | None = None
+    extra: tuple[tuple[str, str], ...] = field(default=())

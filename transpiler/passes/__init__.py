@@ -1,0 +1,91 @@
+"""The passes and their order: a kernel as the frontend made it comes in, tasks in final form come out.
+
+Order constraints: `lower` first (all others need structured returns); local atomics become plain before the first
+cleanup, which then sees through them; `bounds` after a cleanup, so that merged pointers are checked once; `struct_for`
+before `offload`, so that tasks hold range loops only; `demote_atomics` after `offload`, where it is known which
+iterations run side by side; `legalize` last, since cleanup must not rebuild what it removed.
+"""
+
+from __future__ import annotations
+
+from ..errors import InternalError
+from ..ir.tasks import Kernel
+from ..ir.verify import Stage, verify
+from .bounds import bounds
+from .common_subexpressions import common_subexpressions
+from .context import Pass, PassContext
+from .dead_code import dead_code
+from .demote_atomics import demote_atomics
+from .fold import fold
+from .forward_stores import forward_stores
+from .legalize import legalize
+from .lower import lower
+from .offload import offload
+from .simplify import simplify
+from .struct_for import struct_for
+
+__all__ = ["PASSES", "REQUIRED", "Cleanup", "Pass", "PassContext", "Stage", "run", "until_stable"]
+
+MAX_ROUNDS = 8
+
+
+class Cleanup(tuple[Pass, ...]):
+    """Passes to run in turn until none of them changes the kernel any more."""
+
+
+def until_stable(*steps: Pass) -> Cleanup:
+    """Return the steps as a group that is run until stable, at most `MAX_ROUNDS` rounds."""
+    return Cleanup(steps)
+
+
+cleanup = until_stable(fold, simplify, forward_stores, common_subexpressions, dead_code)
+
+PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
+    Stage.LOWERED: (lower, demote_atomics, cleanup, bounds),
+    Stage.TASKS: (struct_for, offload, demote_atomics, cleanup),
+    Stage.FINAL: (legalize, cleanup),
+}
+
+REQUIRED = frozenset({"lower", "offload", "struct_for", "legalize"})
+"""Passes that a kernel cannot do without; `disabled_passes` does not reach them."""
+
+
+def run(kernel: Kernel, context: PassContext) -> None:
+    """Take `kernel` through all stages, in place.
+
+    Raises: TaichiCompilationError for what a target lacks; InternalError naming the pass after which the kernel is
+    malformed (with `options.verify`).
+    """
+    for stage, steps in PASSES.items():
+        for step in steps:
+            if isinstance(step, Cleanup):
+                _run_until_stable(step, stage, kernel, context)
+            else:
+                _run_pass(step, stage, kernel, context)
+
+
+def _run_until_stable(steps: Cleanup, stage: Stage, kernel: Kernel, context: PassContext) -> None:
+    """Run the steps in turn; a step is left out once all others have found nothing to change since its last run."""
+    unchanged = 0
+    for _ in range(MAX_ROUNDS):
+        for step in steps:
+            unchanged = 0 if _run_pass(step, stage, kernel, context) else unchanged + 1
+            if unchanged >= len(steps):
+                return
+
+
+def _run_pass(step: Pass, stage: Stage, kernel: Kernel, context: PassContext) -> bool:
+    """Run one pass, record and verify what it changed; return whether it changed anything."""
+    name = step.__name__
+    if name in context.options.disabled_passes and name not in REQUIRED:
+        return False
+    if not step(kernel, context):
+        return False
+    if context.record is not None:
+        context.record(stage, name, kernel)
+    if context.options.verify:
+        try:
+            verify(kernel, stage)
+        except InternalError as error:
+            raise InternalError(f"pass `{name}`: {error}") from None
+    return True

@@ -1,0 +1,97 @@
+"""Which pointers may mean the same memory: fields never overlap, ndarrays may, `a[i]` and `a[i + 1]` do not."""
+
+from __future__ import annotations
+
+from ..ir.nodes import Block, Statement, walk
+from ..ir.statements import (
+    Alloca,
+    Array,
+    AtomicOp,
+    Const,
+    GlobalPtr,
+    GlobalStore,
+    GlobalTemporary,
+    LocalStore,
+    Operation,
+    Temporary,
+    base_pointer,
+)
+
+Place = Array | Temporary
+"""What a global pointer points into."""
+
+
+def place_of(pointer: Statement) -> Place | None:
+    """Return the array or temporary a pointer points into, None for a local variable."""
+    base = base_pointer(pointer)
+    if isinstance(base, GlobalPtr):
+        return base.array
+    return base.temporary if isinstance(base, GlobalTemporary) else None
+
+
+def may_overlap(a: Place, b: Place) -> bool:
+    """Return whether two places may share memory."""
+    return a is b or (isinstance(a, Array) and isinstance(b, Array) and a.may_alias and b.may_alias)
+
+
+def may_conflict(written: Statement, other: Statement) -> bool:
+    """Return whether a write through one global pointer may change what the other points to."""
+    a, b = place_of(written), place_of(other)
+    if a is None or b is None or not may_overlap(a, b):
+        return False
+    if a is not b:
+        return True
+    first, second = base_pointer(written), base_pointer(other)
+    if isinstance(first, GlobalPtr) and isinstance(second, GlobalPtr):
+        return not any(_differ(i, j) for i, j in zip(first.indices, second.indices, strict=True))
+    return True
+
+
+def _differ(i: Statement, j: Statement) -> bool:
+    """Return whether two indices never have the same value: one base, two offsets."""
+    base_i, offset_i = split_offset(i)
+    base_j, offset_j = split_offset(j)
+    return base_i is base_j and offset_i != offset_j
+
+
+def split_offset(index: Statement) -> tuple[Statement | None, int]:
+    """Return (b, c) with index = b + c and c constant; b is None for a constant."""
+    offset = 0
+    while isinstance(index, Operation) and index.op in ("add", "sub"):
+        a, b = index.operands
+        if isinstance(b, Const):
+            offset += int(b.value) if index.op == "add" else -int(b.value)
+            index = a
+        elif isinstance(a, Const) and index.op == "add":
+            offset += int(a.value)
+            index = b
+        else:
+            break
+    return (None, offset + int(index.value)) if isinstance(index, Const) else (index, offset)
+
+
+def written_places(block: Block) -> list[Place]:
+    """Return the arrays and temporaries that `block` writes, in order of appearance."""
+    found: dict[Place, None] = {}
+    for statement in walk(block):
+        if isinstance(statement, (GlobalStore, AtomicOp)) and (place := place_of(statement.pointer)) is not None:
+            found[place] = None
+    return list(found)
+
+
+def stored_locals(statement: Statement, found: dict[Statement, set[Statement]]) -> set[Statement]:
+    """Return the variables that `statement` or one inside it stores to; fills `found` for all that hold blocks."""
+    from_inside: set[Statement] = set()
+    for attribute in statement.BLOCKS:
+        inner = getattr(statement, attribute)
+        if inner is None:
+            continue
+        for nested in inner.statements:
+            if nested.BLOCKS:
+                from_inside |= stored_locals(nested, found)
+            elif isinstance(nested, (LocalStore, AtomicOp)):
+                base = base_pointer(nested.pointer)
+                if isinstance(base, Alloca):
+                    from_inside.add(base)
+    found[statement] = from_inside
+    return from_inside

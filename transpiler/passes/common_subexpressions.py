@@ -1,0 +1,173 @@
+"""Computes equal things once.
+
+    $3 = add $0, $1                 $3 = add $0, $1
+    $7 = add $0, $1            ->   ... $3 ...
+    ... $7 ...
+
+Values without effect are shared from enclosing blocks; loads of arrays within one block, as long as nothing between may
+write the cell. Loads of local variables stay: printing `x` twice reads better than a second name for it. Constants that
+the program named stay apart from equal numbers, which mean something else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+
+from ..ir.nodes import Block, Statement, blocks
+from ..ir.ops import OPS
+from ..ir.statements import (
+    ArgLoad,
+    ArrayShape,
+    AtomicOp,
+    Cast,
+    Const,
+    GlobalLoad,
+    GlobalPtr,
+    GlobalStore,
+    GlobalTemporary,
+    LoopIndex,
+    MatrixElement,
+    MatrixInit,
+    MatrixPtr,
+    Operation,
+)
+from ..ir.tasks import Kernel
+from .aliasing import may_conflict, may_overlap, place_of, written_places
+from .context import PassContext
+from .rewrite import Rewriter
+
+Key = tuple[Hashable, ...]
+
+
+def common_subexpressions(kernel: Kernel, context: PassContext) -> bool:
+    """Merge equal values of one block, and of a block with those around it."""
+    return _Sharing().run(kernel)
+
+
+class _Sharing(Rewriter):
+    """known: values in sight by what they compute; loads: what the loads of the current block gave, by pointer."""
+
+    def __init__(self) -> None:
+        super().__init__({GlobalLoad: _load, GlobalStore: _write, AtomicOp: _write} | dict.fromkeys(KEYS, _share))
+        self.known: dict[Key, Statement] = {}
+        self.added: list[Key] = []
+        self.loads: dict[Statement, Statement] = {}
+
+    def block(self, block: Block) -> None:
+        loads, self.loads = self.loads, {}
+        first = len(self.added)
+        super().block(block)
+        for key in self.added[first:]:
+            del self.known[key]
+        del self.added[first:]
+        self.loads = loads
+
+    def visit(self, statement: Statement) -> None:
+        super().visit(statement)
+        if statement.BLOCKS and self.loads:
+            written = [place for inner in blocks(statement) for place in written_places(inner)]
+            self.loads = {
+                pointer: value
+                for pointer, value in self.loads.items()
+                if not any(may_overlap(place, other) for place in written if (other := place_of(pointer)) is not None)
+            }
+
+
+def _share(rewriter: Rewriter, statement: Statement) -> Statement | None:
+    assert isinstance(rewriter, _Sharing)
+    key = KEYS[type(statement)](statement)
+    if key is None:
+        return None
+    found = rewriter.known.get(key)
+    if found is None:
+        rewriter.known[key] = statement
+        rewriter.added.append(key)
+    return found
+
+
+def _load(rewriter: Rewriter, load: Statement) -> Statement | None:
+    assert isinstance(rewriter, _Sharing) and isinstance(load, GlobalLoad)
+    found = rewriter.loads.setdefault(load.pointer, load)
+    return found if found is not load else None
+
+
+def _write(rewriter: Rewriter, write: Statement) -> Statement | None:
+    assert isinstance(rewriter, _Sharing) and isinstance(write, (GlobalStore, AtomicOp))
+    if rewriter.loads:
+        rewriter.loads = {p: v for p, v in rewriter.loads.items() if not may_conflict(write.pointer, p)}
+    return None
+
+
+def _const_key(statement: Statement) -> Key | None:
+    assert isinstance(statement, Const)
+    # The text keeps 0.0 from -0.0 and finds NaN equal to itself.
+    return None if statement.name is not None else (Const, statement.type, repr(statement.value))
+
+
+def _operation_key(statement: Statement) -> Key | None:
+    assert isinstance(statement, Operation)
+    a = [id(operand) for operand in statement.operands]
+    if OPS[statement.op].commutative:
+        a.sort()
+    return (statement.op, *a, statement.type)
+
+
+def _cast_key(statement: Statement) -> Key | None:
+    assert isinstance(statement, Cast)
+    return (Cast, statement.value, statement.type, statement.bits)
+
+
+def _init_key(statement: Statement) -> Key | None:
+    assert isinstance(statement, MatrixInit)
+    return (MatrixInit, statement.type, *statement.elements)
+
+
+def _element_key(statement: Statement) -> Key | None:
+    assert isinstance(statement, MatrixElement)
+    return (MatrixElement, statement.value, *statement.indices)
+
+
+def _matrix_ptr_key(statement: Statement) -> Key | None:
+    assert isinstance(statement, MatrixPtr)
+    return (MatrixPtr, statement.origin, *statement.indices)
+
+
+def _global_ptr_key(statement: Statement) -> Key | None:
+    assert isinstance(statement, GlobalPtr)
+    return (statement.array, *statement.indices)
+
+
+def _temporary_key(statement: Statement) -> Key | None:
+    assert isinstance(statement, GlobalTemporary)
+    return (GlobalTemporary, statement.temporary)
+
+
+def _index_key(statement: Statement) -> Key | None:
+    assert isinstance(statement, LoopIndex)
+    return (LoopIndex, statement.loop, statement.axis)
+
+
+def _argument_key(statement: Statement) -> Key | None:
+    assert isinstance(statement, ArgLoad)
+    return (ArgLoad, statement.parameter)
+
+
+def _shape_key(statement: Statement) -> Key | None:
+    assert isinstance(statement, ArrayShape)
+    return (ArrayShape, statement.array, statement.axis)
+
+
+KEYS: dict[type[Statement], Callable[[Statement], Key | None]] = {
+    Const: _const_key,
+    Operation: _operation_key,
+    Cast: _cast_key,
+    MatrixInit: _init_key,
+    MatrixElement: _element_key,
+    MatrixPtr: _matrix_ptr_key,
+    GlobalPtr: _global_ptr_key,
+    GlobalTemporary: _temporary_key,
+    LoopIndex: _index_key,
+    ArgLoad: _argument_key,
+    ArrayShape: _shape_key,
+}
+"""What makes two statements of a class equal; None: this one is never shared."""

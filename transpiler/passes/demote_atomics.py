@@ -1,0 +1,116 @@
+"""Makes atomic operations plain where no other thread can meet them.
+
+    $old = atomic add a[$i], $v    ->    $old = load a[$i]
+                                         $1 = add $old, $v
+                                         store a[$i], $1
+
+Always for local variables and in serial tasks. In a parallel loop, for an array of which every iteration writes cells
+of its own: some axes of all writes hold the loop's indices, each plus a constant that is the same everywhere. Reads do
+not matter: with one writer a cell has its old or its new value for others, atomic or not.
+"""
+
+from __future__ import annotations
+
+from ..ir.builder import Builder
+from ..ir.nodes import Block, Statement, walk
+from ..ir.ops import ATOMIC_OPS
+from ..ir.statements import (
+    Alloca,
+    Array,
+    AtomicOp,
+    GlobalPtr,
+    GlobalStore,
+    LoopIndex,
+    RangeFor,
+    StructFor,
+    base_pointer,
+)
+from ..ir.tasks import Kernel, Task
+from .aliasing import split_offset
+from .context import PassContext
+from .rewrite import Rewriter
+
+
+def demote_atomics(kernel: Kernel, context: PassContext) -> bool:
+    """Replace atomic operations by load, operation, store where the result is the same."""
+    plain = _alone_in_tasks(kernel) if kernel.tasks else _alone_in_body(kernel.body)
+    if not plain:
+        return False
+
+    def rule(rewriter: Rewriter, atomic: Statement) -> Statement | None:
+        return make_plain(rewriter, atomic) if isinstance(atomic, AtomicOp) and atomic in plain else None
+
+    return Rewriter({AtomicOp: rule}).run(kernel)
+
+
+def make_plain(rewriter: Rewriter, atomic: AtomicOp) -> Statement:
+    """Emit load, operation and store; return the old value."""
+    builder = Builder(Block(rewriter.out))
+    builder.location = atomic.location
+    old = builder.load(atomic.pointer)
+    builder.store(atomic.pointer, builder.op(ATOMIC_OPS[atomic.op], old, atomic.value))
+    return old
+
+
+def _alone_in_body(body: Block) -> set[AtomicOp]:
+    """Before `offload`: atomics on variables, unless made outside a parallel loop and updated inside it."""
+    outside = {statement for statement in body.statements if isinstance(statement, Alloca)}
+    found: set[AtomicOp] = set()
+    for statement in body.statements:
+        parallel = isinstance(statement, (RangeFor, StructFor)) and not statement.serialize
+        for inner in walk(Block([statement])):
+            if isinstance(inner, AtomicOp) and isinstance(base := base_pointer(inner.pointer), Alloca):
+                if not (parallel and base in outside):
+                    found.add(inner)
+    return found
+
+
+def _alone_in_tasks(kernel: Kernel) -> set[AtomicOp]:
+    """Atomics that no other thread of their task can meet."""
+    found: set[AtomicOp] = set()
+    for task in kernel.tasks:
+        atomics = [statement for statement in walk(task.body) if isinstance(statement, AtomicOp)]
+        if not atomics:
+            continue
+        owned = _owned_arrays(task)
+        for atomic in atomics:
+            base = base_pointer(atomic.pointer)
+            if task.loop is None or isinstance(base, Alloca) or (isinstance(base, GlobalPtr) and base.array in owned):
+                found.add(atomic)
+    return found
+
+
+def _owned_arrays(task: Task) -> set[Array]:
+    """Return the arrays of which each iteration of the task's loop writes cells that no other iteration writes."""
+    if task.loop is None:
+        return set()
+    writes: dict[Array, list[GlobalPtr]] = {}
+    for statement in walk(task.body):
+        if isinstance(statement, (GlobalStore, AtomicOp)):
+            base = base_pointer(statement.pointer)
+            if isinstance(base, GlobalPtr):
+                writes.setdefault(base.array, []).append(base)
+    aliasing = [array for array in writes if array.may_alias]
+    return {
+        array
+        for array, pointers in writes.items()
+        if _own_axes(pointers, task.loop) and not (array.may_alias and len(aliasing) > 1)
+    }
+
+
+def _own_axes(pointers: list[GlobalPtr], loop: RangeFor) -> bool:
+    """Return whether for each axis of the loop some axis of all pointers is that index plus one constant."""
+    common = _index_axes(pointers[0], loop)
+    for pointer in pointers[1:]:
+        common &= _index_axes(pointer, loop)
+    return {axis for _, axis, _ in common} == set(range(len(loop.begins)))
+
+
+def _index_axes(pointer: GlobalPtr, loop: RangeFor) -> set[tuple[int, int, int]]:
+    """Return (axis of the array, axis of the loop, constant) for each index that is a loop index plus a constant."""
+    found = set()
+    for position, index in enumerate(pointer.indices):
+        base, offset = split_offset(index)
+        if isinstance(base, LoopIndex) and base.loop is loop:
+            found.add((position, base.axis, offset))
+    return found

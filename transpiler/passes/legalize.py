@@ -1,0 +1,126 @@
+"""Replaces what no target has, and refuses what this target lacks.
+
+    atomic add v[$i], $vector    ->    atomic add v[$i].0, $vector.0   (each element)
+    pow $x, 3                    ->    mul (mul $x, $x), $x
+
+An integer power is a product because GLSL's `pow` has no value for negative bases.
+"""
+
+from __future__ import annotations
+
+from ..errors import SourceLocation, UnsupportedError
+from ..ir.builder import Builder
+from ..ir.nodes import Block, Statement, walk
+from ..ir.statements import AtomicOp, Const, Operation
+from ..ir.tasks import Kernel
+from ..ir.types import Scalar, Tensor, Type, element_of
+from .context import PassContext
+from .rewrite import Rewriter
+
+MAX_POWER = 16
+"""Largest constant exponent that becomes a product: at most 6 multiplications."""
+
+FEATURES = {
+    "f16": "16-bit floats (shaderFloat16)",
+    "f64": "64-bit floats (shaderFloat64)",
+    "i8": "8-bit integers (shaderInt8)",
+    "u8": "8-bit integers (shaderInt8)",
+    "i16": "16-bit integers (shaderInt16)",
+    "u16": "16-bit integers (shaderInt16)",
+    "i64": "64-bit integers (shaderInt64)",
+    "u64": "64-bit integers (shaderInt64)",
+}
+"""What a device must have to compute with a type; the word in parentheses is Vulkan's."""
+
+
+def legalize(kernel: Kernel, context: PassContext) -> bool:
+    """Rewrite operations without a counterpart in source text.
+
+    Raises: UnsupportedError at the first statement of a type that the target does not compute with.
+    """
+    _check_types(kernel, context)
+    return Rewriter({AtomicOp: _split_atomic, Operation: _expand_power}).run(kernel)
+
+
+def _check_types(kernel: Kernel, context: PassContext) -> None:
+    types = context.capabilities.types
+    for root in kernel.roots():
+        for statement in walk(root):
+            if statement.type is not None and element_of(statement.type).name not in types:
+                raise _unsupported(statement.type, statement.location, context)
+    stored = [parameter.type for parameter in kernel.parameters] + [array.element for array in kernel.arrays]
+    for type in stored + [temporary.type for temporary in kernel.temporaries]:
+        if element_of(type).name not in types:
+            raise _unsupported(type, kernel.location, context)
+
+
+def _unsupported(type: Type, location: SourceLocation, context: PassContext) -> Exception:
+    scalar = element_of(type)
+    target = context.capabilities.target
+    message = f"`{scalar}` is not available on {target}: the device has no {FEATURES.get(scalar.name, str(scalar))}"
+    hint = f"use `{_substitute(scalar, context)}`, or another arch: ti.init(arch=ti.cpu) computes with all types"
+    return location.error(UnsupportedError, message, hint)
+
+
+def _substitute(scalar: Scalar, context: PassContext) -> str:
+    """Return the widest available type of the same kind."""
+    same_kind = [name for name in ("f64", "f32", "f16", "i64", "i32", "u64", "u32") if name[0] == scalar.name[0]]
+    return next((name for name in same_kind if name in context.capabilities.types), "f32")
+
+
+def _split_atomic(rewriter: Rewriter, atomic: Statement) -> Statement | None:
+    """Make an atomic on a tensor one atomic an element; the old value is the tensor of the old elements."""
+    assert isinstance(atomic, AtomicOp)
+    if not isinstance(atomic.type, Tensor):
+        return None
+    builder = _builder(rewriter, atomic)
+    old = []
+    for position in range(atomic.type.size):
+        indices = _unravel(position, atomic.type.shape)
+        pointer = builder.element_ptr(atomic.pointer, [builder.const(i) for i in indices])
+        value = builder.element(atomic.value, [builder.const(i) for i in indices])
+        old.append(builder.atomic(atomic.op, pointer, value))
+    return builder.tensor(old, atomic.type.shape, atomic.type.element)
+
+
+def _unravel(position: int, shape: tuple[int, ...]) -> list[int]:
+    """Return the indices of the element at `position`, row by row."""
+    indices: list[int] = []
+    for extent in reversed(shape):
+        position, index = divmod(position, extent)
+        indices.insert(0, index)
+    return indices
+
+
+def _expand_power(rewriter: Rewriter, power: Statement) -> Statement | None:
+    """Make a power with a small whole exponent a product, by squaring."""
+    assert isinstance(power, Operation)
+    if power.op != "pow":
+        return None
+    base, exponent = power.operands
+    if not isinstance(exponent, Const) or exponent.value != int(exponent.value) or abs(exponent.value) > MAX_POWER:
+        return None
+    count = int(exponent.value)
+    is_float = element_of(base.type or exponent.type).is_float  # type: ignore[arg-type]
+    if count == 0 or (count < 0 and not is_float):
+        return None
+    builder = _builder(rewriter, power)
+    product = _product(builder, base, abs(count))
+    if count > 0:
+        return product
+    return builder.op("div", builder.const(1, element_of(base.type)), product)  # type: ignore[arg-type]
+
+
+def _product(builder: Builder, base: Statement, count: int) -> Statement:
+    """Return base ** count for count >= 1: x, x*x, x*x*x, (x*x)*(x*x), ..."""
+    if count == 1:
+        return base
+    half = _product(builder, base, count // 2)
+    square = builder.op("mul", half, half)
+    return builder.op("mul", square, base) if count % 2 else square
+
+
+def _builder(rewriter: Rewriter, origin: Statement) -> Builder:
+    builder = Builder(Block(rewriter.out))
+    builder.location = origin.location
+    return builder

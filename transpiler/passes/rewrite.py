@@ -1,0 +1,103 @@
+"""One forward walk that replaces values: the frame of `fold`, `simplify`, `common_subexpressions` and `legalize`.
+
+A rule is called for each statement of its class, after the operands are rewritten. It returns None to keep the
+statement, a value to use in its place, or `GONE` for a statement without value that is dropped. It may emit statements
+before. One walk suffices, since a value is defined before its uses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from ..errors import NOWHERE
+from ..ir.nodes import Block, Statement
+from ..ir.statements import ArgLoad, Const, LoopIndex
+from ..ir.tasks import Kernel
+
+GONE = Const(0, name="gone")
+"""Returned by a rule for a statement that is dropped and was not a value."""
+
+Rule = Callable[["Rewriter", Statement], "Statement | None"]
+
+
+class Rewriter:
+    """The state of one walk. out: the statements of the block being rebuilt; mapping: values and what replaces them."""
+
+    def __init__(self, rules: Mapping[type[Statement], Rule]) -> None:
+        self.rules = rules
+        self.mapping: dict[Statement, Statement] = {}
+        self.out: list[Statement] = []
+        self.changed = False
+
+    def run(self, kernel: Kernel) -> bool:
+        """Rewrite all of `kernel`; return whether anything changed."""
+        if not kernel.tasks:
+            self.block(kernel.body)
+        for task in kernel.tasks:
+            self.block(task.prologue)
+            if task.loop is not None and self.mapping:
+                self.resolve_operands(task.loop)
+            self.block(task.body)
+        return self.changed
+
+    def block(self, block: Block) -> None:
+        """Rewrite one block and those inside it."""
+        outer, self.out = self.out, []
+        for statement in block.statements:
+            self.visit(statement)
+        block.statements = self.out
+        if block.result is not None and block.result in self.mapping:
+            block.result = self.mapping[block.result]
+        self.out = outer
+
+    def visit(self, statement: Statement) -> None:
+        """Rewrite one statement and emit it, unless its rule replaces it."""
+        if self.mapping:
+            self.resolve_operands(statement)
+        rule = self.rules.get(type(statement))
+        if rule is not None:
+            new = rule(self, statement)
+            if new is not None:
+                self.replace(statement, new)
+                return
+        for attribute in statement.BLOCKS:
+            inner = getattr(statement, attribute)
+            if inner is not None:
+                self.block(inner)
+        self.out.append(statement)
+
+    def replace(self, old: Statement, new: Statement) -> None:
+        """Use `new` wherever `old` was used from here on, under the name the program gave `old`."""
+        self.changed = True
+        if new is not GONE:
+            self.mapping[old] = new
+            transfer_name(old, new)
+
+    def emit(self, statement: Statement, origin: Statement) -> Statement:
+        """Emit a new statement at the place of `origin`, whose location it takes."""
+        if statement.location is NOWHERE:
+            statement.location = origin.location
+        self.out.append(statement)
+        return statement
+
+    def resolve(self, value: Statement) -> Statement:
+        """Return what now stands for `value`."""
+        return self.mapping.get(value, value)
+
+    def resolve_operands(self, statement: Statement) -> None:
+        """Let `statement` read the replacements. Spelled out, since it is the innermost loop of all passes."""
+        mapping = self.mapping
+        for attribute in statement.OPERANDS:
+            value = getattr(statement, attribute)
+            if value.__class__ is list:
+                for index, operand in enumerate(value):
+                    if operand in mapping:
+                        value[index] = mapping[operand]
+            elif value is not None and value in mapping:
+                setattr(statement, attribute, mapping[value])
+
+
+def transfer_name(old: Statement, new: Statement) -> None:
+    """Give `new` the Python name of `old`, unless it has one or is called something already (an index, an argument)."""
+    if old.name is not None and new.name is None and not isinstance(new, (LoopIndex, ArgLoad)):
+        new.name = old.name

@@ -1,0 +1,72 @@
+"""The stages in order, nothing else: specialization -> frontend -> passes -> text. Pure: no device, no clock in the result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+from .backend.emit import emit
+from .backend.interface import BackendModule
+from .frontend.build import build
+from .frontend.specialization import Specialization
+from .ir.tasks import Kernel
+from .ir.text import print_frontend, print_kernel
+from .ir.verify import verify
+from .passes import PassContext, Stage, run
+
+Observer = Callable[[str, str], None]
+"""Receives the name of a form ("frontend", "lowered", "pass:03:fold", "tasks", "final") and its text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compilation:
+    """module: the text and its interface. fields: captured arrays by slot, None for parameters. times: [s] a stage."""
+
+    module: BackendModule
+    fields: tuple[Any, ...]
+    captured: dict[str, Any]
+    warnings: tuple[str, ...]
+    times: dict[str, float]
+
+
+def compile_kernel(specialization: Specialization, target: str, observer: Observer | None = None) -> Compilation:
+    """Turn one specialization of a kernel into text for `target` ("vulkan", "cuda", "c" or "python").
+
+    observer: called with every form that exists on the way; forms are printed only for it.
+    Raises: TaichiCompilationError and its kin for the user's mistakes, each naming the Python line.
+    """
+    start = perf_counter()
+    result = build(specialization)
+    built = perf_counter()
+    kernel = result.kernel
+    if observer is not None:
+        observer("frontend", print_frontend(kernel))
+    context = PassContext(specialization.options, specialization.capabilities, _recorder(observer))
+    run(kernel, context)
+    if specialization.options.verify:
+        verify(kernel, Stage.FINAL)
+    passed = perf_counter()
+    if observer is not None:
+        observer("final", print_kernel(kernel))
+    module = emit(kernel, target, specialization.options, specialization.capabilities)
+    times = {"frontend": built - start, "passes": passed - built, "emit": perf_counter() - passed}
+    warnings = (*result.warnings, *context.warnings)
+    return Compilation(module, tuple(result.fields), result.captured, warnings, times)
+
+
+def _recorder(observer: Observer | None) -> Callable[[Stage, str, Kernel], None] | None:
+    if observer is None:
+        return None
+    count = 0
+
+    def record(stage: Stage, step: str, kernel: Kernel) -> None:
+        nonlocal count
+        count += 1
+        text = print_kernel(kernel)
+        observer(f"pass:{count:02d}:{step}", text)
+        if step in ("lower", "offload"):
+            observer({"lower": "lowered", "offload": "tasks"}[step], text)
+
+    return record
