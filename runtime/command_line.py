@@ -44,7 +44,7 @@ def _host() -> bool:
     except (TaichiRuntimeError, TaichiCompilationError) as error:
         print(f"  missing: {error}")
         return False
-    print(f"  compiler: {compiler.path}")
+    print(f"  compiler: {compiler}")
     return True
 
 

@@ -150,7 +150,7 @@ class Kernel:
         return tuple(values)
 
     def _specialization(self, args: Sequence[Any], arch: Arch | None) -> tuple[Specialization, str]:
-        session = sessions.current() if sessions.is_initialized() else None
+        session = sessions.CURRENT
         options = sessions.current_config().compile_options()
         if arch is not None and arch.target is None:
             raise TaichiRuntimeError(f"{arch} is no target of shadesmith. Hint: ti.cpu, ti.vulkan, ti.cuda, ti.python")
@@ -240,7 +240,7 @@ def _key_of(value: Any, is_array: bool) -> Any:
         return signature
     if is_array:
         dtype = getattr(value, "dtype", None)
-        return (type(value), str(dtype), len(getattr(value, "shape", ())))
+        return (type(value), dtype, len(getattr(value, "shape", ())))
     if isinstance(value, (int, float, bool, str)) or value is None:
         return (type(value), value)
     # An object is told apart by identity, and must stay alive as long as its identity is a key.

@@ -32,5 +32,5 @@ def target(request: pytest.FixtureRequest):
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     targets = config.getoption("--targets").split(",")
     for item in items:
-        if "gpu" in item.keywords and "cuda" not in targets:
+        if item.get_closest_marker("gpu") and "cuda" not in targets:
             item.add_marker(pytest.mark.skip(reason="needs a GPU: make test-gpu"))

@@ -132,7 +132,9 @@ def open_device(
     SHADESMITH_VALIDATION=1. force_staging: treat memory as if the host could not see it. api: functions to use
     instead of the installed ones. Raises: TaichiRuntimeError with what is missing and how to get it.
     """
-    api = api or load_api()
+    if api is None:
+        api = load_api()
+        _keep_driver_loaded(api)
     if validation is None:
         validation = os.environ.get("SHADESMITH_VALIDATION", "0") not in ("", "0")
     instance = Instance(api, validation)
@@ -142,6 +144,19 @@ def open_device(
         instance.close()
         raise
     return VulkanDevice(api, instance, adapter, force_staging)
+
+
+_residents: list[Instance] = []
+
+
+def _keep_driver_loaded(api: Api) -> None:
+    """Hold one instance for the life of the process, so that the loader never unloads the driver.
+
+    NVIDIA's 580.159 cannot be loaded again after some 40 cycles of `ti.init` and `ti.reset`: vkCreateInstance then says
+    VK_ERROR_INCOMPATIBLE_DRIVER (each load takes static thread storage that unloading does not give back).
+    """
+    if not _residents:
+        _residents.append(Instance(api, validation=False))
 
 
 def diagnose() -> list[str]:

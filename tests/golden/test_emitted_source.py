@@ -37,18 +37,20 @@ def compiled(name: str, target: str) -> BackendModule:
     module = load(name)
     arguments = tuple(ArrayArgument(*a) if isinstance(a, tuple) else ScalarArgument(a) for a in module.arguments)
     capabilities = Capabilities(target, atomics=NATIVE[target], max_push_bytes=128 if target == "vulkan" else None)
-    return compile_kernel(Specialization(define(module.kernel), arguments, CompileOptions(), capabilities), target).module
+    return compile_kernel(
+        Specialization(define(module.kernel), arguments, CompileOptions(), capabilities), target
+    ).module
 
 
-@pytest.mark.parametrize("target", SUFFIX)
+@pytest.mark.parametrize("language", SUFFIX)
 @pytest.mark.parametrize("name", KERNELS)
-def test_emitted_text_is_as_it_was_read(name: str, target: str, golden: Callable[[str, str], None]) -> None:
-    golden(f"{name}.{SUFFIX[target]}", compiled(name, target).source())
+def test_emitted_text_is_as_it_was_read(name: str, language: str, golden: Callable[[str, str], None]) -> None:
+    golden(f"{name}.{SUFFIX[language]}", compiled(name, language).source())
 
 
-@pytest.mark.parametrize("target", SUFFIX)
-def test_jacobi_body_has_three_statements_and_all_names(target: str) -> None:
-    text = compiled("jacobi", target).source()
+@pytest.mark.parametrize("language", SUFFIX)
+def test_jacobi_body_has_three_statements_and_all_names(language: str) -> None:
+    text = compiled("jacobi", language).source()
     body = text[text.index("task(") :].split("{", 1)[1].split("\n}\n")[0]
     lines = [line.strip() for line in body.splitlines() if line.strip() and not line.strip().startswith("//")]
     statements = [line for line in lines if line != "}"]
@@ -58,9 +60,9 @@ def test_jacobi_body_has_three_statements_and_all_names(target: str) -> None:
         assert name in body
 
 
-@pytest.mark.parametrize("target", SUFFIX)
-def test_line_map_points_at_the_line_below_each_comment(target: str) -> None:
-    file = compiled("jacobi", target).files[0]
+@pytest.mark.parametrize("language", SUFFIX)
+def test_line_map_points_at_the_line_below_each_comment(language: str) -> None:
+    file = compiled("jacobi", language).files[0]
     lines = file.text.split("\n")
     for emitted, python_file, python_line in file.lines:
         assert lines[emitted - 2].strip().startswith(f"// {Path(python_file).name}:{python_line}  ")

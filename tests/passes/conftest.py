@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+
 from shadesmith.transpiler.ir.builder import Builder
 from shadesmith.transpiler.ir.nodes import Block, Statement
 from shadesmith.transpiler.ir.statements import Alloca, ArgLoad, Array, GlobalPtr, LoopIndex, Parameter, RangeFor
@@ -17,8 +18,8 @@ from shadesmith.transpiler.passes import PassContext, Stage
 
 
 class Sketch(Builder):
-    """A builder with arrays a, b (f32 fields of 8), m (ndarray f32, 2 axes), v (vec3 field), p, q (ndarrays that alias),
-    parameters n (i32), w (f32), flag (u1), d (f64)."""
+    """A builder with fields a, b (f32, 8 cells) and v (vec3), ndarrays m (2 axes), p and q (1 axis), which may alias,
+    and parameters n (i32), w (f32), flag (u1), d (f64)."""
 
     def __init__(self) -> None:
         super().__init__(Block())
@@ -36,7 +37,9 @@ class Sketch(Builder):
         return self.add(ArgLoad(parameter, type=parameter.type))
 
     def ptr(self, array: Array, *indices: Statement | int) -> Statement:
-        return self.add(GlobalPtr(array, [self.const(i) if isinstance(i, int) else i for i in indices], type=array.element))
+        return self.add(
+            GlobalPtr(array, [self.const(i) if isinstance(i, int) else i for i in indices], type=array.element)
+        )
 
     def read(self, array: Array, *indices: Statement | int) -> Statement:
         return self.load(self.ptr(array, *indices))

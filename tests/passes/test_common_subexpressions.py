@@ -47,7 +47,12 @@ def test_values_of_a_branch_are_not_used_after_it(sketch):
 
 
 def test_loads_of_one_cell_become_one(sketch):
-    assert both(sketch, sketch.op("mul", sketch.read(sketch.a, 0), sketch.read(sketch.a, 0)), sketch.arg("w")).count("load") == 1
+    assert (
+        both(sketch, sketch.op("mul", sketch.read(sketch.a, 0), sketch.read(sketch.a, 0)), sketch.arg("w")).count(
+            "load"
+        )
+        == 1
+    )
 
 
 def test_a_write_to_the_cell_keeps_loads_apart(sketch):

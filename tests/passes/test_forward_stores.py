@@ -143,3 +143,25 @@ def test_constant_is_put_in_place_of_a_read_though_the_variable_stays(sketch):
 def test_types_of_a_zero_vector(sketch):
     sketch.store(sketch.ptr(sketch.v, 0), sketch.cast(sketch.load(sketch.var("x", type=Tensor((3,), i32))), f32))
     assert "i32[3] = tensor" in sketch.apply(*PASSES)
+
+
+def test_copy_called_like_its_variable_is_the_variable(sketch):
+    x = sketch.var("x", sketch.arg("w"))
+    with sketch.into(sketch.loop(4, serialize=True).body):
+        copy = sketch.load(x)
+        copy.name = "x"
+        sketch.store(x, sketch.op("mul", copy, copy))
+    sketch.store(sketch.ptr(sketch.a, 0), sketch.load(x))
+    assert "x: f32 = load" not in sketch.apply(forward_stores)
+
+
+def test_copy_that_outlives_a_change_keeps_its_name(sketch):
+    with sketch.into(sketch.loop(2, serialize=True).body):
+        x = sketch.var("x", sketch.arg("w"))
+        with sketch.into(sketch.loop(4).body):
+            copy = sketch.load(x)
+            copy.name = "x"
+            sketch.store(x, sketch.op("neg", copy))
+            sketch.store(sketch.ptr(sketch.a, 0), copy)
+        sketch.store(sketch.ptr(sketch.a, 1), sketch.load(x))
+    assert "x: f32 = load" in sketch.apply(forward_stores)

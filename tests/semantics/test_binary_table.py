@@ -32,7 +32,15 @@ EXPRESSIONS = {
 
 
 def valid(row: list) -> bool:
-    return row[3] != "error" and "u1" not in row[1:3]
+    return row[3] != "error"
+
+
+def taichi_is_wrong(operation: str, a: str, b: str) -> bool:
+    """8-bit floor division and modulo give a quotient of one bit (100 // 3 = 1); raw_mod of a negative number by an
+    unsigned one takes the remainder as signed while raw_div divides as unsigned (docs/numerics.md)."""
+    if operation in ("floordiv", "mod"):
+        return {a, b} <= {"i8", "u8"}
+    return operation == "raw_mod" and a.startswith("i") and b.startswith("u") and int(b[1:]) >= int(a[1:])
 
 
 @pytest.mark.parametrize("operation", EXPRESSIONS)
@@ -64,17 +72,17 @@ def kernel_of(a: str, b: str, operations: list[str]):
 def close(found: float, expected: float, result: str, operation: str) -> bool:
     if math.isnan(expected):
         return math.isnan(found)
-    if operation in ("pow", "atan2"):
+    if operation in ("pow", "atan2") and result.startswith("f"):
         ulp = {"f16": 2**-10, "f32": 2**-23, "f64": 2**-52}[result]
         return abs(found - expected) <= 4 * ulp * max(abs(expected), 1e-30)
     return found == expected
 
 
-@pytest.mark.parametrize("a", [t for t in TYPES if t != "u1"])
+@pytest.mark.parametrize("a", TYPES)
 def test_values_are_taichis(a: str, target: str) -> None:
     by_other = defaultdict(list)
     for row in ROWS:
-        if row[1] == a and valid(row):
+        if row[1] == a and valid(row) and not taichi_is_wrong(*row[:3]):
             by_other[row[2]].append(row)
     wrong = []
     for b, rows in by_other.items():

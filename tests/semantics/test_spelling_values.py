@@ -54,7 +54,7 @@ def array_function(name: str, spelled: spelling.Spelling, types: list[Scalar], r
     texts = [f"p{k}[i]" for k in range(len(types))]
     parameters = ", ".join(f"const {spelling.type_name('c', t)} *p{k}" for k, t in enumerate(types))
     loop = f"for (int i = 0; i < n; i++) {{ out[i] = {spelled.format(*texts)}; }}"
-    return f"void {name}({spelling.type_name('c', result)} *out, {parameters}, int n) {{ {loop} }}"
+    return f"void case_{name}({spelling.type_name('c', result)} *out, {parameters}, int n) {{ {loop} }}"
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +86,7 @@ def call(library: ctypes.CDLL, name: str, operands: list[np.ndarray], result: Sc
     """Return what C gives for arrays of one length."""
     out = np.zeros(len(operands[0]), result.numpy)
     pointers = [ctypes.c_void_p(a.ctypes.data) for a in (out, *operands)]
-    getattr(library, name)(*pointers, ctypes.c_int(len(out)))
+    getattr(library, f"case_{name}")(*pointers, ctypes.c_int(len(out)))
     return out
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 from hashlib import sha256
+from textwrap import wrap
 from typing import Any
 
 from ..errors import NOWHERE
@@ -37,16 +38,20 @@ from .layout import Declaration, Layout, array_type, layout
 from .naming import Names, legal
 from .placement import Placement, place
 from .print_expressions import Expressions, Written
-from .print_statements import INDENT, Line, Statements, axis_name, basename, infix_symbol
+from .print_statements import INDENT, Line, Statements, basename, declare_axis, infix_symbol
+from .print_statements import WRITERS as STATEMENT_WRITERS
 from .random_stream import task_seed
 from .render import render
+from .reports import WRITERS as REPORT_WRITERS
 from .reserved import OURS
 from .spelling import extensions, helpers_source, type_name
 from .target import TARGETS, Target
-from .threads import Threads, spread
+from .threads import Threads, host_count, spread
 
 PUSH_BYTES = 128
 """Room for arguments in push constants where a device does not say."""
+EFFECTS = {**STATEMENT_WRITERS, **REPORT_WRITERS}
+COLUMNS = 120
 MANY_TURNS, FEW_TURNS = 8192, 64
 """From so many turns a loop is worth threads on the host: if its body is short, if it holds loops."""
 
@@ -60,6 +65,7 @@ class _Printed:
     function: str
     entry: str
     body: list[Line]
+    names: list[str]
     prologue: list[str]
     threads: Threads | None
     parameters: list[str]
@@ -80,7 +86,7 @@ def emit(kernel: Kernel, target: str, options: CompileOptions, capabilities: Cap
     form = layout(kernel, row)
     printer = _Printer(kernel, row, form, options, capabilities)
     printed = [printer.task(task, number) for number, task in enumerate(kernel.tasks)]
-    groups = [[task] for task in printed] if row.file_per_task else [printed]
+    groups = [[task] for task in printed] if row.file_per_task or not printed else [printed]
     files = tuple(printer.file(group, number) for number, group in enumerate(groups))
     tasks = tuple(_task_source(p, p.number if row.file_per_task else 0, form) for p in printed)
     return BackendModule(kernel.name, target, files, tasks, form.interface, _tool_options(options))
@@ -128,6 +134,7 @@ class _Printer:
             function="task" if single else f"task_{number}",
             entry="main" if self.target.file_per_task else f"{self.name}_{number}",
             body=body,
+            names=names,
             prologue=prologue,
             threads=threads,
             parameters=[f"int {names[k]}" for k in used] + ([f"{unsigned} {linear}"] if counted and threads else []),
@@ -142,9 +149,8 @@ class _Printer:
 
     def _statements(self, placement: Placement) -> Statements:
         expressions = Expressions(self.target, self.form)
-        printer = Statements(
-            expressions, placement, Names(self.taken), self.options.line_comments, self.capabilities.atomics
-        )
+        comments, atomics = self.options.line_comments, self.capabilities.atomics
+        printer = Statements(expressions, placement, Names(self.taken), comments, atomics, EFFECTS)
         printer.result_names = [member.name for member in self.form.result_members]
         return printer
 
@@ -154,7 +160,7 @@ class _Printer:
         names: list[str] = []
         if task.loop is not None:
             for axis in range(len(task.loop.begins)):
-                names.append(printer.names.declare(axis_name(task.loop, axis)))
+                names.append(declare_axis(printer.names, task.loop, axis))
                 printer.e.loop_names[task.loop, axis] = names[axis]
             printer.linear_index = printer.names.declare("index")
         if any(isinstance(s, Rand) for s in walk(task.body)):
@@ -206,13 +212,14 @@ class _Printer:
         if self.target.name != "vulkan":
             return []
         names = ["GL_EXT_buffer_reference", "GL_EXT_scalar_block_layout"] if self.form.declarations else []
-        names += extensions(self.target.name, [*self.form.use.types, *self.form.stored_types], [*self.form.helpers, *printed_helpers(printed)])
+        keys = [*self.form.helpers, *printed_helpers(printed)]
+        names += extensions(self.target.name, [*self.form.use.types, *self.form.stored_types], keys)
         return list(dict.fromkeys(names))
 
     def _task_data(self, p: _Printed, blocks: list[int]) -> dict[str, Any]:
         threads = p.threads
         loops = any(isinstance(s, (While, RangeFor)) for s in walk(p.task.body))
-        plain = not loops and not any(isinstance(s, (AtomicOp, Rand)) for s in walk(p.task.body))
+        plain = not loops and not any(isinstance(s, (AtomicOp, Rand, Print, Assert)) for s in walk(p.task.body))
         parameters = [*self._args_parameter(p), *p.parameters]
         arguments = [*(["args"] if parameters[len(p.parameters) :] else []), *p.arguments]
         block = "1" if p.task.kind is TaskKind.SERIAL else "BLOCK" if len(blocks) == 1 else f"BLOCK_{p.task.block_dim}"
@@ -220,7 +227,7 @@ class _Printer:
         head = f"{self._function_kind(p)}void {p.function}({', '.join(parameters) or self._no_parameters()}) {{"
         return {
             "kind": p.task.kind.value,
-            "title": self._title(p),
+            "title": self._title(p) if len(self.kernel.tasks) > 1 else "",
             "entry": p.entry,
             "head": head,
             "body": "\n".join(INDENT * (line.depth + 1) + line.text for line in p.body),
@@ -229,10 +236,9 @@ class _Printer:
             "prologue": [*p.prologue, *(threads.declarations if threads else [])],
             "count": threads.count if threads else "1",
             "nest": _nest(threads, call, plain) if threads else [],
-            "directives": _directives(p.task, threads),
+            "pragma": _pragma(p.task, threads, loops),
             "strided": threads is not None and threads.extents is None,
             "uses_args": p.uses_args or any("args." in text for text in [*p.prologue, *_texts(threads)]),
-            "parallel_from": FEW_TURNS if loops else MANY_TURNS,
         }
 
     def _args_parameter(self, p: _Printed) -> list[str]:
@@ -252,15 +258,14 @@ class _Printer:
         first = f"{self.name}({signature})"
         first += f", {self._title(printed[0])}" if len(printed) == 1 else f", {tasks} tasks"
         place = "" if location is NOWHERE else f"from {basename(location.file)}:{location.line}, "
-        return [first, f"{place}interface {digest(self.form.interface)}"]
+        return [*wrap(first, COLUMNS - 3, subsequent_indent="    "), f"{place}interface {digest(self.form.interface)}"]
 
     def _title(self, p: _Printed) -> str:
         title = f"task {p.number} of {len(self.kernel.tasks)}: {p.task.kind.value}"
         if p.task.loop is None:
             return title
         over = p.task.loop.over
-        names = [axis_name(p.task.loop, axis) for axis in range(len(p.task.loop.begins))]
-        return f"{title} over {over.name if over is not None else ', '.join(names)}"
+        return f"{title} over {over.name if over is not None else ', '.join(p.names)}"
 
 
 def _nest(threads: Threads, call: str, plain: bool) -> list[str]:
@@ -274,16 +279,22 @@ def _nest(threads: Threads, call: str, plain: bool) -> list[str]:
     return lines + [INDENT * depth + "}" for depth in reversed(range(len(threads.loops)))]
 
 
-def _directives(task: Task, threads: Threads | None) -> str:
-    """Return how OpenMP spreads the turns: evenly, unless a turn may take much longer than another."""
+def _pragma(task: Task, threads: Threads | None, loops: bool) -> str:
+    """Return how OpenMP spreads the turns: evenly, unless a turn may take much longer; few turns stay on one thread."""
+    if threads is None:
+        return ""
+    least = FEW_TURNS if loops else MANY_TURNS
+    known = host_count(threads.extents)
+    if known is not None and known < least:
+        return ""
     uneven = any(isinstance(s, While) for s in walk(task.body))
-    collapsed = 1 if threads is None else len(threads.loops) - 1
-    parts = ["firstprivate(args)"]
+    collapsed = len(threads.loops) - 1
+    parts = ["#pragma omp parallel for firstprivate(args)"]
     if collapsed > 1:
         parts.append(f"collapse({collapsed})")
-    parts.append(
-        "schedule(dynamic, 64)" if uneven and collapsed == 0 else "schedule(dynamic)" if uneven else "schedule(static)"
-    )
+    parts.append(f"schedule({'dynamic' if uneven else 'static'}{', 64' if uneven and collapsed == 0 else ''})")
+    if known is None:
+        parts.append(f"if ({threads.count} >= {least})")
     return " ".join(parts)
 
 

@@ -163,6 +163,10 @@ def array_type(array: Array) -> str:
     return f"field[{array.element}, {'x'.join(map(str, array.shape)) or '0-D'}]"
 
 
+_TemporaryLayout = tuple[dict[Temporary, str], list[Declaration], dict[Temporary, int], int]
+"""Texts, members and offsets of temporaries, and the size of them all."""
+
+
 @dataclass(slots=True)
 class _Item:
     """A member of `Args` before it has an offset."""
@@ -349,7 +353,7 @@ def _accessors(target: Target, use: _Use, texts: dict[object, str]) -> tuple[dic
     for array in sorted(use.arrays, key=lambda a: a.slot):
         names[array] = taken.declare(array.name)
         letters = list(INDEX_LETTERS[: array.ndim])
-        parameters = f"({', '.join(letters)})" if letters else ""
+        parameters = f"({', '.join(letters)})"  # also for 0-D: an object-like macro would hit members of its name
         data = texts[array] + ("" if target.has_pointers else ".v")
         lines[array] = f"#define {names[array]}{parameters} {data}[{_linear(target, array, letters, texts)}]"
     return names, lines
@@ -368,7 +372,7 @@ def _linear(target: Target, array: Array, letters: list[str], texts: dict[object
     return text
 
 
-def _temporaries(kernel: Kernel, target: Target) -> tuple[dict[Temporary, str], list[Declaration], dict[Temporary, int], int]:
+def _temporaries(kernel: Kernel, target: Target) -> _TemporaryLayout:
     names = Names(target.reserved)
     texts: dict[Temporary, str] = {}
     offsets: dict[Temporary, int] = {}

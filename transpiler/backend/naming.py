@@ -53,12 +53,16 @@ class Names:
         if name in self.reserved:
             name = f"{name}_" if not name.endswith("_") else f"{name}1"
         candidate, number = name, 0
-        while candidate in self.used or candidate in self.reserved:
+        while not self.is_free(candidate):
             number += 1
             candidate = f"{name.rstrip('_')}_{number}"
         self.used[candidate] = 1
         self.scopes[-1].append(candidate)
         return candidate
+
+    def is_free(self, name: str) -> bool:
+        """Return whether `declare` would give `name` itself."""
+        return name not in self.used and name not in self.reserved
 
     def temporary(self) -> str:
         """Return `t0`, `t1`, ... in order of appearance."""

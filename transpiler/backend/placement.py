@@ -219,14 +219,14 @@ class _Placer:
     def _is_read_back(self, value: Statement, points: list[_Point]) -> bool:
         """Print a value that is first stored, then used, inside the store, and read the place again where it is used.
 
-            t0 = v(i) + g; v(i) = t0; x(i) += t0    ->    v(i) += g; x(i) += v(i)
+        t0 = v(i) + g; v(i) = t0; x(i) += t0    ->    v(i) += g; x(i) += v(i)
         """
         store = self.stored.get(value)
         if not isinstance(store, GlobalStore) or value.name or not isinstance(value, Operation):
             return False
         position = self.position[store]
-        others = [p for p in points if p.position != position]
-        if len(others) + 1 != len(points) or any(p.position < position or p.loop is not self.loop[value] for p in points):
+        others = [p for p in points if p.position > position]
+        if len(others) + 1 != len(points) or any(p.loop is not self.loop[value] for p in points):
             return False
         pointer = store.pointer
         simple = isinstance(pointer, GlobalPtr) and all(isinstance(i, ATOMS) or i.name for i in pointer.indices)

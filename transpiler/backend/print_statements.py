@@ -5,11 +5,11 @@ In: a block, its placement and the texts of values. Out: `Line` objects, without
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from ..errors import NOWHERE, InternalError, SourceLocation
+from ..errors import NOWHERE, InternalError, SourceLocation, UnsupportedError
 from ..ir.nodes import Block, Effect, Statement, operands
 from ..ir.statements import (
     Alloca,
@@ -59,7 +59,9 @@ class Statements:
         names: Names,
         comments: bool,
         atomics: frozenset[tuple[str, str]],
+        writers: Mapping[type, Callable[..., None]],
     ) -> None:
+        self.writers = writers
         self.e = expressions
         self.placement = placement
         self.names = names
@@ -118,7 +120,7 @@ class Statements:
         if isinstance(statement, IfExp):
             self._choice(statement)
         elif statement.EFFECT & (Effect.WRITE | Effect.CONTROL) or isinstance(statement, Alloca):
-            write = WRITERS.get(type(statement))
+            write = self.writers.get(type(statement))
             if write is None:
                 raise InternalError(f"emit: a {type(statement).__name__} has no text")
             write(self, statement)
@@ -281,7 +283,11 @@ COMPOUND = frozenset({"+", "-", "*", "/", "&", "|", "^", "<<", ">>"})
 
 def _atomic(p: Statements, atomic: AtomicOp) -> None:
     assert isinstance(atomic.type, Scalar)
-    spelling = spell_atomic(p.e.target.name, atomic.op, atomic.type, is_native(p.atomics, atomic.op, atomic.type))
+    native = is_native(p.atomics, atomic.op, atomic.type)
+    try:
+        spelling = spell_atomic(p.e.target.name, atomic.op, atomic.type, native)
+    except UnsupportedError as error:
+        raise atomic.location.error(UnsupportedError, str(error)) from None
     p.e.need(*spelling.helpers)
     value = p.e.operand(atomic.value, spelling.operand_precedence[1])
     data = p.e.words(atomic.pointer) if len(spelling.operand_precedence) > 2 else ()
@@ -365,7 +371,7 @@ def _range_for(p: Statements, loop: RangeFor) -> None:
     depth = p.depth
     with p.names.scope():
         for axis in range(len(loop.begins)):
-            name = p.names.declare(axis_name(loop, axis))
+            name = declare_axis(p.names, loop, axis)
             p.e.loop_names[loop, axis] = name
             p.emit(f"{loop_head(p.e, loop, axis, name)} {{", loop.location)
             p.depth += 1
@@ -379,11 +385,11 @@ def _range_for(p: Statements, loop: RangeFor) -> None:
     assert p.depth == depth
 
 
-def axis_name(loop: RangeFor, axis: int) -> str:
-    """Return what Python calls the index of an axis, or a letter."""
+def declare_axis(names: Names, loop: RangeFor, axis: int) -> str:
+    """Take the name Python gives the index of an axis, or the first free letter from i on."""
     if len(loop.names) == len(loop.begins) and loop.names[axis].strip("_"):
-        return loop.names[axis]
-    return "ijklmnop"[axis]
+        return names.declare(loop.names[axis])
+    return names.declare(next((letter for letter in "ijklmnop" if names.is_free(letter)), "i"))
 
 
 def loop_head(e: Expressions, loop: RangeFor, axis: int, name: str) -> str:
@@ -436,4 +442,4 @@ WRITERS: dict[type, Callable[..., None]] = {
     Continue: _continue,
     Return: _return,
 }
-"""How each kind of effect is printed; `reports` adds print and assert."""
+"""How each kind of effect is printed; `reports.WRITERS` has print and assert."""

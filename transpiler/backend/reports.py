@@ -9,14 +9,16 @@ In: the statement and the printer of its function. Out: lines that call the help
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ..ir.statements import Assert, Print
 from ..ir.types import Scalar, Type, i32, u32
-from .sites import WORD_TYPES
 from .print_expressions import Expressions
-from .print_statements import WRITERS, Statements
+from .print_statements import Statements
+from .sites import WORD_TYPES
 from .spelling import spell_element
+
 
 def print_record(p: Statements, statement: Print | Assert, location: Any) -> None:
     """Print the lines that write one record."""
@@ -86,5 +88,5 @@ def _word(e: Expressions, kind: Scalar, text: str) -> tuple[str, str]:
     return name, f"{wide}({text})"
 
 
-WRITERS[Print] = write_print
-WRITERS[Assert] = write_assert
+WRITERS: dict[type, Callable[..., None]] = {Print: write_print, Assert: write_assert}
+"""What `print_statements.WRITERS` has for the other effects."""

@@ -14,9 +14,9 @@ main size_t ptrdiff_t int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t u
 INFINITY NAN asm typeof linux unix I complex errno stdin stdout stderr signbit isnan isinf isfinite isnormal
 sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh exp exp2 expm1 log log2 log10 log1p pow sqrt cbrt
 hypot fabs abs labs floor ceil round rint nearbyint trunc fmod remainder fmin fmax fdim fma erf erfc tgamma lgamma
-ldexp frexp modf copysign nan logb ilogb scalbn nextafter lround lrint llround llrint div ldiv j0 j1 jn y0 y1 yn gamma
+ldexp frexp modf copysign nan logb ilogb scalbn nextafter lround lrint llround llrint div ldiv
 sinf cosf tanf asinf acosf atanf atan2f tanhf expf logf powf sqrtf fabsf floorf ceilf roundf rintf fmodf fminf fmaxf
-malloc free calloc realloc memcpy memset memmove memcmp exit abort atexit printf puts rand srand index rindex
+malloc free calloc realloc memcpy memset memmove memcmp exit abort atexit printf puts rand srand
 """)
 
 _CUDA = _words("""

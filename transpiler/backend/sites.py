@@ -1,4 +1,4 @@
-"""What the host must know of each `print` and `assert` of a kernel to read its records. Goes into `Interface.reports`."""
+"""What the host must know of each `print` and `assert` to read its records: the content of `Interface.reports`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ def describe_site(statement: Print | Assert) -> dict[str, Any]:
         for value in statement.values
         if (type := value.type) is not None
     ]
-    site: dict[str, Any] = {"file": location.file, "line": location.line, "where": location.describe(), "values": values}
+    site: dict[str, Any] = {"file": location.file, "line": location.line, "where": location.describe()}
+    site["values"] = values
     if isinstance(statement, Print):
-        return {"kind": "print", "parts": [part if isinstance(part, str) else list(part) for part in statement.parts], **site}
+        parts = [part if isinstance(part, str) else list(part) for part in statement.parts]
+        return {"kind": "print", "parts": parts, **site}
     return {"kind": statement.kind, "message": statement.message, **site}

@@ -174,3 +174,10 @@ def _on_host(layout: Layout, value: Statement) -> Expression | None:
             parts = [_on_host(layout, o) for o in operands]
             return None if None in parts else (op, *parts)
     return None
+
+
+def host_count(extents: tuple[Expression, ...] | None) -> int | None:
+    """Return the number of all turns if it is a constant."""
+    if extents is None or any(extent[0] != "const" for extent in extents):
+        return None
+    return prod(int(extent[1]) for extent in extents)

@@ -16,13 +16,13 @@ from ..ir.statements import ArgLoad, Parameter
 from ..ir.types import Type
 from . import build_calls, build_loops
 from .build_statements import bind, execute
-from .context import EXPRESSIONS, STATEMENTS, Context, NeedsMemory
+from .context import Context, NeedsMemory
 from .definition import ParameterDefinition
 from .specialization import ArrayArgument, ScalarArgument, Specialization
 from .values import as_type
 
-assert build_calls.FUNCTIONS and build_loops.build_for  # the modules whose import fills the tables of handlers
-assert EXPRESSIONS and STATEMENTS
+HANDLERS = (build_calls.build_call, build_loops.build_for)
+"""Handlers whose modules register all others on import."""
 
 RECURSION_LIMIT = 20_000
 """Python's limit during a build: a hundred inlined calls nest some fifteen Python calls each."""
@@ -55,7 +55,7 @@ def _build(context: Context) -> FrontendResult:
     done = execute(context, definition.tree.body)
     if context.kernel.returns and not context.frame.returned:
         context.builder.location = context.kernel.location
-        context.fail(
+        raise context.error(
             TaichiSyntaxError,
             "Kernel has a return type but does not have a return statement",
             "add `return ...`, or leave out the annotation",
@@ -72,7 +72,7 @@ def _check_signature(context: Context) -> None:
     arguments = context.specialization.definition.tree.args
     for special, text in ((arguments.vararg, "*"), (arguments.kwarg, "**")):
         if special is not None:
-            context.fail(
+            raise context.error(
                 TaichiSyntaxError,
                 f"Taichi kernels do not support variable positional parameters (i.e., {text}{special.arg})",
                 "name each parameter",
@@ -89,7 +89,7 @@ def _return_types(context: Context, annotation: Any) -> list[Type]:
     types = [as_type(item, context.options) for item in listed]
     found = [type for type in types if type is not None]
     if len(found) != len(types):
-        context.fail(
+        raise context.error(
             TaichiSyntaxError,
             f"The return annotation {annotation!r} is no type of a kernel",
             "write `-> ti.f32`, a vector type, or a tuple of types",

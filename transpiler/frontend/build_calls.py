@@ -1,4 +1,4 @@
-"""Calls: what each function of the language means in a kernel, types as functions, and which Python functions may be called.
+"""Calls: what each function of the language means in a kernel, types as functions, Python functions.
 
 `FUNCTIONS` maps a function object to its meaning on loaded arguments; `FORMS` those that need the syntax of the call.
 """
@@ -115,20 +115,20 @@ def _checked(context: Context, meaning: Meaning, arguments: list[Any], named: di
             raise
         name = getattr(callee, "__name__", str(callee))
         text = str(error).split("() ", 1)[-1]
-        context.fail(TaichiSyntaxError, f"`{name}` {text}", "check the arguments")
+        raise context.error(TaichiTypeError, f"`{name}` {text}", "check the arguments") from None
 
 
 def _python_call(context: Context, callee: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
     if isinstance(getattr(getattr(callee, "kernel", callee), "definition", None), KernelDefinition):
-        context.fail(TaichiSyntaxError, KERNEL_IN_KERNEL, "make it a `@ti.func`")
+        raise context.error(TaichiSyntaxError, KERNEL_IN_KERNEL, "make it a `@ti.func`")
     if is_runtime(callee) or not callable(callee):
-        context.fail(TaichiTypeError, f"{describe_kind(callee)} cannot be called", "leave out the parentheses")
+        raise context.error(TaichiTypeError, f"{describe_kind(callee)} cannot be called", "leave out the parentheses")
     if any(holds_runtime(value) for value in (*arguments, *named.values())):
         name = getattr(callee, "__name__", str(callee))
         module = getattr(callee, "__module__", None)
         twin = getattr(functions, name, None)
         hint = f"use `ti.{name}`" if module in ("math", "cmath", "numpy") and twin else "decorate it with `@ti.func`"
-        context.fail(
+        raise context.error(
             TaichiTypeError, f"The Python function `{name}` cannot be called with run-time values in a kernel", hint
         )
     return context.python(callee, *arguments, **named)
@@ -142,7 +142,7 @@ def _operation(context: Context, callee: Any, name: str, arguments: list[Any], n
     if name in ("floor", "ceil", "round") and len(arguments) == 2:
         dtype = arguments.pop()
     if named:
-        context.fail(TaichiSyntaxError, f"`{callee.__name__}` takes no argument `{next(iter(named))}`")
+        raise context.error(TaichiSyntaxError, f"`{callee.__name__}` takes no argument `{next(iter(named))}`")
     if name in ("min", "max"):
         result = minimum_maximum(context, name, arguments)
     elif name == "pow" and len(arguments) == 2:
@@ -150,8 +150,8 @@ def _operation(context: Context, callee: Any, name: str, arguments: list[Any], n
     else:
         arity = 3 if name == "select" else 2 if name in ("atan2", "raw_div", "raw_mod", "shr") else 1
         if len(arguments) != arity:
-            context.fail(
-                TaichiSyntaxError,
+            raise context.error(
+                TaichiTypeError,
                 f"`ti.{callee.__name__}` takes {arity} arguments, found {len(arguments)}",
                 "check the call",
             )
@@ -168,7 +168,7 @@ def minimum_maximum(context: Context, name: str, arguments: list[Any]) -> Any:
             compile_time_items(context, found, ast.Pass()) if is_tensor or isinstance(found, list | tuple) else [found]
         )
     if not arguments:
-        context.fail(TaichiSyntaxError, f"`{name}` takes at least one argument", f"write `{name}(a, b)`")
+        raise context.error(TaichiTypeError, f"`{name}` takes at least one argument", f"write `{name}(a, b)`")
     if not any(holds_runtime(argument) or isinstance(argument, Matrix) for argument in arguments):
         return context.python(getattr(builtins, name), *arguments) if len(arguments) > 1 else arguments[0]
     result = context.lift(arguments[0])
@@ -181,7 +181,7 @@ def cast_value(context: Context, value: Any, dtype: Any) -> Statement:
     """Return `ti.cast(value, dtype)`."""
     type = as_type(dtype, context.options)
     if not isinstance(type, Scalar):
-        context.fail(
+        raise context.error(
             TaichiTypeError,
             f"`ti.cast` needs a number type, found {describe_kind(dtype)}",
             "write `ti.cast(x, ti.f32)`",
@@ -195,13 +195,15 @@ def make_typed(context: Context, type: Any, arguments: list[Any]) -> Any:
     """Return a type used as a function: `ti.f32(x)`, `int(x)`, `vec3(...)`."""
     if isinstance(type, Scalar):
         if len(arguments) != 1:
-            context.fail(TaichiSyntaxError, f"`{type}` takes 1 argument, found {len(arguments)}", f"write `{type}(x)`")
+            raise context.error(
+                TaichiSyntaxError, f"`{type}` takes 1 argument, found {len(arguments)}", f"write `{type}(x)`"
+            )
         return cast_value(context, arguments[0], type)
     flat = [item for argument in arguments for item in _flat(context, argument)]
     if len(flat) == 1:
         flat *= type.size
     if len(flat) < type.size:
-        context.fail(
+        raise context.error(
             TaichiSyntaxError, f"`{type}` takes {type.size} elements, found {len(flat)}", "give one value, or all"
         )
     elements = [context.fit(item, type.element) for item in flat[: type.size]]
@@ -222,23 +224,23 @@ def _flat(context: Context, value: Any) -> list[Any]:
 def _atomic(context: Context, node: ast.Call, op: str, arguments: list[Any]) -> Statement:
     """Return the old value of a place that is combined with an operand in one step."""
     if len(arguments) != 2:
-        context.fail(
+        raise context.error(
             TaichiSyntaxError,
             f"`ti.atomic_{op}` takes 2 arguments, found {len(arguments)}",
-            "write `ti.atomic_{op}(x[i], value)`".format(op=op),
+            f"write `ti.atomic_{op}(x[i], value)`",
         )
     target = node.args[0]
     local = context.frame.find(target.id) if isinstance(target, ast.Name) else None
     if not isinstance(arguments[0], Place) and (local is None or local.is_loop_index or not is_runtime(arguments[0])):
-        context.fail(
-            TaichiSyntaxError,
+        raise context.error(
+            TaichiTypeError,
             f"cannot use a non-writable target as the first operand of 'atomic_{op}'",
             "give it an element of an array or a variable",
             target,
         )
     place = context.place_of(arguments[0], local)
     if op in ("and", "or", "xor") and element_of(place.type).is_float:
-        context.fail(
+        raise context.error(
             TaichiTypeError, f"`ti.atomic_{op}` takes integers, found `{place.type}`", "use an integer array", target
         )
     return context.builder.atomic(op, place.pointer, context.fit(context.loaded(arguments[1]), place.type))
@@ -254,7 +256,7 @@ def _cast(context: Context, obj: Any, dtype: Any) -> Statement:
 def _bit_cast(context: Context, obj: Any, dtype: Any) -> Statement:
     type = as_type(dtype, context.options)
     if not isinstance(type, Scalar):
-        context.fail(TaichiTypeError, f"`ti.bit_cast` needs a number type, found {describe_kind(dtype)}")
+        raise context.error(TaichiTypeError, f"`ti.bit_cast` needs a number type, found {describe_kind(dtype)}")
     return context.builder.bit_cast(context.lift(obj), type)
 
 
@@ -270,7 +272,7 @@ def _filled(value: int) -> Meaning:
 def _random(context: Context, dtype: Any = float) -> Statement:
     type = as_type(dtype, context.options)
     if not isinstance(type, Scalar) or type.bits < 32 and type.bits != 1 and not type.is_float:
-        context.fail(
+        raise context.error(
             TaichiTypeError,
             "`ti.random` needs ti.f32, ti.f64, ti.i32, ti.u32, ti.i64 or ti.u64",
             "write `ti.random(ti.f32)`",
@@ -282,7 +284,7 @@ def _randn(context: Context, dt: Any = None) -> Statement:
     """Normally distributed, by Box and Muller: 1 - u is never 0, so that the logarithm is finite."""
     type = as_type(float if dt is None else dt, context.options)
     if not isinstance(type, Scalar) or not type.is_float:
-        context.fail(TaichiTypeError, "`ti.randn` needs a floating-point type", "write `ti.randn(ti.f32)`")
+        raise context.error(TaichiTypeError, "`ti.randn` needs a floating-point type", "write `ti.randn(ti.f32)`")
     build = context.builder
     first = build.op("sub", build.const(1, type), build.add(Rand(type=type)))
     angle = build.op("mul", build.const(6.283185307179586, type), build.add(Rand(type=type)))
@@ -292,7 +294,7 @@ def _randn(context: Context, dt: Any = None) -> Statement:
 
 def _range(context: Context, *limits: Any) -> Any:
     if not 1 <= len(limits) <= 3:
-        context.fail(
+        raise context.error(
             TaichiSyntaxError,
             f"Range should have 1 to 3 arguments, found {len(limits)}",
             "write `range(begin, end, step)`",
@@ -301,13 +303,15 @@ def _range(context: Context, *limits: Any) -> Any:
     step = limits[2] if len(limits) == 3 else 1
     for limit in limits:
         if isinstance(limit, float):
-            context.fail(
+            raise context.error(
                 TaichiTypeError, f"The bounds of a range must be integers, found {limit}", f"write `{int(limit)}`"
             )
     if is_runtime(step):
-        context.fail(TaichiSyntaxError, "The step of a range must be known at compile time", "use a `while` loop")
+        raise context.error(
+            TaichiTypeError, "The step of a range must be known at compile time", "write a `while` loop"
+        )
     if step == 0:
-        context.fail(TaichiTypeError, "The step of a range cannot be 0", "use a step of 1 or -1")
+        raise context.error(TaichiTypeError, "The step of a range cannot be 0", "use a step of 1 or -1")
     if is_runtime(begin) or is_runtime(end):
         return RangeValue(begin, end, step)
     return context.python(range, begin, end, step)
@@ -318,7 +322,7 @@ def _ndrange(context: Context, *limits: Any) -> NdrangeValue:
     for limit in limits:
         if isinstance(limit, list | tuple):
             if len(limit) != 2:
-                context.fail(
+                raise context.error(
                     TaichiSyntaxError,
                     "Every argument of ndrange should be a scalar or a tuple/list like (begin, end)",
                     "write `(begin, end)`",
@@ -339,7 +343,7 @@ def _check_ndrange_bound(context: Context, bound: Any) -> None:
     if isinstance(bound, Statement) and isinstance(bound.type, Scalar) and not bound.type.is_float:
         is_integer = True
     if not is_integer:
-        context.fail(
+        raise context.error(
             TaichiTypeError,
             "Every argument of ndrange should be an integer scalar or a tuple/list of (int, int)",
             "write `ti.cast(x, ti.i32)`",
@@ -349,7 +353,7 @@ def _check_ndrange_bound(context: Context, bound: Any) -> None:
 def _grouped(context: Context, x: Any) -> GroupedValue:
     array = context.array(x)
     if array is None and not isinstance(x, NdrangeValue):
-        context.fail(
+        raise context.error(
             TaichiTypeError,
             f"`ti.grouped` takes an array or an ndrange, found {describe_kind(x)}",
             "leave out `ti.grouped`",
@@ -359,9 +363,11 @@ def _grouped(context: Context, x: Any) -> GroupedValue:
 
 def _static_assert(context: Context, cond: Any, msg: Any = None) -> None:
     if is_runtime(cond):
-        context.fail(TaichiTypeError, "`ti.static_assert` needs a condition known at compile time", "use `assert`")
+        raise context.error(
+            TaichiTypeError, "`ti.static_assert` needs a condition known at compile time", "use `assert`"
+        )
     if not cond:
-        context.fail(
+        raise context.error(
             TaichiCompilationError,
             "Static assertion failed" + ("" if msg is None else f": {msg}"),
             "see the condition above",
@@ -372,14 +378,14 @@ def _loop_config(context: Context, **options: Any) -> None:
     known = ("block_dim", "serialize", "parallelize", "block_dim_adaptive", "bit_vectorize")
     for name, value in options.items():
         if name not in known:
-            context.fail(
+            raise context.error(
                 TaichiSyntaxError, f"`ti.loop_config` has no option `{name}`", f"choose from {', '.join(known)}"
             )
         if is_runtime(value):
-            context.fail(TaichiTypeError, f"The option `{name}` must be known at compile time")
+            raise context.error(TaichiTypeError, f"The option `{name}` must be known at compile time")
     block_dim = options.get("block_dim")
     if block_dim is not None and not (isinstance(block_dim, int) and block_dim > 0):
-        context.fail(TaichiTypeError, f"`block_dim` must be a positive integer, found {block_dim!r}")
+        raise context.error(TaichiTypeError, f"`block_dim` must be a positive integer, found {block_dim!r}")
     context.loop_options = options
 
 
@@ -388,9 +394,9 @@ def _length(context: Context, value: Any) -> Any:
         return value.type.shape[0]
     array = context.array(value)
     if array is not None:
-        context.fail(TaichiTypeError, f"`len` of the array `{array.name}`", f"use `{array.name}.shape[0]`")
+        raise context.error(TaichiTypeError, f"`len` of the array `{array.name}`", f"use `{array.name}.shape[0]`")
     if is_runtime(value):
-        context.fail(TaichiTypeError, f"`len` takes a vector or a Python sequence, found {describe_kind(value)}")
+        raise context.error(TaichiTypeError, f"`len` takes a vector or a Python sequence, found {describe_kind(value)}")
     return context.python(len, value)
 
 
@@ -482,11 +488,11 @@ FUNCTIONS: dict[Any, Meaning] = {
 
 def _static(context: Context, node: ast.Call) -> Any:
     if node.keywords:
-        context.fail(TaichiSyntaxError, "`ti.static` takes no keywords", None, node)
+        raise context.error(TaichiSyntaxError, "`ti.static` takes no keywords", None, node)
     values = [context.evaluate(argument) for argument in node.args]
     for value, argument in zip(values, node.args, strict=True):
         if isinstance(value, RangeValue) or (isinstance(value, Statement | Place) and isinstance(value.type, Scalar)):
-            context.fail(
+            raise context.error(
                 TaichiTypeError,
                 "`ti.static` needs a value known at compile time",
                 "leave out `ti.static`, or pass the value as `ti.template()`",
@@ -500,7 +506,7 @@ def _print(context: Context, node: ast.Call) -> None:
     for keyword in node.keywords:
         value = context.value(keyword.value)
         if keyword.arg not in ("sep", "end") or not isinstance(value, str | None):
-            context.fail(
+            raise context.error(
                 TaichiSyntaxError, f"`print` takes `sep` and `end` as texts, found `{keyword.arg}`", None, keyword.value
             )
         if keyword.arg == "sep" and value is not None:

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ..errors import TaichiCompilationError, TaichiIndexError, TaichiSyntaxError, TaichiTypeError
+from ..errors import TaichiCompilationError, TaichiIndexError, TaichiNameError, TaichiSyntaxError, TaichiTypeError
 from ..ir.nodes import Block, Statement
 from ..ir.statements import (
     ArgLoad,
@@ -28,6 +28,7 @@ from ..ir.statements import (
 )
 from ..ir.types import Scalar, Tensor, element_of, i32, u1
 from ..lang.matrix import Matrix
+from .build_methods import METHOD_NAMES
 from .context import Context, expression
 from .iteration import compile_time_items
 from .operators import BINARY, COMPARE, UNARY, binary, compare, logical, unary, unify
@@ -40,24 +41,22 @@ COMPONENTS = ("xyzw", "rgba", "stpq")
 MAX_SPECULATED = 12
 """Up to this many cheap statements the second operand of `and` and `or` is computed without asking for the first."""
 
-METHODS = frozenset(
-    "all any cast cols cross determinant diag dot fill get_shape identity inverse max min norm norm_inv norm_sqr "
-    "normalized one outer_product rows sum to_list trace transpose unit zero".split()
-)
-
 
 @expression(ast.BinOp)
 def build_binary(context: Context, node: ast.BinOp) -> Any:
     """`a + b` and its like."""
     left = context.value(node.left)
     right = context.value(node.right)
+    for value, operand, other in ((left, node.left, right), (right, node.right, left)):
+        if type(value) is int and isinstance(other, Statement):
+            context.check_range(value, operand)
     return binary(context, BINARY[type(node.op)], left, right)
 
 
 @expression(ast.UnaryOp)
 def build_unary(context: Context, node: ast.UnaryOp) -> Any:
     """`-a`, `~a`, `not a`, `+a`."""
-    value = context.value(node.operand)
+    value = context.truth(node.operand) if isinstance(node.op, ast.Not) else context.value(node.operand)
     if isinstance(node.op, ast.UAdd):
         return value if not is_number(value) else +value
     return unary(context, UNARY[type(node.op)], value)
@@ -88,13 +87,17 @@ def _compare_one(context: Context, kind: ast.cmpop, left: Any, right: Any) -> An
     if isinstance(kind, ast.Is | ast.IsNot):
         if is_runtime(left) or is_runtime(right):
             name = "is" if isinstance(kind, ast.Is) else "is not"
-            context.fail(TaichiSyntaxError, f'Operator "{name}" in Taichi scope is not supported.', "use `==` or `!=`")
+            raise context.error(
+                TaichiSyntaxError, f'Operator "{name}" in Taichi scope is not supported.', "use `==` or `!=`"
+            )
         return (left is right) == isinstance(kind, ast.Is)
     is_in = isinstance(kind, ast.In)
     if not holds_runtime(left) and not holds_runtime(right):
         return context.python(lambda: (left in right) == is_in)
     if not isinstance(right, list | tuple) or not right:
-        context.fail(TaichiSyntaxError, '"In" is only supported inside `ti.static`.', "use a tuple: `x in (1, 2)`")
+        raise context.error(
+            TaichiSyntaxError, '"In" is only supported inside `ti.static`.', "use a tuple: `x in (1, 2)`"
+        )
     found: Any = None
     for item in right:
         equal = context.lift(compare(context, COMPARE[ast.Eq], left, item))
@@ -106,24 +109,28 @@ def _compare_one(context: Context, kind: ast.cmpop, left: Any, right: Any) -> An
 def build_logical(context: Context, node: ast.BoolOp) -> Any:
     """`a and b`, `a or b`: the second only if the first does not decide; on tensors element by element."""
     name = "and" if isinstance(node.op, ast.And) else "or"
-    result = context.value(node.values[0])
+    is_truth = context.truth_node is node
+    evaluate = context.truth if is_truth else context.value
+    result = evaluate(node.values[0])
     for operand in node.values[1:]:
         if not is_runtime(result) and not holds_runtime(result):
             if bool(result) == (name == "or"):
                 return result
-            result = context.value(operand)
+            result = evaluate(operand)
             continue
-        result = _logical(context, name, context.lift(result), operand)
+        result = _logical(context, name, context.lift(result), operand, is_truth)
     return result
 
 
-def _logical(context: Context, name: str, left: Statement, node: ast.expr) -> Statement:
+def _logical(context: Context, name: str, left: Statement, node: ast.expr, is_truth: bool) -> Statement:
     block = Block()
     with context.builder.into(block):
-        right = context.lift(context.value(node), node)
+        right = context.lift(context.truth(node) if is_truth else context.value(node), node)
     if isinstance(left.type, Tensor) or isinstance(right.type, Tensor):
         _splice(context, block)
         return logical(context, name, left, right)
+    if not is_truth and (left.type != u1 or right.type != u1):
+        return _decided(context, name, left, right, block)
     left = context.condition(left, name)
     with context.builder.into(block):
         block.result = context.condition(right, name)
@@ -136,6 +143,19 @@ def _logical(context: Context, name: str, left: Statement, node: ast.expr) -> St
         decided.result = context.builder.const(name == "or", u1)
     branches = (block, decided) if name == "and" else (decided, block)
     return context.builder.add(IfExp(left, *branches, type=u1))
+
+
+def _decided(context: Context, name: str, left: Statement, right: Statement, block: Block) -> Statement:
+    """Return one of two numbers, as Python does: `3 and 5` is 5, `3 or 5` is 3, in the type they promote to."""
+    type, _ = unify(context, [left, right])
+    condition = context.condition(left, name)
+    first = Block()
+    with context.builder.into(first):
+        first.result = context.builder.cast(left, type)
+    with context.builder.into(block):
+        block.result = context.builder.cast(right, type)
+    branches = (block, first) if name == "and" else (first, block)
+    return context.builder.add(IfExp(condition, *branches, type=type))
 
 
 def _splice(context: Context, block: Block) -> None:
@@ -164,7 +184,7 @@ def _is_harmless(made: Statement) -> bool:
 @expression(ast.IfExp)
 def build_conditional(context: Context, node: ast.IfExp) -> Any:
     """`a if c else b`: only the branch taken is computed; the types promote."""
-    test = context.value(node.test)
+    test = context.truth(node.test)
     if not is_runtime(test) and not holds_runtime(test):
         return context.evaluate(node.body if context.python(bool, test) else node.orelse)
     test = context.lift(test)
@@ -217,9 +237,9 @@ def build_subscript(context: Context, node: ast.Subscript) -> Any:
         return _array_element(context, array, node)
     if isinstance(base, Place | Statement) and not isinstance(base.type, Tensor):
         kind = describe_kind(base)
-        context.fail(TaichiTypeError, f"A scalar of type {kind} takes no index", "leave out the brackets")
+        raise context.error(TaichiTypeError, f"A scalar of type {kind} cannot be subscripted", "leave out the brackets")
     if isinstance(base, Method):
-        context.fail(TaichiTypeError, f"`{base.name}` is a method", f"call it: `{base.name}()`")
+        raise context.error(TaichiTypeError, f"`{base.name}` is a method", f"call it: `{base.name}()`")
     if _has_slice(node.slice) and (isinstance(base, Place | Statement)):
         return _slice(context, context.lift(base), node)
     index = context.value(node.slice)
@@ -228,14 +248,14 @@ def build_subscript(context: Context, node: ast.Subscript) -> Any:
     if isinstance(base, Place | Statement):
         return _tensor_element(context, base, index, node)
     if holds_runtime(index) and isinstance(base, list | tuple | dict | str):
-        context.fail(
+        raise context.error(
             TaichiTypeError,
             f"A Python {type(base).__name__} is indexed at compile time, but this index is known only at run time",
             "use `ti.Vector([...])`, or a loop over `ti.static(range(...))`",
-            node.slice,
+            node,
         )
     if isinstance(base, np.ndarray) and holds_runtime(index):
-        context.fail(
+        raise context.error(
             TaichiTypeError,
             "A NumPy array from outside the kernel is read at compile time, but this index is known only at run time",
             "pass the array as an argument: `a: ti.types.ndarray()`",
@@ -250,7 +270,7 @@ def _has_slice(node: ast.expr) -> bool:
 
 def _array_element(context: Context, array: Array, node: ast.Subscript) -> Place:
     if _has_slice(node.slice):
-        context.fail(
+        raise context.error(
             TaichiSyntaxError,
             f"`{array.name}` is indexed element by element; slices are not supported",
             "loop over it",
@@ -261,7 +281,7 @@ def _array_element(context: Context, array: Array, node: ast.Subscript) -> Place
     flat = [scalar for item in items for scalar in _index_scalars(context, item, node)]
     if len(flat) != array.ndim:
         what = "Field" if array.parameter is None else "Ndarray"
-        context.fail(
+        raise context.error(
             TaichiIndexError,
             f"{what} with dim {array.ndim} accessed with indices of dim {len(flat)}",
             f"`{array.name}` takes {array.ndim} ind{'ex' if array.ndim == 1 else 'ices'}"
@@ -288,7 +308,7 @@ def _index_scalars(context: Context, item: Any, node: ast.Subscript) -> list[Any
     if isinstance(item, Matrix | list | tuple):
         return [context.loaded(inner) for inner in item]
     if item is Ellipsis:
-        context.fail(TaichiSyntaxError, "`...` is no index", "write one index for each axis", node.slice)
+        raise context.error(TaichiTypeError, "`...` is no index", "write one index for each axis", node.slice)
     return [item]
 
 
@@ -297,7 +317,7 @@ def index_statement(context: Context, item: Any) -> Statement:
     found = context.lift(item)
     type = found.type
     if not isinstance(type, Scalar) or type.is_float:
-        context.fail(
+        raise context.error(
             TaichiTypeError,
             f"indices must be integers, however '{type}' is provided",
             "write `ti.cast(x, ti.i32)` or `int(x)`",
@@ -311,14 +331,14 @@ def _check_bounds(context: Context, item: Any, extent: int | None, node: ast.AST
     if value is None:
         return
     if value < 0:
-        context.fail(
+        raise context.error(
             TaichiIndexError,
             f"Index {value} of {what} is negative",
             "count from the start: the last element is `n - 1`",
             node,
         )
     if extent is not None and value >= extent:
-        context.fail(
+        raise context.error(
             TaichiIndexError, f"Index {value} of {what} is out of range [0, {extent})", "choose a smaller index", node
         )
 
@@ -329,10 +349,10 @@ def _tensor_element(context: Context, base: Place | Statement, index: Any, node:
     items = list(index) if isinstance(index, list | tuple) else _index_scalars(context, index, node)
     if len(items) != len(type.shape):
         kind, count = ("vector", 1) if len(type.shape) == 1 else ("matrix", 2)
-        context.fail(
+        raise context.error(
             TaichiIndexError,
             f"A {kind} takes {count} ind{'ex' if count == 1 else 'ices'}, found {len(items)}",
-            None,
+            "write `v[i]` or `m[i, j]`",
             node,
         )
     for axis, item in enumerate(items):
@@ -354,7 +374,7 @@ def _slice(context: Context, base: Statement, node: ast.Subscript) -> Statement:
     assert isinstance(type, Tensor)
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     if len(parts) != len(type.shape):
-        context.fail(
+        raise context.error(
             TaichiIndexError, f"`{type}` takes {len(type.shape)} indices or slices, found {len(parts)}", None, node
         )
     chosen: list[Any] = []
@@ -362,18 +382,19 @@ def _slice(context: Context, base: Statement, node: ast.Subscript) -> Statement:
         if isinstance(part, ast.Slice):
             limits = [None if limit is None else context.value(limit) for limit in (part.lower, part.upper, part.step)]
             if any(is_runtime(limit) for limit in limits):
-                context.fail(TaichiSyntaxError, "The bounds of a slice must be known at compile time", None, part)
+                raise context.error(
+                    TaichiSyntaxError, "The bounds of a slice must be known at compile time", None, part
+                )
             chosen.append(range(extent)[slice(*limits)])
         else:
             chosen.append(index_statement(context, context.value(part)))
     if len(chosen) == 1:
         return context.tensor([context.builder.element(base, [context.builder.const(i)]) for i in chosen[0]])
-    first, second = ([context.builder.const(i) for i in part] if isinstance(part, range) else part for part in chosen)
-    if isinstance(first, list) and isinstance(second, list):
-        return context.tensor([[context.builder.element(base, [i, j]) for j in second] for i in first])
-    if isinstance(first, list):
-        return context.tensor([context.builder.element(base, [i, second]) for i in first])
-    return context.tensor([context.builder.element(base, [first, j]) for j in second])
+    rows, columns = [[context.builder.const(i) for i in part] if isinstance(part, range) else [part] for part in chosen]
+    table = [[context.builder.element(base, [i, j]) for j in columns] for i in rows]
+    if not isinstance(chosen[0], range):
+        return context.tensor(table[0])
+    return context.tensor(table if isinstance(chosen[1], range) else [row[0] for row in table])
 
 
 # --- attributes -----------------------------------------------------------------------------------------------------
@@ -392,7 +413,7 @@ def build_attribute(context: Context, node: ast.Attribute) -> Any:
             return found
         if base is array:
             _no_attribute(context, f"the array `{array.name}`", node.attr, ["shape", "dtype", "n", "m"])
-    if isinstance(base, Matrix) and node.attr in METHODS:
+    if isinstance(base, Matrix) and node.attr in METHOD_NAMES:
         return Method(base, node.attr)
     if isinstance(base, list) and node.attr in ("append", "extend", "insert", "pop", "clear"):
         return Method(base, node.attr)
@@ -401,7 +422,7 @@ def build_attribute(context: Context, node: ast.Attribute) -> Any:
     except AttributeError:
         _no_attribute(context, describe_kind(base if array is None else array), node.attr, dir(base))
     except Exception as error:
-        context.fail(TaichiCompilationError, f"{type(error).__name__}: {error}")
+        raise context.error(TaichiCompilationError, f"{type(error).__name__}: {error}") from None
     if is_number(value) or isinstance(value, Matrix):
         context.captured[ast.unparse(node)] = value
     else:
@@ -412,7 +433,7 @@ def build_attribute(context: Context, node: ast.Attribute) -> Any:
 def _no_attribute(context: Context, owner: str, name: str, known: list[str]) -> NoReturn:
     close = get_close_matches(name, known, 1)
     hint = f"did you mean `.{close[0]}`?" if close else "check the spelling"
-    context.fail(TaichiCompilationError, f"AttributeError: {owner} has no attribute `{name}`", hint)
+    raise context.error(TaichiNameError, f"AttributeError: {owner} has no attribute `{name}`", hint)
 
 
 def _array_attribute(context: Context, array: Array, name: str) -> Any:
@@ -441,10 +462,13 @@ def _value_attribute(context: Context, base: Place | Statement, node: ast.Attrib
     if name == "dtype":
         assert type is not None
         return element_of(type)
-    if name in METHODS:
+    if name in METHOD_NAMES:
         return Method(base, name)
     _no_attribute(
-        context, f"a value of type `{type}`", name, [*METHODS, "shape", "n", "m"] if isinstance(type, Tensor) else []
+        context,
+        f"a value of type `{type}`",
+        name,
+        [*sorted(METHOD_NAMES), "shape", "n", "m"] if isinstance(type, Tensor) else [],
     )
 
 
@@ -455,18 +479,20 @@ def _components(context: Context, type: Tensor, name: str) -> tuple[int, ...] | 
     for letters in COMPONENTS:
         if all(letter in letters for letter in name):
             if len(type.shape) != 1:
-                context.fail(TaichiTypeError, f"`.{name}` names elements of a vector, found `{type}`", "use `m[i, j]`")
+                raise context.error(
+                    TaichiTypeError, f"`.{name}` names elements of a vector, found `{type}`", "use `m[i, j]`"
+                )
             if any(letters.index(letter) >= type.shape[0] for letter in name):
                 legal = letters[: type.shape[0]]
-                context.fail(
-                    TaichiSyntaxError,
+                raise context.error(
+                    TaichiNameError,
                     f"vec{type.shape[0]} only has attributes={tuple(legal)}, got={tuple(name)}",
                     f"choose from `{legal}`",
                 )
             return tuple(letters.index(letter) for letter in name)
-    if name in METHODS:
+    if name in METHOD_NAMES:
         return None
-    context.fail(
+    raise context.error(
         TaichiSyntaxError, f"`.{name}` mixes sets of components", "use letters of one set: `xyzw`, `rgba` or `stpq`"
     )
 
@@ -535,7 +561,7 @@ def _comprehend(context: Context, node: ast.ListComp, depth: int, found: list[An
         bind_target(context, generator.target, item)
         tests = [context.value(test) for test in generator.ifs]
         if any(is_runtime(test) for test in tests):
-            context.fail(
+            raise context.error(
                 TaichiSyntaxError,
                 "The condition of a comprehension must be known at compile time",
                 None,
@@ -553,13 +579,13 @@ def bind_target(context: Context, target: ast.expr, item: Any) -> None:
     elif isinstance(target, ast.Tuple | ast.List):
         items = compile_time_items(context, item, target)
         if len(items) != len(target.elts):
-            context.fail(
+            raise context.error(
                 TaichiSyntaxError, f"Cannot unpack {len(items)} values into {len(target.elts)} names", None, target
             )
         for element, inner in zip(target.elts, items, strict=True):
             bind_target(context, element, inner)
     else:
-        context.fail(TaichiSyntaxError, "A loop target is a name or a tuple of names", None, target)
+        raise context.error(TaichiSyntaxError, "A loop target is a name or a tuple of names", None, target)
 
 
 @expression(ast.JoinedStr)
@@ -573,5 +599,5 @@ def build_slice(context: Context, node: ast.Slice) -> slice:
     """`a:b` of a compile-time sequence."""
     limits = [None if limit is None else context.value(limit) for limit in (node.lower, node.upper, node.step)]
     if any(is_runtime(limit) for limit in limits):
-        context.fail(TaichiSyntaxError, "The bounds of a slice must be known at compile time", None, node)
+        raise context.error(TaichiSyntaxError, "The bounds of a slice must be known at compile time", None, node)
     return slice(*limits)

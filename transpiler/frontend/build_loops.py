@@ -10,7 +10,7 @@ from ..ir.nodes import Block, Statement
 from ..ir.statements import Array, ArrayShape, Break, Continue, LoopIndex, RangeFor, StructFor, While, is_const
 from ..ir.types import Scalar, i32
 from .build_expressions import bind_target
-from .build_statements import NEVER, Completion, after, execute, leave_loop, static_argument
+from .build_statements import NEVER, Completion, execute, leave_loop, static_argument
 from .context import Context, LoopRecord, statement
 from .iteration import compile_time_items
 from .scope import Exit
@@ -21,11 +21,11 @@ from .values import GroupedValue, NdrangeValue, RangeValue, describe_kind, is_nu
 def build_for(context: Context, node: ast.For) -> Completion:
     """`for`: unrolled over `ti.static(...)`, else a loop at run time."""
     if node.orelse:
-        context.fail(
+        raise context.error(
             TaichiSyntaxError,
             "'else' clause for 'for' not supported in Taichi kernels",
             "set a flag before `break` and test it after the loop",
-            node.orelse[0],
+            node,
         )
     static_nodes = static_argument(context, node.iter)
     if static_nodes is not None:
@@ -44,8 +44,8 @@ def build_for(context: Context, node: ast.For) -> Completion:
     if isinstance(inner, NdrangeValue):
         return _loop_over_ranges(context, node, list(inner.bounds), [1] * len(inner.bounds), grouped)
     kind = describe_kind(inner)
-    context.fail(
-        TaichiSyntaxError,
+    raise context.error(
+        TaichiTypeError if isinstance(inner, Statement) else TaichiSyntaxError,
         f"Cannot loop over {kind} at run time",
         "write `for ... in ti.static(...)` to unroll the loop at compile time",
         node.iter,
@@ -58,8 +58,9 @@ def build_for(context: Context, node: ast.For) -> Completion:
 def _loop_over_ranges(
     context: Context, node: ast.For, bounds: list[tuple[Any, Any]], steps: list[Any], grouped: bool
 ) -> Completion:
-    begins = [_bound(context, begin, node.iter) for begin, _ in bounds]
-    ends = [_bound(context, end, node.iter) for _, end in bounds]
+    at = _bound_nodes(node, len(bounds))
+    begins = [_bound(context, begin, at[0]) for begin, _ in bounds]
+    ends = [_bound(context, end, at[1]) for _, end in bounds]
     made_steps: list[Statement] = [context.builder.const(step) for step in steps]
     names = _target_names(context, node, len(bounds), grouped or len(bounds) > 1)
     loop = RangeFor(begins, ends, made_steps, names)
@@ -67,11 +68,19 @@ def _loop_over_ranges(
     return _finish_loop(context, node, loop, len(bounds), grouped)
 
 
+def _bound_nodes(node: ast.For, axes: int) -> tuple[ast.AST, ast.AST]:
+    """Return where the bounds of a `range` stand."""
+    call = node.iter
+    if axes == 1 and isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and len(call.args) <= 2:
+        return call.args[0], call.args[-1]
+    return call, call
+
+
 def _bound(context: Context, value: Any, node: ast.AST) -> Statement:
     """Return a loop bound as an integer."""
     found = context.lift(value, node)
     if not isinstance(found.type, Scalar) or found.type.is_float:
-        context.fail(
+        raise context.error(
             TaichiTypeError,
             f"The bounds of a range must be integers, found `{found.type}`",
             "write `ti.cast(x, ti.i32)` or `int(x)`",
@@ -95,11 +104,11 @@ def _array_of_extents(begins: list[Statement], ends: list[Statement], steps: lis
 def _loop_over_array(context: Context, node: ast.For, array: Array, grouped: bool) -> Completion:
     count = len(node.target.elts) if isinstance(node.target, ast.Tuple | ast.List) else 1
     if not grouped and count != array.ndim:
-        context.fail(
+        raise context.error(
             TaichiSyntaxError,
             f"`{array.name}` has {array.ndim} axes, the loop has {count} indices",
             f"name {array.ndim} indices, or write `for I in ti.grouped({array.name})`",
-            node.target,
+            node.iter,
         )
     names = _target_names(context, node, array.ndim, grouped)
     if array.ndim == 0:  # one turn, without an index
@@ -120,9 +129,9 @@ def _target_names(context: Context, node: ast.For, axes: int, may_group: bool) -
     )
     for name in names:
         if not isinstance(name, ast.Name):
-            context.fail(TaichiSyntaxError, "A loop target is a name or a tuple of names", None, name)
+            raise context.error(TaichiSyntaxError, "A loop target is a name or a tuple of names", None, name)
         if name.id != "_" and context.frame.find(name.id) is not None:
-            context.fail(
+            raise context.error(
                 TaichiSyntaxError,
                 f"Variable '{name.id}' is already declared in the outer scope and cannot be used as loop variable",
                 "choose another name",
@@ -132,7 +141,7 @@ def _target_names(context: Context, node: ast.For, axes: int, may_group: bool) -
     if isinstance(target, ast.Name) and (may_group or axes != 1):
         return [f"{target.id}_{axis}" for axis in range(axes)]
     if len(texts) != axes:
-        context.fail(TaichiSyntaxError, f"The loop gives {axes} indices, found {len(texts)} names", None, target)
+        raise context.error(TaichiSyntaxError, f"The loop gives {axes} indices, found {len(texts)} names", None, target)
     return texts
 
 
@@ -155,7 +164,7 @@ def _finish_loop(context: Context, node: ast.For, loop: RangeFor | StructFor, ax
     if isinstance(loop, RangeFor):
         for step, text in zip(loop.steps, loop.names, strict=True):
             if is_const(step, 0):
-                context.fail(
+                raise context.error(
                     TaichiTypeError, f"The step of the range of `{text}` is 0", "use a step of at least 1", node.iter
                 )
     loop.location = location
@@ -201,17 +210,17 @@ def _body(context: Context, statements: list[ast.stmt], record: LoopRecord) -> C
 def build_while(context: Context, node: ast.While) -> Completion:
     """`while`: the condition is computed anew each turn."""
     if node.orelse:
-        context.fail(
+        raise context.error(
             TaichiSyntaxError,
             "'else' clause for 'while' not supported in Taichi kernels",
             "set a flag before `break` and test it after the loop",
-            node.orelse[0],
+            node,
         )
     location = context.builder.location
     loop = While(Block())
     context.loop_options = {}
     with context.builder.into(loop.condition):
-        value = context.value(node.test)
+        value = context.truth(node.test)
         loop.condition.result = context.condition(value if not is_number(value) else bool(value), "while", node.test)
     record = LoopRecord(loop)
     with context.builder.into(loop.body):
@@ -290,7 +299,7 @@ def build_break(context: Context, node: ast.Break) -> Completion:
         context.take(record.break_exit)
         return Completion(False, (record.break_exit,))
     if record.is_parallel:
-        context.fail(
+        raise context.error(
             TaichiSyntaxError,
             "Cannot break in the outermost loop",
             "write `ti.loop_config(serialize=True)` before the loop to run it serially",

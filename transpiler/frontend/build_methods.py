@@ -1,4 +1,4 @@
-"""Vectors and matrices: constructors (`ti.Vector`, `ti.Matrix.zero`, ...) and methods (`v.norm()`, `m.inverse()`, ...)."""
+"""Vectors and matrices: constructors (`ti.Vector`, `ti.Matrix.zero`) and methods (`v.norm()`, `m.inverse()`)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _make(context: Context, arr: Any, dt: Any = None) -> Statement:
         return context.tensor(arr, element)
     if hasattr(arr, "tolist") and not is_number(arr):
         return context.tensor(arr.tolist(), element)
-    context.fail(
+    raise context.error(
         TaichiTypeError,
         f"A vector or matrix is made from a list, found {describe_kind(arr)}",
         "write `ti.Vector([a, b])`",
@@ -37,7 +37,7 @@ def element_type(context: Context, dt: Any) -> Scalar:
     """Return the number type that `dt` names. Raises: TaichiTypeError if it names none."""
     type = as_type(dt, context.options)
     if not isinstance(type, Scalar):
-        context.fail(
+        raise context.error(
             TaichiTypeError, f"The element type must be a number type, found {describe_kind(dt)}", "write `ti.f32`"
         )
     return type
@@ -57,13 +57,13 @@ def _filled(value: int) -> Meaning:
 def _check_sizes(context: Context, *sizes: Any) -> None:
     for size in sizes:
         if size is not None and (is_runtime(size) or not isinstance(size, int) or size < 1):
-            context.fail(TaichiTypeError, "The sizes of a matrix are positive integers known at compile time")
+            raise context.error(TaichiTypeError, "The sizes of a matrix are positive integers known at compile time")
 
 
 def _unit(context: Context, n: Any, i: Any, dt: Any = int) -> Statement:
     _check_sizes(context, n)
     if is_runtime(i) or not 0 <= i < n:
-        context.fail(TaichiTypeError, "`Vector.unit` takes an index known at compile time, below the size")
+        raise context.error(TaichiTypeError, "`Vector.unit` takes an index known at compile time, below the size")
     return context.tensor([int(k == i) for k in range(n)], element_type(context, dt))
 
 
@@ -118,14 +118,14 @@ def call_method(context: Context, method: Method, arguments: list[Any], named: d
         return _fill(context, owner, arguments)
     value = context.lift(owner)
     if not isinstance(value.type, Tensor) and method.name != "cast":
-        context.fail(
+        raise context.error(
             TaichiTypeError,
             f"`.{method.name}()` takes a vector or matrix, found `{value.type}`",
             "use a function on the scalar",
         )
     meaning = METHODS.get(method.name)
     if meaning is None:
-        context.fail(
+        raise context.error(
             TaichiSyntaxError, f"Vectors have no method `{method.name}` in kernels", f"there are {', '.join(METHODS)}"
         )
     try:
@@ -133,14 +133,15 @@ def call_method(context: Context, method: Method, arguments: list[Any], named: d
     except TypeError as error:
         if isinstance(error, TaichiTypeError):
             raise
-        context.fail(TaichiSyntaxError, f"`.{method.name}()` {str(error).split('() ', 1)[-1]}")
+        text = str(error).split("() ", 1)[-1]
+        raise context.error(TaichiSyntaxError, f"`.{method.name}()` {text}", "check the arguments") from None
 
 
 def _fill(context: Context, owner: Any, arguments: list[Any]) -> None:
     if not isinstance(owner, Place):
-        context.fail(TaichiTypeError, "`.fill()` needs a variable", "assign the vector to a variable first")
+        raise context.error(TaichiTypeError, "`.fill()` needs a variable", "assign the vector to a variable first")
     if len(arguments) != 1:
-        context.fail(TaichiSyntaxError, f"`.fill()` takes 1 argument, found {len(arguments)}")
+        raise context.error(TaichiSyntaxError, f"`.fill()` takes 1 argument, found {len(arguments)}")
     context.builder.store(owner.pointer, context.fit(arguments[0], owner.type))
 
 
@@ -225,7 +226,7 @@ def _square(context: Context, value: Statement, name: str) -> list[list[Statemen
     assert isinstance(value.type, Tensor)
     shape = value.type.shape
     if len(shape) != 2 or shape[0] != shape[1]:
-        context.fail(
+        raise context.error(
             TaichiTypeError, f"`.{name}()` takes a square matrix, found `{value.type}`", "give it an (n, n) matrix"
         )
     flat = context.elements(value)
@@ -258,7 +259,7 @@ def _determinant_of(context: Context, rows: list[list[Statement]]) -> Statement:
 
 def _check_size(context: Context, rows: list[list[Statement]], name: str) -> None:
     if len(rows) > 4:
-        context.fail(TaichiTypeError, f"`.{name}()` takes matrices up to 4x4, found {len(rows)}x{len(rows)}")
+        raise context.error(TaichiTypeError, f"`.{name}()` takes matrices up to 4x4, found {len(rows)}x{len(rows)}")
 
 
 def _determinant(context: Context, value: Statement) -> Statement:
@@ -325,3 +326,5 @@ METHODS: dict[str, Meaning] = {
     "get_shape": _get_shape,
 }
 """Methods of a tensor value; `fill` alone needs a place."""
+
+METHOD_NAMES = frozenset({*METHODS, "fill"})

@@ -18,7 +18,7 @@ from ..lang.matrix import Matrix
 from .context import STATEMENTS, Context, NeedsMemory, statement
 from .operators import BINARY, binary
 from .scope import Exit, Local, Result
-from .text import message_parts
+from .text import Formatted, message_parts
 from .values import Place, Swizzle, as_type, describe_kind, is_number
 
 ATOMIC: dict[type[ast.operator], str] = {
@@ -140,7 +140,7 @@ def static_argument(context: Context, node: ast.expr) -> list[ast.expr] | None:
 def _if(context: Context, node: ast.If) -> Completion:
     """Build an `if`: one branch where the condition is known at compile time, else both."""
     location = context.builder.location = context.frame.location(node)
-    value = context.value(node.test)
+    value = context.truth(node.test)
     context.builder.location = location
     if not isinstance(value, Statement | Array | Matrix | list | tuple):
         return scoped(context, node.body if context.python(bool, value) else node.orelse)
@@ -181,8 +181,24 @@ def build_assign(context: Context, node: ast.Assign) -> None:
         value = _display(context, node.value)
     else:
         value = context.value(node.value)
+        _check_value(context, value, node.value)
     for target in node.targets:
         assign(context, target, value)
+
+
+def _check_value(context: Context, value: Any, node: ast.expr) -> None:
+    """Raise for what no variable can hold."""
+    if value is None and isinstance(node, ast.Call):
+        raise context.error(TaichiTypeError, "This call gives no value", "add a `return` to the function", node)
+    if isinstance(value, Formatted):
+        raise context.error(
+            TaichiSyntaxError,
+            "An f-string with run-time values is no value of a kernel",
+            "use the f-string in `print` or `assert` only",
+            node,
+        )
+    if isinstance(value, complex):
+        context.lift(value, node)
 
 
 def _display(context: Context, node: ast.Tuple | ast.List) -> Any:
@@ -200,29 +216,30 @@ def assign_static(context: Context, target: ast.expr, value: Any) -> None:
     elif isinstance(target, ast.Name):
         context.frame.declare(target.id, value, target)
     else:
-        context.fail(TaichiSyntaxError, "`ti.static` values can only be bound to names", None, target)
+        raise context.error(TaichiSyntaxError, "`ti.static` values can only be bound to names", None, target)
 
 
 def unpack(context: Context, target: ast.Tuple | ast.List, value: Any) -> list[Any]:
     """Return one value for each element of a tuple target."""
+    for element in target.elts:
+        if isinstance(element, ast.Starred):
+            raise context.error(
+                TaichiSyntaxError, "Assignment to a starred variable is not supported", "name each variable", element
+            )
     if isinstance(value, Statement) and isinstance(value.type, Tensor):
         values: list[Any] = list(context.elements(value))
     elif isinstance(value, list | tuple | Matrix | range):
         values = list(value)
     else:
-        context.fail(
+        raise context.error(
             TaichiTypeError,
             f"Cannot unpack {describe_kind(value)} into {len(target.elts)} variables",
             "assign one variable",
             target,
         )
-    if any(isinstance(element, ast.Starred) for element in target.elts):
-        context.fail(
-            TaichiSyntaxError, "Assignment to a starred variable is not supported", "name each variable", target
-        )
     if len(values) != len(target.elts):
-        context.fail(
-            TaichiSyntaxError,
+        raise context.error(
+            TaichiTypeError,
             f"Cannot unpack {len(values)} values into {len(target.elts)} variables",
             "name as many variables as there are values",
             target,
@@ -238,7 +255,7 @@ def assign(context: Context, target: ast.expr, value: Any, type: Type | None = N
         for element, item in zip(target.elts, unpack(context, target, value), strict=True):
             assign(context, element, item)
     elif isinstance(target, ast.Starred):
-        context.fail(
+        raise context.error(
             TaichiSyntaxError, "Assignment to a starred variable is not supported", "name each variable", target
         )
     else:
@@ -254,7 +271,7 @@ def _assign_name(context: Context, target: ast.Name, value: Any, type: Type | No
     if isinstance(local.value, Statement) and local.node is not None:
         raise NeedsMemory(local.node, context.frame)
     if not isinstance(local.value, Place):
-        context.fail(
+        raise context.error(
             TaichiSyntaxError,
             f"`{target.id}` is {describe_kind(local.value)} known at compile time and cannot be assigned again",
             "choose another name",
@@ -266,8 +283,8 @@ def _assign_name(context: Context, target: ast.Name, value: Any, type: Type | No
 def check_assignable(context: Context, local: Local, target: ast.Name) -> None:
     """Raise if a variable is a loop index."""
     if local.is_loop_index:
-        context.fail(
-            TaichiSyntaxError,
+        raise context.error(
+            TaichiTypeError,
             f"Loop variable `{target.id}` cannot be assigned",
             f"copy it first: `k = {target.id}`",
             target,
@@ -316,7 +333,7 @@ def bind(context: Context, value: Statement, name: str | None, is_mutable: bool)
 def place_of_target(context: Context, target: ast.expr) -> Place | Swizzle:
     """Return the place that a subscript or attribute on the left side means."""
     if not isinstance(target, ast.Subscript | ast.Attribute):
-        context.fail(TaichiSyntaxError, "This cannot be assigned", None, target)
+        raise context.error(TaichiSyntaxError, "This cannot be assigned", None, target)
     if isinstance(target, ast.Attribute):
         components = swizzle_target(context, target)
         if components is not None:
@@ -328,13 +345,13 @@ def place_of_target(context: Context, target: ast.expr) -> Place | Swizzle:
     if root is not None and isinstance(found, Statement):
         context.place_of(found, root)
     if isinstance(target, ast.Attribute):
-        context.fail(
+        raise context.error(
             TaichiTypeError,
             f"Member `{target.attr}` cannot be assigned in a kernel",
             "keep the value in a field",
             target,
         )
-    context.fail(TaichiTypeError, f"Cannot assign to {describe_kind(found)}", None, target)
+    raise context.error(TaichiTypeError, f"Cannot assign to {describe_kind(found)}", None, target)
 
 
 def swizzle_target(context: Context, target: ast.Attribute) -> Swizzle | None:
@@ -351,7 +368,7 @@ def swizzle_target(context: Context, target: ast.Attribute) -> Swizzle | None:
         if all(letter in letters[: base.type.shape[0]] for letter in from_name):
             components = tuple(letters.index(letter) for letter in from_name)
             if len(set(components)) != len(components):
-                context.fail(
+                raise context.error(
                     TaichiSyntaxError, f"`.{from_name}` names a component twice", "assign each component once", target
                 )
             return Swizzle(base, components)
@@ -380,10 +397,10 @@ def store(context: Context, place: Place | Swizzle, value: Any, target: ast.AST)
 def build_annotated(context: Context, node: ast.AnnAssign) -> None:
     """`a: ti.f32 = value`: the value is cast to the type."""
     if node.value is None:
-        context.fail(TaichiSyntaxError, "A declaration needs a value", "write `a: ti.i32 = 0`", node)
+        raise context.error(TaichiSyntaxError, "A declaration needs a value", "write `a: ti.i32 = 0`", node)
     type = as_type(context.evaluate(node.annotation), context.options)
     if type is None:
-        context.fail(
+        raise context.error(
             TaichiTypeError, "The annotation is no type of a kernel", "write a type such as `ti.f32`", node.annotation
         )
     assign(context, node.target, context.value(node.value), type)
@@ -400,10 +417,11 @@ def build_augmented(context: Context, node: ast.AugAssign) -> None:
         return
     if isinstance(place, Swizzle):
         loaded = context.lift(place.place)
+        assert isinstance(loaded.type, Tensor)
         items = context.elements(loaded)
         old: Any = context.builder.tensor(
             [items[k] for k in place.components], (len(place.components),), loaded.type.element
-        )  # type: ignore[union-attr]
+        )
     else:
         old = context.builder.load(place.pointer)
     store(context, place, binary(context, BINARY[type(node.op)], old, value), node.target)
@@ -416,7 +434,7 @@ def _augmented_place(context: Context, node: ast.AugAssign) -> Place | Swizzle:
     local = context.frame.find(target.id)
     if local is None:
         context.name(target)  # raises where there is no such name at all
-        context.fail(
+        raise context.error(
             TaichiNameError,
             f'Name "{target.id}" is not a variable of this function; values from outside are constants',
             f"copy it first, or keep it in a field: `{target.id}[None]`",
@@ -427,7 +445,7 @@ def _augmented_place(context: Context, node: ast.AugAssign) -> Place | Swizzle:
         return local.value
     if isinstance(local.value, Statement) and local.node is not None:
         raise NeedsMemory(local.node, context.frame)
-    context.fail(
+    raise context.error(
         TaichiTypeError,
         f"`{target.id}` is {describe_kind(local.value)} and cannot be changed",
         "choose an element: `a[i] += ...`",
@@ -445,10 +463,11 @@ def build_return(context: Context, node: ast.Return) -> Completion:
     frame.returned = True
     if frame.leave is None:
         return _kernel_return(context, node)
+    value: Any = None
     if isinstance(node.value, ast.Tuple):
-        value = tuple(_display(context, node.value))
-    else:
-        value = None if node.value is None else context.value(node.value)
+        value = _display(context, node.value)
+    elif node.value is not None:
+        value = context.value(node.value)
     if context.builder.block is frame.entry and frame.result is None:
         frame.value = value
         return NEVER
@@ -468,7 +487,7 @@ def _store_result(context: Context, value: Any) -> None:
     items = list(value) if isinstance(value, tuple) else [] if value is None else [value]
     result = frame.result
     if result.stores and len(result.stores) != len(items) or result.is_tuple != isinstance(value, tuple):
-        context.fail(TaichiSyntaxError, "All `return`s of a function need the same number of values")
+        raise context.error(TaichiSyntaxError, "All `return`s of a function need the same number of values")
     assert frame.leave is not None
     for position, item in enumerate(items):
         lifted = context.lift(item)
@@ -485,18 +504,20 @@ def _kernel_return(context: Context, node: ast.Return) -> Completion:
     types = context.kernel.returns
     if node.value is None or (isinstance(node.value, ast.Constant) and node.value.value is None):
         if types:
-            context.fail(TaichiSyntaxError, "This kernel must return a value, found a plain `return`", None, node)
+            raise context.error(
+                TaichiSyntaxError, "This kernel must return a value, found a plain `return`", None, node
+            )
         context.builder.add(Return([]))
         return NEVER
     if not types:
-        context.fail(
+        raise context.error(
             TaichiSyntaxError,
             "A kernel with a return value must be annotated with a return type, e.g. def func() -> ti.f32",
             f"write `def {context.frame.definition.name}(...) -> ti.f32:`",
             node,
         )
     if any(record.is_parallel for record in context.loops):
-        context.fail(
+        raise context.error(
             TaichiSyntaxError,
             "Return inside a parallel loop cannot give a value",
             "store the value in a field, or write `ti.loop_config(serialize=True)` before the loop",
@@ -505,7 +526,9 @@ def _kernel_return(context: Context, node: ast.Return) -> Completion:
     value = context.evaluate(node.value)
     values = list(value) if isinstance(node.value, ast.Tuple) and len(types) > 1 else [value]
     if len(values) != len(types):
-        context.fail(TaichiSyntaxError, f"This kernel returns {len(types)} values, found {len(values)}", None, node)
+        raise context.error(
+            TaichiSyntaxError, f"This kernel returns {len(types)} values, found {len(values)}", None, node
+        )
     context.builder.add(Return([_returned(context, v, t, node) for v, t in zip(values, types, strict=True)]))
     return NEVER
 
@@ -514,7 +537,7 @@ def _returned(context: Context, value: Any, type: Type, node: ast.Return) -> Sta
     value = context.loaded(value)
     found = context.lift(value)
     if found.type != type and isinstance(found.type, Tensor) != isinstance(type, Tensor):
-        context.fail(
+        raise context.error(
             TaichiTypeError,
             f"The return type is `{type}`, found `{found.type}`",
             "change the annotation or the value",
@@ -540,7 +563,7 @@ def build_assert(context: Context, node: ast.Assert) -> None:
     """`assert condition, message`: kept under `debug` only."""
     if not context.options.debug:
         return
-    condition = context.condition(context.value(node.test), "assert", node.test)
+    condition = context.condition(context.truth(node.test), "assert", node.test)
     message, values = message_parts(context, node.msg)
     if not message:
         message = ast.unparse(node.test)

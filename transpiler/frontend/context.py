@@ -13,6 +13,7 @@ from typing import Any, NoReturn, TypeVar
 from ..errors import (
     SourceLocation,
     TaichiCompilationError,
+    TaichiIndexError,
     TaichiNameError,
     TaichiSyntaxError,
     TaichiTypeError,
@@ -38,13 +39,21 @@ from ..lang.matrix import Matrix
 from .scope import MISSING, Exit, Frame, Local
 from .specialization import Specialization
 from .unsupported import SENTENCES
-from .values import Place, common_type, describe_kind, is_number, is_runtime, matrix_rows, number_type
+from .values import Place, common_type, describe_kind, is_number, matrix_rows, number_type
 
 Handler = Callable[["Context", Any], Any]
 H = TypeVar("H", bound=Handler)
 
 EXPRESSIONS: dict[type[ast.AST], Handler] = {}
 STATEMENTS: dict[type[ast.AST], Handler] = {}
+
+
+ERROR_OF: dict[type[Exception], type[TaichiCompilationError]] = {
+    TypeError: TaichiTypeError,
+    IndexError: TaichiIndexError,
+    NameError: TaichiNameError,
+}
+"""Which of our errors stands for one that compile-time code raises; all others are `TaichiCompilationError`."""
 
 
 class NeedsMemory(Exception):
@@ -108,6 +117,7 @@ class Context:
         self.kernel = Kernel(name, [], [], [], self.frame.entry, location=specialization.definition.location())
         self.builder = Builder(self.kernel.body, self.default_fp)
         self.builder.location = self.kernel.location
+        self.truth_node: ast.expr | None = None
         self.home: Block = self.kernel.body
         self.fields: list[Any] = []
         self.arrays: dict[int, Array] = {}
@@ -127,15 +137,15 @@ class Context:
         """Return where `node`, or what is being built, stands."""
         return self.builder.location if node is None else self.frame.location(node)
 
-    def fail(
+    def error(
         self,
         kind: type[TaichiCompilationError],
         message: str,
         hint: str | None = None,
         node: ast.AST | None = None,
-    ) -> NoReturn:
-        """Raise an error at `node`, or at what is being built."""
-        raise self.location(node).error(kind, message, hint) from None
+    ) -> TaichiCompilationError:
+        """Return (not raise) an error at `node`, or at what is being built."""
+        return self.location(node).error(kind, message, hint)
 
     def python(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Call user code at compile time; an exception of it becomes an error at the current place."""
@@ -144,9 +154,12 @@ class Context:
         except TaichiCompilationError as error:
             if getattr(error, "location", None) is not None:
                 raise
-            self.fail(type(error), str(error))
+            raise self.error(type(error), str(error)) from None
         except Exception as error:
-            self.fail(TaichiCompilationError, f"{type(error).__name__}: {error}")
+            kind = next(
+                (ours for theirs, ours in ERROR_OF.items() if isinstance(error, theirs)), TaichiCompilationError
+            )
+            raise self.error(kind, f"{type(error).__name__}: {error}", "this is computed at compile time") from None
 
     # --- evaluation -----------------------------------------------------------------------------------------------
 
@@ -174,7 +187,7 @@ class Context:
         if value is MISSING:
             close = get_close_matches(node.id, self.frame.known_names(), 1)
             hint = f"did you mean `{close[0]}`?" if close else self._scope_hint(node.id)
-            self.fail(TaichiNameError, f'Name "{node.id}" is not defined', hint, node)
+            raise self.error(TaichiNameError, f'Name "{node.id}" is not defined', hint, node)
         self.note(value, node.id, node.id)
         return value
 
@@ -206,11 +219,16 @@ class Context:
         """Evaluate an expression to a run-time value."""
         return self.lift(self.evaluate(node), node)
 
+    def truth(self, node: ast.expr) -> Any:
+        """Evaluate and load an expression of which only the truth matters: `a and b` needs no value then."""
+        self.truth_node = node
+        return self.value(node)
+
     def unsupported(self, node: ast.AST) -> NoReturn:
         """Raise for a syntax node that kernels cannot hold."""
         sentence, hint = SENTENCES.get(type(node).__name__, ("", None))
         text = f'Unsupported node "{type(node).__name__}"'
-        self.fail(TaichiSyntaxError, f"{text}: {sentence}" if sentence else text, hint, node)
+        raise self.error(TaichiSyntaxError, f"{text}: {sentence}" if sentence else text, hint, node)
 
     # --- run-time values ------------------------------------------------------------------------------------------
 
@@ -240,39 +258,43 @@ class Context:
         elif callable(value):
             hint = "call it"
         hint = hint or "use a number, a vector or a matrix"
-        self.fail(TaichiTypeError, f"{kind[0].upper()}{kind[1:]} cannot be used as a value in a kernel", hint, node)
+        raise self.error(
+            TaichiTypeError, f"{kind[0].upper()}{kind[1:]} cannot be used as a value in a kernel", hint, node
+        )
 
     def constant(self, value: Any) -> Const:
         """Return a Python number as a constant of its default type. Raises: TaichiTypeError if it does not fit."""
         type = number_type(value, self.options)
         if type.is_integral and type != u1:
-            self.check_range(int(value), type)
+            self.check_range(int(value))
         return self.builder.const(value.item() if hasattr(value, "item") else value, type)
 
-    def check_range(self, value: int, type: Scalar) -> None:
+    def check_range(self, value: int, node: ast.AST | None = None) -> None:
         """Raise TaichiTypeError if an integer literal does not fit the default integer type."""
+        type = self.default_ip
         low, high = (-(1 << type.bits - 1), (1 << type.bits - 1) - 1) if type.is_signed else (0, (1 << type.bits) - 1)
         if not low <= value <= high:
-            self.fail(
+            raise self.error(
                 TaichiTypeError,
                 f"Integer literal {value} exceeded the range of default_ip: {type}, please specify the dtype via e.g. "
                 f"`ti.u64({value})` or set a different `default_ip` in `ti.init()`",
                 f"write `ti.i64({value})`",
+                node,
             )
 
     def tensor(self, value: Any, element: Scalar | None = None) -> Statement:
-        """Return nested lists of values (or of vectors, as rows) as a tensor; element type by promotion if not given."""
+        """Return nested lists of values (or of vectors, as rows) as a tensor; without `element` types promote."""
         rows = [self._row(item) for item in value]
         if not rows:
-            self.fail(TaichiTypeError, "A vector needs at least one element")
+            raise self.error(TaichiTypeError, "A vector needs at least one element")
         lengths = {len(row) if isinstance(row, list) else 0 for row in rows}
         if len(lengths) > 1:
-            self.fail(TaichiTypeError, "The rows of a matrix need equal lengths")
+            raise self.error(TaichiTypeError, "The rows of a matrix need equal lengths")
         is_matrix = isinstance(rows[0], list)
         flat = [item for row in rows for item in row] if is_matrix else rows
         for item in flat:
             if isinstance(item.type, Tensor):
-                self.fail(TaichiTypeError, "A matrix has at most two axes; its elements are scalars")
+                raise self.error(TaichiTypeError, "A matrix has at most two axes; its elements are scalars")
         type = element or common_type([element_of(item.type) for item in flat])
         return self.builder.tensor(flat, (len(rows), len(rows[0])) if is_matrix else (len(rows),), type)
 
@@ -302,7 +324,7 @@ class Context:
         """Return a scalar of type u1: whether `value` is not 0. what: the statement that asks, for the error."""
         found = self.lift(value, node)
         if isinstance(found.type, Tensor):
-            self.fail(
+            raise self.error(
                 TaichiTypeError,
                 f"`{what}` conditions must be a scalar; found `{found.type}`",
                 "use `.any()` or `.all()` of the comparison",
@@ -330,7 +352,7 @@ class Context:
     def check_fit(self, value: int, type: Scalar) -> None:
         """Raise TaichiTypeError if an integer literal does not fit `type` by width (the sign may wrap, as in C)."""
         if not -(1 << type.bits - 1) <= value < 1 << type.bits:
-            self.fail(TaichiTypeError, f"Integer literal {value} does not fit `{type}`", "use a wider type")
+            raise self.error(TaichiTypeError, f"Integer literal {value} does not fit `{type}`", "use a wider type")
 
     # --- arrays ---------------------------------------------------------------------------------------------------
 
@@ -387,7 +409,9 @@ class Context:
             return value
         if local is not None and local.node is not None and isinstance(value, Statement) and not local.is_loop_index:
             raise NeedsMemory(local.node, self.frame)
-        self.fail(TaichiTypeError, "This needs a place that can be written: a variable or an element of an array")
+        raise self.error(
+            TaichiTypeError, "This needs a place that can be written: a variable or an element of an array", "name one"
+        )
 
     # --- ways out -------------------------------------------------------------------------------------------------
 

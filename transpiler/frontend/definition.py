@@ -36,7 +36,7 @@ class ParameterDefinition:
 
 @dataclass(slots=True)
 class ParsedFunction:
-    """tree: with line numbers of the file. mutable: nodes that declare a variable which needs memory (grows on demand)."""
+    """tree: with line numbers of the file. mutable: nodes that declare a variable which needs memory; it may grow."""
 
     source: SourceText
     tree: ast.FunctionDef
@@ -76,13 +76,13 @@ class KernelDefinition:
     @cached_property
     def captured(self) -> dict[str, Any]:
         """Names of enclosing functions that this one reads, with their values now."""
-        cells = self.function.__closure__ or ()  # type: ignore[attr-defined]
+        cells = self.function.__closure__ or ()
         names = self.function.__code__.co_freevars
         return {name: cell.cell_contents for name, cell in zip(names, cells, strict=True) if _is_filled(cell)}
 
     @cached_property
     def annotations(self) -> dict[str, Any]:
-        """Annotations as objects; texts (`from __future__ import annotations`) are evaluated where the function stands."""
+        """Annotations as objects; texts (`from __future__ import annotations`) are evaluated in its module."""
         found: dict[str, Any] = {}
         for name, value in self.function.__annotations__.items():
             found[name] = self._evaluate(name, value) if isinstance(value, str) else value
@@ -163,7 +163,7 @@ def parse(function: Callable[..., Any]) -> ParsedFunction:
     if tree is None:
         raise nowhere.error(
             TaichiSyntaxError,
-            f"The source of `{code.co_name}` is not available (it is not in {code.co_filename}, line {code.co_firstlineno})",
+            f"The source of `{code.co_name}` is not available in {code.co_filename}, line {code.co_firstlineno}",
             "define it in a file or a notebook cell, or register the text with `linecache.cache`",
         )
     definition, count = tree

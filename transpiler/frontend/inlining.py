@@ -9,7 +9,7 @@ import ast
 import inspect
 from typing import Any, NoReturn
 
-from ..errors import TaichiCompilationError, TaichiSyntaxError, TaichiTypeError
+from ..errors import TaichiSyntaxError, TaichiTypeError
 from ..ir.nodes import Block, Statement
 from ..ir.statements import Cast, LocalStore
 from ..ir.types import Scalar, Tensor, Type, element_of, promote, with_element
@@ -64,8 +64,8 @@ def _fail_recursion(context: Context, definition: KernelDefinition) -> NoReturn:
     site = sites[1] if len(sites) > 1 else context.location()
     assert site is not None
     raise site.error(
-        TaichiCompilationError,
-        f"`{definition.name}` calls itself (more than {MAX_DEPTH} calls deep): functions are inlined, so they cannot recurse",
+        TaichiSyntaxError,
+        f"`{definition.name}` calls itself more than {MAX_DEPTH} times deep; functions are inlined and cannot recurse",
         "write a loop, or end the recursion with `if ti.static(...)` on a `ti.template()` parameter",
     )
 
@@ -87,6 +87,12 @@ def _match(
     bound: list[tuple[ParameterDefinition, Any]] = []
     rest = list(arguments)
     named = dict(named)
+    known = {parameter.name for parameter in parameters}
+    takes_any = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters)
+    for name in named:
+        if name not in known and not takes_any:
+            text = f"Unexpected argument `{name}` of `{definition.name}`"
+            raise context.error(TaichiTypeError, text, f"call it as {_shown_call(definition)}", node)
     for parameter in parameters:
         if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
             bound.append((parameter, tuple(rest)))
@@ -96,8 +102,8 @@ def _match(
             named = {}
         elif rest and parameter.kind is not inspect.Parameter.KEYWORD_ONLY:
             if parameter.name in named:
-                context.fail(
-                    TaichiSyntaxError, f"Multiple values for argument `{parameter.name}`", "give it once", node
+                raise context.error(
+                    TaichiTypeError, f"Multiple values for argument `{parameter.name}`", "give it once", node
                 )
             bound.append((parameter, rest.pop(0)))
         elif parameter.name in named:
@@ -106,13 +112,10 @@ def _match(
             bound.append((parameter, parameter.default))
         else:
             text = f"Missing argument `{parameter.name}` of `{definition.name}`"
-            context.fail(TaichiSyntaxError, text, f"call it as {_shown_call(definition)}", node)
+            raise context.error(TaichiTypeError, text, f"call it as {_shown_call(definition)}", node)
     if rest:
         text = f"Too many arguments: `{definition.name}` takes {len(parameters)}, found {len(arguments)}"
-        context.fail(TaichiSyntaxError, text, f"call it as {_shown_call(definition)}", node)
-    if named:
-        text = f"Unexpected argument `{next(iter(named))}` of `{definition.name}`"
-        context.fail(TaichiSyntaxError, text, f"call it as {_shown_call(definition)}", node)
+        raise context.error(TaichiTypeError, text, f"call it as {_shown_call(definition)}", node)
     return bound
 
 
@@ -144,7 +147,7 @@ def _bind_parameter(context: Context, parameter: ParameterDefinition, value: Any
 def _converted(context: Context, value: Any, type: Type, parameter: ParameterDefinition, node: ast.Call) -> Statement:
     found = context.lift(value) if not is_number(value) else value
     if isinstance(found, Statement) and isinstance(found.type, Tensor) and isinstance(type, Scalar):
-        context.fail(
+        raise context.error(
             TaichiTypeError,
             f"Argument `{parameter.name}` takes `{type}`, found {describe_kind(found)}",
             "pass a scalar",
@@ -206,7 +209,7 @@ def _typed_load(context: Context, frame: Frame, position: int) -> Statement:
     shapes = [type.shape for type in types if isinstance(type, Tensor)]
     if any(shape != shapes[0] for shape in shapes) or (shapes and len(shapes) != len(types)):
         found = " and ".join(f"`{type}`" for type in dict.fromkeys(types))
-        context.fail(
+        raise context.error(
             TaichiTypeError, f"All `return`s of `{frame.definition.name}` need values of one shape, found {found}"
         )
     place.type = with_element(types[0], element)

@@ -26,7 +26,7 @@ def compile_time_items(context: Context, value: Any, node: ast.AST) -> list[Any]
     if isinstance(value, Statement) and isinstance(value.type, Tensor):
         return list(context.elements(value))
     if isinstance(value, RangeValue | Statement) or context.array(value) is not None:
-        context.fail(
+        raise context.error(
             TaichiSyntaxError,
             f"What is gone through at compile time must be known then, found {_describe(value)}",
             "leave out `ti.static` to loop at run time",
@@ -35,14 +35,14 @@ def compile_time_items(context: Context, value: Any, node: ast.AST) -> list[Any]
     if isinstance(value, Matrix):
         return list(value)
     if not hasattr(value, "__iter__"):
-        context.fail(TaichiSyntaxError, f"Cannot loop over {describe_kind(value)}", None, node)
+        raise context.error(TaichiSyntaxError, f"Cannot loop over {describe_kind(value)}", None, node)
     found: list[Any] = context.python(list, value)
     return found
 
 
 def _product(context: Context, value: Any, node: ast.AST) -> list[tuple[int, ...]]:
     if not isinstance(value, NdrangeValue) or any(is_runtime(bound) for pair in value.bounds for bound in pair):
-        context.fail(
+        raise context.error(
             TaichiSyntaxError,
             "`ti.static` needs an ndrange whose bounds are known at compile time",
             "leave out `ti.static` to loop at run time",

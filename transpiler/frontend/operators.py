@@ -64,13 +64,13 @@ def binary(context: Context, row: tuple[str, Meaning], left: Any, right: Any) ->
 def _is_display_arithmetic(left: Any, right: Any) -> bool:
     """Tell whether Python's list arithmetic is meant: `[a] + [b]`, `[a] * 3`."""
     if isinstance(left, list | tuple):
-        return isinstance(right, type(left)) or isinstance(right, int)
+        return isinstance(right, (type(left), int))
     return isinstance(right, list | tuple) and isinstance(left, int)
 
 
 def _operand(context: Context, value: Any, other: Any) -> Statement:
     if isinstance(value, str) or value is None:
-        context.fail(
+        raise context.error(
             TaichiTypeError,
             f"Operators take numbers, found {describe_kind(value)} beside {describe_kind(other)}",
             "use a number",
@@ -129,7 +129,7 @@ def unify(context: Context, values: list[Any]) -> tuple[Scalar, tuple[int, ...]]
     shapes = {type.shape for type in types if isinstance(type, Tensor)}
     if len(shapes) > 1:
         found = " and ".join(f"`{type}`" for type in types)
-        context.fail(
+        raise context.error(
             TaichiTypeError, f"Branches need values of one shape, found {found}", "give both branches the same shape"
         )
     return element, shapes.pop() if shapes else ()

@@ -34,8 +34,8 @@ class Exit:
     `continue` of an unrolled loop.
 
     block, position: where a flag may be declared. loops: how many run-time loops enclose the piece. flag: the variable
-    that says it was taken. stores: blocks and statements that set the flag. asked: how many of them stood when somebody last
-    asked; later ones are dropped.
+    that says it was taken. stores: blocks and statements that set the flag. asked: how many of them stood when it was
+    last asked for; later ones are dropped.
     """
 
     name: str
@@ -60,9 +60,9 @@ class Result:
 class Frame:
     """A function under construction.
 
-    entry: the block its body starts in. leave: the exit `return` takes, None in the kernel. value: what it returned, where
-    one `return` decides. returned: a `return` was met. call_site: where it is inlined. is_library: it is code of ours (`ti.math`),
-    whose names and lines mean nothing to the user.
+    entry: the block its body starts in. leave: the exit `return` takes, None in the kernel. value: what it returned,
+    where one `return` decides. returned: a `return` was met. call_site: where it is inlined. is_library: it is code of
+    ours (`ti.math`), whose names and lines mean nothing to the user.
     """
 
     definition: KernelDefinition
@@ -92,7 +92,7 @@ class Frame:
         captured = self.definition.captured
         if name in captured:
             return captured[name]
-        function_globals = self.definition.function.__globals__  # type: ignore[attr-defined]
+        function_globals = self.definition.function.__globals__
         if name in function_globals:
             return function_globals[name]
         return getattr(builtins, name, MISSING)
@@ -101,7 +101,7 @@ class Frame:
         """Return all names in sight, for spelling hints."""
         names = [name for scope in self.scopes for name in scope]
         names += self.definition.captured
-        names += self.definition.function.__globals__  # type: ignore[attr-defined]
+        names += self.definition.function.__globals__
         return names
 
     def location(self, node: ast.AST) -> SourceLocation:

@@ -38,12 +38,12 @@ def _formatted_value(context: Context, piece: ast.FormattedValue) -> str | tuple
     if piece.format_spec is not None:
         found = formatted(context, piece.format_spec)  # type: ignore[arg-type]
         if not isinstance(found, str):
-            context.fail(TaichiSyntaxError, "A format specification must be known at compile time", None, piece)
+            raise context.error(TaichiSyntaxError, "A format specification must be known at compile time", None, piece)
         specification = found
     if holds_runtime(value):
         return (value, specification)
     if piece.conversion > 0:
-        value = {"r": repr, "s": str, "a": ascii}[chr(piece.conversion)](value)
+        value = f"{value!r}" if chr(piece.conversion) == "r" else str(value)
     return str(context.python(format, value, specification))
 
 

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from ..errors import NOWHERE, SourceLocation, TaichiTypeError
 from .nodes import Block, Statement
-from .ops import OPS, RuleError, ShapeError
+from .ops import OPS, U1_OPS, RuleError, ShapeError
 from .statements import (
     AtomicOp,
     Cast,
@@ -28,7 +28,7 @@ from .statements import (
     Operation,
     base_pointer,
 )
-from .types import SCALARS, Scalar, Tensor, Type, element_of, f32, i32, with_element
+from .types import Scalar, Tensor, Type, element_of, f32, i32, u1, with_element
 
 S = TypeVar("S", bound=Statement)
 
@@ -84,7 +84,8 @@ class Builder:
         assert value.type is not None
         old = element_of(value.type)
         if old.bits != type.bits:
-            raise self.location.error(TaichiTypeError, f"`ti.bit_cast` needs types of equal width, found {old} and {type}", "use `ti.cast`")
+            message = f"`ti.bit_cast` needs types of equal width, found {old} and {type}"
+            raise self.location.error(TaichiTypeError, message, "use `ti.cast`")
         return self.add(Cast(value, True, type=with_element(value.type, type)))
 
     def op(self, name: str, *operands: Statement) -> Statement:
@@ -100,9 +101,17 @@ class Builder:
             shape = (row.shape_rule or elementwise_shape)([t.shape if isinstance(t, Tensor) else () for t in types])
         except (RuleError, ShapeError) as error:
             found = " and ".join(f"`{t}`" for t in types)
-            hint = "convert first: `ti.cast(x, ti.i32)`" if isinstance(error, RuleError) else "give the operands fitting shapes"
+            hint = "write `ti.cast(x, ti.i32)`" if isinstance(error, RuleError) else "give the operands fitting shapes"
             raise self.location.error(TaichiTypeError, f"`{row.symbol or name}` {error}; found {found}", hint) from None
         cast = [self.cast(operand, type) for operand, type in zip(operands, needed, strict=True)]
+        if result == u1 and needed[0] == u1:
+            if name in ("shl", "sar", "shr"):
+                return cast[0]
+            if name in ("mod", "raw_mod"):
+                return self.op("logical_and", cast[0], self.const(False, u1))
+            if name == "pow":
+                return self.op("logical_or", cast[0], self.op("logical_not", cast[1]))
+            name = U1_OPS.get(name, name)
         return self.add(Operation(name, cast, type=Tensor(shape, result) if shape else result))
 
     def tensor(self, elements: Sequence[Statement], shape: tuple[int, ...], element: Scalar) -> Statement:
@@ -180,8 +189,3 @@ def flat_index(shape: tuple[int, ...], indices: Sequence[int]) -> int:
     for extent, index in zip(shape, indices, strict=True):
         position = position * extent + index
     return position
-
-
-def scalar_named(name: str) -> Scalar:
-    """Return the scalar type called `name` ("f32")."""
-    return SCALARS[name]

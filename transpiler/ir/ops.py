@@ -54,15 +54,24 @@ def _promoted(types: Sequence[Scalar], default_fp: Scalar) -> tuple[tuple[Scalar
 
 def _arithmetic(types: Sequence[Scalar], default_fp: Scalar) -> tuple[tuple[Scalar, ...], Scalar]:
     common = _common(types)
-    if common == u1:
+    if common == u1 and len(types) == 1:
         common = i32
     return (common,) * len(types), common
 
 
+def _power(types: Sequence[Scalar], default_fp: Scalar) -> tuple[tuple[Scalar, ...], Scalar]:
+    if not any(t.is_float for t in types):
+        return (types[0], types[0]), types[0]
+    return _promoted(types, default_fp)
+
+
 def _real(types: Sequence[Scalar], default_fp: Scalar) -> tuple[tuple[Scalar, ...], Scalar]:
-    common = _common(types)
-    common = common if common.is_float else default_fp
+    common = _common([t if t.is_float else default_fp for t in types])
     return (common,) * len(types), common
+
+
+def _angle(types: Sequence[Scalar], default_fp: Scalar) -> tuple[tuple[Scalar, ...], Scalar]:
+    return _real([*types, f32], default_fp)[0][:2], _real([*types, f32], default_fp)[1]
 
 
 def _integral(types: Sequence[Scalar], default_fp: Scalar) -> tuple[tuple[Scalar, ...], Scalar]:
@@ -227,12 +236,12 @@ OPS: dict[str, Op] = {
         Op("div", 2, _real, lambda a, b: a / b, "/"),
         Op("floordiv", 2, _arithmetic, _floor_div, "//"),
         Op("mod", 2, _arithmetic, _mod, "%"),
-        Op("pow", 2, _arithmetic, _pow, "**"),
+        Op("pow", 2, _power, _pow, "**"),
         Op("raw_div", 2, _arithmetic, _raw_div),
         Op("raw_mod", 2, _arithmetic, _raw_mod),
         Op("min", 2, _promoted, lambda a, b: np.fmin(a, b), "", True),
         Op("max", 2, _promoted, lambda a, b: np.fmax(a, b), "", True),
-        Op("atan2", 2, _real, np.arctan2),
+        Op("atan2", 2, _angle, np.arctan2),
         Op("bit_and", 2, _integral, lambda a, b: a & b, "&", True),
         Op("bit_or", 2, _integral, lambda a, b: a | b, "|", True),
         Op("bit_xor", 2, _integral, lambda a, b: a ^ b, "^", True),
@@ -282,10 +291,14 @@ OPS: dict[str, Op] = {
 }
 """All operations but `cast` and `bit_cast`, whose result type is given and not derived (`statements.Cast`)."""
 
+U1_OPS: dict[str, str] = {
+    "add": "ne", "sub": "ne", "mul": "logical_and", "floordiv": "logical_and", "raw_div": "logical_and",
+    "bit_and": "logical_and", "bit_or": "logical_or", "bit_xor": "ne", "min": "logical_and", "max": "logical_or",
+}  # fmt: skip
+"""Operations whose result is u1, as the row they equal on one bit: no target computes with numbers of one bit."""
+
 ATOMIC_OPS: dict[str, str] = {
     "add": "add", "sub": "sub", "mul": "mul", "min": "min", "max": "max",
     "and": "bit_and", "or": "bit_or", "xor": "bit_xor",
 }  # fmt: skip
 """Atomic operations, and the row of `OPS` that says what each computes."""
-
-DEFAULT_FP = f32

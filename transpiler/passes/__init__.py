@@ -8,6 +8,8 @@ iterations run side by side; `legalize` last, since cleanup must not rebuild wha
 
 from __future__ import annotations
 
+import sys
+
 from ..errors import InternalError
 from ..ir.tasks import Kernel
 from ..ir.verify import Stage, verify
@@ -27,6 +29,8 @@ from .struct_for import struct_for
 __all__ = ["PASSES", "REQUIRED", "Cleanup", "Pass", "PassContext", "Stage", "run", "until_stable"]
 
 MAX_ROUNDS = 8
+RECURSION_LIMIT = 20_000
+"""Python's limit while passes run: a chain of some hundred `elif` nests as deep, at three calls a level."""
 
 
 class Cleanup(tuple[Pass, ...]):
@@ -56,12 +60,17 @@ def run(kernel: Kernel, context: PassContext) -> None:
     Raises: TaichiCompilationError for what a target lacks; InternalError naming the pass after which the kernel is
     malformed (with `options.verify`).
     """
-    for stage, steps in PASSES.items():
-        for step in steps:
-            if isinstance(step, Cleanup):
-                _run_until_stable(step, stage, kernel, context)
-            else:
-                _run_pass(step, stage, kernel, context)
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, RECURSION_LIMIT))
+    try:
+        for stage, steps in PASSES.items():
+            for step in steps:
+                if isinstance(step, Cleanup):
+                    _run_until_stable(step, stage, kernel, context)
+                else:
+                    _run_pass(step, stage, kernel, context)
+    finally:
+        sys.setrecursionlimit(limit)
 
 
 def _run_until_stable(steps: Cleanup, stage: Stage, kernel: Kernel, context: PassContext) -> None:

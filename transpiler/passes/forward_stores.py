@@ -74,7 +74,7 @@ class _Locals:
         for variable in dict.fromkeys([*self.loads, *self.stores]):
             self.decide(variable)
         self.rebuild(root)
-        return self.changed
+        return self.drop_names_of_copies(root) or self.changed
 
     # --- what does each load read
 
@@ -197,6 +197,37 @@ class _Locals:
         rewriter = Rewriter({Alloca: self.rebuild_alloca, LocalLoad: self.rebuild_load, LocalStore: self.rebuild_store})
         rewriter.block(root)
         self.changed = rewriter.changed or bool(self.dropped)
+
+    def drop_names_of_copies(self, root: Block) -> bool:
+        """Let `z = z`, left by inlining f(z), print as `z`, unless the variable changes before a use of the copy."""
+        copies: dict[Statement, list[Statement]] = {}
+        needed: set[Statement] = set()
+        self.find_copies(root, copies, set(), needed)
+        found = [copy for variable in copies.values() for copy in variable if copy not in needed]
+        for copy in found:
+            copy.name = None
+        return bool(found)
+
+    def find_copies(
+        self, block: Block, copies: dict[Statement, list[Statement]], stale: set[Statement], needed: set[Statement]
+    ) -> None:
+        """Collect loads named like their variable; `needed` are those read after the variable has changed."""
+        for statement in block.statements:
+            for operand in operands(statement):
+                if operand in stale:
+                    needed.add(operand)
+            if isinstance(statement, LocalLoad) and statement.name is not None:
+                if isinstance(statement.pointer, Alloca) and statement.pointer.name == statement.name:
+                    copies.setdefault(statement.pointer, []).append(statement)
+            elif isinstance(statement, (LocalStore, AtomicOp)):
+                stale.update(copies.get(base_pointer(statement.pointer), ()))
+            elif statement.BLOCKS:
+                for variable in self.stored.get(statement, ()):
+                    stale.update(copies.get(variable, ()))
+                for inner in blocks(statement):
+                    self.find_copies(inner, copies, stale, needed)
+        if block.result in stale and block.result is not None:
+            needed.add(block.result)
 
     def rebuild_alloca(self, rewriter: Rewriter, alloca: Statement) -> Statement | None:
         """Put a zero in the place of a variable that goes."""

@@ -126,6 +126,8 @@ class _Returns:
         for loop in body.statements:
             if is_parallel(loop) and loop in self.returning:
                 self.end_iterations(loop)
+        if not any(isinstance(statement, Return) for statement in walk(body)):
+            return
         last = body.statements[-1]
         if isinstance(last, Return) and not self.returning and _first_return(body.statements) is last:
             if not last.values:
@@ -156,14 +158,15 @@ class _Returns:
         top: they are the kernel's own.
         """
         result: list[Statement] = []
-        for position, statement in enumerate(statements):
-            rest = statements[position + 1 :]
+        end = next((k for k, statement in enumerate(statements, 1) if isinstance(statement, Return)), len(statements))
+        for position, statement in enumerate(statements[:end], 1):
             if isinstance(statement, Return):
                 self.leave(result, statement, last)
                 return result
             if statement not in self.returning:
                 result.append(statement)
                 continue
+            rest = statements[position:end]
             parallel_rest = top and any(is_parallel(other) for other in rest)
             if isinstance(statement, If) and not parallel_rest and self.into_branches(statement, rest, last):
                 result.append(statement)
@@ -192,16 +195,18 @@ class _Returns:
     def close(self, result: list[Statement], statement: Statement, parallel_rest: bool) -> None:
         """Append a statement that may return, with its returns turned into the flag."""
         if isinstance(statement, If):
-            known = parallel_rest and self.flag is not None and _only_then_returns(statement)
-            if known and self.flag is not None:
-                # The flag stays a plain value, which each task can compute from a uniform condition.
-                builder = self.builder(result, statement)
-                builder.store(self.flag, builder.op("logical_or", builder.load(self.flag), statement.condition))
+            known = parallel_rest and _only_then_returns(statement)
             statement.then = Block(self.sequence(statement.then.statements, known))
             if statement.otherwise is not None:
                 statement.otherwise = Block(self.sequence(statement.otherwise.statements, False))
-        else:
-            self.in_loop(statement)
+            result.append(statement)
+            if known and self.flag is not None:
+                # The flag stays a plain value, which each task can compute from a uniform condition. It is raised after
+                # the branch, inside which it tells whether one of several returns was met.
+                builder = self.builder(result, statement)
+                builder.store(self.flag, builder.op("logical_or", builder.load(self.flag), statement.condition))
+            return
+        self.in_loop(statement)
         result.append(statement)
 
     def skip_rest(

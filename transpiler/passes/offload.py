@@ -80,10 +80,10 @@ class _Offload:
         self.find_copied()
         self.find_temporaries()
         # All copies are made before any task is rewritten, since rewriting changes the originals.
-        for task in [self.new_task(group, index) for index, group in enumerate(self.groups)]:
-            self.rewrite(task)
-            if task.task.loop is not None or _has_outcome(task.task.body):
-                self.kernel.tasks.append(task.task)
+        for draft in [self.new_task(group, index) for index, group in enumerate(self.groups)]:
+            self.rewrite(draft)
+            if draft.task.loop is not None or _has_outcome(draft.task.body):
+                self.kernel.tasks.append(draft.task)
         self.kernel.body = Block()
         self.kernel.temporaries = list(self.temporaries.values())
         several = len(self.kernel.tasks) > 1

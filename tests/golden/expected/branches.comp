@@ -1,0 +1,72 @@
+// branches(a: ndarray[i32, 1], n: i32), task 0 of 1: range_for over i
+// from branches.py:4, interface 6ba8a01b
+#version 460
+#extension GL_EXT_buffer_reference : require
+#extension GL_EXT_scalar_block_layout : require
+
+#define BLOCK 128
+layout(local_size_x = BLOCK) in;
+
+// Quotient rounded toward zero; 0 where the divisor is 0.
+int div_i32(int a, int b) {
+    return b == 0 ? 0 : b == -1 ? -a : a / b;  // x / 0 is undefined, and so is the lowest number / -1
+}
+
+// Remainder with the sign of the dividend; 0 where the divisor is 0.
+int rem_i32(int a, int b) {
+    return b == 0 || b == -1 ? 0 : a - b * (a / b);  // % is undefined for negative numbers
+}
+
+// Python's //: quotient rounded toward minus infinity; 0 where the divisor is 0.
+int floor_div_i32(int a, int b) {
+    int quotient = div_i32(a, b);
+    return rem_i32(a, b) != 0 && (a ^ b) < 0 ? quotient - 1 : quotient;
+}
+
+// Python's %: remainder with the sign of the divisor; 0 where the divisor is 0.
+int mod_i32(int a, int b) {
+    int remainder = rem_i32(a, b);
+    return remainder != 0 && (remainder ^ b) < 0 ? remainder + b : remainder;
+}
+
+layout(buffer_reference, scalar, buffer_reference_align = 4) buffer I32 { int v[]; };
+layout(push_constant, scalar) uniform Args {
+    I32 a_data;  // a: ndarray[i32, 1]
+    int n;       // n: i32
+} args;
+#define a(i) args.a_data.v[i]
+
+void task(int i) {
+    // branches.py:6  x = a[i]
+    int x = a(i);
+    // branches.py:7  if x < 0:
+    if (x < 0) {
+        // branches.py:8  continue
+        return;
+    } else if (mod_i32(x, 2) == 0) {  // branches.py:9  elif x % 2 == 0:
+        // branches.py:10  x //= 2
+        x = floor_div_i32(x, 2);
+    } else {
+        // branches.py:12  x = 3 * x + 1 if x > 1 else 0
+        x = x > 1 ? 3 * x + 1 : 0;
+    }
+    // branches.py:13  for k in range(2, n, 3):
+    for (int k = 2; k < args.n; k += 3) {
+        // branches.py:14  if a[k] == x or k > x:
+        if (a(k) == x || k > x) {
+            // branches.py:15  break
+            break;
+        }
+        // branches.py:16  x += a[k]
+        x += a(k);
+    }
+    // branches.py:17  a[i] = x
+    a(i) = x;
+}
+
+void main() {
+    uint index = (gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x) * BLOCK + gl_LocalInvocationID.x;
+    if (index < uint(max(args.n, 0))) {
+        task(int(index));
+    }
+}

@@ -1,0 +1,68 @@
+// branches(a: ndarray[i32, 1], n: i32), task 0 of 1: range_for over i
+// from branches.py:4, interface 6ba8a01b
+
+#define BLOCK 128
+
+// Quotient rounded toward zero; 0 where the divisor is 0.
+__device__ inline int div_i32(int a, int b) {
+    return b == 0 ? 0 : b == -1 ? -a : a / b;  // x / 0 is undefined, and so is the lowest number / -1
+}
+
+// Remainder with the sign of the dividend; 0 where the divisor is 0.
+__device__ inline int rem_i32(int a, int b) {
+    return b == 0 || b == -1 ? 0 : a % b;
+}
+
+// Python's //: quotient rounded toward minus infinity; 0 where the divisor is 0.
+__device__ inline int floor_div_i32(int a, int b) {
+    int quotient = div_i32(a, b);
+    return rem_i32(a, b) != 0 && (a ^ b) < 0 ? quotient - 1 : quotient;
+}
+
+// Python's %: remainder with the sign of the divisor; 0 where the divisor is 0.
+__device__ inline int mod_i32(int a, int b) {
+    int remainder = rem_i32(a, b);
+    return remainder != 0 && (remainder ^ b) < 0 ? remainder + b : remainder;
+}
+
+struct Args {
+    int *a_data;  // a: ndarray[i32, 1]
+    int n;        // n: i32
+};
+
+#define a(i) args.a_data[i]
+
+static __device__ inline void task(const Args &args, int i) {
+    // branches.py:6  x = a[i]
+    int x = a(i);
+    // branches.py:7  if x < 0:
+    if (x < 0) {
+        // branches.py:8  continue
+        return;
+    } else if (mod_i32(x, 2) == 0) {  // branches.py:9  elif x % 2 == 0:
+        // branches.py:10  x //= 2
+        x = floor_div_i32(x, 2);
+    } else {
+        // branches.py:12  x = 3 * x + 1 if x > 1 else 0
+        x = x > 1 ? 3 * x + 1 : 0;
+    }
+    // branches.py:13  for k in range(2, n, 3):
+    for (int k = 2; k < args.n; k += 3) {
+        // branches.py:14  if a[k] == x or k > x:
+        if (a(k) == x || k > x) {
+            // branches.py:15  break
+            break;
+        }
+        // branches.py:16  x += a[k]
+        x += a(k);
+    }
+    // branches.py:17  a[i] = x
+    a(i) = x;
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK) branches_0(const Args args) {
+    unsigned index = (blockIdx.y * gridDim.x + blockIdx.x) * BLOCK + threadIdx.x;
+    if (index < unsigned(max(args.n, 0))) {
+        task(args, int(index));
+    }
+}

@@ -1,0 +1,43 @@
+// escape(pixels: ndarray[f32, 2], n: i32, t: f32), task 0 of 1: range_for over pixels
+// from escape.py:4, interface 39fab033
+#version 460
+#extension GL_EXT_buffer_reference : require
+#extension GL_EXT_scalar_block_layout : require
+
+#define BLOCK 128
+layout(local_size_x = BLOCK) in;
+
+layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
+layout(push_constant, scalar) uniform Args {
+    F32 pixels_data;  // pixels: ndarray[f32, 2]
+    int n;            // n: i32
+    float t;          // t: f32
+    int pixels_n0;    // pixels.shape[0]
+    int pixels_n1;    // pixels.shape[1]
+} args;
+#define pixels(i, j) args.pixels_data.v[(i) * args.pixels_n1 + (j)]
+
+void task(int i, int j) {
+    // escape.py:6  c = ti.Vector([-0.8, ti.cos(t) * 0.2])
+    vec2 c = vec2(-0.8, cos(args.t) * 0.2);
+    // escape.py:7  z = ti.Vector([i / n - 1, j / n - 0.5]) * 2
+    vec2 z = vec2(float(i) / float(args.n) - 1.0, float(j) / float(args.n) - 0.5) * 2.0;
+    // escape.py:8  iterations = 0
+    int iterations = 0;
+    // escape.py:9  while z.norm() < 20 and iterations < 50:
+    while (length(z) < 20.0 && iterations < 50) {
+        // escape.py:10  z = ti.Vector([z[0] ** 2 - z[1] ** 2, z[1] * z[0] * 2]) + c
+        z = vec2(z.x * z.x - z.y * z.y, z.y * z.x * 2.0) + c;
+        // escape.py:11  iterations += 1
+        iterations += 1;
+    }
+    // escape.py:12  pixels[i, j] = 1 - iterations * 0.02
+    pixels(i, j) = 1.0 - float(iterations) * 0.02;
+}
+
+void main() {
+    uint index = (gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x) * BLOCK + gl_LocalInvocationID.x;
+    if (index < uint(args.pixels_n0) * uint(args.pixels_n1)) {
+        task(int(index / args.pixels_n1), int(index % args.pixels_n1));
+    }
+}

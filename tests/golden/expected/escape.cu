@@ -1,0 +1,55 @@
+// escape(pixels: ndarray[f32, 2], n: i32, t: f32), task 0 of 1: range_for over pixels
+// from escape.py:4, interface 39fab033
+
+#define BLOCK 128
+
+struct vec2 {
+    float x, y;
+};
+
+__device__ inline vec2 operator+(vec2 a, vec2 b) {
+    return vec2{a.x + b.x, a.y + b.y};
+}
+
+__device__ inline vec2 operator*(vec2 a, float b) {
+    return vec2{a.x * b, a.y * b};
+}
+
+__device__ inline float length(vec2 a) {
+    return sqrtf(a.x * a.x + a.y * a.y);
+}
+
+struct Args {
+    float *pixels_data;  // pixels: ndarray[f32, 2]
+    int n;               // n: i32
+    float t;             // t: f32
+    int pixels_n0;       // pixels.shape[0]
+    int pixels_n1;       // pixels.shape[1]
+};
+
+#define pixels(i, j) args.pixels_data[(long)(i) * args.pixels_n1 + (j)]
+
+static __device__ inline void task(const Args &args, int i, int j) {
+    // escape.py:6  c = ti.Vector([-0.8, ti.cos(t) * 0.2])
+    vec2 c = vec2{-0.8f, cosf(args.t) * 0.2f};
+    // escape.py:7  z = ti.Vector([i / n - 1, j / n - 0.5]) * 2
+    vec2 z = vec2{(float)i / (float)args.n - 1.0f, (float)j / (float)args.n - 0.5f} * 2.0f;
+    // escape.py:8  iterations = 0
+    int iterations = 0;
+    // escape.py:9  while z.norm() < 20 and iterations < 50:
+    while (length(z) < 20.0f && iterations < 50) {
+        // escape.py:10  z = ti.Vector([z[0] ** 2 - z[1] ** 2, z[1] * z[0] * 2]) + c
+        z = vec2{z.x * z.x - z.y * z.y, z.y * z.x * 2.0f} + c;
+        // escape.py:11  iterations += 1
+        iterations += 1;
+    }
+    // escape.py:12  pixels[i, j] = 1 - iterations * 0.02
+    pixels(i, j) = 1.0f - (float)iterations * 0.02f;
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK) escape_0(const Args args) {
+    unsigned index = (blockIdx.y * gridDim.x + blockIdx.x) * BLOCK + threadIdx.x;
+    if (index < unsigned(args.pixels_n0) * unsigned(args.pixels_n1)) {
+        task(args, int(index / args.pixels_n1), int(index % args.pixels_n1));
+    }
+}

@@ -1,0 +1,52 @@
+// fall(dt: f32, gravity: f32[3]), task 0 of 1: range_for over i
+// from fall.py:11, interface 0c9068b1
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct {
+    uint32_t x, y;
+} RandomBits;
+
+typedef struct {
+    float x, y, z;
+} vec3;
+
+static inline vec3 vec3_add(vec3 a, vec3 b) {
+    return (vec3){a.x + b.x, a.y + b.y, a.z + b.z};
+}
+
+static inline vec3 vec3_mul_sv(float a, vec3 b) {
+    return (vec3){a * b.x, a * b.y, a * b.z};
+}
+
+struct Args {
+    vec3 *v_data;  // v: field[f32[3], 1024]
+    vec3 *x_data;  // x: field[f32[3], 1024]
+    float dt;      // dt: f32
+    vec3 gravity;  // gravity: f32[3]
+};
+
+#define v(i) args.v_data[i]
+#define x(i) args.x_data[i]
+
+static inline void task(const struct Args args, int i) {
+    // fall.py:13  v[i] += dt * gravity
+    v(i) = vec3_add(v(i), vec3_mul_sv(args.dt, args.gravity));
+    // fall.py:14  x[i] += dt * v[i]
+    x(i) = vec3_add(x(i), vec3_mul_sv(args.dt, v(i)));
+    // fall.py:15  if x[i].y < 0:
+    if (x(i).y < 0.0f) {
+        // fall.py:16  x[i].y = 0.0
+        x(i).y = 0.0f;
+        // fall.py:17  v[i].y *= -0.5
+        v(i).y *= -0.5f;
+    }
+}
+
+void fall_0(const struct Args *arguments) {
+    const struct Args args = *arguments;
+    for (int i = 0; i < 1024; i++) {
+        task(args, i);
+    }
+}

@@ -1,0 +1,39 @@
+// fall(dt: f32, gravity: f32[3]), task 0 of 1: range_for over i
+// from fall.py:11, interface 0c9068b1
+#version 460
+#extension GL_EXT_buffer_reference : require
+#extension GL_EXT_scalar_block_layout : require
+
+#define BLOCK 128
+layout(local_size_x = BLOCK) in;
+
+layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32x3 { vec3 v[]; };
+layout(push_constant, scalar) uniform Args {
+    F32x3 v_data;  // v: field[f32[3], 1024]
+    F32x3 x_data;  // x: field[f32[3], 1024]
+    float dt;      // dt: f32
+    vec3 gravity;  // gravity: f32[3]
+} args;
+#define v(i) args.v_data.v[i]
+#define x(i) args.x_data.v[i]
+
+void task(int i) {
+    // fall.py:13  v[i] += dt * gravity
+    v(i) += args.dt * args.gravity;
+    // fall.py:14  x[i] += dt * v[i]
+    x(i) += args.dt * v(i);
+    // fall.py:15  if x[i].y < 0:
+    if (x(i).y < 0.0) {
+        // fall.py:16  x[i].y = 0.0
+        x(i).y = 0.0;
+        // fall.py:17  v[i].y *= -0.5
+        v(i).y *= -0.5;
+    }
+}
+
+void main() {
+    uint index = (gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x) * BLOCK + gl_LocalInvocationID.x;
+    if (index < 1024u) {
+        task(int(index));
+    }
+}

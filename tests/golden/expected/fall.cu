@@ -1,0 +1,47 @@
+// fall(dt: f32, gravity: f32[3]), task 0 of 1: range_for over i
+// from fall.py:11, interface 0c9068b1
+
+#define BLOCK 128
+
+struct vec3 {
+    float x, y, z;
+};
+
+__device__ inline vec3 operator+(vec3 a, vec3 b) {
+    return vec3{a.x + b.x, a.y + b.y, a.z + b.z};
+}
+
+__device__ inline vec3 operator*(float a, vec3 b) {
+    return vec3{a * b.x, a * b.y, a * b.z};
+}
+
+struct Args {
+    vec3 *v_data;  // v: field[f32[3], 1024]
+    vec3 *x_data;  // x: field[f32[3], 1024]
+    float dt;      // dt: f32
+    vec3 gravity;  // gravity: f32[3]
+};
+
+#define v(i) args.v_data[i]
+#define x(i) args.x_data[i]
+
+static __device__ inline void task(const Args &args, int i) {
+    // fall.py:13  v[i] += dt * gravity
+    v(i) = v(i) + args.dt * args.gravity;
+    // fall.py:14  x[i] += dt * v[i]
+    x(i) = x(i) + args.dt * v(i);
+    // fall.py:15  if x[i].y < 0:
+    if (x(i).y < 0.0f) {
+        // fall.py:16  x[i].y = 0.0
+        x(i).y = 0.0f;
+        // fall.py:17  v[i].y *= -0.5
+        v(i).y *= -0.5f;
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK) fall_0(const Args args) {
+    unsigned index = (blockIdx.y * gridDim.x + blockIdx.x) * BLOCK + threadIdx.x;
+    if (index < 1024u) {
+        task(args, int(index));
+    }
+}

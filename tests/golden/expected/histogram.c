@@ -1,0 +1,49 @@
+// histogram(a: ndarray[f32, 1], order: ndarray[i32, 1]), task 0 of 1: range_for over a
+// from histogram.py:10, interface 63fd8f34
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+static inline float atomic_add_f32(float *place, float value) {
+    float old, new;
+    __atomic_load(place, &old, __ATOMIC_RELAXED);
+    do {
+        new = old + value;
+    } while (!__atomic_compare_exchange(place, &old, &new, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    return old;
+}
+
+static inline int atomic_add_i32(int *place, int value) {
+    return __atomic_fetch_add(place, value, __ATOMIC_RELAXED);
+}
+
+struct Args {
+    const float *a_data;  // a: ndarray[f32, 1]
+    int *order_data;      // order: ndarray[i32, 1]
+    int *counts_data;     // counts: field[i32, 16]
+    float *total_data;    // total: field[f32, 0-D]
+    int a_n;              // a.shape[0]
+};
+
+#define a(i) args.a_data[i]
+#define order(i) args.order_data[i]
+#define counts(i) args.counts_data[i]
+#define total() args.total_data[0]
+
+static inline void task(const struct Args args, int i) {
+    // histogram.py:12  bucket = int(a[i] * 16)
+    int bucket = (int)(a(i) * 16.0f);
+    // histogram.py:13  order[i] = ti.atomic_add(counts[bucket], 1)
+    int t0 = atomic_add_i32(&counts(bucket), 1);
+    order(i) = t0;
+    // histogram.py:14  total[None] += a[i]
+    atomic_add_f32(&total(), a(i));
+}
+
+void histogram_0(const struct Args *arguments) {
+    const struct Args args = *arguments;
+    #pragma omp parallel for firstprivate(args) schedule(static) if (args.a_n >= 8192)
+    for (int i = 0; i < args.a_n; i++) {
+        task(args, i);
+    }
+}

@@ -1,0 +1,40 @@
+// histogram(a: ndarray[f32, 1], order: ndarray[i32, 1]), task 0 of 1: range_for over a
+// from histogram.py:10, interface 63fd8f34
+#version 460
+#extension GL_EXT_buffer_reference : require
+#extension GL_EXT_scalar_block_layout : require
+#extension GL_EXT_shader_atomic_float : require
+
+#define BLOCK 128
+layout(local_size_x = BLOCK) in;
+
+layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4) buffer I32 { int v[]; };
+layout(push_constant, scalar) uniform Args {
+    F32 a_data;       // a: ndarray[f32, 1]
+    I32 order_data;   // order: ndarray[i32, 1]
+    I32 counts_data;  // counts: field[i32, 16]
+    F32 total_data;   // total: field[f32, 0-D]
+    int a_n;          // a.shape[0]
+} args;
+#define a(i) args.a_data.v[i]
+#define order(i) args.order_data.v[i]
+#define counts(i) args.counts_data.v[i]
+#define total() args.total_data.v[0]
+
+void task(int i) {
+    // histogram.py:12  bucket = int(a[i] * 16)
+    int bucket = int(a(i) * 16.0);
+    // histogram.py:13  order[i] = ti.atomic_add(counts[bucket], 1)
+    int t0 = atomicAdd(counts(bucket), 1);
+    order(i) = t0;
+    // histogram.py:14  total[None] += a[i]
+    atomicAdd(total(), a(i));
+}
+
+void main() {
+    uint index = (gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x) * BLOCK + gl_LocalInvocationID.x;
+    if (index < uint(args.a_n)) {
+        task(int(index));
+    }
+}

@@ -1,0 +1,34 @@
+// histogram(a: ndarray[f32, 1], order: ndarray[i32, 1]), task 0 of 1: range_for over a
+// from histogram.py:10, interface 63fd8f34
+
+#define BLOCK 128
+
+struct Args {
+    const float *a_data;  // a: ndarray[f32, 1]
+    int *order_data;      // order: ndarray[i32, 1]
+    int *counts_data;     // counts: field[i32, 16]
+    float *total_data;    // total: field[f32, 0-D]
+    int a_n;              // a.shape[0]
+};
+
+#define a(i) args.a_data[i]
+#define order(i) args.order_data[i]
+#define counts(i) args.counts_data[i]
+#define total() args.total_data[0]
+
+static __device__ inline void task(const Args &args, int i) {
+    // histogram.py:12  bucket = int(a[i] * 16)
+    int bucket = (int)(a(i) * 16.0f);
+    // histogram.py:13  order[i] = ti.atomic_add(counts[bucket], 1)
+    int t0 = atomicAdd(&counts(bucket), 1);
+    order(i) = t0;
+    // histogram.py:14  total[None] += a[i]
+    atomicAdd(&total(), a(i));
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK) histogram_0(const Args args) {
+    unsigned index = (blockIdx.y * gridDim.x + blockIdx.x) * BLOCK + threadIdx.x;
+    if (index < unsigned(args.a_n)) {
+        task(args, int(index));
+    }
+}

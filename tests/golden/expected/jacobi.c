@@ -1,0 +1,38 @@
+// jacobi(a: ndarray[f32, 2], b: ndarray[f32, 2], w: f32), task 0 of 1: range_for over a
+// from jacobi.py:4, interface bb4eb8de
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct Args {
+    const float *a_data;  // a: ndarray[f32, 2]
+    float *b_data;        // b: ndarray[f32, 2]
+    float w;              // w: f32
+    int n;                // a.shape[0]
+    int m;                // a.shape[1]
+    int b_n1;             // b.shape[1]
+};
+
+#define a(i, j) args.a_data[(long)(i) * args.m + (j)]
+#define b(i, j) args.b_data[(long)(i) * args.b_n1 + (j)]
+
+static inline void task(const struct Args args, int i, int j) {
+    // jacobi.py:7  if 0 < i < n - 1 and 0 < j < m - 1:
+    if (0 < i && i < args.n - 1 && 0 < j && j < args.m - 1) {
+        // jacobi.py:8  s = a[i - 1, j] + a[i + 1, j] + a[i, j - 1] + a[i, j + 1]
+        float s = a(i - 1, j) + a(i + 1, j) + a(i, j - 1) + a(i, j + 1);
+        // jacobi.py:9  b[i, j] = a[i, j] + w * (0.25 * s - a[i, j])
+        b(i, j) = a(i, j) + args.w * (0.25f * s - a(i, j));
+    }
+}
+
+void jacobi_0(const struct Args *arguments) {
+    const struct Args args = *arguments;
+    #pragma omp parallel for firstprivate(args) schedule(static) if ((long)args.n * args.m >= 8192)
+    for (int i = 0; i < args.n; i++) {
+        #pragma omp simd
+        for (int j = 0; j < args.m; j++) {
+            task(args, i, j);
+        }
+    }
+}

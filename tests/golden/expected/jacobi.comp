@@ -1,0 +1,37 @@
+// jacobi(a: ndarray[f32, 2], b: ndarray[f32, 2], w: f32), task 0 of 1: range_for over a
+// from jacobi.py:4, interface bb4eb8de
+#version 460
+#extension GL_EXT_buffer_reference : require
+#extension GL_EXT_scalar_block_layout : require
+
+#define BLOCK 128
+layout(local_size_x = BLOCK) in;
+
+layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
+layout(push_constant, scalar) uniform Args {
+    F32 a_data;  // a: ndarray[f32, 2]
+    F32 b_data;  // b: ndarray[f32, 2]
+    float w;     // w: f32
+    int n;       // a.shape[0]
+    int m;       // a.shape[1]
+    int b_n1;    // b.shape[1]
+} args;
+#define a(i, j) args.a_data.v[(i) * args.m + (j)]
+#define b(i, j) args.b_data.v[(i) * args.b_n1 + (j)]
+
+void task(int i, int j) {
+    // jacobi.py:7  if 0 < i < n - 1 and 0 < j < m - 1:
+    if (0 < i && i < args.n - 1 && 0 < j && j < args.m - 1) {
+        // jacobi.py:8  s = a[i - 1, j] + a[i + 1, j] + a[i, j - 1] + a[i, j + 1]
+        float s = a(i - 1, j) + a(i + 1, j) + a(i, j - 1) + a(i, j + 1);
+        // jacobi.py:9  b[i, j] = a[i, j] + w * (0.25 * s - a[i, j])
+        b(i, j) = a(i, j) + args.w * (0.25 * s - a(i, j));
+    }
+}
+
+void main() {
+    uint index = (gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x) * BLOCK + gl_LocalInvocationID.x;
+    if (index < uint(args.n) * uint(args.m)) {
+        task(int(index / args.m), int(index % args.m));
+    }
+}

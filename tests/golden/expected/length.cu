@@ -1,0 +1,23 @@
+// length(x: f32, y: f32), task 0 of 1: serial
+// from length.py:4, interface ecb349bd
+
+
+struct Result {
+    float value;  // f32
+};
+
+struct Args {
+    Result *result;  // what the kernel returns
+    float x;         // x: f32
+    float y;         // y: f32
+};
+
+
+static __device__ inline void task(const Args &args) {
+    // length.py:5  return ti.sqrt(x * x + y * y)
+    args.result->value = sqrtf(args.x * args.x + args.y * args.y);
+}
+
+extern "C" __global__ void length_0(const Args args) {
+    task(args);
+}

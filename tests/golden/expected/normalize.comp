@@ -1,0 +1,94 @@
+// ===== normalize_0.comp
+// normalize(a: ndarray[f32, 1]), task 0 of 3: serial
+// from normalize.py:4, interface a481a981
+#version 460
+#extension GL_EXT_buffer_reference : require
+#extension GL_EXT_scalar_block_layout : require
+
+layout(local_size_x = 1) in;
+
+layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Temporaries {
+    float total;  // f32
+};
+layout(push_constant, scalar) uniform Args {
+    F32 a_data;               // a: ndarray[f32, 1]
+    Temporaries temporaries;  // values that cross tasks
+    int a_n;                  // a.shape[0]
+} args;
+
+void task() {
+    // normalize.py:5  total = 0.0
+    args.temporaries.total = 0.0;
+}
+
+void main() {
+    task();
+}
+
+// ===== normalize_1.comp
+// normalize(a: ndarray[f32, 1]), task 1 of 3: range_for over a
+// from normalize.py:4, interface a481a981
+#version 460
+#extension GL_EXT_buffer_reference : require
+#extension GL_EXT_scalar_block_layout : require
+#extension GL_EXT_shader_atomic_float : require
+
+#define BLOCK 128
+layout(local_size_x = BLOCK) in;
+
+layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Temporaries {
+    float total;  // f32
+};
+layout(push_constant, scalar) uniform Args {
+    F32 a_data;               // a: ndarray[f32, 1]
+    Temporaries temporaries;  // values that cross tasks
+    int a_n;                  // a.shape[0]
+} args;
+#define a(i) args.a_data.v[i]
+
+void task(int i) {
+    // normalize.py:7  total += a[i]
+    atomicAdd(args.temporaries.total, a(i));
+}
+
+void main() {
+    uint index = (gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x) * BLOCK + gl_LocalInvocationID.x;
+    if (index < uint(args.a_n)) {
+        task(int(index));
+    }
+}
+
+// ===== normalize_2.comp
+// normalize(a: ndarray[f32, 1]), task 2 of 3: range_for over a
+// from normalize.py:4, interface a481a981
+#version 460
+#extension GL_EXT_buffer_reference : require
+#extension GL_EXT_scalar_block_layout : require
+
+#define BLOCK 128
+layout(local_size_x = BLOCK) in;
+
+layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Temporaries {
+    float total;  // f32
+};
+layout(push_constant, scalar) uniform Args {
+    F32 a_data;               // a: ndarray[f32, 1]
+    Temporaries temporaries;  // values that cross tasks
+    int a_n;                  // a.shape[0]
+} args;
+#define a(i) args.a_data.v[i]
+
+void task(int i) {
+    // normalize.py:9  a[i] /= total
+    a(i) /= args.temporaries.total;
+}
+
+void main() {
+    uint index = (gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x) * BLOCK + gl_LocalInvocationID.x;
+    if (index < uint(args.a_n)) {
+        task(int(index));
+    }
+}

@@ -1,0 +1,41 @@
+// ranges(a: ndarray[f32, 1], begin: i32, end: i32), task 0 of 1: range_for over i
+// from ranges.py:4, interface 10df90ec
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct Args {
+    float *a_data;  // a: ndarray[f32, 1]
+    int begin;      // begin: i32
+    int end;        // end: i32
+};
+
+#define a(i) args.a_data[i]
+
+static inline void task(const struct Args args, int i) {
+    // ranges.py:6  r = 0.0
+    float r = 0.0f;
+    // ranges.py:7  for k in range(i, 0, -1):
+    for (int k = i; k > 0; k--) {
+        // ranges.py:8  for q in range(k):
+        for (int q = 0; q < k; q++) {
+            // ranges.py:9  if q == 3:
+            if (q == 3) {
+                // ranges.py:10  continue
+                continue;
+            }
+            // ranges.py:11  r += a[q] * a[k]
+            r += a(q) * a(k);
+        }
+    }
+    // ranges.py:12  a[i] = r if r > 0 and a[i + 1] > 0 else -r
+    a(i) = r > 0.0f && a(i + 1) > 0.0f ? r : -r;
+}
+
+void ranges_0(const struct Args *arguments) {
+    const struct Args args = *arguments;
+    #pragma omp parallel for firstprivate(args) schedule(static) if (args.end - args.begin >= 64)
+    for (int i = args.begin; i < args.end; i += 2) {
+        task(args, i);
+    }
+}

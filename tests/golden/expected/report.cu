@@ -1,0 +1,62 @@
+// report(a: ndarray[f32, 1]), task 0 of 1: range_for over a
+// from report.py:4, interface 4a533081
+
+#define BLOCK 128
+
+typedef unsigned int uint32_t;
+
+// Begin a record of `size` words; gives where its first word goes, or 0 if there is no room.
+__device__ inline uint32_t report_start(uint32_t *report, uint32_t site, uint32_t thread, uint32_t size) {
+    uint32_t start = atomicAdd(&report[0], 3u + size);
+    if (start > report[1] || report[1] - start < 3u + size) {
+        return 0u;
+    }
+    report[start + 2u] = site;
+    report[start + 3u] = thread;
+    report[start + 4u] = size;
+    return start + 5u;
+}
+
+// Write one word; gives where the next one goes.
+__device__ inline uint32_t report_u32(uint32_t *report, uint32_t cursor, uint32_t value) {
+    if (cursor == 0u) {
+        return 0u;
+    }
+    report[cursor] = value;
+    return cursor + 1u;
+}
+
+__device__ inline uint32_t report_i32(uint32_t *report, uint32_t cursor, int value) {
+    return report_u32(report, cursor, (uint32_t)value);
+}
+
+__device__ inline uint32_t report_f32(uint32_t *report, uint32_t cursor, float value) {
+    return report_u32(report, cursor, __float_as_uint(value));
+}
+
+struct Args {
+    const float *a_data;  // a: ndarray[f32, 1]
+    uint32_t *report;     // records of print and assert
+    int a_n;              // a.shape[0]
+};
+
+#define a(i) args.a_data[i]
+
+static __device__ inline void task(const Args &args, int i, uint32_t index) {
+    // report.py:6  if a[i] < 0:
+    if (a(i) < 0.0f) {
+        // report.py:7  print("negative:", i, a[i])
+        {
+            uint32_t record = report_start(args.report, 0u, index, 2u);
+            record = report_i32(args.report, record, i);
+            report_f32(args.report, record, a(i));
+        }
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK) report_0(const Args args) {
+    unsigned index = (blockIdx.y * gridDim.x + blockIdx.x) * BLOCK + threadIdx.x;
+    if (index < unsigned(args.a_n)) {
+        task(args, int(index), index);
+    }
+}

@@ -1,0 +1,28 @@
+// saxpy(x: ndarray[f32, 1], y: ndarray[f32, 1], alpha: f32), task 0 of 1: range_for over x
+// from saxpy.py:4, interface c1b13a17
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct Args {
+    const float *x_data;  // x: ndarray[f32, 1]
+    float *y_data;        // y: ndarray[f32, 1]
+    float alpha;          // alpha: f32
+    int x_n;              // x.shape[0]
+};
+
+#define x(i) args.x_data[i]
+#define y_(i) args.y_data[i]
+
+static inline void task(const struct Args args, int i) {
+    // saxpy.py:6  y[i] = alpha * x[i] + y[i]
+    y_(i) = args.alpha * x(i) + y_(i);
+}
+
+void saxpy_0(const struct Args *arguments) {
+    const struct Args args = *arguments;
+    #pragma omp parallel for firstprivate(args) schedule(static) if (args.x_n >= 8192)
+    for (int i = 0; i < args.x_n; i++) {
+        task(args, i);
+    }
+}

@@ -1,0 +1,30 @@
+// saxpy(x: ndarray[f32, 1], y: ndarray[f32, 1], alpha: f32), task 0 of 1: range_for over x
+// from saxpy.py:4, interface c1b13a17
+#version 460
+#extension GL_EXT_buffer_reference : require
+#extension GL_EXT_scalar_block_layout : require
+
+#define BLOCK 128
+layout(local_size_x = BLOCK) in;
+
+layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
+layout(push_constant, scalar) uniform Args {
+    F32 x_data;   // x: ndarray[f32, 1]
+    F32 y_data;   // y: ndarray[f32, 1]
+    float alpha;  // alpha: f32
+    int x_n;      // x.shape[0]
+} args;
+#define x(i) args.x_data.v[i]
+#define y(i) args.y_data.v[i]
+
+void task(int i) {
+    // saxpy.py:6  y[i] = alpha * x[i] + y[i]
+    y(i) = args.alpha * x(i) + y(i);
+}
+
+void main() {
+    uint index = (gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x) * BLOCK + gl_LocalInvocationID.x;
+    if (index < uint(args.x_n)) {
+        task(int(index));
+    }
+}

@@ -1,0 +1,26 @@
+// saxpy(x: ndarray[f32, 1], y: ndarray[f32, 1], alpha: f32), task 0 of 1: range_for over x
+// from saxpy.py:4, interface c1b13a17
+
+#define BLOCK 128
+
+struct Args {
+    const float *x_data;  // x: ndarray[f32, 1]
+    float *y_data;        // y: ndarray[f32, 1]
+    float alpha;          // alpha: f32
+    int x_n;              // x.shape[0]
+};
+
+#define x(i) args.x_data[i]
+#define y(i) args.y_data[i]
+
+static __device__ inline void task(const Args &args, int i) {
+    // saxpy.py:6  y[i] = alpha * x[i] + y[i]
+    y(i) = args.alpha * x(i) + y(i);
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK) saxpy_0(const Args args) {
+    unsigned index = (blockIdx.y * gridDim.x + blockIdx.x) * BLOCK + threadIdx.x;
+    if (index < unsigned(args.x_n)) {
+        task(args, int(index));
+    }
+}

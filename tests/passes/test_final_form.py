@@ -1,0 +1,91 @@
+"""Passes `struct_for`, `legalize` and `bounds`."""
+
+import pytest
+
+from shadesmith.transpiler.errors import UnsupportedError
+from shadesmith.transpiler.ir.statements import LoopIndex, StructFor
+from shadesmith.transpiler.ir.types import f32, i32
+from shadesmith.transpiler.options import Capabilities, CompileOptions
+from shadesmith.transpiler.passes import PassContext, Stage
+from shadesmith.transpiler.passes.bounds import bounds
+from shadesmith.transpiler.passes.legalize import legalize
+from shadesmith.transpiler.passes.struct_for import struct_for
+
+
+def over(sketch, array):
+    loop = sketch.add(StructFor(array, ["i", "j"][: array.ndim]))
+    with sketch.into(loop.body):
+        indices = [sketch.add(LoopIndex(loop, axis, type=i32)) for axis in range(array.ndim)]
+        sketch.store(sketch.ptr(array, *indices), sketch.arg("w"))
+    return loop
+
+
+def test_loop_over_an_array_becomes_a_loop_over_its_shape(sketch):
+    over(sketch, sketch.a)
+    over(sketch, sketch.m)
+    text = sketch.apply(struct_for, stage=Stage.TASKS)
+    assert "over a" in text and "over m" in text and "shape m 1" in text and "const 8" in text and " in a " not in text
+
+
+@pytest.fixture
+def checked(sketch):
+    sketch.context = PassContext(CompileOptions(check_out_of_bound=True), Capabilities("c"))
+    return sketch
+
+
+def test_each_access_is_checked(checked):
+    checked.store(checked.ptr(checked.m, checked.arg("n"), checked.arg("n")), checked.arg("w"))
+    text = checked.apply(bounds)
+    assert text.index("assert") < text.index("ptr m") and "`m[{0}, {1}]` is outside the shape ({2}, {3}) of `m`" in text
+
+
+def test_indices_that_cannot_be_wrong_are_not_checked(checked):
+    over(checked, checked.m)
+    loop = checked.loop(8)
+    with checked.into(loop.body):
+        checked.store(checked.ptr(checked.a, checked.index(loop)), checked.read(checked.b, 7))
+    assert "assert" not in checked.apply(bounds)
+
+
+def test_constant_outside_a_shape_is_checked(checked):
+    checked.store(checked.ptr(checked.a, 8), checked.arg("w"))
+    assert "assert" in checked.apply(bounds)
+
+
+def test_no_checks_unless_asked_for(sketch):
+    sketch.store(sketch.ptr(sketch.a, 8), sketch.arg("w"))
+    assert "assert" not in sketch.apply(bounds)
+
+
+def legal(sketch):
+    types = frozenset({"i32", "u32", "f32", "f64", "u1"})
+    sketch.context = PassContext(CompileOptions(), Capabilities("vulkan", types))
+    return sketch.apply(legalize)
+
+
+def test_atomic_on_a_tensor_is_one_for_each_element(sketch):
+    sketch.atomic("add", sketch.ptr(sketch.v, 0), sketch.arg("w"))
+    text = legal(sketch)
+    assert text.count("f32 = atomic add") == 3 and "f32[3] = atomic" not in text
+
+
+@pytest.mark.parametrize(("exponent", "products"), [(1, 0), (2, 1), (3, 2), (4, 2), (-2, 1)])
+def test_small_whole_powers_are_products(sketch, exponent, products):
+    sketch.store(sketch.ptr(sketch.a, 0), sketch.op("pow", sketch.arg("w"), sketch.const(exponent)))
+    text = legal(sketch)
+    assert text.count("mul $") == products and "pow" not in text and ("div" in text) == (exponent < 0)
+
+
+def test_other_powers_stay(sketch):
+    sketch.store(sketch.ptr(sketch.a, 0), sketch.op("pow", sketch.arg("w"), sketch.const(0.5, f32)))
+    sketch.store(sketch.ptr(sketch.a, 1), sketch.op("pow", sketch.arg("n"), sketch.const(-1)))
+    assert legal(sketch).count("pow") == 2
+
+
+def test_type_that_the_target_lacks_is_refused_with_a_remedy(sketch):
+    sketch.context = PassContext(CompileOptions(), Capabilities("vulkan"))
+    with pytest.raises(
+        UnsupportedError, match=r"`f64` is not available on vulkan[^\n]*shaderFloat64[^\n]*\nHint: use `f32`"
+    ):
+        sketch.store(sketch.ptr(sketch.a, 0), sketch.arg("d"))
+        sketch.apply(legalize)

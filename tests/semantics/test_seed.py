@@ -1,0 +1,117 @@
+"""Must 2: the program of Taichi issue #8566, kernel and GUI loop, runs with only its import changed."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import struct
+import zlib
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+import shadesmith as ti
+
+PROGRAM = '''\
+import shadesmith as ti
+
+def compile_aot(run=False):
+    ti.init(arch=ti.vulkan)
+    if ti.lang.impl.current_cfg().arch != ti.vulkan:
+        raise RuntimeError("Vulkan is not available.")
+
+    @ti.kernel
+    def paint(pixels: ti.types.ndarray(dtype=ti.f32, ndim=2), n: ti.u32, t: ti.f32):
+        for i, j in pixels:  # Parallelized over all pixels
+            c = ti.Vector([-0.8, ti.cos(t) * 0.2])
+            z = ti.Vector([i / n - 1, j / n - 0.5]) * 2
+            iterations = 0
+            while z.norm() < 20 and iterations < 50:
+                z = ti.Vector([z[0]**2 - z[1]**2, z[1] * z[0] * 2]) + c
+                iterations += 1
+            pixels[i, j] = 1 - iterations * 0.02
+
+    n = 1024
+    t = 0
+    pixels = ti.ndarray(shape=(n * 2, n), dtype=ti.f32)
+    if run:
+        gui = ti.GUI('Julia Set', (n * 2, n))
+
+        while gui.running:
+            t += 1
+            paint(pixels, n, t * 0.03)
+            pixel = pixels.to_numpy()
+            gui.set_image(pixel)
+            gui.show()
+
+if __name__ == '__main__':
+    compile_aot(run=False)
+'''
+"""github.com/taichi-dev/taichi/issues/8566; the import is changed, the lines that archive an AOT module are cut."""
+
+SIZES = {"cpu": 1024, "cuda": 1024, "vulkan": 1024 if os.environ.get("SHADESMITH_FULL") else 256, "python": 16}
+FRAMES = 2
+
+
+def julia(n: int, t: float) -> np.ndarray:
+    """Return what the kernel means, in float32: (2 n, n)."""
+    f = np.float32
+    i, j = np.meshgrid(np.arange(2 * n, dtype=f), np.arange(n, dtype=f), indexing="ij")
+    x, y = (i / f(n) - f(1)) * f(2), (j / f(n) - f(0.5)) * f(2)
+    steps = np.zeros((2 * n, n), np.int32)
+    for _ in range(50):
+        going = np.sqrt(x * x + y * y) < f(20)
+        x, y = (
+            np.where(going, x * x - y * y + f(-0.8), x),
+            np.where(going, y * x * f(2) + np.cos(f(t)) * f(0.2), y),
+        )
+        steps += going
+    return f(1) - steps.astype(f) * f(0.02)
+
+
+def program(target: str, folder: Path) -> ModuleType:
+    text = PROGRAM.replace("ti.vulkan", f"ti.{target}").replace("n = 1024", f"n = {SIZES[target]}")
+    path = folder / "seed.py"
+    path.write_text(text)
+    spec = importlib.util.spec_from_file_location("seed", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def read_png(path: Path) -> np.ndarray:
+    """Return the red channel of one of our own PNGs, as (width, height) from the bottom left, 0 to 1."""
+    data = path.read_bytes()
+    width, height = struct.unpack(">II", data[16:24])
+    packed, place = b"", 8
+    while place < len(data):
+        size, kind = struct.unpack(">I4s", data[place : place + 8])
+        packed += data[place + 8 : place + 8 + size] if kind == b"IDAT" else b""
+        place += size + 12
+    rows = np.frombuffer(zlib.decompress(packed), np.uint8).reshape(height, 1 + 3 * width)[:, 1:]
+    return rows.reshape(height, width, 3)[::-1, :, 0].T / 255
+
+
+def test_the_program_paints_julia_sets(target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHADESMITH_GUI_DIR", str(tmp_path / "frames"))
+    monkeypatch.setenv("SHADESMITH_GUI_FRAMES", str(FRAMES))
+    monkeypatch.delenv("DISPLAY", raising=False)
+    images: list[np.ndarray] = []
+    show = ti.GUI.set_image
+    monkeypatch.setattr(ti.GUI, "set_image", lambda gui, image: (images.append(image.copy()), show(gui, image))[1])
+    program(target, tmp_path).compile_aot(run=True)
+    files = sorted((tmp_path / "frames").glob("Julia_Set-*.png"))
+    assert len(images) == len(files) == FRAMES
+    for number, (image, file) in enumerate(zip(images, files)):
+        expected = julia(SIZES[target], (number + 1) * 0.03)
+        assert image.dtype == np.float32
+        assert (np.abs(image - expected) > 1e-4).mean() <= 0.001
+        assert np.abs(read_png(file) - image.clip(0, 1)).max() <= 0.5 / 255 + 1e-6
+
+
+def test_the_program_without_its_loop(target: str, tmp_path: Path) -> None:
+    program(target, tmp_path).compile_aot()
+    assert ti.lang.impl.current_cfg().arch == getattr(ti, target)
