@@ -98,7 +98,7 @@ def _tool_options(options: CompileOptions) -> dict[str, Any]:
 
 def _for_interpreter(kernel: Kernel, options: CompileOptions) -> BackendModule:
     """The interpreter takes the kernel itself; its text is the final form of the IR, its arguments are as in C."""
-    form = layout(kernel, TARGETS["c"])
+    form = layout(kernel, TARGETS["c"], complete=True)
     name = legal(kernel.name)
     tasks = []
     for number, task in enumerate(kernel.tasks):

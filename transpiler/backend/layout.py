@@ -145,6 +145,17 @@ def _collect(kernel: Kernel) -> _Use:
     return use
 
 
+def _complete(kernel: Kernel, use: _Use) -> None:
+    """Add all arrays with all extents, all parameters and a seed: what the interpreter takes is the whole kernel."""
+    use.arrays.update(dict.fromkeys(kernel.arrays))
+    use.parameters.update(dict.fromkeys(kernel.parameters))
+    use.random = True
+    for array in kernel.arrays:
+        if array.shape is None:
+            for axis in range(array.ndim):
+                use.shapes.setdefault((array, axis), None)
+
+
 def _mark(marks: set[Array], pointer: Statement) -> None:
     base = base_pointer(pointer)
     if isinstance(base, GlobalPtr):
@@ -263,9 +274,11 @@ def _scalar(name: str) -> Scalar:
     return SCALARS[name]
 
 
-def layout(kernel: Kernel, target: Target) -> Layout:
-    """Lay out the arguments of `kernel` for `target`."""
+def layout(kernel: Kernel, target: Target, complete: bool = False) -> Layout:
+    """Lay out the arguments of `kernel` for `target`. complete: also those that no statement uses."""
     use = _collect(kernel)
+    if complete:
+        _complete(kernel, use)
     results = kernel.returns
     members = _Members(kernel, target, use)
     items = members.gather(bool(results))

@@ -32,6 +32,7 @@ from ..ir.statements import (
     LocalStore,
     LoopIndex,
     MatrixElement,
+    MatrixInit,
     MatrixPtr,
     Operation,
     RangeFor,
@@ -181,7 +182,8 @@ class _Placer:
         if self._prints_inline(statement, points):
             self.placement.inline.add(statement)
             here = points
-        for operand in operands(statement):
+        repeated = isinstance(statement, MatrixInit) and len(set(statement.elements)) == 1  # printed once: vec3(x)
+        for operand in operands(statement)[:1] if repeated else operands(statement):
             self.add_points(operand, here)
 
     def _place_effect(self, statement: Statement, here: list[_Point]) -> None:

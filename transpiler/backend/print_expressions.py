@@ -151,8 +151,7 @@ class Expressions:
         base, flat = pointer, ""
         if isinstance(pointer, MatrixPtr):
             base = pointer.origin
-            rows = [self.operand(i, MULTIPLY) for i in pointer.indices]
-            flat = rows[0] if len(rows) == 1 else f"{rows[0]} * {_columns(base.type)} + {rows[1]}"
+            flat = self._component(pointer.indices, _columns(base.type))
         self.uses_args = True
         if isinstance(base, GlobalTemporary):
             assert pointer.type is not None
@@ -161,8 +160,15 @@ class Expressions:
         assert isinstance(base, GlobalPtr)
         linear = self._linear(base)
         if flat and isinstance(base.type, Tensor):
-            linear = f"({linear}) * {base.type.size} + {flat}"
+            linear = f"{linear if linear.isidentifier() else f'({linear})'} * {base.type.size} + {flat}"
         return self.layout.data[base.array], f"uint({linear})"
+
+    def _component(self, indices: list[Statement], columns: int) -> str:
+        numbers = [int(i.value) for i in indices if isinstance(i, Const)]
+        if len(numbers) == len(indices):
+            return str(numbers[0] if len(numbers) == 1 else numbers[0] * columns + numbers[1])
+        rows = [self.operand(i, MULTIPLY) for i in indices]
+        return rows[0] if len(rows) == 1 else f"{rows[0]} * {columns} + {rows[1]}"
 
     def _linear(self, pointer: GlobalPtr) -> str:
         text = ""

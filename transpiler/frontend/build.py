@@ -14,14 +14,15 @@ from ..errors import TaichiCompilationError, TaichiSyntaxError
 from ..ir.forms import FrontendResult
 from ..ir.statements import ArgLoad, Parameter
 from ..ir.types import Type
-from . import build_calls, build_loops
-from .build_statements import bind, execute
+from . import build_access, build_calls, build_loops
+from .build_assignment import bind
+from .build_statements import execute
 from .context import Context, NeedsMemory
 from .definition import ParameterDefinition
 from .specialization import ArrayArgument, ScalarArgument, Specialization
 from .values import as_type
 
-HANDLERS = (build_calls.build_call, build_loops.build_for)
+HANDLERS = (build_access.build_subscript, build_calls.build_call, build_loops.build_for)
 """Handlers whose modules register all others on import."""
 
 RECURSION_LIMIT = 20_000

@@ -236,7 +236,7 @@ def _atomic(context: Context, node: ast.Call, op: str, arguments: list[Any]) -> 
             TaichiTypeError,
             f"cannot use a non-writable target as the first operand of 'atomic_{op}'",
             "give it an element of an array or a variable",
-            target,
+            node,
         )
     place = context.place_of(arguments[0], local)
     if op in ("and", "or", "xor") and element_of(place.type).is_float:
@@ -290,31 +290,6 @@ def _randn(context: Context, dt: Any = None) -> Statement:
     angle = build.op("mul", build.const(6.283185307179586, type), build.add(Rand(type=type)))
     radius = build.op("sqrt", build.op("mul", build.const(-2, type), build.op("log", first)))
     return build.op("mul", radius, build.op("cos", angle))
-
-
-def _range(context: Context, *limits: Any) -> Any:
-    if not 1 <= len(limits) <= 3:
-        raise context.error(
-            TaichiSyntaxError,
-            f"Range should have 1 to 3 arguments, found {len(limits)}",
-            "write `range(begin, end, step)`",
-        )
-    begin, end = (0, limits[0]) if len(limits) == 1 else limits[:2]
-    step = limits[2] if len(limits) == 3 else 1
-    for limit in limits:
-        if isinstance(limit, float):
-            raise context.error(
-                TaichiTypeError, f"The bounds of a range must be integers, found {limit}", f"write `{int(limit)}`"
-            )
-    if is_runtime(step):
-        raise context.error(
-            TaichiTypeError, "The step of a range must be known at compile time", "write a `while` loop"
-        )
-    if step == 0:
-        raise context.error(TaichiTypeError, "The step of a range cannot be 0", "use a step of 1 or -1")
-    if is_runtime(begin) or is_runtime(end):
-        return RangeValue(begin, end, step)
-    return context.python(range, begin, end, step)
 
 
 def _ndrange(context: Context, *limits: Any) -> NdrangeValue:
@@ -465,7 +440,6 @@ FUNCTIONS: dict[Any, Meaning] = {
     functions.grouped: _grouped,
     functions.static_assert: _static_assert,
     functions.loop_config: _loop_config,
-    range: _range,
     len: _length,
     abs: _absolute,
     round: _builtin_round,
@@ -528,5 +502,32 @@ def _static_print(context: Context, node: ast.Call) -> None:
     print(f"[{where.file}:{where.line}]", *shown, **named)
 
 
-FORMS: dict[Any, Form] = {functions.static: _static, print: _print, functions.static_print: _static_print}
+def _range(context: Context, node: ast.Call) -> Any:
+    limits = [context.loaded(argument) for argument in _arguments(context, node)[0]]
+    if not 1 <= len(limits) <= 3 or node.keywords:
+        text = f"Range should have 1 to 3 arguments, found {len(limits)}"
+        raise context.error(TaichiSyntaxError, text, "write `range(begin, end, step)`", node)
+    nodes = node.args if len(node.args) == len(limits) else [node] * len(limits)
+    for limit, at in zip(limits, nodes, strict=True):
+        if isinstance(limit, float):
+            text = f"The bounds of a range must be integers, found {limit}"
+            raise context.error(TaichiTypeError, text, f"write `{int(limit)}`", at)
+    begin, end = (0, limits[0]) if len(limits) == 1 else limits[:2]
+    step = limits[2] if len(limits) == 3 else 1
+    if is_runtime(step):
+        text = "The step of a range must be known at compile time"
+        raise context.error(TaichiTypeError, text, "write a `while` loop", nodes[2])
+    if is_number(step) and step == 0:
+        raise context.error(TaichiTypeError, "The step of a range cannot be 0", "use a step of 1 or -1", node)
+    if is_runtime(begin) or is_runtime(end):
+        return RangeValue(begin, end, step)
+    return context.python(range, begin, end, step)
+
+
+FORMS: dict[Any, Form] = {
+    functions.static: _static,
+    functions.static_print: _static_print,
+    print: _print,
+    range: _range,
+}
 """What functions mean that need the syntax of the call."""

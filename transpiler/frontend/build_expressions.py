@@ -1,4 +1,4 @@
-"""Expressions: operators, conditions, subscripts, attributes, displays and comprehensions.
+"""Expressions: operators, conditions, displays and comprehensions.
 
 Handlers get a node and return a Python object, a statement, or a `Place` that the reader loads.
 """
@@ -6,37 +6,27 @@ Handlers get a node and return a Python object, a statement, or a `Place` that t
 from __future__ import annotations
 
 import ast
-from difflib import get_close_matches
-from typing import Any, NoReturn
+from typing import Any
 
-import numpy as np
-
-from ..errors import TaichiCompilationError, TaichiIndexError, TaichiNameError, TaichiSyntaxError, TaichiTypeError
+from ..errors import TaichiSyntaxError
 from ..ir.nodes import Block, Statement
 from ..ir.statements import (
     ArgLoad,
-    Array,
     ArrayShape,
     Cast,
     Const,
-    GlobalPtr,
     IfExp,
     LocalLoad,
     LoopIndex,
     MatrixElement,
     Operation,
 )
-from ..ir.types import Scalar, Tensor, element_of, i32, u1
-from ..lang.matrix import Matrix
-from .build_methods import METHOD_NAMES
+from ..ir.types import Tensor, u1
 from .context import Context, expression
 from .iteration import compile_time_items
 from .operators import BINARY, COMPARE, UNARY, binary, compare, logical, unary, unify
 from .text import formatted
-from .values import Method, Place, describe_kind, holds_runtime, is_number, is_runtime
-
-COMPONENTS = ("xyzw", "rgba", "stpq")
-"""The letter sets that name a vector's elements."""
+from .values import holds_runtime, is_number, is_runtime
 
 MAX_SPECULATED = 12
 """Up to this many cheap statements the second operand of `and` and `or` is computed without asking for the first."""
@@ -223,287 +213,6 @@ def build_walrus(context: Context, node: ast.NamedExpr) -> Any:
     place = context.place_of(local.value, local)
     context.builder.store(place.pointer, context.fit(value, place.type))
     return context.builder.load(place.pointer)
-
-
-# --- subscripts -----------------------------------------------------------------------------------------------------
-
-
-@expression(ast.Subscript)
-def build_subscript(context: Context, node: ast.Subscript) -> Any:
-    """`a[i, j]` of an array, a tensor, or a Python object."""
-    base = context.evaluate(node.value)
-    array = context.array(base)
-    if array is not None:
-        return _array_element(context, array, node)
-    if isinstance(base, Place | Statement) and not isinstance(base.type, Tensor):
-        kind = describe_kind(base)
-        raise context.error(TaichiTypeError, f"A scalar of type {kind} cannot be subscripted", "leave out the brackets")
-    if isinstance(base, Method):
-        raise context.error(TaichiTypeError, f"`{base.name}` is a method", f"call it: `{base.name}()`")
-    if _has_slice(node.slice) and (isinstance(base, Place | Statement)):
-        return _slice(context, context.lift(base), node)
-    index = context.value(node.slice)
-    if isinstance(base, Matrix) and holds_runtime(index):
-        base = context.lift(base)
-    if isinstance(base, Place | Statement):
-        return _tensor_element(context, base, index, node)
-    if holds_runtime(index) and isinstance(base, list | tuple | dict | str):
-        raise context.error(
-            TaichiTypeError,
-            f"A Python {type(base).__name__} is indexed at compile time, but this index is known only at run time",
-            "use `ti.Vector([...])`, or a loop over `ti.static(range(...))`",
-            node,
-        )
-    if isinstance(base, np.ndarray) and holds_runtime(index):
-        raise context.error(
-            TaichiTypeError,
-            "A NumPy array from outside the kernel is read at compile time, but this index is known only at run time",
-            "pass the array as an argument: `a: ti.types.ndarray()`",
-        )
-    return context.python(lambda: base[index])
-
-
-def _has_slice(node: ast.expr) -> bool:
-    items = node.elts if isinstance(node, ast.Tuple) else [node]
-    return any(isinstance(item, ast.Slice) for item in items)
-
-
-def _array_element(context: Context, array: Array, node: ast.Subscript) -> Place:
-    if _has_slice(node.slice):
-        raise context.error(
-            TaichiSyntaxError,
-            f"`{array.name}` is indexed element by element; slices are not supported",
-            "loop over it",
-            node.slice,
-        )
-    index = context.value(node.slice)
-    items = [] if index is None else list(index) if isinstance(index, list | tuple) else [index]
-    flat = [scalar for item in items for scalar in _index_scalars(context, item, node)]
-    if len(flat) != array.ndim:
-        what = "Field" if array.parameter is None else "Ndarray"
-        raise context.error(
-            TaichiIndexError,
-            f"{what} with dim {array.ndim} accessed with indices of dim {len(flat)}",
-            f"`{array.name}` takes {array.ndim} ind{'ex' if array.ndim == 1 else 'ices'}"
-            + ("; write `[None]`" if array.ndim == 0 else ""),
-            node,
-        )
-    for axis, item in enumerate(flat):
-        _check_bounds(
-            context,
-            item,
-            array.shape[axis] if array.shape is not None else None,
-            node,
-            f"axis {axis} of `{array.name}`",
-        )
-    indices = [index_statement(context, item) for item in flat]
-    return Place(context.builder.add(GlobalPtr(array, indices, type=array.element)))
-
-
-def _index_scalars(context: Context, item: Any, node: ast.Subscript) -> list[Any]:
-    """Return an index as scalars: a vector counts as many."""
-    item = context.loaded(item)
-    if isinstance(item, Statement) and isinstance(item.type, Tensor):
-        return list(context.elements(item))
-    if isinstance(item, Matrix | list | tuple):
-        return [context.loaded(inner) for inner in item]
-    if item is Ellipsis:
-        raise context.error(TaichiTypeError, "`...` is no index", "write one index for each axis", node.slice)
-    return [item]
-
-
-def index_statement(context: Context, item: Any) -> Statement:
-    """Return an index as an i32. Raises: TaichiTypeError for floats."""
-    found = context.lift(item)
-    type = found.type
-    if not isinstance(type, Scalar) or type.is_float:
-        raise context.error(
-            TaichiTypeError,
-            f"indices must be integers, however '{type}' is provided",
-            "write `ti.cast(x, ti.i32)` or `int(x)`",
-        )
-    return context.builder.cast(found, i32)
-
-
-def _check_bounds(context: Context, item: Any, extent: int | None, node: ast.AST, what: str) -> None:
-    """Raise for a constant index that cannot be right."""
-    value = int(item) if isinstance(item, int) else None
-    if value is None:
-        return
-    if value < 0:
-        raise context.error(
-            TaichiIndexError,
-            f"Index {value} of {what} is negative",
-            "count from the start: the last element is `n - 1`",
-            node,
-        )
-    if extent is not None and value >= extent:
-        raise context.error(
-            TaichiIndexError, f"Index {value} of {what} is out of range [0, {extent})", "choose a smaller index", node
-        )
-
-
-def _tensor_element(context: Context, base: Place | Statement, index: Any, node: ast.Subscript) -> Any:
-    type = base.type
-    assert isinstance(type, Tensor)
-    items = list(index) if isinstance(index, list | tuple) else _index_scalars(context, index, node)
-    if len(items) != len(type.shape):
-        kind, count = ("vector", 1) if len(type.shape) == 1 else ("matrix", 2)
-        raise context.error(
-            TaichiIndexError,
-            f"A {kind} takes {count} ind{'ex' if count == 1 else 'ices'}, found {len(items)}",
-            "write `v[i]` or `m[i, j]`",
-            node,
-        )
-    for axis, item in enumerate(items):
-        _check_bounds(context, item, type.shape[axis], node, f"axis {axis} of `{type}`")
-    indices = [index_statement(context, item) for item in items]
-    return tensor_element(context, base, indices)
-
-
-def tensor_element(context: Context, base: Place | Statement, indices: list[Statement]) -> Any:
-    """Return one element: of a place its place, of a value its value."""
-    if isinstance(base, Place):
-        return Place(context.builder.element_ptr(base.pointer, indices))
-    return context.builder.element(base, indices)
-
-
-def _slice(context: Context, base: Statement, node: ast.Subscript) -> Statement:
-    """Return a part of a tensor: `v[1:3]`, `m[:, 0]`."""
-    type = base.type
-    assert isinstance(type, Tensor)
-    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-    if len(parts) != len(type.shape):
-        raise context.error(
-            TaichiIndexError, f"`{type}` takes {len(type.shape)} indices or slices, found {len(parts)}", None, node
-        )
-    chosen: list[Any] = []
-    for part, extent in zip(parts, type.shape, strict=True):
-        if isinstance(part, ast.Slice):
-            limits = [None if limit is None else context.value(limit) for limit in (part.lower, part.upper, part.step)]
-            if any(is_runtime(limit) for limit in limits):
-                raise context.error(
-                    TaichiSyntaxError, "The bounds of a slice must be known at compile time", None, part
-                )
-            chosen.append(range(extent)[slice(*limits)])
-        else:
-            chosen.append(index_statement(context, context.value(part)))
-    if len(chosen) == 1:
-        return context.tensor([context.builder.element(base, [context.builder.const(i)]) for i in chosen[0]])
-    rows, columns = [[context.builder.const(i) for i in part] if isinstance(part, range) else [part] for part in chosen]
-    table = [[context.builder.element(base, [i, j]) for j in columns] for i in rows]
-    if not isinstance(chosen[0], range):
-        return context.tensor(table[0])
-    return context.tensor(table if isinstance(chosen[1], range) else [row[0] for row in table])
-
-
-# --- attributes -----------------------------------------------------------------------------------------------------
-
-
-@expression(ast.Attribute)
-def build_attribute(context: Context, node: ast.Attribute) -> Any:
-    """`a.shape`, `v.x`, `v.xyz`, `self.n`, `ti.sin`."""
-    base = context.evaluate(node.value)
-    if isinstance(base, Place | Statement):
-        return _value_attribute(context, base, node)
-    array = context.array(base)
-    if array is not None:
-        found = _array_attribute(context, array, node.attr)
-        if found is not None:
-            return found
-        if base is array:
-            _no_attribute(context, f"the array `{array.name}`", node.attr, ["shape", "dtype", "n", "m"])
-    if isinstance(base, Matrix) and node.attr in METHOD_NAMES:
-        return Method(base, node.attr)
-    if isinstance(base, list) and node.attr in ("append", "extend", "insert", "pop", "clear"):
-        return Method(base, node.attr)
-    try:
-        value = getattr(base, node.attr)
-    except AttributeError:
-        _no_attribute(context, describe_kind(base if array is None else array), node.attr, dir(base))
-    except Exception as error:
-        raise context.error(TaichiCompilationError, f"{type(error).__name__}: {error}") from None
-    if is_number(value) or isinstance(value, Matrix):
-        context.captured[ast.unparse(node)] = value
-    else:
-        context.note(value, node.attr, node.attr)
-    return value
-
-
-def _no_attribute(context: Context, owner: str, name: str, known: list[str]) -> NoReturn:
-    close = get_close_matches(name, known, 1)
-    hint = f"did you mean `.{close[0]}`?" if close else "check the spelling"
-    raise context.error(TaichiNameError, f"AttributeError: {owner} has no attribute `{name}`", hint)
-
-
-def _array_attribute(context: Context, array: Array, name: str) -> Any:
-    if name == "shape":
-        if array.shape is not None:
-            return array.shape
-        return tuple(context.builder.add(ArrayShape(array, axis, type=i32)) for axis in range(array.ndim))
-    if name == "dtype":
-        return element_of(array.element)
-    if name in ("n", "m") and isinstance(array.element, Tensor):
-        shape = array.element.shape
-        return shape[0] if name == "n" else shape[1] if len(shape) == 2 else 1
-    return None
-
-
-def _value_attribute(context: Context, base: Place | Statement, node: ast.Attribute) -> Any:
-    type, name = base.type, node.attr
-    if isinstance(type, Tensor):
-        if name in ("n", "m"):
-            return type.shape[0] if name == "n" else type.shape[1] if len(type.shape) == 2 else 1
-        if name == "shape":
-            return type.shape
-        components = _components(context, type, name)
-        if components is not None:
-            return _swizzle(context, base, components)
-    if name == "dtype":
-        assert type is not None
-        return element_of(type)
-    if name in METHOD_NAMES:
-        return Method(base, name)
-    _no_attribute(
-        context,
-        f"a value of type `{type}`",
-        name,
-        [*sorted(METHOD_NAMES), "shape", "n", "m"] if isinstance(type, Tensor) else [],
-    )
-
-
-def _components(context: Context, type: Tensor, name: str) -> tuple[int, ...] | None:
-    """Return the element numbers a swizzle names, None if the name is none. Raises for letters the vector lacks."""
-    if len(name) > 4 or not all(letter in "xyzwrgbastpq" for letter in name):
-        return None
-    for letters in COMPONENTS:
-        if all(letter in letters for letter in name):
-            if len(type.shape) != 1:
-                raise context.error(
-                    TaichiTypeError, f"`.{name}` names elements of a vector, found `{type}`", "use `m[i, j]`"
-                )
-            if any(letters.index(letter) >= type.shape[0] for letter in name):
-                legal = letters[: type.shape[0]]
-                raise context.error(
-                    TaichiNameError,
-                    f"vec{type.shape[0]} only has attributes={tuple(legal)}, got={tuple(name)}",
-                    f"choose from `{legal}`",
-                )
-            return tuple(letters.index(letter) for letter in name)
-    if name in METHOD_NAMES:
-        return None
-    raise context.error(
-        TaichiSyntaxError, f"`.{name}` mixes sets of components", "use letters of one set: `xyzw`, `rgba` or `stpq`"
-    )
-
-
-def _swizzle(context: Context, base: Place | Statement, components: tuple[int, ...]) -> Any:
-    if len(components) == 1:
-        return tensor_element(context, base, [context.builder.const(components[0])])
-    value = context.lift(base)
-    assert isinstance(value.type, Tensor)
-    items = [context.builder.element(value, [context.builder.const(k)]) for k in components]
-    return context.builder.tensor(items, (len(items),), value.type.element)
 
 
 # --- displays -------------------------------------------------------------------------------------------------------

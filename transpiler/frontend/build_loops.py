@@ -9,8 +9,9 @@ from ..errors import TaichiSyntaxError, TaichiTypeError
 from ..ir.nodes import Block, Statement
 from ..ir.statements import Array, ArrayShape, Break, Continue, LoopIndex, RangeFor, StructFor, While, is_const
 from ..ir.types import Scalar, i32
+from .build_assignment import static_argument
 from .build_expressions import bind_target
-from .build_statements import NEVER, Completion, execute, leave_loop, static_argument
+from .build_statements import NEVER, Completion, execute, leave_loop
 from .context import Context, LoopRecord, statement
 from .iteration import compile_time_items
 from .scope import Exit

@@ -73,7 +73,7 @@ class KernelDefinition:
         """The function's text."""
         return self.parsed.source
 
-    @cached_property
+    @property
     def captured(self) -> dict[str, Any]:
         """Names of enclosing functions that this one reads, with their values now."""
         cells = self.function.__closure__ or ()

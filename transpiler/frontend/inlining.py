@@ -15,7 +15,8 @@ from ..ir.statements import Cast, LocalStore
 from ..ir.types import Scalar, Tensor, Type, element_of, promote, with_element
 from ..lang.annotations import NdarrayAnnotation, is_template
 from ..lang.decorators import BoundFunc, Func
-from .build_statements import bind, execute
+from .build_assignment import bind
+from .build_statements import execute
 from .context import Context, NeedsMemory
 from .definition import NO_DEFAULT, KernelDefinition, ParameterDefinition, define
 from .scope import Frame
@@ -24,8 +25,8 @@ from .values import Place, as_type, describe_kind, is_number
 MAX_DEPTH = 100
 """How deep inlined calls may nest; compile-time recursion ends before."""
 
-LIBRARY = "transpiler.lang"
-"""Part of the module name of functions of ours, whose names and lines mean nothing to a user."""
+LIBRARY = Func.__module__.rpartition(".")[0]
+"""Package of functions of ours (`ti.math`), whose names and lines mean nothing to a user."""
 
 
 def inline(
@@ -38,7 +39,7 @@ def inline(
     if isinstance(callee, BoundFunc):
         arguments = [callee.instance, *arguments]
     frame = Frame(definition, context.builder.location, context.builder.block)
-    frame.is_library = LIBRARY in definition.function.__module__
+    frame.is_library = (definition.function.__module__ or "").startswith(LIBRARY)
     bound = _match(context, definition, arguments, named, node)
     outer, context.frame = context.frame, frame
     context.frames.append(frame)

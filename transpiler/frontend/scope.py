@@ -62,7 +62,7 @@ class Frame:
 
     entry: the block its body starts in. leave: the exit `return` takes, None in the kernel. value: what it returned,
     where one `return` decides. returned: a `return` was met. call_site: where it is inlined. is_library: it is code of
-    ours (`ti.math`), whose names and lines mean nothing to the user.
+    ours (`ti.math`), whose names and lines mean nothing to the user. captured: values from enclosing functions.
     """
 
     definition: KernelDefinition
@@ -73,8 +73,12 @@ class Frame:
     result: Result | None = None
     returned: bool = False
     is_library: bool = False
+    captured: dict[str, Any] = field(init=False)
     scopes: list[dict[str, Local]] = field(default_factory=lambda: [{}])
     locations: dict[ast.AST, SourceLocation] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.captured = self.definition.captured
 
     def find(self, name: str) -> Local | None:
         """Return the variable `name` of the nearest block, or None."""
@@ -89,9 +93,8 @@ class Frame:
 
     def outer(self, name: str) -> Any:
         """Return what `name` means outside the function: captured, global or built in; `MISSING` if nothing."""
-        captured = self.definition.captured
-        if name in captured:
-            return captured[name]
+        if name in self.captured:
+            return self.captured[name]
         function_globals = self.definition.function.__globals__
         if name in function_globals:
             return function_globals[name]
@@ -100,7 +103,7 @@ class Frame:
     def known_names(self) -> list[str]:
         """Return all names in sight, for spelling hints."""
         names = [name for scope in self.scopes for name in scope]
-        names += self.definition.captured
+        names += self.captured
         names += self.definition.function.__globals__
         return names
 

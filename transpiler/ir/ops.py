@@ -115,7 +115,7 @@ def _floor_div(a: Any, b: Any) -> Any:
         return np.floor(a / b)
     if b == 0:
         return type(a)(0)
-    return type(a)(int(a) // int(b) if a.dtype.kind != "b" else 0)
+    return type(a)(0) if a.dtype.kind == "b" else _wrap(int(a) // int(b), type(a))
 
 
 def _mod(a: Any, b: Any) -> Any:
@@ -151,7 +151,7 @@ def _pow(a: Any, b: Any) -> Any:
         return np.power(a, b)
     if b < 0:
         return type(a)(1 if a == 1 else (1 if int(b) % 2 == 0 else -1) if a == -1 else 0)
-    return _wrap(pow(int(a), int(b)), type(a))
+    return _wrap(pow(int(a), int(b), 1 << np.iinfo(type(a)).bits), type(a))
 
 
 def _shift_left(a: Any, b: Any) -> Any:

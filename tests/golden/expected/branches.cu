@@ -39,24 +39,29 @@ static __device__ inline void task(const Args &args, int i) {
     if (x < 0) {
         // branches.py:8  continue
         return;
-    } else if (mod_i32(x, 2) == 0) {  // branches.py:9  elif x % 2 == 0:
-        // branches.py:10  x //= 2
+    }
+    // branches.py:9  if x == 0:
+    if (x == 0) {
+        // branches.py:10  x = 7
+        x = 7;
+    } else if (mod_i32(x, 2) == 0) {  // branches.py:11  elif x % 2 == 0:
+        // branches.py:12  x //= 2
         x = floor_div_i32(x, 2);
     } else {
-        // branches.py:12  x = 3 * x + 1 if x > 1 else 0
+        // branches.py:14  x = 3 * x + 1 if x > 1 else 0
         x = x > 1 ? 3 * x + 1 : 0;
     }
-    // branches.py:13  for k in range(2, n, 3):
+    // branches.py:15  for k in range(2, n, 3):
     for (int k = 2; k < args.n; k += 3) {
-        // branches.py:14  if a[k] == x or k > x:
+        // branches.py:16  if a[k] == x or k > x:
         if (a(k) == x || k > x) {
-            // branches.py:15  break
+            // branches.py:17  break
             break;
         }
-        // branches.py:16  x += a[k]
+        // branches.py:18  x += a[k]
         x += a(k);
     }
-    // branches.py:17  a[i] = x
+    // branches.py:19  a[i] = x
     a(i) = x;
 }
 

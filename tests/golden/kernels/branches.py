@@ -6,6 +6,8 @@ def branches(a: ti.types.ndarray(dtype=ti.i32, ndim=1), n: ti.i32):
         x = a[i]
         if x < 0:
             continue
+        if x == 0:
+            x = 7
         elif x % 2 == 0:
             x //= 2
         else:

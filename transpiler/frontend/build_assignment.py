@@ -1,0 +1,328 @@
+"""Assignment: names, elements, members and swizzles, tuples of them, `=`, `: type =` and `+=`.
+
+A name assigned once is bound to its value; one that changes gets a local variable (`bindings.py` says which).
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from ..errors import TaichiNameError, TaichiSyntaxError, TaichiTypeError
+from ..ir.nodes import Statement
+from ..ir.types import Tensor, Type
+from ..lang.functions import static
+from ..lang.matrix import Matrix
+from .context import Context, NeedsMemory, statement
+from .operators import BINARY, binary
+from .scope import Local
+from .text import Formatted
+from .values import Place, Swizzle, as_type, describe_kind, is_number
+
+ATOMIC: dict[type[ast.operator], str] = {
+    ast.Add: "add",
+    ast.Sub: "sub",
+    ast.BitAnd: "and",
+    ast.BitOr: "or",
+    ast.BitXor: "xor",
+}
+"""Augmented assignments to arrays that are atomic; the others load, compute and store, as in Taichi."""
+
+
+def static_argument(context: Context, node: ast.expr) -> list[ast.expr] | None:
+    """Return the arguments if `node` is a call of `ti.static`, else None."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name | ast.Attribute):
+        return None
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id
+    local = context.frame.find(name) if isinstance(node.func, ast.Name) else None
+    if local is not None or (name != "static" and isinstance(node.func, ast.Attribute)):
+        return None
+    return node.args if context.evaluate(node.func) is static else None
+
+
+# --- assignment -----------------------------------------------------------------------------------------------------
+
+
+@statement(ast.Assign)
+def build_assign(context: Context, node: ast.Assign) -> None:
+    """`a = value`, `a, b = values`, `a = b = value`."""
+    static_nodes = static_argument(context, node.value)
+    if static_nodes is not None and isinstance(node.targets[0], ast.Name | ast.Tuple | ast.List):
+        value = context.evaluate(node.value)
+        for target in node.targets:
+            assign_static(context, target, value)
+        return
+    if isinstance(node.value, ast.Tuple | ast.List):
+        value = display(context, node.value)
+    else:
+        value = context.value(node.value)
+        _check_value(context, value, node.value)
+    for target in node.targets:
+        assign(context, target, value)
+
+
+def _check_value(context: Context, value: Any, node: ast.expr) -> None:
+    """Raise for what no variable can hold."""
+    if value is None and isinstance(node, ast.Call):
+        raise context.error(TaichiTypeError, "This call gives no value", "add a `return` to the function", node)
+    if isinstance(value, Formatted):
+        raise context.error(
+            TaichiSyntaxError,
+            "An f-string with run-time values is no value of a kernel",
+            "use the f-string in `print` or `assert` only",
+            node,
+        )
+    if isinstance(value, complex):
+        context.lift(value, node)
+
+
+def display(context: Context, node: ast.Tuple | ast.List) -> Any:
+    """Evaluate a tuple or list with its items loaded, before any of them is assigned: `a, b = b, a`."""
+    value = context.evaluate(node)
+    return type(value)(context.loaded(item) for item in value)
+
+
+def assign_static(context: Context, target: ast.expr, value: Any) -> None:
+    """Bind names to compile-time values."""
+    if isinstance(target, ast.Tuple | ast.List):
+        values = unpack(context, target, value)
+        for element, item in zip(target.elts, values, strict=True):
+            assign_static(context, element, item)
+    elif isinstance(target, ast.Name):
+        context.frame.declare(target.id, value, target)
+    else:
+        raise context.error(TaichiSyntaxError, "`ti.static` values can only be bound to names", None, target)
+
+
+def unpack(context: Context, target: ast.Tuple | ast.List, value: Any) -> list[Any]:
+    """Return one value for each element of a tuple target."""
+    for element in target.elts:
+        if isinstance(element, ast.Starred):
+            raise context.error(
+                TaichiSyntaxError, "Assignment to a starred variable is not supported", "name each variable", element
+            )
+    if isinstance(value, Statement) and isinstance(value.type, Tensor):
+        values: list[Any] = list(context.elements(value))
+    elif isinstance(value, list | tuple | Matrix | range):
+        values = list(value)
+    else:
+        raise context.error(
+            TaichiTypeError,
+            f"Cannot unpack {describe_kind(value)} into {len(target.elts)} variables",
+            "assign one variable",
+            target,
+        )
+    if len(values) != len(target.elts):
+        raise context.error(
+            TaichiTypeError,
+            f"Cannot unpack {len(values)} values into {len(target.elts)} variables",
+            "name as many variables as there are values",
+            target,
+        )
+    return values
+
+
+def assign(context: Context, target: ast.expr, value: Any, type: Type | None = None) -> None:
+    """Assign a loaded value to a name, an element, a member, or a tuple of those. type: of an annotation."""
+    if isinstance(target, ast.Name):
+        _assign_name(context, target, value, type)
+    elif isinstance(target, ast.Tuple | ast.List):
+        for element, item in zip(target.elts, unpack(context, target, value), strict=True):
+            assign(context, element, item)
+    elif isinstance(target, ast.Starred):
+        raise context.error(
+            TaichiSyntaxError, "Assignment to a starred variable is not supported", "name each variable", target
+        )
+    else:
+        store(context, place_of_target(context, target), value, target)
+
+
+def _assign_name(context: Context, target: ast.Name, value: Any, type: Type | None) -> None:
+    local = context.frame.find(target.id)
+    if local is None:
+        declare(context, target.id, target, value, type)
+        return
+    check_assignable(context, local, target)
+    if isinstance(local.value, Statement) and local.node is not None:
+        raise NeedsMemory(local.node, context.frame)
+    if not isinstance(local.value, Place):
+        raise context.error(
+            TaichiSyntaxError,
+            f"`{target.id}` is {describe_kind(local.value)} known at compile time and cannot be assigned again",
+            "choose another name",
+            target,
+        )
+    store(context, local.value, value, target)
+
+
+def check_assignable(context: Context, local: Local, target: ast.Name) -> None:
+    """Raise if a variable is a loop index."""
+    if local.is_loop_index:
+        raise context.error(
+            TaichiTypeError,
+            f"Loop variable `{target.id}` cannot be assigned",
+            f"copy it first: `k = {target.id}`",
+            target,
+        )
+
+
+def declare(context: Context, name: str, node: ast.AST, value: Any, type: Type | None = None) -> None:
+    """Bind a new variable: to a value if it never changes, else to memory."""
+    is_mutable = node in context.frame.definition.parsed.mutable
+    user_name = None if context.frame.is_library else name
+    if type is not None:
+        value = context.fit(value, type)
+    elif is_number(value) or isinstance(value, Matrix):
+        value = context.lift(value)
+    elif isinstance(value, list) and value and not isinstance(value[0], str):
+        bound = [
+            _bind_item(context, item, user_name and f"{user_name}_{k}", is_mutable) for k, item in enumerate(value)
+        ]
+        context.frame.declare(name, bound, node)
+        return
+    if isinstance(value, Statement):
+        value = bind(context, value, user_name, is_mutable)
+    context.frame.declare(name, value, node)
+
+
+def _bind_item(context: Context, item: Any, name: str | None, is_mutable: bool) -> Any:
+    if isinstance(item, list):
+        return [_bind_item(context, inner, name and f"{name}_{k}", is_mutable) for k, inner in enumerate(item)]
+    if isinstance(item, Place) or (is_mutable and is_number(item)):
+        item = context.lift(item)
+    return bind(context, item, name, is_mutable) if isinstance(item, Statement) else item
+
+
+def bind(context: Context, value: Statement, name: str | None, is_mutable: bool) -> Statement | Place:
+    """Give a value its Python name, or store it in a variable of that name."""
+    if is_mutable:
+        assert value.type is not None
+        place = context.variable(name, value.type)
+        context.builder.store(place.pointer, value)
+        return place
+    if value.name is None and name is not None:
+        value.name = name
+    return value
+
+
+def place_of_target(context: Context, target: ast.expr) -> Place | Swizzle:
+    """Return the place that a subscript or attribute on the left side means."""
+    if not isinstance(target, ast.Subscript | ast.Attribute):
+        raise context.error(TaichiSyntaxError, "This cannot be assigned", None, target)
+    if isinstance(target, ast.Attribute):
+        components = swizzle_target(context, target)
+        if components is not None:
+            return components
+    found = context.evaluate(target)
+    if isinstance(found, Place | Swizzle):
+        return found
+    root = _root_local(context, target)
+    if root is not None and isinstance(found, Statement):
+        context.place_of(found, root)
+    if isinstance(target, ast.Attribute):
+        raise context.error(
+            TaichiTypeError,
+            f"Member `{target.attr}` cannot be assigned in a kernel",
+            "keep the value in a field",
+            target,
+        )
+    raise context.error(TaichiTypeError, f"Cannot assign to {describe_kind(found)}", None, target)
+
+
+def swizzle_target(context: Context, target: ast.Attribute) -> Swizzle | None:
+    """Return the components that `v.xy` on the left side means, None if it is no swizzle of several."""
+    from_name = target.attr
+    if len(from_name) < 2 or len(from_name) > 4 or any(letter not in "xyzwrgbastpq" for letter in from_name):
+        return None
+    base = context.evaluate(target.value)
+    if isinstance(base, Statement) and (root := _root_local(context, target)) is not None:
+        context.place_of(base, root)
+    if not isinstance(base, Place) or not isinstance(base.type, Tensor):
+        return None
+    for letters in ("xyzw", "rgba", "stpq"):
+        if all(letter in letters[: base.type.shape[0]] for letter in from_name):
+            components = tuple(letters.index(letter) for letter in from_name)
+            if len(set(components)) != len(components):
+                raise context.error(
+                    TaichiSyntaxError, f"`.{from_name}` names a component twice", "assign each component once", target
+                )
+            return Swizzle(base, components)
+    return None
+
+
+def _root_local(context: Context, target: ast.AST) -> Local | None:
+    while isinstance(target, ast.Subscript | ast.Attribute):
+        target = target.value
+    return context.frame.find(target.id) if isinstance(target, ast.Name) else None
+
+
+def store(context: Context, place: Place | Swizzle, value: Any, target: ast.AST) -> None:
+    """Store a value, cast to what the place holds."""
+    if isinstance(place, Place):
+        context.builder.store(place.pointer, context.fit(value, place.type))
+        return
+    element = place.place.type.element  # type: ignore[union-attr]
+    value = context.fit(value, Tensor((len(place.components),), element))
+    for component, item in zip(place.components, context.elements(value), strict=True):
+        pointer = context.builder.element_ptr(place.place.pointer, [context.builder.const(component)])
+        context.builder.store(pointer, item)
+
+
+@statement(ast.AnnAssign)
+def build_annotated(context: Context, node: ast.AnnAssign) -> None:
+    """`a: ti.f32 = value`: the value is cast to the type."""
+    if node.value is None:
+        raise context.error(TaichiSyntaxError, "A declaration needs a value", "write `a: ti.i32 = 0`", node)
+    type = as_type(context.evaluate(node.annotation), context.options)
+    if type is None:
+        raise context.error(
+            TaichiTypeError, "The annotation is no type of a kernel", "write a type such as `ti.f32`", node.annotation
+        )
+    assign(context, node.target, context.value(node.value), type)
+
+
+@statement(ast.AugAssign)
+def build_augmented(context: Context, node: ast.AugAssign) -> None:
+    """`a += value`: atomic on arrays where the operation is, plain on variables."""
+    value = context.value(node.value)
+    place = _augmented_place(context, node)
+    symbol = ATOMIC.get(type(node.op))
+    if isinstance(place, Place) and symbol is not None and context.is_shared(place):
+        context.builder.atomic(symbol, place.pointer, context.fit(value, place.type))
+        return
+    if isinstance(place, Swizzle):
+        loaded = context.lift(place.place)
+        assert isinstance(loaded.type, Tensor)
+        items = context.elements(loaded)
+        old: Any = context.builder.tensor(
+            [items[k] for k in place.components], (len(place.components),), loaded.type.element
+        )
+    else:
+        old = context.builder.load(place.pointer)
+    store(context, place, binary(context, BINARY[type(node.op)], old, value), node.target)
+
+
+def _augmented_place(context: Context, node: ast.AugAssign) -> Place | Swizzle:
+    target = node.target
+    if not isinstance(target, ast.Name):
+        return place_of_target(context, target)
+    local = context.frame.find(target.id)
+    if local is None:
+        context.name(target)  # raises where there is no such name at all
+        raise context.error(
+            TaichiNameError,
+            f'Name "{target.id}" is not a variable of this function; values from outside are constants',
+            f"copy it first, or keep it in a field: `{target.id}[None]`",
+            target,
+        )
+    check_assignable(context, local, target)
+    if isinstance(local.value, Place):
+        return local.value
+    if isinstance(local.value, Statement) and local.node is not None:
+        raise NeedsMemory(local.node, context.frame)
+    raise context.error(
+        TaichiTypeError,
+        f"`{target.id}` is {describe_kind(local.value)} and cannot be changed",
+        "choose an element: `a[i] += ...`",
+        target,
+    )
