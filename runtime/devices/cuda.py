@@ -22,8 +22,8 @@ from ..capabilities import PORTABLE
 from .nvrtc import compile_cubin
 
 MAX_GROUPS_X = 2**31 - 1
-UNKNOWN_COUNT_GROUPS = 1024
-"""Groups of a task whose count only the device knows; its threads stride."""
+WAVES = 4
+"""A loop that strides starts this many times the threads the GPU holds at once: enough to even out uneven turns."""
 
 PATTERN_BYTES = 1 << 20
 """What `fill` copies from the host; the rest is doubled on the device."""
@@ -85,17 +85,14 @@ class CudaProgram:
 def _starter(device: CudaDevice, task: TaskSource, function: int, arguments: Any) -> Callable[[int, int], None]:
     """Return the function that launches one task, given its count and a stream."""
     launch, block_dim = device.launch_kernel, task.block_dim
+    most = max(1, device.resident_threads * WAVES // block_dim) if task.strided else MAX_GROUPS_X
     parameters = (ctypes.c_void_p * 1)(ctypes.addressof(arguments))
     address = ctypes.addressof(parameters)
 
     def start(count: int, stream: int, keep: Any = (parameters, arguments)) -> None:
-        groups = (count + block_dim - 1) // block_dim if count >= 0 else UNKNOWN_COUNT_GROUPS
-        groups_y = 1
-        if groups > MAX_GROUPS_X:
-            groups_y = (groups + MAX_GROUPS_X - 1) // MAX_GROUPS_X
-            groups = MAX_GROUPS_X
+        groups = (count + block_dim - 1) // block_dim if count >= 0 else most
         if groups:
-            launch(function, groups, groups_y, 1, block_dim, 1, 1, 0, stream, address, 0)
+            launch(function, groups if groups < most else most, 1, 1, block_dim, 1, 1, 0, stream, address, 0)
 
     return start
 
@@ -137,6 +134,7 @@ class CudaDevice:
         self.used_bytes = 0
         properties = self.runtime.getDeviceProperties(index)
         self.arch = f"sm_{properties['major']}{properties['minor']}"
+        self.resident_threads = properties["multiProcessorCount"] * properties["maxThreadsPerMultiProcessor"]
         extra = (("device", properties["name"].decode()), ("arch", self.arch))
         self.capabilities = replace(PORTABLE["cuda"], extra=extra)
 

@@ -22,8 +22,10 @@ from .vulkan_queue import BATCH, EAGER_THREADS, Queue
 
 STRIDED_GROUPS = 1024
 """Groups of a task whose count only the device knows; its loop strides."""
+STRIDED_THREADS = 1 << 20
+"""Threads of a loop that strides on a GPU: a few times what a large one holds at once."""
 GROUPS_X = 65535
-"""Groups along x before they fold into y: what every device has, and what the emitted text reckons with."""
+"""Groups along x that every device takes."""
 ARGUMENT_ALIGNMENT = 64
 ARGUMENT_BLOCK_BYTES = 64 << 10
 POINTER_BYTES = 8
@@ -87,7 +89,7 @@ class Builder:
         else:
             with ThreadPoolExecutor(workers) as pool:
                 codes = list(pool.map(lambda file: self._glslang.compile(file, module.kernel), module.files))
-        program = VulkanProgram(self._api, self._queue, self._memory, module, layout)
+        program = VulkanProgram(self._api, self._queue, self._memory, module, layout, self._adapter.is_software)
         self._programs.add(program)
         for task in module.tasks:  # the program owns each pipeline at once, so a later failure leaks none
             program.add(task, self._pipeline(codes[task.file], task, module, layout))
@@ -139,13 +141,16 @@ def _destroy(api: Api, queue: Queue, pipelines: list[Any]) -> None:
 class VulkanProgram:
     """A kernel's pipelines. arguments: writable buffer the launcher packs into. Pipelines go when the program goes."""
 
-    def __init__(self, api: Api, queue: Queue, memory: Memory, module: BackendModule, layout: Any) -> None:
+    def __init__(
+        self, api: Api, queue: Queue, memory: Memory, module: BackendModule, layout: Any, is_software: bool
+    ) -> None:
         size = module.interface.args_size_bytes
+        self._is_software, self._strides = is_software, False
         self._block = api.ffi.new("char[]", max(size, 4) + 3)
         self.arguments = api.ffi.buffer(self._block, size)
         self._address = int(api.ffi.cast("uintptr_t", self._block))
         self.pipelines: list[Any] = []
-        self._tasks: list[tuple[Any, int]] = []
+        self._tasks: list[tuple[Any, int, int]] = []
         self._queue, self._memory, self._name = queue, memory, module.kernel
         self._layout = layout
         self._pushed: Any = self._block
@@ -167,7 +172,21 @@ class VulkanProgram:
     def add(self, task: TaskSource, pipeline: Any) -> None:
         """Take over the pipeline of the next task."""
         self.pipelines.append(pipeline)
-        self._tasks.append((pipeline, task.block_dim))
+        self._tasks.append((pipeline, task.block_dim, self._most_groups(task)))
+
+    def _most_groups(self, task: TaskSource) -> int:
+        """Return how many groups a task may have. On a GPU a loop that strides needs no more than keep it busy; on a
+        processor more groups cost little, and lavapipe ends a loop that strides over 65,535 turns."""
+        if not task.strided:
+            return GROUPS_X
+        self._strides = True
+        return GROUPS_X if self._is_software else min(GROUPS_X, STRIDED_THREADS // task.block_dim)
+
+    def _fewer(self, groups: int, most: int) -> int:
+        """Return `most` groups for a loop that strides. Raises: TaichiRuntimeError for one that cannot."""
+        if not self._strides:
+            raise TaichiRuntimeError(f"kernel `{self._name}` asks for {groups} thread groups; {GROUPS_X} is the most")
+        return most
 
     def submit(self, counts: Sequence[int]) -> None:
         """Start the tasks in order with the packed arguments.
@@ -191,21 +210,20 @@ class VulkanProgram:
             recorded = queue.recorded
             queue.recorded = recorded + len(self._tasks)  # at once: Ctrl-C may come in the middle
             threads = 0
-            for (pipeline, block), count in zip(self._tasks, counts, strict=True):
+            for (pipeline, block, most), count in zip(self._tasks, counts, strict=True):
                 if count > 0:
                     groups = (count + block - 1) // block
+                    if groups > most:
+                        groups = self._fewer(groups, most)
                 elif count == -1:
-                    groups = STRIDED_GROUPS
+                    groups = most if most < STRIDED_GROUPS else STRIDED_GROUPS
                     count = groups * block
                 else:
                     continue
                 if recorded:
                     barrier(commands, queue.stages, queue.stages, 0, 1, queue.barrier, 0, null, 0, null)
                 bind(commands, 1, pipeline)
-                if groups <= GROUPS_X:
-                    dispatch(commands, groups, 1, 1)
-                else:
-                    self._dispatch_folded(commands, groups)
+                dispatch(commands, groups, 1, 1)
                 recorded += 1
                 threads += count
             queue.recent.append(self._name)
@@ -231,12 +249,3 @@ class VulkanProgram:
         ctypes.memmove(slot.arguments.pointer + offset, self._address, size)
         slot.arguments_used = -(-(offset + size) // ARGUMENT_ALIGNMENT) * ARGUMENT_ALIGNMENT
         self._pushed[0] = slot.arguments.address + offset
-
-    def _dispatch_folded(self, commands: Any, groups: int) -> None:
-        """Dispatch more groups than x takes; y makes up for it, with fewer than y idle groups."""
-        rows = -(-groups // GROUPS_X)
-        if rows > GROUPS_X:
-            raise TaichiRuntimeError(
-                f"kernel `{self._name}` asks for {groups} thread groups; 65535 * 65535 is the most"
-            )
-        self._functions[3](commands, -(-groups // rows), rows, 1)

@@ -69,10 +69,12 @@ def kernel_of(a: str, b: str, operations: list[str]):
     return namespace["k"]
 
 
-def close(found: float, expected: float, result: str, operation: str) -> bool:
+def close(found: float, expected: float, result: str, operation: str, target: str) -> bool:
     if math.isnan(expected):
         return math.isnan(found)
-    if operation in ("pow", "atan2") and result.startswith("f"):
+    # Vulkan lets a driver's division be off by 2.5 ulp, and NVIDIA's is (docs/numerics.md).
+    inexact = ("pow", "atan2", "div", "raw_div") if target == "vulkan" else ("pow", "atan2")
+    if operation in inexact and result.startswith("f"):
         ulp = {"f16": 2**-10, "f32": 2**-23, "f64": 2**-52}[result]
         return abs(found - expected) <= 4 * ulp * max(abs(expected), 1e-30)
     return found == expected
@@ -95,6 +97,6 @@ def test_values_are_taichis(a: str, target: str) -> None:
                 for sx, sy, text in samples:
                     if (sx, sy) == (x, y):
                         found = float(real[index]) if result.startswith("f") else int(whole[index])
-                        if not close(found, float(text) if result.startswith("f") else int(text), result, operation):
+                        if not close(found, float(text) if result.startswith("f") else int(text), result, operation, target):
                             wrong.append((operation, a, b, x, y, found, text))
     assert not wrong, wrong[:20]

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from shadesmith.transpiler.backend import spelling
 from shadesmith.transpiler.ir.builder import Builder
 from shadesmith.transpiler.ir.nodes import Block, Statement
@@ -124,7 +125,7 @@ def agrees(found: np.ndarray, wanted: np.ndarray, ulps: int) -> np.ndarray:
 def mistakes(library: ctypes.CDLL, name: str, scalar: Scalar) -> list[tuple[object, ...]]:
     """Return operands, found and wanted value where C and the op table differ."""
     made = operation(name, scalar)
-    if (name, scalar.name) == ("mod", "f16"):
+    if scalar.name == "f16" and name in ("mod", "floordiv"):
         return []  # C computes it as f32, which is more exact than rounding each step
     if made is None or (scalar.name == "u1" and name in ("shl", "sar", "shr", "sign")):
         return []  # refused, computed in another type, or without meaning on NumPy's bool
@@ -150,7 +151,11 @@ def test_c_casts_as_numpy_where_the_value_fits(library: ctypes.CDLL, old: Scalar
         values = edges(old)
         if old.is_float and new.kind in ("int", "uint"):
             info = np.iinfo(new.numpy)
-            values = values[np.isfinite(values) & (np.trunc(values) >= info.min) & (values < float(info.max))]
+            values = values[
+                np.isfinite(values)
+                & (np.trunc(values).astype(float) >= float(info.min))
+                & (values.astype(float) < float(info.max))
+            ]
         with np.errstate(all="ignore"):
             wanted = values.astype(new.numpy)
             found = call(library, f"cast_{old}_{new}", [values], new)

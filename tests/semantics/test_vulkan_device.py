@@ -37,18 +37,18 @@ HEAD = """#version 460
 layout(local_size_x = BLOCK) in;
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer I32 { int v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
-uint linear() { return (gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x) * BLOCK + gl_LocalInvocationID.x; }
+uint linear() { return gl_GlobalInvocationID.x; }
 """
 ADD_ONE = """layout(push_constant, scalar) uniform Args { I32 a; int n; } args;
-void main() { uint i = linear(); if (i < uint(args.n)) args.a.v[i] += 1; }
+void main() { for (uint i = linear(); i < uint(args.n); i += gl_NumWorkGroups.x * BLOCK) args.a.v[i] += 1; }
 """
 
 
-def module(*bodies: str, args_bytes: int, block: int = 64) -> BackendModule:
+def module(*bodies: str, args_bytes: int, block: int = 64, strided: bool = True) -> BackendModule:
     files = tuple(
         SourceFile(f"k_{i}.comp", (HEAD + body).replace("BLOCK", str(block))) for i, body in enumerate(bodies)
     )
-    tasks = tuple(TaskSource(f"k_{i}", "range_for", "main", i, block, ()) for i in range(len(bodies)))
+    tasks = tuple(TaskSource(f"k_{i}", "range_for", "main", i, block, (), strided=strided) for i in range(len(bodies)))
     return BackendModule("k", "vulkan", files, tasks, Interface((), args_bytes, (), (), 0, 0))
 
 
@@ -98,13 +98,20 @@ def test_arguments_over_the_push_limit_travel_by_pointer(device: VulkanDevice) -
 
 
 @pytest.mark.parametrize("count", [0, 1, 63, 65, 65535, 65536, 70001, 200_000])
-def test_every_iteration_runs_once_also_where_groups_fold_into_rows(device: VulkanDevice, count: int) -> None:
+def test_every_iteration_runs_once_also_where_groups_are_fewer_than_turns(device: VulkanDevice, count: int) -> None:
     a = device.allocate(4 * 200_000)
     program = device.build(module(ADD_ONE, args_bytes=12, block=1))
     struct.pack_into("Qi", program.arguments, 0, a.address, count)
     program.submit((count,))
     data = read(device, a, "i4", 200_000)
     assert (data[:count] == 1).all() and not data[count:].any()
+
+
+def test_more_groups_than_a_device_takes_are_refused_where_the_text_does_not_stride(device: VulkanDevice) -> None:
+    program = device.build(module("void main() {}", args_bytes=0, block=1, strided=False))
+    program.submit((65_535,))
+    with pytest.raises(TaichiRuntimeError, match="65536 thread groups"):
+        program.submit((65_536,))
 
 
 def test_a_count_known_to_the_device_only_gets_1024_groups(device: VulkanDevice) -> None:

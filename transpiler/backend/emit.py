@@ -55,6 +55,11 @@ COLUMNS = 120
 MANY_TURNS, FEW_TURNS = 8192, 64
 """From so many turns a loop is worth threads on the host: if its body is short, if it holds loops."""
 
+MAX_SINGLE_TURNS = 1 << 20
+"""A loop known to be no longer than this has one thread a turn."""
+MAX_GROUPS = 65535
+"""Thread groups along an axis that every Vulkan device takes."""
+
 
 @dataclass(slots=True)
 class _Printed:
@@ -237,7 +242,7 @@ class _Printer:
             "count": threads.count if threads else "1",
             "nest": _nest(threads, call, plain) if threads else [],
             "pragma": _pragma(p.task, threads, loops),
-            "strided": threads is not None and threads.extents is None,
+            "strided": _is_strided(p),
             "uses_args": p.uses_args or any("args." in text for text in [*p.prologue, *_texts(threads)]),
         }
 
@@ -394,7 +399,20 @@ def _task_source(p: _Printed, file: int, form: Layout) -> TaskSource:
         extents=extents,
         reads=reads,
         writes=writes,
+        strided=_is_strided(p),
     )
+
+
+def _is_strided(p: _Printed) -> bool:
+    """Tell whether threads take several turns of the loop: where one thread a turn might be too many blocks.
+
+    A GPU starts about 1.6 blocks a nanosecond (H200), so 2^28 turns in blocks of 128 would take longer to start than to
+    run; and Vulkan promises no more than 65,535 groups along an axis.
+    """
+    if p.threads is None or p.threads.loops:
+        return False
+    count = host_count(p.threads.extents)
+    return count is None or count > MAX_SINGLE_TURNS or count > MAX_GROUPS * p.task.block_dim
 
 
 __all__ = ["Written", "emit"]

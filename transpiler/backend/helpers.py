@@ -21,7 +21,9 @@ FILES = ("types", "numbers", "math_f64", "random", "atomics", "reports")
 """Libraries in the order their chunks are emitted."""
 
 IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
-DEFINED = re.compile(r"\b(?:struct|buffer|#define)\s+(\w+)|\btypedef\b[^;]*?(\w+);|(\w+)\s*(?:\(|\[|=)", re.MULTILINE)
+DEFINED = re.compile(
+    r"\b(?:struct|buffer|#define)\s+(\w+)|\btypedef\b[^;{]*?(\w+);|\}\s*(\w+);|(\w+)\s*(?:\(|\[|=)", re.MULTILINE
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,7 +63,8 @@ class TaskSource:
     """One launch. entry: name of the function to start. file: index into `BackendModule.files`.
 
     count: how many iterations, as an expression of the arguments; None where only the device knows (the loop strides then).
-    extents: the axes' lengths, whose product `count` is. block_dim: threads a block; 1 for serial tasks.
+    extents: the axes' lengths, whose product `count` is. block_dim: threads a block; 1 for serial tasks. strided: the text
+    loops over more iterations than there are threads, so any number of blocks will do; else one thread an iteration.
     reads, writes: slots of arrays; -1 stands for the temporaries.
     """
 
@@ -75,6 +76,7 @@ class TaskSource:
     extents: tuple[Expression, ...] | None
     reads: tuple[int, ...] = ()
     writes: tuple[int, ...] = ()
+    strided: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -169,7 +169,7 @@ def spell_splat(target: str, tensor: Tensor) -> Spelling:
     return tensor_functions.spell_call(target, "splat", (tensor.element,), tensor)
 
 
-def spell_atomic(target: str, op: str, type: Scalar, native: bool, place: str = "") -> Spelling:
+def spell_atomic(target: str, op: str, type: Scalar, native: bool) -> Spelling:
     """Return how an atomic operation is written; it gives the old value.
 
     {0} is the place, {1} the value. GLSL's loops of compare-and-swap also take {2}, the buffer reference (or 64 bit

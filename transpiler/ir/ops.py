@@ -59,6 +59,12 @@ def _arithmetic(types: Sequence[Scalar], default_fp: Scalar) -> tuple[tuple[Scal
     return (common,) * len(types), common
 
 
+def _linear(types: Sequence[Scalar], default_fp: Scalar) -> tuple[tuple[Scalar, ...], Scalar]:
+    common = _common(types)
+    common = i32 if common == u1 else common  # sums of truth values count
+    return (common,) * len(types), common
+
+
 def _power(types: Sequence[Scalar], default_fp: Scalar) -> tuple[tuple[Scalar, ...], Scalar]:
     if not any(t.is_float for t in types):
         return (types[0], types[0]), types[0]
@@ -279,10 +285,10 @@ OPS: dict[str, Op] = {
         Op("popcnt", 1, _count, _ones),
         Op("clz", 1, _count, _leading_zeros),
         Op("select", 3, _select, lambda c, a, b: a if c else b),
-        Op("dot", 2, _arithmetic, lambda a, b: (a * b).sum(dtype=a.dtype), "", True, _same_shape),
-        Op("cross", 2, _arithmetic, np.cross, "", False, _cross_shape),
-        Op("matmul", 2, _arithmetic, lambda a, b: a @ b, "@", False, _matmul_shape),
-        Op("outer_product", 2, _arithmetic, np.multiply.outer, "", False, _outer_shape),
+        Op("dot", 2, _linear, lambda a, b: (a * b).sum(dtype=a.dtype), "", True, _same_shape),
+        Op("cross", 2, _linear, np.cross, "", False, _cross_shape),
+        Op("matmul", 2, _linear, lambda a, b: a @ b, "@", False, _matmul_shape),
+        Op("outer_product", 2, _linear, np.multiply.outer, "", False, _outer_shape),
         Op("transpose", 1, _promoted, np.transpose, "", False, _transpose_shape),
         Op("norm", 1, _real, _norm, "", False, _any_to_scalar),
         Op("normalized", 1, _real, lambda a: a / _norm(a), "", False, _vector_itself),

@@ -5,10 +5,6 @@
 #include <stdint.h>
 
 typedef struct {
-    uint32_t x, y;
-} RandomBits;
-
-typedef struct {
     float x, y;
 } vec2;
 

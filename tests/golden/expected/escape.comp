@@ -36,8 +36,8 @@ void task(int i, int j) {
 }
 
 void main() {
-    uint index = (gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x) * BLOCK + gl_LocalInvocationID.x;
-    if (index < uint(args.pixels_n0) * uint(args.pixels_n1)) {
+    uint index = gl_GlobalInvocationID.x;
+    for (uint count = uint(args.pixels_n0) * uint(args.pixels_n1); index < count; index += gl_NumWorkGroups.x * BLOCK) {
         task(int(index / args.pixels_n1), int(index % args.pixels_n1));
     }
 }

@@ -48,8 +48,8 @@ static __device__ inline void task(const Args &args, int i, int j) {
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) escape_0(const Args args) {
-    unsigned index = (blockIdx.y * gridDim.x + blockIdx.x) * BLOCK + threadIdx.x;
-    if (index < unsigned(args.pixels_n0) * unsigned(args.pixels_n1)) {
+    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
+    for (unsigned count = unsigned(args.pixels_n0) * unsigned(args.pixels_n1); index < count; index += gridDim.x * BLOCK) {
         task(args, int(index / args.pixels_n1), int(index % args.pixels_n1));
     }
 }

@@ -32,7 +32,7 @@ void task(int i) {
 }
 
 void main() {
-    uint index = (gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x) * BLOCK + gl_LocalInvocationID.x;
+    uint index = gl_GlobalInvocationID.x;
     if (index < 1024u) {
         task(int(index));
     }

@@ -40,7 +40,7 @@ static __device__ inline void task(const Args &args, int i) {
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) fall_0(const Args args) {
-    unsigned index = (blockIdx.y * gridDim.x + blockIdx.x) * BLOCK + threadIdx.x;
+    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
     if (index < 1024u) {
         task(args, int(index));
     }

@@ -30,8 +30,8 @@ void task(int i, int j) {
 }
 
 void main() {
-    uint index = (gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x) * BLOCK + gl_LocalInvocationID.x;
-    if (index < uint(args.n) * uint(args.m)) {
+    uint index = gl_GlobalInvocationID.x;
+    for (uint count = uint(args.n) * uint(args.m); index < count; index += gl_NumWorkGroups.x * BLOCK) {
         task(int(index / args.m), int(index % args.m));
     }
 }

@@ -26,8 +26,8 @@ static __device__ inline void task(const Args &args, int i, int j) {
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) jacobi_0(const Args args) {
-    unsigned index = (blockIdx.y * gridDim.x + blockIdx.x) * BLOCK + threadIdx.x;
-    if (index < unsigned(args.n) * unsigned(args.m)) {
+    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
+    for (unsigned count = unsigned(args.n) * unsigned(args.m); index < count; index += gridDim.x * BLOCK) {
         task(args, int(index / args.m), int(index % args.m));
     }
 }

@@ -32,8 +32,8 @@ static __device__ inline void task_1(const Args &args, int i) {
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) normalize_1(const Args args) {
-    unsigned index = (blockIdx.y * gridDim.x + blockIdx.x) * BLOCK + threadIdx.x;
-    if (index < unsigned(args.a_n)) {
+    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
+    for (unsigned count = unsigned(args.a_n); index < count; index += gridDim.x * BLOCK) {
         task_1(args, int(index));
     }
 }
@@ -45,8 +45,8 @@ static __device__ inline void task_2(const Args &args, int i) {
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) normalize_2(const Args args) {
-    unsigned index = (blockIdx.y * gridDim.x + blockIdx.x) * BLOCK + threadIdx.x;
-    if (index < unsigned(args.a_n)) {
+    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
+    for (unsigned count = unsigned(args.a_n); index < count; index += gridDim.x * BLOCK) {
         task_2(args, int(index));
     }
 }

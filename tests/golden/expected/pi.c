@@ -52,9 +52,9 @@ static inline void task(const struct Args args, int i, uint32_t index) {
         // pi.py:7  x = ti.random()
         float x = random_f32(&rng);
         // pi.py:8  y = ti.random()
-        float y_ = random_f32(&rng);
+        float y = random_f32(&rng);
         // pi.py:9  if x * x + y * y < 1:
-        if (x * x + y_ * y_ < 1.0f) {
+        if (x * x + y * y < 1.0f) {
             // pi.py:10  hits[i] += 1
             hits(i) += 1;
         }

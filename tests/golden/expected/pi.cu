@@ -64,8 +64,8 @@ static __device__ inline void task(const Args &args, int i, uint32_t index) {
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) pi_0(const Args args) {
-    unsigned index = (blockIdx.y * gridDim.x + blockIdx.x) * BLOCK + threadIdx.x;
-    if (index < unsigned(args.hits_n)) {
+    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
+    for (unsigned count = unsigned(args.hits_n); index < count; index += gridDim.x * BLOCK) {
         task(args, int(index), index);
     }
 }

@@ -36,8 +36,8 @@ void task(int i) {
 }
 
 void main() {
-    uint index = (gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x) * BLOCK + gl_LocalInvocationID.x;
-    if (index < uint(max((args.end - args.begin + 1) / 2, 0))) {
+    uint index = gl_GlobalInvocationID.x;
+    for (uint count = uint(max((args.end - args.begin + 1) / 2, 0)); index < count; index += gl_NumWorkGroups.x * BLOCK) {
         task(args.begin + int(index) * 2);
     }
 }

@@ -32,8 +32,8 @@ static __device__ inline void task(const Args &args, int i) {
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) ranges_0(const Args args) {
-    unsigned index = (blockIdx.y * gridDim.x + blockIdx.x) * BLOCK + threadIdx.x;
-    if (index < unsigned(max((args.end - args.begin + 1) / 2, 0))) {
+    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
+    for (unsigned count = unsigned(max((args.end - args.begin + 1) / 2, 0)); index < count; index += gridDim.x * BLOCK) {
         task(args, args.begin + int(index) * 2);
     }
 }

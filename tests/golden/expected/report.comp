@@ -61,8 +61,8 @@ void task(int i, uint index) {
 }
 
 void main() {
-    uint index = (gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x) * BLOCK + gl_LocalInvocationID.x;
-    if (index < uint(args.a_n)) {
+    uint index = gl_GlobalInvocationID.x;
+    for (uint count = uint(args.a_n); index < count; index += gl_NumWorkGroups.x * BLOCK) {
         task(int(index), index);
     }
 }

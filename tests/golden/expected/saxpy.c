@@ -12,11 +12,11 @@ struct Args {
 };
 
 #define x(i) args.x_data[i]
-#define y_(i) args.y_data[i]
+#define y(i) args.y_data[i]
 
 static inline void task(const struct Args args, int i) {
     // saxpy.py:6  y[i] = alpha * x[i] + y[i]
-    y_(i) = args.alpha * x(i) + y_(i);
+    y(i) = args.alpha * x(i) + y(i);
 }
 
 void saxpy_0(const struct Args *arguments) {

@@ -23,8 +23,8 @@ void task(int i) {
 }
 
 void main() {
-    uint index = (gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x) * BLOCK + gl_LocalInvocationID.x;
-    if (index < uint(args.x_n)) {
+    uint index = gl_GlobalInvocationID.x;
+    for (uint count = uint(args.x_n); index < count; index += gl_NumWorkGroups.x * BLOCK) {
         task(int(index));
     }
 }

@@ -19,8 +19,8 @@ static __device__ inline void task(const Args &args, int i) {
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) saxpy_0(const Args args) {
-    unsigned index = (blockIdx.y * gridDim.x + blockIdx.x) * BLOCK + threadIdx.x;
-    if (index < unsigned(args.x_n)) {
+    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
+    for (unsigned count = unsigned(args.x_n); index < count; index += gridDim.x * BLOCK) {
         task(args, int(index));
     }
 }
