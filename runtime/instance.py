@@ -55,8 +55,12 @@ class Instance:
         if not isinstance(argument, ScalarArgument):
             return True
         if isinstance(argument.type, Tensor):
-            return _size_of(value) == argument.type.size
+            return _size_of(value) == argument.type.size and all(isinstance(n, Real) for n in flatten(value))
         return isinstance(value, Real if argument.type.is_float else (Integral, np.bool_))
+
+    def writes(self, position: int) -> bool:
+        """Tell whether the kernel writes the array that is argument number `position`."""
+        return any(array.parameter == position and array.written for array in self.module.interface.arrays)
 
     def _buffer(self, size_bytes: int) -> Any:
         return self.session.device.allocate(max(MIN_BUFFER_BYTES, size_bytes)) if size_bytes else None

@@ -135,6 +135,11 @@ def _checked_address(array: Array, written: bool) -> int:
     return array.ctypes.data
 
 
+def is_read_only(value: Any) -> bool:
+    """Tell whether NumPy must not write into `value`."""
+    return isinstance(value, np.ndarray) and not value.flags.writeable
+
+
 def read_only(array: Any, name: str = "an argument") -> TaichiRuntimeTypeError:
     """Return the error for a read-only array that a kernel writes."""
     return TaichiRuntimeTypeError(

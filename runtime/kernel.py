@@ -10,8 +10,16 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, overload
 
 from ..transpiler.backend.interface import BackendModule
-from ..transpiler.errors import ShadesmithWarning, TaichiCompilationError, TaichiRuntimeError, TaichiRuntimeTypeError, TaichiSyntaxError
+from ..transpiler.errors import (
+    ShadesmithWarning,
+    TaichiCompilationError,
+    TaichiRuntimeError,
+    TaichiRuntimeTypeError,
+    TaichiSyntaxError,
+    as_seen_by_user,
+)
 from ..transpiler.frontend.definition import KernelDefinition, define
+from ..transpiler.frontend.signature import check_parameters
 from ..transpiler.frontend.specialization import Specialization
 from ..transpiler.lang.annotations import NdarrayAnnotation, is_template
 from ..transpiler.lang.arch import Arch
@@ -21,12 +29,14 @@ from .arguments import classify
 from .capabilities import PORTABLE
 from .inspection import Inspection, dump, observe, printing_observer
 from .instance import Instance
+from .interop import is_read_only, read_only
 from .session import Session
+from .tracebacks import hides_own_frames
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-_PACK_ERRORS = (struct.error, TypeError, OverflowError, ValueError)
+_PACK_ERRORS = (struct.error, TypeError, OverflowError, ValueError, IndexError)
 
 
 class Kernel:
@@ -35,6 +45,7 @@ class Kernel:
     def __init__(self, function: Callable[..., Any], is_method: bool = False) -> None:
         functools.update_wrapper(self, function)
         self.definition: KernelDefinition = define(function, is_method)
+        check_parameters(self.definition)
         self._is_method = is_method
         self._arity = len(self.definition.parameters)
         self._session: Session | None = None
@@ -49,25 +60,26 @@ class Kernel:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Launch with these arguments; returns the kernel's result, if it has one, after waiting for it."""
-        if kwargs or len(args) != self._arity:
-            args = self._bind(args, kwargs)
-        session = self._session
-        if session is None or session.epoch < 0:
-            self._enter(sessions.current())
         try:
-            launch = self._launchers[self._key(args)]
-        except (KeyError, AttributeError, TypeError):
+            if kwargs or len(args) != self._arity:
+                args = self._bind(args, kwargs)
+            session = self._session
+            if session is None or session.epoch < 0:
+                self._enter(sessions.current())
             try:
+                launch = self._launchers[self._key(args)]
+            except (KeyError, AttributeError, TypeError):
                 launch = self._find(args)
-            except TaichiCompilationError as error:
-                if sessions.current_config().print_full_traceback:
-                    raise
-                raise error.with_traceback(None) from None
-        try:
-            return launch(*args)
-        except _PACK_ERRORS:
-            self._explain(args)
-            raise
+            try:
+                return launch(*args)
+            except _PACK_ERRORS:
+                self._explain(args)
+                raise
+        except (TaichiCompilationError, TaichiRuntimeError) as error:
+            if sessions.current_config().print_full_traceback:
+                raise
+            __tracebackhide__ = True  # for pytest and IPython, where a trace function is in the way of the cut
+            raise as_seen_by_user(error) from None
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """Bind a kernel that is a method to its object, which becomes the first argument."""
@@ -78,6 +90,7 @@ class Kernel:
     def __repr__(self) -> str:
         return f"<kernel {self.__name__}>"  # type: ignore[attr-defined]
 
+    @hides_own_frames
     def compile(self, *args: Any, **kwargs: Any) -> BackendModule:
         """Compile for these arguments on the current device without launching; returns the module."""
         self._enter(sessions.current())
@@ -85,6 +98,7 @@ class Kernel:
         self._find(args)
         return self._instances[self._slow_key(args)].module
 
+    @hides_own_frames
     def source(self, *args: Any, arch: Arch | None = None) -> str:
         """Return the emitted text for these arguments; nothing is launched and no device is needed.
 
@@ -93,6 +107,7 @@ class Kernel:
         """
         return self.inspect(*args, arch=arch).source
 
+    @hides_own_frames
     def ir(self, stage: str, *args: Any, arch: Arch | None = None) -> str:
         """Return one form as text: "frontend", "lowered", "tasks", "final" or "pass:NN:name".
 
@@ -100,15 +115,18 @@ class Kernel:
         """
         return self.inspect(*args, arch=arch).ir(stage)
 
+    @hides_own_frames
     def inspect(self, *args: Any, arch: Arch | None = None) -> Inspection:
         """Return every form of this kernel as text, from Python to the emitted source; nothing is launched."""
         specialization, target = self._specialization(self._complete(args), arch)
         return observe(specialization, target)
 
+    @hides_own_frames
     def key(self, *args: Any, arch: Arch | None = None) -> str:
         """Return the digest that names the specialization for these arguments; equal in every process."""
         return self._specialization(self._complete(args), arch)[0].key
 
+    @hides_own_frames
     def signature(self, *args: Any) -> str:
         """Return the types this call is specialised on, as text: `(x, i32)`."""
         specialization, _ = self._specialization(self._complete(args), None)
@@ -124,21 +142,27 @@ class Kernel:
 
     def _bind(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Any, ...]:
         parameters = self.definition.parameters
+        names = [parameter.name for parameter in parameters]
         if len(args) > len(parameters):
-            raise TaichiSyntaxError(f"Too many arguments: kernel `{self.definition.name}` takes {len(parameters)}, found {len(args)}")
+            raise self._misuse(f"Too many arguments: kernel `{self.definition.name}` takes {len(parameters)}, found {len(args)}")
+        for name in kwargs:
+            if name not in names:
+                raise self._misuse(f"Unexpected argument `{name}` of kernel `{self.definition.name}`")
+            if name in names[: len(args)]:
+                raise self._misuse(f"Multiple values for argument `{name}` of kernel `{self.definition.name}`")
         values = list(args)
         for parameter in parameters[len(args) :]:
             if parameter.name in kwargs:
-                values.append(kwargs.pop(parameter.name))
+                values.append(kwargs[parameter.name])
             elif parameter.default is not inspect.Parameter.empty:
                 values.append(parameter.default)
             else:
-                raise TaichiSyntaxError(f"Missing argument `{parameter.name}` of kernel `{self.definition.name}`")
-        for name in kwargs:
-            known = any(parameter.name == name for parameter in parameters)
-            text = "Multiple values for argument" if known else "Unexpected argument"
-            raise TaichiSyntaxError(f"{text} `{name}` of kernel `{self.definition.name}`")
+                raise self._misuse(f"Missing argument `{parameter.name}` of kernel `{self.definition.name}`")
         return tuple(values)
+
+    def _misuse(self, text: str) -> TaichiSyntaxError:
+        names = ", ".join(parameter.name for parameter in self.definition.parameters[self._is_method :])
+        return TaichiSyntaxError(f"{text}. Hint: call it as `{self.definition.name}({names})`")
 
     def _complete(self, args: Sequence[Any]) -> tuple[Any, ...]:
         """Fill up arguments that only their type matters for."""
@@ -180,6 +204,8 @@ class Kernel:
     def _compile(self, key: Any, args: Sequence[Any]) -> Callable[..., Any]:
         session = self._session
         assert session is not None
+        if self._is_method and args:
+            _check_owner(self.definition.name, args[0])
         arguments, kinds = classify(self.definition, args, session.options)
         specialization = Specialization(self.definition, arguments, session.options, session.device.capabilities)
         observer = printing_observer(session.config, self.definition.name)
@@ -194,11 +220,18 @@ class Kernel:
         return instance.launch
 
     def _explain(self, args: Sequence[Any]) -> None:
-        """Raise Taichi's error for a scalar argument of a type that cannot be packed, if that is what went wrong."""
+        """Raise an error that names the parameter whose argument cannot be packed, if that is what went wrong."""
+        instance = self._instances.get(self._slow_key(args))
+        if instance is None:
+            return
+        classify(self.definition, args, instance.session.options)
         for position, parameter in enumerate(self.definition.parameters):
-            instance = self._instances.get(self._slow_key(args))
-            if instance is not None and not instance.accepts(position, args[position]):
-                raise TaichiRuntimeTypeError.get(position, parameter.annotation, type(args[position])) from None
+            where = f"`{parameter.name}` of kernel `{self.definition.name}`"
+            if not instance.accepts(position, args[position]):
+                error = TaichiRuntimeTypeError.get(position, parameter.annotation, type(args[position]))
+                raise TaichiRuntimeTypeError(f"{error}: {where}. Hint: convert the value before the call") from None
+            if instance.writes(position) and is_read_only(args[position]):
+                raise read_only(args[position], f"Argument {position} ({where})") from None
 
 
 class BoundKernel:
@@ -231,6 +264,13 @@ def _key_function(keyed: Sequence[tuple[int, bool]]) -> Callable[[Sequence[Any]]
     return key
 
 
+def _check_owner(name: str, owner: Any) -> None:
+    """Raise TaichiSyntaxError for an object whose class has the kernel as a method and is not `ti.data_oriented`."""
+    kind = type(owner)
+    if isinstance(getattr(kind, name, None), Kernel) and not getattr(kind, "_data_oriented", False):
+        raise TaichiSyntaxError(f"Please decorate class {kind.__name__} with @ti.data_oriented. Hint: `@ti.data_oriented` above `class {kind.__name__}`")
+
+
 _ALIVE: dict[int, Any] = {}
 
 
@@ -252,6 +292,7 @@ def _key_of(value: Any, is_array: bool) -> Any:
 def kernel(function: F) -> F: ...
 @overload
 def kernel(function: None = None, **options: Any) -> Callable[[F], F]: ...
+@hides_own_frames
 def kernel(function: Any = None, **options: Any) -> Any:
     """Make a Python function a kernel: typed arguments, compiled on first call, parallel outermost loops.
 

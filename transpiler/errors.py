@@ -6,7 +6,10 @@ line with a caret under the construct, the chain of call sites for inlined funct
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
+from types import FrameType
+from typing import Any
 
 
 class TaichiCompilationError(Exception):
@@ -105,7 +108,9 @@ class SourceLocation:
 
     def describe(self) -> str:
         """Return `File "x.py", line 3, column 5, in f:` with the line, a caret, and the chain of call sites."""
-        text = f'File "{self.file}", line {self.line}, column {self.column}, in {self.function}:\n{self._caret()}'
+        text = f'File "{self.file}", line {self.line}, column {self.column}, in {self.function}:'
+        if self.source.line(self.line):
+            text += f"\n{self._caret()}"
         if self.call_site is not None:
             text = f"{self.call_site.describe()}\n{text}"
         return text
@@ -134,3 +139,41 @@ class SourceLocation:
 
 NOWHERE = SourceLocation(SourceText("<generated>", 1, ()), 1, 1, 1, 1)
 """Location of statements that no Python line asked for."""
+
+
+# --- tracebacks -----------------------------------------------------------------------------------------------------
+
+PACKAGE = __name__.split(".", maxsplit=1)[0]
+
+
+def as_seen_by_user(error: Exception) -> Exception:
+    """Return `error` without traceback, to be raised at once; it shows no frame of ours when it has left them.
+
+    An exception gets one traceback entry for each frame it leaves, the last of ours included, after our last statement
+    ran. So the cut is made where it arrives: a trace function on the caller's frame, the mechanism of `pdb.set_trace`,
+    sees the exception enter and drops what stands below; it is in force for that one event. Where a debugger or a
+    coverage tool traces already, our frames stay.
+    """
+    caller: FrameType | None = sys._getframe(1)
+    while caller is not None and _is_ours(caller):
+        caller = caller.f_back
+    if caller is not None and sys.gettrace() is None:
+        caller.f_trace = _cut
+        sys.settrace(_trace_no_calls)
+    return error.with_traceback(None)
+
+
+def _is_ours(frame: FrameType) -> bool:
+    name = frame.f_globals.get("__name__")
+    return isinstance(name, str) and name.split(".", maxsplit=1)[0] == PACKAGE
+
+
+def _trace_no_calls(frame: FrameType, event: str, argument: Any) -> None:
+    """Leave what is called on the way untraced."""
+
+
+def _cut(frame: FrameType, event: str, argument: Any) -> None:
+    sys.settrace(None)
+    frame.f_trace = None
+    if event == "exception" and argument[2] is not None:
+        argument[2].tb_next = None

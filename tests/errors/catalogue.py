@@ -17,10 +17,12 @@ class Case:
     source: str
 
 
-def kernel(name: str, error: str, message: str, *body: str, head: str = "", signature: str = "") -> Case:
+def kernel(
+    name: str, error: str, message: str, *body: str, head: str = "", signature: str = "", returns: str = "None"
+) -> Case:
     """A program whose kernel `k` has this body; arguments of the call are zeros or arrays by `signature`."""
     calls = {"": "", "x: ti.f32": "1.0", "n: ti.i32": "3", "a: ti.types.ndarray()": "np.zeros((4, 4), np.float32)"}
-    lines = [*(head.splitlines()), "@ti.kernel", f"def k({signature}):", *("    " + line for line in body)]
+    lines = [*(head.splitlines()), "@ti.kernel", f"def k({signature}) -> {returns}:", *("    " + line for line in body)]
     return Case(name, error, message, "\n".join([*lines, f"k({calls[signature]})"]))
 
 
@@ -40,10 +42,10 @@ STATEMENTS = [
     kernel("global", SYNTAX, "global", "«global q"),
     kernel("delete", SYNTAX, "del", "x = 1", "«del x"),
     kernel("raise", SYNTAX, "raise", "«raise ValueError"),
-    kernel("for_else", SYNTAX, "'else' clause for 'for' not supported", "for i in range(3):", "    «pass", "else:", "    pass"),
+    kernel("for_else", SYNTAX, "'else' clause for 'for' not supported", "«for i in range(3):", "    pass", "else:", "    pass"),
     kernel("while_else", SYNTAX, "'else' clause for 'while' not supported", "x = 0", "«while x < 3:", "    x += 1", "else:", "    pass"),
     kernel("set_display", SYNTAX, "set", "x = «{1, 2}"),
-    kernel("generator", SYNTAX, "generator", "x = sum(«i for i in range(3))"),
+    kernel("generator", SYNTAX, "generator", "x = sum(«(i for i in range(3)))"),
     kernel("f_string", SYNTAX, "f-string", "y = 1", "x = «f'{y}'"),
     kernel("star_assignment", SYNTAX, "starred", "a, «*b = 1, 2, 3"),
     kernel("else_on_for_in_func", SYNTAX, "'else' clause", "g()", head="@ti.func\ndef g():\n    for i in range(3):\n        pass\n    else:\n        pass\n"),
@@ -57,9 +59,11 @@ NAMES = [
     kernel("defined_in_loop", NAME, 'Name "a" is not defined', "for i in range(3):", "    a = i", "x = «a"),
     kernel("misspelt_attribute", NAME, "sqr", "x = «ti.sqr(2.0)"),
     kernel("module_attribute", NAME, "no_such", "x = «math.no_such", head="import math\n"),
-    kernel("global_array", TYPE, "numpy", "x = «g[0]", head="g = np.zeros(3)\n"),
+    kernel("global_array", TYPE, "numpy", "x = «g[n]", head="g = np.zeros(3)\n", signature="n: ti.i32"),
     kernel("global_object", TYPE, "object", "x = «g + 1", head="g = object()\n"),
-    kernel("assign_to_field_name", TYPE, "f", "«f = 3.0", head=FIELD),
+    kernel("add_to_field_name", NAME, '"f" is not a variable', "«f += 3.0", head=FIELD),
+    kernel("add_to_global_number", NAME, '"c" is not a variable', "«c += 1", head="c = 3\n"),
+    kernel("member_of_self", NAME, "no_such", "x = «t.no_such", head="class T: pass\nt = T()\n"),
 ]  # fmt: skip
 
 TYPES = [
@@ -102,7 +106,9 @@ LOOPS = [
     kernel("range_of_four", SYNTAX, "range", "for i in «range(0, 3, 1, 1):", "    pass"),
     kernel("runtime_step", TYPE, "step", "for i in range(0, 3, «n):", "    pass", signature="n: ti.i32"),
     kernel("break_in_parallel", SYNTAX, "Cannot break in the outermost loop", "for i in range(3):", "    if i > 1:", "        «break"),
-    kernel("continue_outside", SYNTAX, "continue", "«continue"),
+    kernel("return_value_in_parallel", SYNTAX, "return", "for i in range(3):", "    «return i", returns="ti.i32"),
+    kernel("break_out_of_ndrange", SYNTAX, "Cannot break in the outermost loop", "for i, j in ti.ndrange(3, 3):", "    «break"),
+    kernel("range_of_literal", TYPE, "2.7", "for i in range(«2.7):", "    pass"),
     kernel("grouped_scalar", TYPE, "grouped", "for I in «ti.grouped(x):", "    pass", signature="x: ti.f32"),
     kernel("static_range_of_runtime", TYPE, "static", "for i in ti.static(«range(n)):", "    pass", signature="n: ti.i32"),
     kernel("loop_over_scalar", TYPE, "loop", "for i in «x:", "    pass", signature="x: ti.f32"),
@@ -126,4 +132,43 @@ FUNCTIONS = [
     kernel("sin_of_two", TYPE, "argument", "y = «ti.sin(1.0, 2.0)"),
 ]  # fmt: skip
 
-CASES = [*STATEMENTS, *NAMES, *TYPES, *INDEXING, *LOOPS, *FUNCTIONS]
+DEFINITION = [
+    Case("missing_annotation", SYNTAX, "annotation", "@ti.kernel\ndef k(«x):\n    pass\nk(1)"),
+    Case("unknown_annotation", SYNTAX, "annotation", "@ti.kernel\ndef k(«x: str):\n    pass\nk('a')"),
+    Case("unresolved_annotation", SYNTAX, "annotation", "@ti.kernel\ndef k(«x: 'Nope'):\n    pass\nk(1)"),
+    Case("variable_arguments", SYNTAX, "variable positional", "@ti.kernel\ndef k(*«x):\n    pass\nk(1)"),
+    Case("keyword_arguments", SYNTAX, "variable keyword", "@ti.kernel\ndef k(**«x):\n    pass\nk(x=1)"),
+    Case("unknown_return_type", SYNTAX, "return annotation", "@ti.kernel\ndef k() -> «str:\n    return 1\nk()"),
+    kernel("return_vector_for_scalar", TYPE, "return type", "return «ti.Vector([1, 2])", returns="ti.i32"),
+    kernel("return_scalar_for_vector", TYPE, "return type", "return «1", returns="ti.math.vec2"),
+    kernel("return_of_wrong_length", TYPE, "vec", "return «ti.Vector([1.0, 2.0])", returns="ti.math.vec3"),
+    kernel("return_count", SYNTAX, "2 values", "«return 1, 2, 3", returns="(ti.i32, ti.i32)"),
+    kernel("plain_return", SYNTAX, "must return a value", "«return", returns="ti.i32"),
+    Case("no_return", SYNTAX, "return statement", "@ti.kernel\n«def k() -> ti.i32:\n    x = 1\nk()"),
+]  # fmt: skip
+
+PLACES = [
+    Case("tabs", NAME, '"y"', "@ti.kernel\ndef k():\n\tif 1:\n\t\tx =\t«y\nk()"),
+    kernel("letters_beyond_ascii", NAME, '"y"', "größe = 1", "ß = größe + «y"),
+    kernel("letters_of_three_bytes", NAME, '"y"', "print('日本', «y)"),
+    kernel("continued_line", NAME, '"y"', "x = 1 + \\", "    «y"),
+    kernel("open_parenthesis", NAME, '"y"', "x = (1 +", "     2 * (3 +", "  «y))"),
+    Case("decorators_of_several_lines", NAME, '"y"', "def same(\n    f,\n):\n    return f\n@ti.kernel\n@same\ndef k():\n    x = «y\nk()"),
+    Case("signature_of_several_lines", NAME, '"y"', "@ti.kernel\ndef k(\n    a: ti.i32,  # first\n    b: ti.i32,\n) -> None:\n    x = «y\nk(1, 2)"),
+    Case("method_in_class", NAME, '"y"', "@ti.data_oriented\nclass A:\n    @ti.kernel\n    def k(self):\n        x = self.n + «y\na = A()\na.n = 3\na.k()"),
+    Case("method_misses_member", NAME, "`m`", "@ti.data_oriented\nclass A:\n    @ti.kernel\n    def k(self):\n        x = «self.m\nA().k()"),
+    Case("function_three_deep", NAME, '"y"', "@ti.func\ndef f(a):\n    return a + «y\n@ti.func\ndef g(a):\n    return f(a) * 2\n@ti.kernel\ndef k():\n    x = g(1)\nk()"),
+    Case("nested_in_function", NAME, '"y"', "def make():\n        c = 3\n        @ti.kernel\n        def k():\n            x = c + «y\n        return k\nmake()()"),
+]  # fmt: skip
+
+LATER = [
+    kernel("frexp_of_text", TYPE, "str", "x = «ti.frexp('a')"),
+    kernel("append", SYNTAX, "issue 5", "«ti.append(f, 0, 1)", head=FIELD),
+    kernel("length", SYNTAX, "issue 5", "x = «ti.length(f, 0)", head=FIELD),
+    kernel("is_active", SYNTAX, "issue 5", "x = «ti.is_active(f, 0)", head=FIELD),
+    kernel("svd", SYNTAX, "issue", "x = «ti.svd(ti.Matrix([[1.0, 2.0], [3.0, 4.0]]))"),
+    kernel("global_thread_idx", SYNTAX, "issue", "x = «ti.global_thread_idx()"),
+    kernel("struct_in_kernel", SYNTAX, "issue 3", "x = «ti.Struct(a=1)"),
+]  # fmt: skip
+
+CASES = [*STATEMENTS, *NAMES, *TYPES, *INDEXING, *LOOPS, *FUNCTIONS, *DEFINITION, *PLACES, *LATER]

@@ -31,8 +31,11 @@ extern "C" __global__ void stray(const Args args) { ((volatile float *)1024)[0] 
 """
 
 
+STRIDED = ("scale_strided", "count_groups")
+
+
 def make_module(*entries: str, text: str = KERNELS) -> BackendModule:
-    tasks = tuple(TaskSource(e, "range_for", e, 0, 128 if e.startswith("scale") else 1, None) for e in entries)
+    tasks = tuple(TaskSource(e, "range_for", e, 0, 128 if e.startswith("scale") else 1, None, strided=e in STRIDED) for e in entries)
     interface = Interface((), 16, (), (), 0, 0)
     return BackendModule(f"kernel_{entries[0]}", "cuda", (SourceFile("scale.cu", text),), tasks, interface)
 
@@ -79,9 +82,10 @@ def test_an_unknown_count_strides(device):
     assert (found == 2).all()
 
 
-def test_groups_beyond_the_limit_fold_into_y(device, monkeypatch):
-    monkeypatch.setattr(cuda, "MAX_GROUPS_X", 100)
-    assert run(device, make_module("count_groups"), (250,), [0.0, 0.0]).tolist() == [100.0, 3.0]
+def test_a_loop_that_strides_gets_no_more_groups_than_keep_the_gpu_busy(device):
+    most = device.resident_threads * cuda.WAVES
+    assert run(device, make_module("count_groups"), (10 * most,), [0.0, 0.0]).tolist() == [most, 1.0]
+    assert run(device, make_module("count_groups"), (250,), [0.0, 0.0]).tolist() == [250.0, 1.0]
 
 
 def test_arguments_may_change_right_after_submit(device):

@@ -1,7 +1,5 @@
 """The table of what Taichi 1.7.4 does where its documents say nothing, or something else (measured), on every target."""
 
-from __future__ import annotations
-
 import textwrap
 
 import numpy as np

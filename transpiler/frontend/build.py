@@ -19,6 +19,7 @@ from .build_assignment import bind
 from .build_statements import execute
 from .context import Context, NeedsMemory
 from .definition import ParameterDefinition
+from .signature import check_kinds
 from .specialization import ArrayArgument, ScalarArgument, Specialization
 from .values import as_type
 
@@ -48,7 +49,7 @@ def build(specialization: Specialization) -> FrontendResult:
 
 def _build(context: Context) -> FrontendResult:
     definition = context.specialization.definition
-    _check_signature(context)
+    check_kinds(definition)
     context.kernel.returns = _return_types(context, definition.returns)
     for position, parameter in enumerate(definition.parameters):
         _bind_argument(context, position, parameter)
@@ -67,18 +68,6 @@ def _build(context: Context) -> FrontendResult:
             f"{where.file}:{where.line}: `{context.kernel.name}` may end without `return`; it gives 0 then"
         )
     return FrontendResult(context.kernel, context.fields, context.captured, context.warnings)
-
-
-def _check_signature(context: Context) -> None:
-    arguments = context.specialization.definition.tree.args
-    for special, text in ((arguments.vararg, "*"), (arguments.kwarg, "**")):
-        if special is not None:
-            raise context.error(
-                TaichiSyntaxError,
-                f"Taichi kernels do not support variable positional parameters (i.e., {text}{special.arg})",
-                "name each parameter",
-                special,
-            )
 
 
 def _return_types(context: Context, annotation: Any) -> list[Type]:

@@ -14,7 +14,7 @@ from ..ir.nodes import Block, Statement
 from ..ir.statements import Array, Assert, Break, Const, Return
 from ..ir.types import Tensor, Type, u1
 from ..lang.matrix import Matrix
-from .build_assignment import display
+from .build_assignment import display, static_argument
 from .context import STATEMENTS, Context, statement
 from .scope import Exit, Result
 from .text import message_parts
@@ -122,7 +122,10 @@ def _if(context: Context, node: ast.If) -> Completion:
     value = context.truth(node.test)
     context.builder.location = location
     if not isinstance(value, Statement | Array | Matrix | list | tuple):
-        return scoped(context, node.body if context.python(bool, value) else node.orelse)
+        outer, context.is_conditional = context.is_conditional, _guards(context, node.test)
+        done = scoped(context, node.body if context.python(bool, value) else node.orelse)
+        context.is_conditional = outer
+        return done
     condition = context.condition(value, "if", node.test)
     then, otherwise = Block(), Block()
     with context.builder.into(then):
@@ -134,6 +137,11 @@ def _if(context: Context, node: ast.If) -> Completion:
     keeps_otherwise = bool(node.orelse) or bool(exits)
     context.add_if(condition, then, otherwise if keeps_otherwise else None)
     return Completion(first.falls or second.falls, exits, _tail(then, first, otherwise, second) if exits else None)
+
+
+def _guards(context: Context, test: ast.expr) -> bool:
+    """Tell whether loops under a condition that is known are serial: unless it says `ti.static`, they are, as in Taichi."""
+    return context.is_conditional or static_argument(context, test) is None
 
 
 def _tail(then: Block, first: Completion, otherwise: Block, second: Completion) -> Block | None:
@@ -196,7 +204,7 @@ def _kernel_return(context: Context, node: ast.Return) -> Completion:
     if node.value is None or (isinstance(node.value, ast.Constant) and node.value.value is None):
         if types:
             raise context.error(
-                TaichiSyntaxError, "This kernel must return a value, found a plain `return`", None, node
+                TaichiSyntaxError, "This kernel must return a value, found a plain `return`", f"write `return` and a value of type `{types[0]}`", node
             )
         context.builder.add(Return([]))
         return NEVER
@@ -218,7 +226,10 @@ def _kernel_return(context: Context, node: ast.Return) -> Completion:
     values = list(value) if isinstance(node.value, ast.Tuple) and len(types) > 1 else [value]
     if len(values) != len(types):
         raise context.error(
-            TaichiSyntaxError, f"This kernel returns {len(types)} values, found {len(values)}", None, node
+            TaichiSyntaxError,
+            f"This kernel returns {len(types)} values, found {len(values)}",
+            "change the return annotation or the `return`",
+            node,
         )
     context.builder.add(Return([_returned(context, v, t, node) for v, t in zip(values, types, strict=True)]))
     return NEVER
@@ -227,7 +238,7 @@ def _kernel_return(context: Context, node: ast.Return) -> Completion:
 def _returned(context: Context, value: Any, type: Type, node: ast.Return) -> Statement:
     value = context.loaded(value)
     found = context.lift(value)
-    if found.type != type and isinstance(found.type, Tensor) != isinstance(type, Tensor):
+    if _shape(found.type) != _shape(type):
         raise context.error(
             TaichiTypeError,
             f"The return type is `{type}`, found `{found.type}`",
@@ -235,6 +246,10 @@ def _returned(context: Context, value: Any, type: Type, node: ast.Return) -> Sta
             node.value,
         )
     return context.fit(value if is_number(value) else found, type)
+
+
+def _shape(type: Type | None) -> tuple[int, ...]:
+    return type.shape if isinstance(type, Tensor) else ()
 
 
 @statement(ast.Pass)

@@ -126,6 +126,8 @@ class Context:
         self.loops: list[LoopRecord] = []
         self.depth = 0
         self.is_parallel = False
+        self.is_conditional = False
+        """Whether an `if` without `ti.static` stands around: its loops are serial, also where its side is known."""
         self.outside: set[Statement] = set()
         self.hints: dict[int, str] = {}
         self.loop_options: dict[str, Any] = {}

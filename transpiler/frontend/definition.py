@@ -90,9 +90,11 @@ class KernelDefinition:
 
     def _evaluate(self, name: str, text: str) -> Any:
         try:
-            return eval(text, self.function.__globals__, self.captured)
+            value = eval(text, self.function.__globals__, self.captured)
+            # Quoted in the text, and quoted once more by the future import.
+            return eval(value, self.function.__globals__, self.captured) if isinstance(value, str) else value
         except Exception as error:
-            raise self.location().error(
+            raise self.parameter_location(name).error(
                 TaichiSyntaxError,
                 f"The annotation `{text}` of `{name}` cannot be evaluated: {type(error).__name__}: {error}",
                 "define what the annotation names at module level, or leave out `from __future__ import annotations`",
@@ -115,6 +117,17 @@ class KernelDefinition:
         """The return annotation, None without one."""
         return self.annotations.get("return")
 
+    def parameter_location(self, name: str) -> SourceLocation:
+        """Where the parameter `name`, or the annotation of what is returned ("return"), stands."""
+        try:
+            tree = self.tree
+        except TaichiCompilationError:
+            return self.location()
+        arguments = tree.args
+        nodes = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg)
+        found = next((node for node in nodes if node is not None and node.arg == name), None)
+        return location_of(self.source, tree.returns if found is None and name == "return" else found or tree, self.name)
+
     def location(self) -> SourceLocation:
         """Where the `def` stands (its name's line); without text: file and line only."""
         try:
@@ -131,6 +144,14 @@ class KernelDefinition:
             )
         column = tree.col_offset + 1
         return SourceLocation(self.source, tree.lineno, column, tree.lineno, column + 4 + len(tree.name), self.name)
+
+
+def location_of(source: SourceText, node: Any, function: str, call_site: SourceLocation | None = None) -> SourceLocation:
+    """Return where a node of the syntax tree stands in its file."""
+    line, end_line = node.lineno, node.end_lineno or node.lineno
+    column = column_of(source.line(line), node.col_offset)
+    end_column = column_of(source.line(end_line), node.end_col_offset or node.col_offset)
+    return SourceLocation(source, line, column, end_line, end_column, function, call_site)
 
 
 def define(function: Callable[..., Any], is_method: bool = False) -> KernelDefinition:

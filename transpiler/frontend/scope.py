@@ -13,7 +13,7 @@ from typing import Any
 from ..errors import SourceLocation
 from ..ir.nodes import Block, Statement
 from ..ir.statements import Alloca, LocalStore
-from .definition import KernelDefinition, column_of
+from .definition import KernelDefinition, location_of
 
 MISSING = object()
 """What a look-up gives for a name that is nowhere."""
@@ -117,8 +117,4 @@ class Frame:
         return found
 
     def _locate(self, node: Any) -> SourceLocation:
-        source = self.definition.parsed.source
-        line, end_line = node.lineno, node.end_lineno or node.lineno
-        column = column_of(source.line(line), node.col_offset)
-        end_column = column_of(source.line(end_line), node.end_col_offset or node.col_offset)
-        return SourceLocation(source, line, column, end_line, end_column, self.definition.name, self.call_site)
+        return location_of(self.definition.parsed.source, node, self.definition.name, self.call_site)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import update_wrapper
 from typing import Any, TypeVar
 
-from ..errors import TaichiSyntaxError
+from ..errors import TaichiSyntaxError, as_seen_by_user
 
 Class = TypeVar("Class", bound=type)
 
@@ -30,7 +30,8 @@ class Func:
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         """Run the function in Python. Raises: TaichiSyntaxError for a `ti.func`."""
         if not self.in_python:
-            raise TaichiSyntaxError("Taichi functions cannot be called from Python-scope.")
+            text = f"Taichi functions cannot be called from Python-scope. Hint: call `{self.__name__}` in a kernel"  # type: ignore[attr-defined]
+            raise as_seen_by_user(TaichiSyntaxError(text))
         return self.function(*arguments, **named)
 
     def __repr__(self) -> str:

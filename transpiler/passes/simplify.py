@@ -25,6 +25,7 @@ from ..ir.statements import (
     MatrixInit,
     Operation,
     RangeFor,
+    StructFor,
     Return,
     StructFor,
     While,
@@ -82,6 +83,8 @@ def _if(rewriter: Rewriter, statement: Statement) -> Statement | None:
     if isinstance(condition, Const):
         taken = statement.then if condition.value else statement.otherwise
         for inner in taken.statements if taken is not None else ():
+            if isinstance(inner, (RangeFor, StructFor)):
+                inner.serialize = True  # as under a condition: at the top level it would run in parallel
             rewriter.visit(inner)
         return GONE
     if not statement.then.statements and statement.otherwise is not None and statement.otherwise.statements:

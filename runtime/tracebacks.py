@@ -1,0 +1,28 @@
+"""Public functions whose errors show the user's frames only, unless `ti.init(print_full_traceback=True)` asks for all."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+from ..transpiler.errors import TaichiCompilationError, TaichiRuntimeError, as_seen_by_user
+from . import session as sessions
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def hides_own_frames(function: F) -> F:
+    """Cut frames of ours off the errors of users that leave `function`."""
+
+    @functools.wraps(function)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except (TaichiCompilationError, TaichiRuntimeError) as error:
+            if sessions.current_config().print_full_traceback:
+                raise
+            __tracebackhide__ = True  # for pytest and IPython, where a trace function is in the way of the cut
+            raise as_seen_by_user(error) from None
+
+    return cast(F, wrapper)

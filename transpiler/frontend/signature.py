@@ -1,0 +1,56 @@
+"""What a kernel's parameters may be, checked where it is decorated."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from ..errors import TaichiSyntaxError
+from ..lang.annotations import NdarrayAnnotation, is_template
+from ..options import CompileOptions
+from .definition import NO_DEFAULT, KernelDefinition
+from .values import as_type
+
+VARIADIC = {
+    inspect.Parameter.VAR_POSITIONAL: ("positional", "*"),
+    inspect.Parameter.VAR_KEYWORD: ("keyword", "**"),
+}
+REMEDY = "write a type such as `ti.i32`, `ti.types.ndarray()`, `ti.types.vector(3, ti.f32)` or `ti.template()`"
+OPTIONS = CompileOptions()
+
+
+def check_parameters(definition: KernelDefinition) -> None:
+    """Check that every parameter has one value and an annotation that is a type. Raises: TaichiSyntaxError."""
+    check_kinds(definition)
+    for parameter in definition.parameters:
+        annotation = parameter.annotation
+        if annotation is NO_DEFAULT:
+            raise definition.parameter_location(parameter.name).error(
+                TaichiSyntaxError,
+                f"Taichi kernels parameters must be type annotated; `{parameter.name}` has no annotation",
+                REMEDY,
+            )
+        if not _is_type(annotation):
+            raise definition.parameter_location(parameter.name).error(
+                TaichiSyntaxError,
+                f"Invalid type annotation of Taichi kernel: `{parameter.name}` has {annotation!r}, which is no type of a kernel",
+                REMEDY,
+            )
+
+
+def check_kinds(definition: KernelDefinition) -> None:
+    """Check that no parameter takes several arguments. Raises: TaichiSyntaxError."""
+    for parameter in definition.parameters:
+        if parameter.kind in VARIADIC:
+            word, stars = VARIADIC[parameter.kind]
+            raise definition.parameter_location(parameter.name).error(
+                TaichiSyntaxError,
+                f"Taichi kernels do not support variable {word} parameters (i.e., {stars}{parameter.name})",
+                "name each parameter",
+            )
+
+
+def _is_type(annotation: Any) -> bool:
+    if is_template(annotation) or isinstance(annotation, NdarrayAnnotation):
+        return True
+    return as_type(annotation, OPTIONS) is not None

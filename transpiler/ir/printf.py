@@ -1,0 +1,44 @@
+"""How a number reads when a kernel prints it: `%d`, `%f`, f64 with twelve digits, or what a format specification says.
+
+In: a scalar type and a specification as it stands behind the colon of an f-string. Out: a function of the number.
+Specifications are first taken as C's printf takes them, as Taichi does (`5.1f`, `+d`, `-8.3e`, a missing letter is
+added); what printf does not know is left to Python's `format` (`>8`, `,`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .types import Scalar
+
+PRINTF = re.compile(r"([-+ #0]*\d*)(\.\d*)?(?:hh|h|ll|l)?([a-zA-Z]?)")
+CONVERSIONS = {True: "feEgGF", False: "diuxXo"}
+"""Letters of printf by whether the number is a float."""
+
+
+def formatter(type: Scalar, specification: str = "", shortest: bool = False) -> Callable[[Any], str]:
+    """Return the function that turns a number of `type` into text.
+
+    shortest: floats without a specification get as many digits as tell them apart, as in the message of an assert.
+    Raises: ValueError where numbers of the type cannot be written so.
+    """
+    digits = ".12" if type.bits == 64 and type.is_float else ""
+    if not specification:
+        if type.is_float and shortest:
+            return _shortest(type)
+        return f"%{digits}{'f' if type.is_float else 'd'}".__mod__
+    found = PRINTF.fullmatch(specification)
+    if found is not None and found[3] in CONVERSIONS[type.is_float]:  # "" is in every text: no letter will do
+        precision = found[2] or ("" if found[3] else digits)
+        return f"%{found[1]}{precision}{found[3] or ('f' if type.is_float else 'd')}".__mod__
+    format(0.0 if type.is_float else 0, specification)
+    return lambda value: format(value if type.is_float else int(value), specification)
+
+
+def _shortest(type: Scalar) -> Callable[[Any], str]:
+    convert: Callable[[Any], Any] = np.dtype(type.name.replace("f", "float")).type
+    return lambda value: str(convert(value)).removesuffix(".0")
