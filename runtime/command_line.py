@@ -13,7 +13,17 @@ from collections.abc import Sequence
 from ..transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 from .devices import cuda, host_compiler, vulkan
 
-PACKAGES = ("numpy", "jinja2", "vulkan", "rich", "platformdirs", "cupy-cuda13x", "cupy-cuda12x", "nvidia-cuda-nvrtc", "pillow")
+PACKAGES = (
+    "numpy",
+    "jinja2",
+    "vulkan",
+    "rich",
+    "platformdirs",
+    "cupy-cuda13x",
+    "cupy-cuda12x",
+    "nvidia-cuda-nvrtc",
+    "pillow",
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -60,7 +70,11 @@ def _cuda() -> bool:
     print("\nti.cuda")
     if not cuda.available():
         has_cupy = importlib.util.find_spec("cupy") is not None
-        print("  missing: no NVIDIA driver (libcuda.so.1) with a GPU" if has_cupy else "  missing: cupy. pip install 'shadesmith[cuda]'")
+        print(
+            "  missing: no NVIDIA driver (libcuda.so.1) with a GPU"
+            if has_cupy
+            else "  missing: cupy. pip install 'shadesmith[cuda]'"
+        )
         return False
     print("  a GPU is there")
     return True

@@ -31,7 +31,12 @@ def encode_png(pixels: Array) -> bytes:
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
     header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows.tobytes(), 6)) + chunk(b"IEND", b"")
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + chunk(b"IHDR", header)
+        + chunk(b"IDAT", zlib.compress(rows.tobytes(), 6))
+        + chunk(b"IEND", b"")
+    )
 
 
 def to_bytes(image: Any) -> Array:
@@ -118,11 +123,15 @@ class GUI:
         """Draw one disc; radius in pixels."""
         self.circles(np.asarray(_numbers(pos), float)[None], radius, color)
 
-    def circles(self, pos: Any, radius: Any = 1, color: Any = 0xFFFFFF, palette: Any = None, palette_indices: Any = None) -> None:
+    def circles(
+        self, pos: Any, radius: Any = 1, color: Any = 0xFFFFFF, palette: Any = None, palette_indices: Any = None
+    ) -> None:
         """Draw discs at `pos`, shape (n, 2); radius [pixels] and color one for all or one each."""
         points = np.asarray(pos.to_numpy() if hasattr(pos, "to_numpy") else pos, float) * self.res
         if palette is not None:
-            indices = palette_indices.to_numpy() if hasattr(palette_indices, "to_numpy") else np.asarray(palette_indices)
+            indices = (
+                palette_indices.to_numpy() if hasattr(palette_indices, "to_numpy") else np.asarray(palette_indices)
+            )
             color = np.asarray(palette)[indices]
         colors = _rgb(np.broadcast_to(np.asarray(color), len(points)))
         radii = np.broadcast_to(np.asarray(radius, float), len(points))
@@ -147,7 +156,8 @@ class GUI:
 
     def triangle(self, a: Any, b: Any, c: Any, color: int = 0xFFFFFF) -> None:
         """Fill one triangle."""
-        self.triangles(*(np.asarray([_numbers(corner)]) for corner in (a, b, c)), color=color)
+        first, second, third = (np.asarray([_numbers(corner)]) for corner in (a, b, c))
+        self.triangles(first, second, third, color)
 
     def triangles(self, a: Any, b: Any, c: Any, color: Any = 0xFFFFFF) -> None:
         """Fill triangles with corners `a`, `b`, `c`, shapes (n, 2)."""
@@ -213,7 +223,8 @@ class GUI:
         return self._window.cursor if self._window is not None else (0.0, 0.0)
 
     def _upright(self) -> Array:
-        return self._pixels.transpose(1, 0, 2)[::-1]
+        upright: Array = self._pixels.transpose(1, 0, 2)[::-1]
+        return upright
 
     def _plot(self, cells: Array, colors: Array) -> None:
         inside = ((cells >= 0) & (cells < self.res)).all(1)
@@ -238,7 +249,7 @@ def rgb_to_hex(c: Any) -> Any:
     """Return 0xRRGGBB of red, green and blue between 0 and 1 (numbers or arrays)."""
     red, green, blue = (np.clip(np.asarray(part) * 255, 0, 255).astype(np.int64) for part in c)
     result = (red << 16) + (green << 8) + blue
-    return int(result) if result.ndim == 0 else result
+    return int(result) if np.ndim(result) == 0 else result
 
 
 def hex_to_rgb(color: int) -> tuple[float, float, float]:

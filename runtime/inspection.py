@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..transpiler.backend.interface import BackendModule
 from ..transpiler.frontend.specialization import Specialization
-from ..transpiler.pipeline import Compilation, compile_kernel
+from .compiler import compile_kernel
+
+if TYPE_CHECKING:
+    from ..transpiler.pipeline import Compilation
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import struct
 import warnings
 from collections.abc import Callable, Sequence
 from numbers import Integral, Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,10 +15,12 @@ from ..transpiler.errors import ShadesmithWarning
 from ..transpiler.frontend.specialization import ScalarArgument, Specialization
 from ..transpiler.ir.types import NUMPY, SCALARS, Scalar, Tensor
 from ..transpiler.lang.matrix import Matrix
-from ..transpiler.pipeline import Compilation
 from .interop import host_address, stage_argument
 from .launcher import make_launcher
 from .session import Session
+
+if TYPE_CHECKING:
+    from ..transpiler.pipeline import Compilation
 
 MIN_BUFFER_BYTES = 16
 
@@ -130,9 +132,7 @@ def _size_of(value: Any) -> int:
         return -1
 
 
-def _wrapping(
-    raw: Callable[..., Any], types: Sequence[Any], accepts: Callable[[int, Any], bool]
-) -> Callable[..., Any]:
+def _wrapping(raw: Callable[..., Any], types: Sequence[Any], accepts: Callable[[int, Any], bool]) -> Callable[..., Any]:
     """Return `raw` that takes integers out of range as Taichi does: modulo 2^bits, with a warning."""
 
     def launch(*args: Any) -> Any:

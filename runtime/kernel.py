@@ -23,10 +23,10 @@ from ..transpiler.frontend.signature import check_parameters
 from ..transpiler.frontend.specialization import Specialization
 from ..transpiler.lang.annotations import NdarrayAnnotation, is_template
 from ..transpiler.lang.arch import Arch
-from ..transpiler.pipeline import Compilation, compile_kernel
 from . import session as sessions
 from .arguments import classify
 from .capabilities import PORTABLE
+from .compiler import compile_kernel
 from .inspection import Inspection, dump, observe, printing_observer
 from .instance import Instance
 from .interop import is_read_only, read_only
@@ -144,7 +144,9 @@ class Kernel:
         parameters = self.definition.parameters
         names = [parameter.name for parameter in parameters]
         if len(args) > len(parameters):
-            raise self._misuse(f"Too many arguments: kernel `{self.definition.name}` takes {len(parameters)}, found {len(args)}")
+            raise self._misuse(
+                f"Too many arguments: kernel `{self.definition.name}` takes {len(parameters)}, found {len(args)}"
+            )
         for name in kwargs:
             if name not in names:
                 raise self._misuse(f"Unexpected argument `{name}` of kernel `{self.definition.name}`")
@@ -209,7 +211,7 @@ class Kernel:
         arguments, kinds = classify(self.definition, args, session.options)
         specialization = Specialization(self.definition, arguments, session.options, session.device.capabilities)
         observer = printing_observer(session.config, self.definition.name)
-        compilation: Compilation = compile_kernel(specialization, session.device.name, observer)
+        compilation = compile_kernel(specialization, session.device.name, observer)
         for text in compilation.warnings:
             warnings.warn(text, ShadesmithWarning, stacklevel=4)
         if session.config.dump_dir:
@@ -268,7 +270,9 @@ def _check_owner(name: str, owner: Any) -> None:
     """Raise TaichiSyntaxError for an object whose class has the kernel as a method and is not `ti.data_oriented`."""
     kind = type(owner)
     if isinstance(getattr(kind, name, None), Kernel) and not getattr(kind, "_data_oriented", False):
-        raise TaichiSyntaxError(f"Please decorate class {kind.__name__} with @ti.data_oriented. Hint: `@ti.data_oriented` above `class {kind.__name__}`")
+        raise TaichiSyntaxError(
+            f"Please decorate class {kind.__name__} with @ti.data_oriented. Hint: `@ti.data_oriented` above `class {kind.__name__}`"
+        )
 
 
 _ALIVE: dict[int, Any] = {}

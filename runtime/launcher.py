@@ -64,7 +64,7 @@ def make_launcher(
     if writer.packs_once:
         namespace["pack_into"](program.arguments, 0, *(constants[m.source] for m in module.interface.members))
     exec(compile(text, f"<launcher of {module.kernel}>", "exec"), namespace)
-    launch: Callable[..., Any] = namespace["launch"]  # type: ignore[assignment]
+    launch: Callable[..., Any] = namespace["launch"]
     return launch
 
 
@@ -91,7 +91,9 @@ class _Writer:
         for index, (expression, bounded) in enumerate(counts):
             if not bounded:
                 lines.append(f"    c{index} = {expression}")
-                lines.append(f"    if c{index} > {MAX_ITERATIONS}: too_many({self.module.tasks[index].name!r}, c{index})")
+                lines.append(
+                    f"    if c{index} > {MAX_ITERATIONS}: too_many({self.module.tasks[index].name!r}, c{index})"
+                )
         names = [expression if bounded else f"c{index}" for index, (expression, bounded) in enumerate(counts)]
         lines.append(f"    submit(({', '.join(names)}{',' if len(names) == 1 else ''}))")
         lines.append("    session.epoch += 1")
@@ -119,8 +121,9 @@ class _Writer:
             case ("argument", position, component):
                 return f"t{position}[{component}]" if self.kinds[position] == "tensor" else f"p{position}"
             case ("pointer", slot):
-                position = self.parameter_of_slot[slot]
-                return f"p{position}.allocation.address" if self.kinds[position] == "ndarray" else f"a{position}"
+                parameter = self.parameter_of_slot[slot]
+                is_ours = parameter is not None and self.kinds[parameter] == "ndarray"
+                return f"p{parameter}.allocation.address" if is_ours else f"a{parameter}"
             case ("shape", slot, axis):
                 return f"p{self.parameter_of_slot[slot]}.shape[{axis}]"
             case ("seed",):

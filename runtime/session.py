@@ -25,6 +25,7 @@ from ..transpiler.errors import ShadesmithWarning, TaichiRuntimeError
 from ..transpiler.ir.types import Scalar
 from ..transpiler.lang import arch as arches
 from ..transpiler.lang.arch import ARCHES, Arch
+from .compiler import prepare
 from .config import Config, read_config
 from .devices.device import Allocation, Device
 from .memory import CLOSED
@@ -190,6 +191,7 @@ def init(
     reset()
     device, config.arch, note = _open(wanted, config, enable_fallback)
     CURRENT = Session(device, config.arch, config)
+    prepare(device.name)
     if note:
         warnings.warn(note, ShadesmithWarning, stacklevel=2)
     LOGGER.info("Starting on arch=%s", config.arch.name)

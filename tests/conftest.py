@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 import shadesmith as ti
 
 ARCHES = {"cpu": "cpu", "vulkan": "vulkan", "cuda": "cuda", "python": "python"}
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """SHADESMITH_COLLECT=FOLDER keeps every text the run emits; `python tests/emitted.py FOLDER` then checks them."""
+    if os.environ.get("SHADESMITH_COLLECT"):
+        os.environ["SHADESMITH_DUMP_DIR"] = os.path.abspath(os.environ["SHADESMITH_COLLECT"])
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -322,7 +322,10 @@ def ndarrays() -> tuple[Any, tuple[Any, ...]]:
 
     @ti.kernel
     def arrays_of_tensors(
-        a: ti.types.ndarray(vec3, 1), b: ti.types.ndarray(mat2, 2), c: ti.types.ndarray(ti.u8, 3), d: ti.types.ndarray(ti.i64, 0)
+        a: ti.types.ndarray(vec3, 1),
+        b: ti.types.ndarray(mat2, 2),
+        c: ti.types.ndarray(ti.u8, 3),
+        d: ti.types.ndarray(ti.i64, 0),
     ):
         for i in a:
             a[i] += ti.Vector([i, i, i]) * 0.5

@@ -56,6 +56,15 @@ class UnsupportedError(TaichiCompilationError):
     """The program is legal, but the chosen target lacks what it needs."""
 
 
+class NotYetError(AttributeError):
+    """A name of Taichi's that this version lacks. `hint`: where the roadmap has it."""
+
+    def __init__(self, name: str, subject: str, issue: int | None) -> None:
+        place = f"issue {issue} of the roadmap" if issue is not None else "a later issue of the roadmap"
+        super().__init__(f"`{name}` is not in this version of shadesmith: {subject} come with {place}")
+        self.hint = "docs/status.md lists what works"
+
+
 class InternalError(Exception):
     """A fault of shadesmith itself; the text names the pass and holds the kernel."""
 
@@ -122,7 +131,9 @@ class SourceLocation:
         padding = "".join("\t" if c == "\t" else " " for c in line[: self.column - 1])
         return f"{line}\n{padding}{marks}"
 
-    def error(self, kind: type[TaichiCompilationError], message: str, hint: str | None = None) -> TaichiCompilationError:
+    def error(
+        self, kind: type[TaichiCompilationError], message: str, hint: str | None = None
+    ) -> TaichiCompilationError:
         """Return (not raise) an exception of `kind` that names this place.
 
         message: one sentence, what was found and what was expected. hint: what to write instead.

@@ -5,27 +5,60 @@ In: the name of a module and of an attribute. Out: the AttributeError to raise f
 
 from __future__ import annotations
 
-LATER: dict[str, tuple[str, ...]] = {
-    "ti": (
-        "ArgPack", "BitpackedFields", "DeviceCapability", "FieldsBuilder", "Format", "Mesh", "MeshInstance",
-        "SNode", "Struct", "StructField", "Texture", "activate", "ad", "algorithms", "aot", "append",
-        "assume_in_range", "axes", "block_local", "cache_read_only", "dataclass", "deactivate",
-        "deactivate_all_snodes", "eig", "experimental", "frexp", "get_addr", "global_thread_idx", "graph",
-        "i", "ij", "ijk", "ijkl", "ijl", "ik", "ikl", "il", "is_active", "j", "jk", "jkl", "jl", "k", "kl",
-        "l", "length", "linalg", "loop_unique", "mesh_local", "mesh_patch_idx", "no_activate",
-        "polar_decompose", "profiler", "real_func", "ref", "rescale_index", "root", "solve", "sparse",
-        "sparse_matrix_builder", "svd", "sym_eig", "tools", "ui", "var",
-    ),
-    "ti.types": (
-        "argpack", "quant", "ref", "rw_texture", "sparse_matrix_builder", "struct", "texture",
-    ),
-    "ti.simt": ("block", "grid", "subgroup", "warp"),
+from ...transpiler.errors import NotYetError
+
+STRUCTS = ("structs, argument packs and dataclasses", 3)
+FUNCTIONS = ("real functions and references", 3)
+DECOMPOSITIONS = ("decompositions and solvers of small matrices", 3)
+THREADS = ("threads, blocks and subgroups", 3)
+NODES = ("layouts by SNodes, sparse ones too,", 4)
+FILES = ("images, videos and the memory report", 4)
+KEEPING = ("the cache, AOT modules and graphs", 6)
+DERIVATIVES = ("derivatives", None)
+TEXTURES = ("textures", None)
+MESHES = ("meshes", None)
+LIBRARIES = ("linear algebra and algorithms", None)
+QUANTISED = ("quantised types", None)
+WINDOWS = ("windows on the GPU", None)
+
+LATER: dict[str, dict[str, tuple[str, int | None]]] = {
+    "ti": {
+        **dict.fromkeys(("ArgPack", "Struct", "StructField", "dataclass"), STRUCTS),
+        **dict.fromkeys(("real_func", "ref", "experimental"), FUNCTIONS),
+        **dict.fromkeys(("eig", "polar_decompose", "solve", "svd", "sym_eig"), DECOMPOSITIONS),
+        **dict.fromkeys(("block_local", "cache_read_only", "global_thread_idx"), THREADS),
+        **dict.fromkeys(
+            (
+                "FieldsBuilder", "SNode", "activate", "append", "assume_in_range", "axes", "deactivate",
+                "deactivate_all_snodes", "get_addr", "is_active", "length", "loop_unique", "rescale_index", "root",
+                "sparse", "var", "i", "ij", "ijk", "ijkl", "ijl", "ik", "ikl", "il", "j", "jk", "jkl", "jl", "k",
+                "kl", "l",
+            ),
+            NODES,
+        ),
+        **dict.fromkeys(("profiler", "tools"), FILES),
+        **dict.fromkeys(("DeviceCapability", "aot", "graph"), KEEPING),
+        **dict.fromkeys(("ad", "no_activate"), DERIVATIVES),
+        **dict.fromkeys(("Format", "Texture"), TEXTURES),
+        **dict.fromkeys(("Mesh", "MeshInstance", "mesh_local", "mesh_patch_idx"), MESHES),
+        **dict.fromkeys(("algorithms", "linalg", "sparse_matrix_builder"), LIBRARIES),
+        **dict.fromkeys(("BitpackedFields",), QUANTISED),
+        **dict.fromkeys(("ui",), WINDOWS),
+    },
+    "ti.types": {
+        **dict.fromkeys(("argpack", "struct"), STRUCTS),
+        **dict.fromkeys(("ref",), FUNCTIONS),
+        **dict.fromkeys(("rw_texture", "texture"), TEXTURES),
+        **dict.fromkeys(("sparse_matrix_builder",), LIBRARIES),
+        **dict.fromkeys(("quant",), QUANTISED),
+    },
+    "ti.simt": dict.fromkeys(("block", "grid", "subgroup", "warp"), THREADS),
 }  # fmt: skip
-"""Names by module; a name leaves the table when its feature arrives."""
+"""Names by module, with what they belong to and its issue; a name leaves the table when its feature arrives."""
 
 
 def missing(module: str, name: str) -> AttributeError:
     """Return the error for attribute `name` of `module` ("ti", "ti.types", "ti.simt")."""
     if name in LATER[module]:
-        return AttributeError(f"{module}.{name} is not in this version of shadesmith; see docs/status")
+        return NotYetError(f"{module}.{name}", *LATER[module][name])
     return AttributeError(f"module '{module.replace('ti', 'shadesmith', 1)}' has no attribute '{name}'")

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 import shadesmith as ti
 import shadesmith.math as tm
 

@@ -41,7 +41,9 @@ def room(path: Path) -> str:
 def imported(path: Path) -> list[tuple[int, Path | str, bool]]:
     """Return (line, file of ours or name of a foreign package, inside a function) for every import of a file."""
     tree = ast.parse(path.read_text())
-    inside = {id(n) for f in ast.walk(tree) if isinstance(f, (ast.FunctionDef, ast.AsyncFunctionDef)) for n in ast.walk(f)}
+    inside = {
+        id(n) for f in ast.walk(tree) if isinstance(f, (ast.FunctionDef, ast.AsyncFunctionDef)) for n in ast.walk(f)
+    }
     found: list[tuple[int, Path | str, bool]] = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -55,7 +57,12 @@ def imported(path: Path) -> list[tuple[int, Path | str, bool]]:
                 base = base.parent
             base = base.joinpath(*(node.module or "").split(".")) if node.module else base
             for alias in node.names:
-                candidates = [base / f"{alias.name}.py", base / alias.name / "__init__.py", base.with_suffix(".py"), base / "__init__.py"]
+                candidates = [
+                    base / f"{alias.name}.py",
+                    base / alias.name / "__init__.py",
+                    base.with_suffix(".py"),
+                    base / "__init__.py",
+                ]
                 target = next((c for c in candidates if c.exists()), None)
                 assert target is not None, f"{path}:{node.lineno} imports nothing that exists"
                 found.append((node.lineno, target, id(node) in inside))

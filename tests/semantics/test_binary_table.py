@@ -15,7 +15,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import shadesmith as ti
 from shadesmith.transpiler.ir.builder import Builder
 from shadesmith.transpiler.ir.nodes import Block
 from shadesmith.transpiler.ir.types import SCALARS
@@ -97,6 +96,8 @@ def test_values_are_taichis(a: str, target: str) -> None:
                 for sx, sy, text in samples:
                     if (sx, sy) == (x, y):
                         found = float(real[index]) if result.startswith("f") else int(whole[index])
-                        if not close(found, float(text) if result.startswith("f") else int(text), result, operation, target):
+                        if not close(
+                            found, float(text) if result.startswith("f") else int(text), result, operation, target
+                        ):
                             wrong.append((operation, a, b, x, y, found, text))
     assert not wrong, wrong[:20]

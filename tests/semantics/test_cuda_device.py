@@ -9,6 +9,7 @@ import textwrap
 
 import numpy as np
 import pytest
+
 from shadesmith.runtime.devices import cuda
 from shadesmith.transpiler.backend.interface import BackendModule, Interface, SourceFile, TaskSource
 from shadesmith.transpiler.errors import TaichiCompilationError, TaichiRuntimeError
@@ -35,7 +36,10 @@ STRIDED = ("scale_strided", "count_groups")
 
 
 def make_module(*entries: str, text: str = KERNELS) -> BackendModule:
-    tasks = tuple(TaskSource(e, "range_for", e, 0, 128 if e.startswith("scale") else 1, None, strided=e in STRIDED) for e in entries)
+    tasks = tuple(
+        TaskSource(e, "range_for", e, 0, 128 if e.startswith("scale") else 1, None, strided=e in STRIDED)
+        for e in entries
+    )
     interface = Interface((), 16, (), (), 0, 0)
     return BackendModule(f"kernel_{entries[0]}", "cuda", (SourceFile("scale.cu", text),), tasks, interface)
 

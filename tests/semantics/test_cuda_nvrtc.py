@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from shadesmith.runtime.devices import cuda, nvrtc
 from shadesmith.transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from shadesmith.runtime.devices import host_compiler
 from shadesmith.runtime.devices.host_compiler import HostCompiler, find_compiler, load_library
 from shadesmith.transpiler.backend.interface import SourceFile

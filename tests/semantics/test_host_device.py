@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from shadesmith.runtime.devices import host
 from shadesmith.runtime.devices.host import HostDevice, open_device
 from shadesmith.transpiler.backend.interface import BackendModule, Interface, SourceFile, TaskSource

@@ -1,6 +1,5 @@
 """Whole kernels against NumPy on every target: loops, functions, vectors, fields, arguments, results."""
 
-
 import numpy as np
 import pytest
 
@@ -154,7 +153,13 @@ def test_atomic_operations_on_every_type(target: str, dtype: str, operation: str
 
     cell.fill(40)
     run()
-    expected = {"add": [48, 56, 48, 56], "sub": [32, 24, 32, 24], "min": [1, 2, 1, 2], "max": [40] * 4, "mul": [40, 40 * 256] * 2}
+    expected = {
+        "add": [48, 56, 48, 56],
+        "sub": [32, 24, 32, 24],
+        "min": [1, 2, 1, 2],
+        "max": [40] * 4,
+        "mul": [40, 40 * 256] * 2,
+    }
     assert cell.to_numpy().tolist() == expected[operation]
 
 

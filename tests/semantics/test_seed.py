@@ -14,7 +14,7 @@ import pytest
 
 import shadesmith as ti
 
-PROGRAM = '''\
+PROGRAM = """\
 import shadesmith as ti
 
 def compile_aot(run=False):
@@ -48,7 +48,7 @@ def compile_aot(run=False):
 
 if __name__ == '__main__':
     compile_aot(run=False)
-'''
+"""
 """github.com/taichi-dev/taichi/issues/8566; the import is changed, the lines that archive an AOT module are cut."""
 
 SIZES = {"cpu": 1024, "cuda": 1024, "vulkan": 1024 if os.environ.get("SHADESMITH_FULL") else 256, "python": 16}

@@ -234,11 +234,14 @@ def test_a_while_has_no_else(target: str) -> None:
 
 def test_a_kernel_without_source_is_refused_by_name(target: str) -> None:
     space = {"ti": ti}
-    exec(textwrap.dedent("""
+    exec(
+        textwrap.dedent("""
         @ti.kernel
         def hidden() -> ti.i32:
             return 3
-        """), space)
+        """),
+        space,
+    )
     try:
         value = space["hidden"]()
     except ti.TaichiCompilationError as error:

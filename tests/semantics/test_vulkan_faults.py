@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from shadesmith.runtime.devices import vulkan_instance
 from shadesmith.runtime.devices.vulkan import open_device
 from shadesmith.runtime.devices.vulkan_instance import Api, load_api

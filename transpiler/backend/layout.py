@@ -72,7 +72,9 @@ class _Use:
     shapes: dict[tuple[Array, int], str | None] = field(default_factory=dict)
     parameters: dict[Parameter, None] = field(default_factory=dict)
     random: bool = False
+    has_records: bool = True
     sites: dict[Statement, int] = field(default_factory=dict)
+    task_of: dict[Statement, int] = field(default_factory=dict)
     types: dict[Type, None] = field(default_factory=dict)
 
 
@@ -106,15 +108,17 @@ class Layout:
         return None if number is None else ("member", number)
 
 
-def _statements(kernel: Kernel) -> Iterator[Statement]:
-    for root in kernel.roots():
-        yield from walk(root)
+def _statements(kernel: Kernel) -> Iterator[tuple[int, Statement]]:
+    """Give every statement with the number of its root: twice its task's for prologues, one more for bodies."""
+    for number, root in enumerate(kernel.roots()):
+        for statement in walk(root):
+            yield number, statement
 
 
 def _collect(kernel: Kernel) -> _Use:
     use = _Use()
     names: dict[tuple[Array, int], set[str | None]] = {}
-    for statement in _statements(kernel):
+    for root, statement in _statements(kernel):
         if statement.type is not None:
             use.types[statement.type] = None
         match statement:
@@ -135,6 +139,7 @@ def _collect(kernel: Kernel) -> _Use:
                 use.random = True
             case Print() | Assert():
                 use.sites[statement] = len(use.sites)
+                use.task_of[statement] = root // 2
     for key, found in names.items():
         found.discard(None)
         use.shapes[key] = next(iter(found)) if len(found) == 1 else None
@@ -150,6 +155,7 @@ def _complete(kernel: Kernel, use: _Use) -> None:
     use.arrays.update(dict.fromkeys(kernel.arrays))
     use.parameters.update(dict.fromkeys(kernel.parameters))
     use.random = True
+    use.has_records = False  # the interpreter prints and raises by itself
     for array in kernel.arrays:
         if array.shape is None:
             for axis in range(array.ndim):
@@ -210,7 +216,7 @@ class _Members:
             self._block("temporaries", "Temporaries", "values that cross tasks")
         if result:
             self._block("result", "Result", "what the kernel returns")
-        if self.use.sites:
+        if self.use.sites and self.use.has_records:
             declared = f"{type_name(self.target.name, u32)} *" if self.target.has_pointers else "Report"
             self._pointer("report", "report", declared, "records of print and assert", ("report",))
         for parameter in sorted(self.use.parameters, key=lambda p: p.position):
@@ -289,7 +295,7 @@ def layout(kernel: Kernel, target: Target, complete: bool = False) -> Layout:
     result_fields, result_members, result_size = _result_layout(results, target)
     stored = [with_element(t, u8) if element_of(t) == u1 else t for t in _stored(kernel, use)]
     slots = tuple(_slot(array, use) for array in kernel.arrays)
-    sites = tuple(describe_site(site) for site in use.sites if isinstance(site, (Print, Assert)))
+    sites = tuple(describe_site(site, use.task_of[site]) for site in use.sites if isinstance(site, (Print, Assert)))
     interface = Interface(interface_members, size, slots, result_fields, result_size, temporaries_size, sites)
     return Layout(
         interface=interface,

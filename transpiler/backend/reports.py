@@ -2,7 +2,7 @@
 
 In: the statement and the printer of its function. Out: lines that call the helpers of `templates/*/lib/reports.*`.
 
-    print(i, x)    ->    uint record = report_start(args.report, 0u, index, 2u);
+    print(i, x)    ->    uint record = report_print(args.report, 0u, index, 2u);
                          record = report_i32(args.report, record, i);
                          report_f32(args.report, record, x);
 """
@@ -26,8 +26,9 @@ def print_record(p: Statements, statement: Print | Assert, location: Any) -> Non
     words = [word for value in statement.values for word in _words(p.e, value)]
     size = sum(2 if kind in ("i64", "u64", "f64") else 1 for kind, _ in words)
     site = p.e.layout.use.sites[statement]
-    p.e.need("report_start", *(f"report_{kind}" for kind, _ in words))
-    start = f"report_start(args.report, {site}u, {p.linear_index}, {size}u)"
+    begin = "report_print" if isinstance(statement, Print) else "report_failure"
+    p.e.need(begin, *(f"report_{kind}" for kind, _ in words))
+    start = f"{begin}(args.report, {site}u, {p.linear_index}, {size}u)"
     if not words:
         p.emit(f"{start};", location)
         return

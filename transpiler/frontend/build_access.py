@@ -11,7 +11,14 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ..errors import TaichiCompilationError, TaichiIndexError, TaichiNameError, TaichiSyntaxError, TaichiTypeError
+from ..errors import (
+    NotYetError,
+    TaichiCompilationError,
+    TaichiIndexError,
+    TaichiNameError,
+    TaichiSyntaxError,
+    TaichiTypeError,
+)
 from ..ir.nodes import Statement
 from ..ir.statements import Array, ArrayShape, GlobalPtr
 from ..ir.types import Scalar, Tensor, element_of, i32
@@ -220,6 +227,8 @@ def build_attribute(context: Context, node: ast.Attribute) -> Any:
         return Method(base, node.attr)
     try:
         value = getattr(base, node.attr)
+    except NotYetError as error:
+        raise context.error(TaichiSyntaxError, str(error), error.hint) from None
     except AttributeError:
         _no_attribute(context, describe_kind(base if array is None else array), node.attr, dir(base))
     except Exception as error:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Callable
+from types import BuiltinMethodType
 from typing import Any
 
 from ..errors import TaichiCompilationError, TaichiSyntaxError, TaichiTypeError
@@ -18,13 +19,14 @@ from ..lang import functions
 from ..lang.decorators import BoundFunc, Func
 from ..lang.functions import ATOMIC_OF, OPERATION_OF
 from ..lang.matrix import Matrix, Vector
+from .build_frexp import frexp
 from .build_methods import call_method, matrix_constructors
 from .context import Context, expression
 from .definition import KernelDefinition
 from .inlining import inline
 from .iteration import compile_time_items
 from .operators import BINARY, binary
-from .text import Parts
+from .text import Parts, format_method
 from .values import (
     GroupedValue,
     Method,
@@ -65,6 +67,8 @@ def build_call(context: Context, node: ast.Call) -> Any:
         return _atomic(context, node, atomic, arguments)
     arguments = [context.loaded(argument) for argument in arguments]
     named = {name: context.loaded(value) for name, value in named.items()}
+    if isinstance(callee, BuiltinMethodType) and isinstance(callee.__self__, str) and callee.__name__ == "format":
+        return format_method(context, callee.__self__, arguments, named)
     operation = _lookup(OPERATION_OF, callee)
     if operation is not None:
         return _operation(context, callee, operation, arguments, named)
@@ -247,6 +251,11 @@ def _atomic(context: Context, node: ast.Call, op: str, arguments: list[Any]) -> 
 
 
 # --- functions of the language --------------------------------------------------------------------------------------
+
+
+def _same(context: Context, x: Any) -> Any:
+    """`ti.stop_grad`: the value; it says something to derivatives only."""
+    return x
 
 
 def _cast(context: Context, obj: Any, dtype: Any) -> Statement:
@@ -434,11 +443,13 @@ FUNCTIONS: dict[Any, Meaning] = {
     functions.bit_cast: _bit_cast,
     functions.zero: _filled(0),
     functions.one: _filled(1),
+    functions.frexp: frexp,
     functions.random: _random,
     functions.randn: _randn,
     functions.ndrange: _ndrange,
     functions.grouped: _grouped,
     functions.static_assert: _static_assert,
+    functions.stop_grad: _same,
     functions.loop_config: _loop_config,
     len: _length,
     abs: _absolute,

@@ -87,7 +87,26 @@ def _bound(context: Context, value: Any, node: ast.AST) -> Statement:
             "write `ti.cast(x, ti.i32)` or `int(x)`",
             node,
         )
+    if found.type.bits > i32.bits:
+        _check_width(context, found, node)
     return context.builder.cast(found, i32)
+
+
+def _check_width(context: Context, bound: Statement, node: ast.AST) -> None:
+    """Loops count in i32: refuse a constant beyond, and warn of a wider bound that is known only at run time."""
+    if not isinstance(bound, Const):
+        where = context.location(node)
+        context.warnings.append(
+            f"{where.file}:{where.line}: Casting range_for boundary values from {bound.type} to i32, which may cause "
+            "numerical issues; loops count to 2**31 - 1"
+        )
+    elif not -(2**31) <= int(bound.value) < 2**31:
+        raise context.error(
+            TaichiTypeError,
+            f"The bound {bound.value} of a range exceeds i32, in which loops count",
+            "write an outer and an inner loop",
+            node,
+        )
 
 
 def _array_of_extents(begins: list[Statement], ends: list[Statement], steps: list[Any]) -> Array | None:

@@ -272,7 +272,7 @@ def build_assert(context: Context, node: ast.Assert) -> None:
     condition = context.condition(context.truth(node.test), "assert", node.test)
     message, values = message_parts(context, node.msg)
     if not message:
-        message = ast.unparse(node.test)
+        message = ast.unparse(node.test).replace("{", "{{").replace("}", "}}")
     if isinstance(condition, Const) and condition.value and condition.type == u1:
         return
     context.builder.add(Assert(condition, message, values))

@@ -1,15 +1,20 @@
-"""Texts with values in them: f-strings, the parts of `print`, the message of `assert`."""
+"""Texts with values in them: f-strings, `str.format`, the parts of `print`, the message of `assert`."""
 
 from __future__ import annotations
 
 import ast
+import string
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import TaichiSyntaxError
+from ..errors import TaichiIndexError, TaichiNameError, TaichiSyntaxError, TaichiTypeError
 from ..ir.nodes import Statement
+from ..ir.printf import formatter
+from ..ir.types import element_of
+from ..lang.matrix import Matrix
 from .context import Context
-from .values import holds_runtime, is_runtime
+from .values import holds_runtime, is_number, is_runtime, number_type
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +52,36 @@ def _formatted_value(context: Context, piece: ast.FormattedValue) -> str | tuple
     return str(context.python(format, value, specification))
 
 
+def format_method(context: Context, text: str, arguments: Sequence[Any], named: Mapping[str, Any]) -> str | Formatted:
+    """Return `text.format(...)`: a plain text if all is known at compile time."""
+    if not any(holds_runtime(value) for value in (*arguments, *named.values())):
+        return str(context.python(text.format, *arguments, **named))
+    parts: list[str | tuple[Any, str]] = []
+    count = 0
+    for literal, name, specification, _ in context.python(lambda: list(string.Formatter().parse(text))):
+        parts.append(literal)
+        if name is None:
+            continue
+        if not name:
+            name, count = str(count), count + 1
+        value = _named_value(context, name, arguments, named)
+        specification = specification or ""
+        parts.append(
+            (value, specification) if holds_runtime(value) else str(context.python(format, value, specification))
+        )
+    return Formatted(tuple(parts))
+
+
+def _named_value(context: Context, name: str, arguments: Sequence[Any], named: Mapping[str, Any]) -> Any:
+    if name.isdigit():
+        if int(name) < len(arguments):
+            return arguments[int(name)]
+        raise context.error(TaichiIndexError, f"`format` has no argument {name}: it was given {len(arguments)}")
+    if name in named:
+        return named[name]
+    raise context.error(TaichiNameError, f"`format` has no argument `{name}`", "name a value, without `.` and `[]`")
+
+
 class Parts:
     """Collects the parts of a `Print` or the text of an `Assert`."""
 
@@ -71,20 +106,36 @@ class Parts:
                 else:
                     self.add(part[0], part[1])
         elif is_runtime(value):
-            self.parts.append((len(self.values), specification))
-            self.values.append(self.context.lift(value))
-        elif isinstance(value, list | tuple) and holds_runtime(value):
+            self._runtime(self.context.lift(value), specification)
+        elif isinstance(value, Matrix):
+            self._sequence(value.to_list(), specification)
+        elif isinstance(value, list | tuple):
             self._sequence(value, specification)
+        elif is_number(value):
+            type = number_type(value, self.context.options)
+            self.text(formatter(type)(type(value)))
         else:
             self.text(str(value))
 
-    def _sequence(self, value: Any, specification: str) -> None:
-        opening, closing = ("[", "]") if isinstance(value, list) else ("(", ")")
-        self.text(opening)
+    def _runtime(self, value: Statement, specification: str) -> None:
+        assert value.type is not None
+        try:
+            formatter(element_of(value.type), specification)
+        except ValueError:
+            text = f"The format specification '{specification}' doesn't match '{element_of(value.type)}'"
+            raise self.context.error(
+                TaichiTypeError, text, "write `:d` for integers, `:.3f` or `:e` for floats"
+            ) from None
+        self.parts.append((len(self.values), specification))
+        self.values.append(value)
+
+    def _sequence(self, value: Sequence[Any], specification: str) -> None:
+        """Add lists and tuples in brackets, as Taichi shows both."""
+        self.text("[")
         for position, item in enumerate(value):
             self.text(", " if position else "")
             self.add(item, specification)
-        self.text(closing)
+        self.text("]")
 
 
 def message_parts(context: Context, node: ast.expr | None) -> tuple[str, list[Statement]]:

@@ -11,8 +11,6 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from .types import Scalar
 
 PRINTF = re.compile(r"([-+ #0]*\d*)(\.\d*)?(?:hh|h|ll|l)?([a-zA-Z]?)")
@@ -40,5 +38,5 @@ def formatter(type: Scalar, specification: str = "", shortest: bool = False) -> 
 
 
 def _shortest(type: Scalar) -> Callable[[Any], str]:
-    convert: Callable[[Any], Any] = np.dtype(type.name.replace("f", "float")).type
+    convert = type.numpy.type
     return lambda value: str(convert(value)).removesuffix(".0")

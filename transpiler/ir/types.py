@@ -91,7 +91,9 @@ u1 = Scalar("u1", "bool", 1)
 
 SCALARS: dict[str, Scalar] = {t.name: t for t in (i8, i16, i32, i64, u1, u8, u16, u32, u64, f16, f32, f64)}
 NUMPY: dict[str, np.dtype[Any]] = {
-    t.name: np.dtype({"int": "i", "uint": "u", "float": "f", "bool": "?"}[t.kind] + ("" if t.bits == 1 else str(t.bits // 8)))
+    t.name: np.dtype(
+        {"int": "i", "uint": "u", "float": "f", "bool": "?"}[t.kind] + ("" if t.bits == 1 else str(t.bits // 8))
+    )
     for t in SCALARS.values()
 }
 SCALAR_OF_NUMPY: dict[np.dtype[Any], Scalar] = {dtype: SCALARS[name] for name, dtype in NUMPY.items()}

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import reduce
 from itertools import product
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NamedTuple, NoReturn, TypeVar
 
 import numpy as np
 
@@ -130,6 +130,18 @@ def ceil(x: Any, dtype: Any = None) -> Any:
 def round(x: Any, dtype: Any = None) -> Any:  # noqa: A001 - Taichi's public name
     """Return the nearest whole number, ties to even, cast to `dtype` if given."""
     return _to(dtype, elementwise(np.round, x))
+
+
+class Frexp(NamedTuple):
+    """What `frexp` gives."""
+
+    mantissa: Any
+    exponent: Any
+
+
+def frexp(x: Any) -> Frexp:
+    """Return the mantissa in [0.5, 1) (with the sign of `x`) and the exponent: x = mantissa * 2**exponent."""
+    return Frexp(*np.frexp(x))
 
 
 @operation("abs")

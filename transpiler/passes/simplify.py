@@ -25,7 +25,6 @@ from ..ir.statements import (
     MatrixInit,
     Operation,
     RangeFor,
-    StructFor,
     Return,
     StructFor,
     While,

@@ -1,20 +1,39 @@
-// Records of print and assert, read by the host: words[0] counts the words asked for, words[1] is the room for records,
-// then come records: site, thread, number of words, words. Records that find no room are dropped, but counted.
-// Use: `uint cursor = report_start(report, site, thread, 2u); cursor = report_f32(report, cursor, x); ...`; 64 bit numbers
-// take 2 words, the low one first. Chunks are separated by blank lines, each defines one name.
+// Records of print and of failed checks, read by the host. words[0..2]: where the next record of a print goes, the end
+// of their room, how many found none; words[3..5]: the same of failed checks, which have room of their own. A record:
+// site, thread, number of words, words. What is left of a room behind a record that did not fit begins with EMPTY_SITE.
+// Use: `uint record = report_print(report, site, thread, 2u); record = report_f32(report, record, x); ...`; 64 bit
+// numbers take 2 words, the low one first. Chunks are separated by blank lines, each defines one name.
 
 #include "numbers.h"
 
-// Begin a record of `size` words; gives where its first word goes, or 0 if there is no room.
-static inline uint32_t report_start(uint32_t *report, uint32_t site, uint32_t thread, uint32_t size) {
-    uint32_t start = __atomic_fetch_add(&report[0], 3u + size, __ATOMIC_RELAXED);
-    if (start > report[1] || report[1] - start < 3u + size) {
-        return 0u;
+// Stands where the site of a record would: no records follow.
+#define EMPTY_SITE 0xffffffffu
+
+// Begin a record of `size` words in the room at words[room]; gives where its first word goes, or 0 if it is full.
+static inline uint32_t report_start(uint32_t *report, uint32_t room, uint32_t site, uint32_t thread, uint32_t size) {
+    uint32_t end = report[room + 1u];
+    if (__atomic_load_n(&report[room], __ATOMIC_RELAXED) < end) {
+        uint32_t start = __atomic_fetch_add(&report[room], 3u + size, __ATOMIC_RELAXED);
+        if (start + 3u + size <= end) {
+            report[start] = site;
+            report[start + 1u] = thread;
+            report[start + 2u] = size;
+            return start + 3u;
+        }
+        if (start < end) {
+            report[start] = EMPTY_SITE;
+        }
     }
-    report[start + 2u] = site;
-    report[start + 3u] = thread;
-    report[start + 4u] = size;
-    return start + 5u;
+    __atomic_fetch_add(&report[room + 2u], 1u, __ATOMIC_RELAXED);
+    return 0u;
+}
+
+static inline uint32_t report_print(uint32_t *report, uint32_t site, uint32_t thread, uint32_t size) {
+    return report_start(report, 0u, site, thread, size);
+}
+
+static inline uint32_t report_failure(uint32_t *report, uint32_t site, uint32_t thread, uint32_t size) {
+    return report_start(report, 3u, site, thread, size);
 }
 
 // Write one word; gives where the next one goes.

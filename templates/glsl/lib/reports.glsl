@@ -1,22 +1,41 @@
-// Records of print and assert, read by the host: words[0] counts the words asked for, words[1] is the room for records,
-// then come records: site, thread, number of words, words. Records that find no room are dropped, but counted.
-// Use: `uint cursor = report_start(report, site, thread, 2u); cursor = report_f32(report, cursor, x); ...`; 64 bit numbers
-// take 2 words, the low one first. Chunks are separated by blank lines, each defines one name.
+// Records of print and of failed checks, read by the host. words[0..2]: where the next record of a print goes, the end
+// of their room, how many found none; words[3..5]: the same of failed checks, which have room of their own. A record:
+// site, thread, number of words, words. What is left of a room behind a record that did not fit begins with EMPTY_SITE.
+// Use: `uint record = report_print(report, site, thread, 2u); record = report_f32(report, record, x); ...`; 64 bit
+// numbers take 2 words, the low one first. Chunks are separated by blank lines, each defines one name.
 
 layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Report {
     uint words[];
 };
 
-// Begin a record of `size` words; gives where its first word goes, or 0 if there is no room.
-uint report_start(Report report, uint site, uint thread, uint size) {
-    uint start = atomicAdd(report.words[0], 3u + size);
-    if (start > report.words[1] || report.words[1] - start < 3u + size) {
-        return 0u;
+// Stands where the site of a record would: no records follow.
+#define EMPTY_SITE 0xffffffffu
+
+// Begin a record of `size` words in the room at words[room]; gives where its first word goes, or 0 if it is full.
+uint report_start(Report report, uint room, uint site, uint thread, uint size) {
+    uint end = report.words[room + 1u];
+    if (report.words[room] < end) {
+        uint start = atomicAdd(report.words[room], 3u + size);
+        if (start + 3u + size <= end) {
+            report.words[start] = site;
+            report.words[start + 1u] = thread;
+            report.words[start + 2u] = size;
+            return start + 3u;
+        }
+        if (start < end) {
+            report.words[start] = EMPTY_SITE;
+        }
     }
-    report.words[start + 2u] = site;
-    report.words[start + 3u] = thread;
-    report.words[start + 4u] = size;
-    return start + 5u;
+    atomicAdd(report.words[room + 2u], 1u);
+    return 0u;
+}
+
+uint report_print(Report report, uint site, uint thread, uint size) {
+    return report_start(report, 0u, site, thread, size);
+}
+
+uint report_failure(Report report, uint site, uint thread, uint size) {
+    return report_start(report, 3u, site, thread, size);
 }
 
 // Write one word; gives where the next one goes.
