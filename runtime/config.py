@@ -32,6 +32,7 @@ EFFECTIVE: dict[str, str] = {
     "random_seed": "start of `ti.random`",
     "print_ir": "prints every pass that changed a kernel; a kernel's name: only that one",
     "log_level": "level of the logger `shadesmith`",
+    "report_bytes": "room on the device for what one launch prints",
     "dump_dir": "folder in which emitted files are kept",
     "advanced_optimization": "False: leaves out common subexpressions, simplification and store forwarding",
     "cfg_optimization": "False: leaves out store forwarding",
@@ -119,6 +120,7 @@ class Config:
     print_full_traceback: bool = False
     unrolling_limit: int = 32
     dump_dir: str = ""
+    report_bytes: int = 1 << 20
 
     def compile_options(self) -> CompileOptions:
         """Return what the compiler must know of these options."""

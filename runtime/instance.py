@@ -17,6 +17,7 @@ from ..transpiler.ir.types import NUMPY, SCALARS, Scalar, Tensor
 from ..transpiler.lang.matrix import Matrix
 from .interop import host_address, stage_argument
 from .launcher import make_launcher
+from .printing import Reports
 from .session import Session
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ class Instance:
         self.program = session.device.build(compilation.module)
         self._result = self._buffer(self.module.interface.result_size_bytes)
         self._temporaries = self._buffer(self.module.interface.temporaries_size_bytes)
+        self._reports = self._find_reports()
         self._staged: list[Callable[[], None]] = []
         self.launch = self._make_launch(kinds)
 
@@ -67,6 +69,12 @@ class Instance:
     def _buffer(self, size_bytes: int) -> Any:
         return self.session.device.allocate(max(MIN_BUFFER_BYTES, size_bytes)) if size_bytes else None
 
+    def _find_reports(self) -> Reports | None:
+        interface = self.module.interface
+        if not any(member.source == ("report",) for member in interface.members):
+            return None
+        return Reports(self.session, self.module.kernel, interface.reports)
+
     def _constants(self) -> dict[tuple[Any, ...], int]:
         constants: dict[tuple[Any, ...], int] = {}
         for slot, field in enumerate(self.fields):
@@ -76,6 +84,8 @@ class Instance:
             constants[("result",)] = self._result.address
         if self._temporaries is not None:
             constants[("temporaries",)] = self._temporaries.address
+        if self._reports is not None:
+            constants[("report",)] = self._reports.address
         return constants
 
     def _make_launch(self, kinds: Sequence[str]) -> Callable[..., Any]:
@@ -86,7 +96,7 @@ class Instance:
             "flatten": flatten,
             "seed": self.session.next_seed,
         }
-        if self.module.interface.results or "other" in kinds:
+        if self.module.interface.results or "other" in kinds or self._reports is not None:
             hooks["after"] = self._after
         raw = make_launcher(self.module, self.program, kinds, self._constants(), hooks)
         types = [a.type if isinstance(a, ScalarArgument) else None for a in self.specialization.arguments]
@@ -104,6 +114,8 @@ class Instance:
     def _after(self) -> Any:
         while self._staged:
             self._staged.pop()()
+        if self._reports is not None:
+            self._reports.show()
         results = self.module.interface.results
         if not results:
             return None

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 TESTS = Path(__file__).parents[1]
+SEARCHED = [path for path in (os.environ.get("PYTHONPATH"),) if path]
 SCRIPT = """
 import sys
 import shadesmith as ti
@@ -28,7 +29,7 @@ for maker in corpus.MAKERS:
 
 
 def output(folder: Path, seed: str) -> bytes:
-    environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(folder)}
+    environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join([str(folder), *SEARCHED])}
     command = [sys.executable, "-c", SCRIPT]
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr.decode()

@@ -22,7 +22,7 @@ FILES = ("types", "numbers", "math_f64", "random", "atomics", "reports")
 
 IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 DEFINED = re.compile(
-    r"\b(?:struct|buffer|#define)\s+(\w+)|\btypedef\b[^;{]*?(\w+);|\}\s*(\w+);|(\w+)\s*(?:\(|\[|=)", re.MULTILINE
+    r"(?:\bstruct|\bbuffer|#define)\s+(\w+)|\btypedef\b[^;{]*?(\w+);|\}\s*(\w+);|(\w+)\s*(?:\(|\[|=)", re.MULTILINE
 )
 
 

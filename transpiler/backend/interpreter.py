@@ -49,6 +49,7 @@ from ..ir.statements import (
 from ..ir.tasks import Kernel, Task
 from ..ir.types import Scalar, Tensor, Type, element_of
 from .random_stream import RandomStream, task_seed
+from .sites import describe_site, failure, text_writer
 
 Place = tuple[np.ndarray[Any, Any], tuple[int, ...]]
 """An array and the index of a scalar or tensor in it."""
@@ -59,13 +60,21 @@ def run(kernel: Kernel, arrays: Sequence[np.ndarray[Any, Any]], parameters: Sequ
 
     arrays: by slot, shaped (*shape, *element shape), changed in place. parameters: in the order of `kernel.parameters`,
     numbers or arrays of the tensor's shape. seed: of this launch, for random numbers.
-    Raises: TaichiRuntimeError for an access outside an array; TaichiAssertionError for a false assert.
+    A false assert ends one turn of a parallel loop, or a serial task; the others still run, as on every target.
+    Raises: TaichiRuntimeError for an access outside an array; TaichiAssertionError at the end for the first false assert.
     """
     machine = _Machine(kernel, arrays, parameters)
     with np.errstate(all="ignore"):
         for number, task in enumerate(kernel.tasks):
             machine.run_task(task, task_seed(seed, number))
+    if machine.failures:
+        site, values = machine.failures[0]
+        raise failure(describe_site(site, 0), values, len(machine.failures))
     return machine.results
+
+
+class _TurnEnded(Exception):
+    """A check failed in this turn of the loop."""
 
 
 class _Machine:
@@ -81,6 +90,8 @@ class _Machine:
         self.values: dict[Statement, Any] = {}
         self.indices: dict[Any, tuple[int, ...]] = {}
         self.results: list[Any] = []
+        self.failures: list[tuple[Assert, list[Any]]] = []
+        self.writers: dict[Print, Callable[[Sequence[Any]], str]] = {}
         self.random = RandomStream(0, 0)
         self.table: dict[type, Callable[[Any], Any]] = {
             Const: lambda s: s.type.numpy.type(s.value),
@@ -111,13 +122,19 @@ class _Machine:
         self.random = RandomStream(seed, 0)
         self.run_block(task.prologue)
         if task.loop is None:
-            self.run_block(task.body)
+            self._turn(task.body)
             return
         loop = task.loop
         for linear, index in enumerate(self._index_tuples(loop)):
             self.indices[loop] = index
             self.random = RandomStream(seed, linear)
-            self.run_block(task.body)
+            self._turn(task.body)
+
+    def _turn(self, body: Block) -> None:
+        try:
+            self.run_block(body)
+        except _TurnEnded:
+            return
 
     def run_block(self, block: Block) -> type | None:
         """Run statements in order; return the class of the statement that ended the block early, if one did."""
@@ -220,21 +237,18 @@ class _Machine:
         return old
 
     def _print(self, statement: Print) -> None:
-        values = [self.values[value] for value in statement.values]
-        parts = [part if isinstance(part, str) else _formatted(values[part[0]], part[1]) for part in statement.parts]
-        print("".join(parts), end="")
+        write = self.writers.get(statement)
+        if write is None:
+            write = self.writers[statement] = text_writer(describe_site(statement, 0))
+        print(write(self._numbers(statement)), end="")
 
     def _assert(self, statement: Assert) -> None:
         if not self.values[statement.condition]:
-            values = [self.values[value] for value in statement.values]
-            message = statement.message.format(*values) if values else statement.message
-            raise TaichiAssertionError(f"{statement.location.describe()}\n{message}")
+            self.failures.append((statement, self._numbers(statement)))
+            raise _TurnEnded
 
-
-def _formatted(value: Any, specification: str) -> str:
-    if isinstance(value, np.ndarray):
-        return "[" + ", ".join(_formatted(part, specification) for part in value) + "]"
-    return format(value.item(), specification or (".6f" if isinstance(value, np.floating) else ""))
+    def _numbers(self, statement: Print | Assert) -> list[Any]:
+        return [number for value in statement.values for number in np.ravel(self.values[value]).tolist()]
 
 
 def _zeros(type: Type | None) -> np.ndarray[Any, Any]:

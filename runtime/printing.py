@@ -1,0 +1,129 @@
+"""Shows what kernels print, and raises where their checks failed: reads the records that a launch left in a buffer.
+
+In: a session, and the sites of a kernel (`Interface.reports`). Out: text on standard output, TaichiAssertionError. What a
+record looks like stands in `templates/*/lib/reports.*`. A kernel with sites waits for the end of each of its launches
+and shows its records then, in the order of its loops whatever the order in which threads ran; others pay nothing.
+"""
+
+from __future__ import annotations
+
+import struct
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+
+from ..transpiler.backend.sites import failure, text_writer
+from ..transpiler.errors import ShadesmithWarning
+from .session import Session
+
+WORD_BYTES = 4
+HEADER_WORDS = 6
+RECORD_WORDS = 3
+"""What stands before the words of a record: site, thread, number of words."""
+FAILURE_BYTES = 32 << 10
+"""Room for failed checks besides the room for prints: what is printed may not displace them."""
+EMPTY_SITE = 0xFFFFFFFF
+CODES = {"i32": "i", "u32": "I", "f32": "f", "i64": "q", "u64": "Q", "f64": "d"}
+"""How `struct` reads each type of word."""
+
+Record = tuple[int, int, tuple[Any, ...]]
+"""Site, linear index of the turn of the loop, numbers."""
+
+
+class ReportBuffer:
+    """The memory of a session for records. address: what kernels get."""
+
+    def __init__(self, session: Session) -> None:
+        self._device = session.device
+        prints = max(WORD_BYTES * HEADER_WORDS, session.config.report_bytes) // WORD_BYTES
+        self._ends = HEADER_WORDS + prints, HEADER_WORDS + prints + FAILURE_BYTES // WORD_BYTES
+        self._allocation = session.allocate(self._ends[1] * WORD_BYTES)
+        self.address = self._allocation.address
+        first, last = self._ends
+        self._header = np.array([HEADER_WORDS, first, 0, first, last, 0], np.uint32)
+        self._clear()
+
+    def _clear(self) -> None:
+        self._device.write(self._allocation, memoryview(self._header.tobytes()))
+
+    def take(self) -> tuple[bytes, bytes, int, int] | None:
+        """Wait for all launches and return the rooms of prints and of failures and how many each lost; None if empty."""
+        header = self._read(0, HEADER_WORDS)
+        if header == self._header.tobytes():
+            return None
+        words = np.frombuffer(header, np.uint32).tolist()
+        prints = self._read(HEADER_WORDS, min(words[0], words[1]))
+        failures = self._read(self._ends[0], min(words[3], words[4]))
+        self._clear()
+        return prints, failures, words[2], words[5]
+
+    def _read(self, begin: int, end: int) -> bytes:
+        data = bytearray((end - begin) * WORD_BYTES)
+        if data:
+            self._device.read(self._allocation, memoryview(data), begin * WORD_BYTES)
+        return bytes(data)
+
+
+class Reports:
+    """The sites of one kernel. address: of the buffer its launches write to."""
+
+    def __init__(self, session: Session, kernel: str, sites: Sequence[dict[str, Any]]) -> None:
+        if session.reports is None:
+            session.reports = ReportBuffer(session)
+        self._buffer: ReportBuffer = session.reports
+        self.address = self._buffer.address
+        self._kernel = kernel
+        self._sites = sites
+        self._formats = [struct.Struct("<" + "".join(_codes(site))) for site in sites]
+        self._writers: dict[int, Callable[[Sequence[Any]], str]] = {}
+
+    def show(self) -> None:
+        """Wait for the launch; print what it printed. Raises: TaichiAssertionError for the first failed check."""
+        found = self._buffer.take()
+        if found is None:
+            return
+        prints, failures, lost, more = found
+        text = "".join([self._writer(site)(numbers) for site, _, numbers in self._ordered(prints)])
+        if text:
+            sys.stdout.write(text)
+        if lost:
+            warnings.warn(
+                f"kernel `{self._kernel}`: the buffer for prints is full, {lost} prints of this launch are lost. "
+                "Hint: print less, or make it larger with ti.init(report_bytes=...)",
+                ShadesmithWarning,
+                stacklevel=5,
+            )
+        failed = self._ordered(failures)
+        if failed:
+            site, _, numbers = failed[0]
+            raise failure(self._sites[site], numbers, len(failed) + more)
+
+    def _writer(self, site: int) -> Callable[[Sequence[Any]], str]:
+        if site not in self._writers:
+            self._writers[site] = text_writer(self._sites[site])
+        return self._writers[site]
+
+    def _ordered(self, room: bytes) -> list[Record]:
+        """Return the records by task and turn of the loop; those of one turn stay in the order they were written in."""
+        tasks = [site["task"] for site in self._sites]
+        records = sorted(self._records(room), key=itemgetter(1))
+        return sorted(records, key=lambda record: tasks[record[0]]) if len(set(tasks)) > 1 else records
+
+    def _records(self, room: bytes) -> Iterator[Record]:
+        position, head = 0, struct.Struct("<III")
+        while position + head.size <= len(room):
+            site, thread, size = head.unpack_from(room, position)
+            start = position + head.size
+            position = start + size * WORD_BYTES
+            if site == EMPTY_SITE or position > len(room):
+                return
+            yield site, thread, self._formats[site].unpack_from(room, start)
+
+
+def _codes(site: dict[str, Any]) -> Iterator[str]:
+    for value in site["values"]:
+        yield CODES[value["type"]] * int(np.prod(value["shape"], initial=1, dtype=int))
