@@ -10,9 +10,15 @@ TEST ?=
 setup: $(VENV)/.ready
 
 $(VENV)/.ready: pyproject.toml .ci/setup
-	@sh .ci/setup $(VENV)
+	@sh .ci/setup $(VENV) dev
+	@touch $(VENV)/.ready $(VENV)/.demo
 
-demo: setup
+# The demo needs less than the tests: no linters, no NVRTC, no validation layer.
+$(VENV)/.demo: pyproject.toml .ci/setup
+	@sh .ci/setup $(VENV)
+	@touch $(VENV)/.demo
+
+demo: $(VENV)/.demo
 	@$(PYTHON) -m shadesmith.examples.julia --demo
 
 test: setup

@@ -10,6 +10,8 @@ import numpy as np
 
 import shadesmith as ti
 
+TARGETS = {"cpu": "c", "vulkan": "comp", "cuda": "cu"}
+
 
 @ti.kernel
 def paint(pixels: ti.types.ndarray(dtype=ti.f32, ndim=2), n: ti.u32, t: ti.f32):
@@ -34,44 +36,58 @@ def animate(n: int) -> None:
         gui.show()
 
 
-def as_text(image: np.ndarray, width: int = 100) -> str:
-    """Return an image of floats, (width, height), as lines of characters."""
+def as_text(image: np.ndarray, width: int = 96) -> str:
+    """Return an image of floats, (width, height), as lines of characters; dark pixels get the dense ones."""
     step = max(1, image.shape[0] // width)
-    small = image[::step, :: 2 * step].T[::-1]
+    cells = image[: image.shape[0] // step * step, : image.shape[1] // (2 * step) * 2 * step]
+    cells = cells.reshape(cells.shape[0] // step, step, -1, 2 * step).mean((1, 3)).clip(0, 1)
     shades = " .:-=+*#%@"
-    return "\n".join("".join(shades[int((1 - v) * 9.99)] for v in row) for row in np.clip(small, 0, 1))
+    lines = ["".join(shades[int((1 - v) * 9.99)] for v in row).rstrip() for row in cells.T[::-1]]
+    return "\n".join(lines).strip("\n")
 
 
-def demo(n: int, folder: Path) -> None:
-    """Paint one frame on every target there is, and say where the picture and the emitted source are."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for arch in (ti.cpu, ti.vulkan, ti.cuda):
-        try:
-            ti.init(arch=arch, enable_fallback=False, dump_dir=str(folder / "source"), log_level=ti.WARN)
-        except Exception as error:
-            print(f"{arch}: not here ({str(error).splitlines()[0]})")
-            continue
+def paint_on(target: str, n: int) -> np.ndarray | None:
+    """Paint one frame on a target and print how long it took; None where the target is not here."""
+    try:
+        ti.init(arch=getattr(ti, target), enable_fallback=False, log_level=ti.WARN)
         pixels = ti.ndarray(shape=(n * 2, n), dtype=ti.f32)
-        start = time.perf_counter()
-        paint(pixels, n, 0.9)
-        ti.sync()
-        first = time.perf_counter()
-        paint(pixels, n, 0.9)
-        ti.sync()
-        print(f"{arch}: first call {first - start:.3f} s, second {time.perf_counter() - first:.4f} s")
-        image = pixels.to_numpy()
-        if arch == ti.cpu:
-            print(as_text(image))
-            gui = ti.GUI("Julia Set", image.shape, show_gui=False)
-            gui.set_image(image)
-            gui.show(str(folder / "julia.png"))
-            print(paint.source(pixels, n, 0.9, arch=ti.vulkan))
+        seconds = []
+        for _ in range(3):
+            start = time.perf_counter()
+            paint(pixels, n, 0.9)
+            ti.sync()
+            seconds.append(time.perf_counter() - start)
+    except ti.TaichiRuntimeError as error:
+        print(f"  ti.{target:<8} not here: {str(error).splitlines()[-1].rsplit(': ', 1)[-1].split('. ')[0]}")
+        return None
+    print(
+        f"  ti.{target:<8} first call {seconds[0] * 1e3:5.0f} ms with compiling, then {min(seconds[1:]) * 1e3:5.1f} ms"
+    )
+    return pixels.to_numpy()
+
+
+def demo(n: int, folder: Path) -> int:
+    """Paint one frame on every target there is; show emitted source and picture. Return an exit status."""
+    print(f"\nThe Julia set, {2 * n} x {n} pixels, painted on every target of this machine:\n")
+    images = [image for target in TARGETS if (image := paint_on(target, n)) is not None]
+    if not images:
+        print("\nNo target works here. `python -m shadesmith diagnose` says what is missing and how to get it.")
+        return 1
+    folder.mkdir(parents=True, exist_ok=True)
+    emitted = {suffix: paint.source(images[0], n, 0.9, arch=getattr(ti, arch)) for arch, suffix in TARGETS.items()}
+    print(f"\nThe kernel as GLSL:\n\n{emitted['comp']}\n\nThe picture:\n\n{as_text(images[0])}\n")
+    gui = ti.GUI("Julia Set", images[0].shape, show_gui=False)
+    gui.set_image(images[0])
+    gui.show(str(folder / "julia.png"))
     print(f"picture:        {(folder / 'julia.png').resolve()}")
-    for file in sorted((folder / "source").rglob("*.*")):
+    for suffix, text in emitted.items():
+        file = folder / f"paint.{suffix}"
+        file.write_text(text)
         print(f"emitted source: {file.resolve()}")
+    return 0
 
 
-def main() -> None:
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--demo", action="store_true", help="one frame on every target, then stop")
     parser.add_argument("--arch", default="gpu", help="cpu, vulkan, cuda, gpu or python")
@@ -79,11 +95,11 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=Path("build/demo"), help="folder for the demo's files")
     arguments = parser.parse_args()
     if arguments.demo:
-        demo(arguments.size, arguments.output)
-        return
+        return demo(arguments.size, arguments.output)
     ti.init(arch=getattr(ti, arguments.arch))
     animate(arguments.size)
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

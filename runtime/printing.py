@@ -1,7 +1,7 @@
 """Shows what kernels print, and raises where their checks failed: reads the records that a launch left in a buffer.
 
-In: a session, and the sites of a kernel (`Interface.reports`). Out: text on standard output, TaichiAssertionError. What a
-record looks like stands in `templates/*/lib/reports.*`. A kernel with sites waits for the end of each of its launches
+In: a session, and the sites of a kernel (`Interface.reports`). Out: text on standard output, TaichiAssertionError. What
+a record looks like stands in `templates/*/lib/reports.*`. A kernel with sites waits for the end of each of its launches
 and shows its records then, in the order of its loops whatever the order in which threads ran; others pay nothing.
 """
 
@@ -51,7 +51,7 @@ class ReportBuffer:
         self._device.write(self._allocation, memoryview(self._header.tobytes()))
 
     def take(self) -> tuple[bytes, bytes, int, int] | None:
-        """Wait for all launches and return the rooms of prints and of failures and how many each lost; None if empty."""
+        """Wait for all launches; return the rooms of prints and of failures and how many each lost, None if empty."""
         header = self._read(0, HEADER_WORDS)
         if header == self._header.tobytes():
             return None

@@ -7,6 +7,7 @@ import os
 import pytest
 
 import shadesmith as ti
+from shadesmith.runtime import session as sessions
 
 ARCHES = {"cpu": "cpu", "vulkan": "vulkan", "cuda": "cuda", "python": "python"}
 
@@ -30,11 +31,13 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture
 def target(request: pytest.FixtureRequest):
-    """A session on each target in turn; the value is its name."""
+    """A session on each target in turn; the value is its name. Under SHADESMITH_VALIDATION=1 any message is a failure."""
     name = request.param
     ti.init(arch=getattr(ti, ARCHES[name]), enable_fallback=False, log_level=ti.WARN)
+    messages = getattr(sessions.CURRENT.device, "messages", [])
     yield name
     ti.reset()
+    assert messages == []
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -209,7 +209,7 @@ def function(language: str, name: str, result: str, parameters: str, body: str) 
 def cases(language: str) -> tuple[list[str], dict[str, None]]:
     """Return functions that use every atomic, random and report function, and the keys they need."""
     lines: list[str] = []
-    keys: dict[str, None] = {"random_start": None, "report_start": None}
+    keys: dict[str, None] = dict.fromkeys(["random_start", "report_print", "report_failure"])
     is_glsl = language == "vulkan"
     for type in types_of(language):
         name = spelling.type_name(language, type)
@@ -228,8 +228,9 @@ def cases(language: str) -> tuple[list[str], dict[str, None]]:
         if type.bits >= 32:
             keys[f"report_{type}"] = None
             report = ("Report report, " if is_glsl else "uint32_t *report, ") + f"{name} x"
-            body = f"report_{type}(report, report_start(report, 1u, 2u, 1u), x);"
-            lines.append(function(language, f"note_{type}", "void", report, body))
+            for kind in ("print", "failure"):
+                body = f"report_{type}(report, report_{kind}(report, 1u, 2u, 1u), x);"
+                lines.append(function(language, f"{kind}_{type}", "void", report, body))
     return lines, keys
 
 
@@ -294,8 +295,10 @@ def test_c_draws_the_stream_of_python(library: ctypes.CDLL, name: str) -> None:
 
 
 def test_reports_hold_records_and_count_what_was_dropped(library: ctypes.CDLL) -> None:
-    words = np.zeros(12, np.uint32)
-    words[1] = 10
-    for value in (5, 6, 7):
-        library.note_i32(words.ctypes.data_as(ctypes.c_void_p), ctypes.c_int32(value))
-    assert words.tolist() == [12, 10, 1, 2, 1, 5, 1, 2, 1, 6, 0, 0]
+    words = np.array([6, 16, 0, 16, 20, 0, *[9] * 14], np.uint32)
+    place = words.ctypes.data_as(ctypes.c_void_p)
+    for value in (5, 6, 7, 8):
+        library.print_i32(place, ctypes.c_int32(value))
+    library.failure_i32(place, ctypes.c_int32(-1))
+    first, second = [1, 2, 1, 5], [1, 2, 1, 6]
+    assert words.tolist() == [18, 16, 2, 20, 20, 0, *first, *second, 2**32 - 1, 9, 1, 2, 1, 2**32 - 1]

@@ -344,8 +344,11 @@ def padded(members: list[Declaration]) -> list[str]:
 
 
 def digest(interface: Interface) -> str:
-    """Return a short name of what text and launcher agree on."""
-    return sha256(json.dumps(asdict(interface), sort_keys=True).encode()).hexdigest()[:8]
+    """Return a short name of what text and launcher agree on; where the user's file stands is no part of that."""
+    data = asdict(interface)
+    for site in data["reports"]:
+        site.update(file="", line=0, where="")
+    return sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:8]
 
 
 def _line_map(text: str, printed: list[_Printed], tasks: list[dict[str, Any]]) -> tuple[tuple[int, str, int], ...]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import TaichiAssertionError, TaichiRuntimeError
+from ..errors import TaichiRuntimeError
 from ..ir.nodes import Block, Statement
 from ..ir.ops import ATOMIC_OPS, OPS
 from ..ir.statements import (
@@ -61,7 +61,7 @@ def run(kernel: Kernel, arrays: Sequence[np.ndarray[Any, Any]], parameters: Sequ
     arrays: by slot, shaped (*shape, *element shape), changed in place. parameters: in the order of `kernel.parameters`,
     numbers or arrays of the tensor's shape. seed: of this launch, for random numbers.
     A false assert ends one turn of a parallel loop, or a serial task; the others still run, as on every target.
-    Raises: TaichiRuntimeError for an access outside an array; TaichiAssertionError at the end for the first false assert.
+    Raises: TaichiRuntimeError for an access outside an array; TaichiAssertionError, at the end, for the first that was.
     """
     machine = _Machine(kernel, arrays, parameters)
     with np.errstate(all="ignore"):
@@ -220,9 +220,8 @@ class _Machine:
         index = tuple(int(self.values[i]) for i in statement.indices)
         shape = array.shape[: len(index)]
         if any(not 0 <= i < n for i, n in zip(index, shape, strict=True)):
-            raise TaichiRuntimeError(
-                f"{statement.location.describe()}\nAccess outside `{statement.array.name}`: index {index}, shape {shape}"
-            )
+            where = statement.location.describe()
+            raise TaichiRuntimeError(f"{where}\nAccess outside `{statement.array.name}`: index {index}, shape {shape}")
         return array, index
 
     def _matrix_ptr(self, statement: MatrixPtr) -> Place:

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..errors import TaichiNameError, TaichiSyntaxError, TaichiTypeError
 from ..ir.nodes import Statement
-from ..ir.types import Tensor, Type
+from ..ir.types import Tensor, Type, element_of
 from ..lang.functions import static
 from ..lang.matrix import Matrix
 from .context import Context, NeedsMemory, statement
@@ -298,8 +298,23 @@ def build_augmented(context: Context, node: ast.AugAssign) -> None:
             [items[k] for k in place.components], (len(place.components),), loaded.type.element
         )
     else:
+        if symbol is not None:
+            value = _in_type_of(context, value, place.type)
         old = context.builder.load(place.pointer)
     store(context, place, binary(context, BINARY[type(node.op)], old, value), node.target)
+
+
+def _in_type_of(context: Context, value: Any, type: Type) -> Any:
+    """Return an operand in the number type of the variable it changes, as an atomic operation takes it.
+
+    So `n += 1.9` adds 1 to an integer variable whether it is shared or not, as in Taichi.
+    """
+    element = element_of(type)
+    if is_number(value):
+        return context.fit(value, element) if not element.is_float and isinstance(value, float) else value
+    if isinstance(value, Statement) and value.type is not None:
+        return context.builder.cast(value, element)
+    return value
 
 
 def _augmented_place(context: Context, node: ast.AugAssign) -> Place | Swizzle:

@@ -21,7 +21,7 @@ from ..lang.functions import ATOMIC_OF, OPERATION_OF
 from ..lang.matrix import Matrix, Vector
 from .build_frexp import frexp
 from .build_methods import call_method, matrix_constructors
-from .context import Context, expression
+from .context import Context, expression, fits
 from .definition import KernelDefinition
 from .inlining import inline
 from .iteration import compile_time_items
@@ -190,9 +190,12 @@ def cast_value(context: Context, value: Any, dtype: Any) -> Statement:
             f"`ti.cast` needs a number type, found {describe_kind(dtype)}",
             "write `ti.cast(x, ti.f32)`",
         )
-    if is_number(value):
-        return context.fit(value, type)
-    return context.builder.cast(context.lift(value), type)
+    if not is_number(value):
+        return context.builder.cast(context.lift(value), type)
+    if isinstance(value, int) and type.is_integral and type.bits > 1 and not fits(value, type):
+        text = f"Integer literal {value} exceeded the range of specified dtype: {type}"
+        raise context.error(TaichiTypeError, text, "use a wider type")
+    return context.fit(value, type)
 
 
 def make_typed(context: Context, type: Any, arguments: list[Any]) -> Any:

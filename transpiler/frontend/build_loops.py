@@ -7,7 +7,7 @@ from typing import Any
 
 from ..errors import TaichiSyntaxError, TaichiTypeError
 from ..ir.nodes import Block, Statement
-from ..ir.statements import Array, ArrayShape, Break, Continue, LoopIndex, RangeFor, StructFor, While, is_const
+from ..ir.statements import Array, ArrayShape, Break, Const, Continue, LoopIndex, RangeFor, StructFor, While, is_const
 from ..ir.types import Scalar, i32
 from .build_assignment import static_argument
 from .build_expressions import bind_target

@@ -56,6 +56,11 @@ ERROR_OF: dict[type[Exception], type[TaichiCompilationError]] = {
 """Which of our errors stands for one that compile-time code raises; all others are `TaichiCompilationError`."""
 
 
+def fits(value: int, type: Scalar) -> bool:
+    """Tell whether an integer fits `type` by width; the sign may wrap, as in C."""
+    return -(1 << type.bits - 1) <= value < 1 << type.bits
+
+
 class NeedsMemory(Exception):
     """A variable thought to be a value turns out to be changed; `node` declares it. The build starts again.
 
@@ -340,8 +345,10 @@ class Context:
     def fit(self, value: Any, type: Type) -> Statement:
         """Return `value` as a run-time value of `type`."""
         if isinstance(type, Scalar) and is_number(value):
-            if type.is_integral and type != u1 and isinstance(value, int):
-                self.check_fit(value, type)
+            if type.is_integral and type != u1 and isinstance(value, int) and not fits(value, type):
+                where = self.builder.location
+                self.warnings.append(f"{where.file}:{where.line}: {value} does not fit `{type}` and wraps to {type(value)}")
+                value = int(type(value))
             return (
                 self.builder.cast(self.constant(value), type)
                 if isinstance(value, float)
@@ -350,11 +357,6 @@ class Context:
         if isinstance(type, Tensor) and isinstance(value, list | tuple | Matrix):
             value = self.tensor(matrix_rows(value) if isinstance(value, Matrix) else value, type.element)
         return self.builder.fit(self.lift(value), type)
-
-    def check_fit(self, value: int, type: Scalar) -> None:
-        """Raise TaichiTypeError if an integer literal does not fit `type` by width (the sign may wrap, as in C)."""
-        if not -(1 << type.bits - 1) <= value < 1 << type.bits:
-            raise self.error(TaichiTypeError, f"Integer literal {value} does not fit `{type}`", "use a wider type")
 
     # --- arrays ---------------------------------------------------------------------------------------------------
 

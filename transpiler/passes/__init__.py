@@ -20,6 +20,7 @@ from .dead_code import dead_code
 from .demote_atomics import demote_atomics
 from .fold import fold
 from .forward_stores import forward_stores
+from .iteration_limit import iteration_limit
 from .legalize import legalize
 from .lower import lower
 from .offload import offload
@@ -46,7 +47,7 @@ cleanup = until_stable(fold, simplify, forward_stores, common_subexpressions, de
 
 PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
     Stage.LOWERED: (lower, demote_atomics, cleanup, bounds),
-    Stage.TASKS: (struct_for, offload, demote_atomics, cleanup),
+    Stage.TASKS: (struct_for, offload, demote_atomics, cleanup, iteration_limit),
     Stage.FINAL: (legalize, cleanup),
 }
 

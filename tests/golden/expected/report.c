@@ -1,5 +1,5 @@
 // report(a: ndarray[f32, 1]), task 0 of 1: range_for over a
-// from report.py:4, interface 4a533081
+// from report.py:4, interface 15ec971a
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -9,16 +9,30 @@ static inline uint32_t f32_bits_to_u32(float x) {
     return both.bits;
 }
 
-// Begin a record of `size` words; gives where its first word goes, or 0 if there is no room.
-static inline uint32_t report_start(uint32_t *report, uint32_t site, uint32_t thread, uint32_t size) {
-    uint32_t start = __atomic_fetch_add(&report[0], 3u + size, __ATOMIC_RELAXED);
-    if (start > report[1] || report[1] - start < 3u + size) {
-        return 0u;
+// Stands where the site of a record would: no records follow.
+#define EMPTY_SITE 0xffffffffu
+
+// Begin a record of `size` words in the room at words[room]; gives where its first word goes, or 0 if it is full.
+static inline uint32_t report_start(uint32_t *report, uint32_t room, uint32_t site, uint32_t thread, uint32_t size) {
+    uint32_t end = report[room + 1u];
+    if (__atomic_load_n(&report[room], __ATOMIC_RELAXED) < end) {
+        uint32_t start = __atomic_fetch_add(&report[room], 3u + size, __ATOMIC_RELAXED);
+        if (start + 3u + size <= end) {
+            report[start] = site;
+            report[start + 1u] = thread;
+            report[start + 2u] = size;
+            return start + 3u;
+        }
+        if (start < end) {
+            report[start] = EMPTY_SITE;
+        }
     }
-    report[start + 2u] = site;
-    report[start + 3u] = thread;
-    report[start + 4u] = size;
-    return start + 5u;
+    __atomic_fetch_add(&report[room + 2u], 1u, __ATOMIC_RELAXED);
+    return 0u;
+}
+
+static inline uint32_t report_print(uint32_t *report, uint32_t site, uint32_t thread, uint32_t size) {
+    return report_start(report, 0u, site, thread, size);
 }
 
 // Write one word; gives where the next one goes.
@@ -51,7 +65,7 @@ static inline void task(const struct Args args, int i, uint32_t index) {
     if (a(i) < 0.0f) {
         // report.py:7  print("negative:", i, a[i])
         {
-            uint32_t record = report_start(args.report, 0u, index, 2u);
+            uint32_t record = report_print(args.report, 0u, index, 2u);
             record = report_i32(args.report, record, i);
             report_f32(args.report, record, a(i));
         }

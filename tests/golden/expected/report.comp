@@ -1,5 +1,5 @@
 // report(a: ndarray[f32, 1]), task 0 of 1: range_for over a
-// from report.py:4, interface 4a533081
+// from report.py:4, interface 15ec971a
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -11,16 +11,30 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Rep
     uint words[];
 };
 
-// Begin a record of `size` words; gives where its first word goes, or 0 if there is no room.
-uint report_start(Report report, uint site, uint thread, uint size) {
-    uint start = atomicAdd(report.words[0], 3u + size);
-    if (start > report.words[1] || report.words[1] - start < 3u + size) {
-        return 0u;
+// Stands where the site of a record would: no records follow.
+#define EMPTY_SITE 0xffffffffu
+
+// Begin a record of `size` words in the room at words[room]; gives where its first word goes, or 0 if it is full.
+uint report_start(Report report, uint room, uint site, uint thread, uint size) {
+    uint end = report.words[room + 1u];
+    if (report.words[room] < end) {
+        uint start = atomicAdd(report.words[room], 3u + size);
+        if (start + 3u + size <= end) {
+            report.words[start] = site;
+            report.words[start + 1u] = thread;
+            report.words[start + 2u] = size;
+            return start + 3u;
+        }
+        if (start < end) {
+            report.words[start] = EMPTY_SITE;
+        }
     }
-    report.words[start + 2u] = site;
-    report.words[start + 3u] = thread;
-    report.words[start + 4u] = size;
-    return start + 5u;
+    atomicAdd(report.words[room + 2u], 1u);
+    return 0u;
+}
+
+uint report_print(Report report, uint site, uint thread, uint size) {
+    return report_start(report, 0u, site, thread, size);
 }
 
 // Write one word; gives where the next one goes.
@@ -53,7 +67,7 @@ void task(int i, uint index) {
     if (a(i) < 0.0) {
         // report.py:7  print("negative:", i, a[i])
         {
-            uint record = report_start(args.report, 0u, index, 2u);
+            uint record = report_print(args.report, 0u, index, 2u);
             record = report_i32(args.report, record, i);
             report_f32(args.report, record, a(i));
         }

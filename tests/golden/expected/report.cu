@@ -1,20 +1,36 @@
 // report(a: ndarray[f32, 1]), task 0 of 1: range_for over a
-// from report.py:4, interface 4a533081
+// from report.py:4, interface 15ec971a
 
 #define BLOCK 128
 
 typedef unsigned int uint32_t;
 
-// Begin a record of `size` words; gives where its first word goes, or 0 if there is no room.
-__device__ inline uint32_t report_start(uint32_t *report, uint32_t site, uint32_t thread, uint32_t size) {
-    uint32_t start = atomicAdd(&report[0], 3u + size);
-    if (start > report[1] || report[1] - start < 3u + size) {
-        return 0u;
+// Stands where the site of a record would: no records follow.
+#define EMPTY_SITE 0xffffffffu
+
+// Begin a record of `size` words in the room at words[room]; gives where its first word goes, or 0 if it is full.
+__device__ inline uint32_t report_start(
+    uint32_t *report, uint32_t room, uint32_t site, uint32_t thread, uint32_t size
+) {
+    uint32_t end = report[room + 1u];
+    if (*(volatile uint32_t *)&report[room] < end) {
+        uint32_t start = atomicAdd(&report[room], 3u + size);
+        if (start + 3u + size <= end) {
+            report[start] = site;
+            report[start + 1u] = thread;
+            report[start + 2u] = size;
+            return start + 3u;
+        }
+        if (start < end) {
+            report[start] = EMPTY_SITE;
+        }
     }
-    report[start + 2u] = site;
-    report[start + 3u] = thread;
-    report[start + 4u] = size;
-    return start + 5u;
+    atomicAdd(&report[room + 2u], 1u);
+    return 0u;
+}
+
+__device__ inline uint32_t report_print(uint32_t *report, uint32_t site, uint32_t thread, uint32_t size) {
+    return report_start(report, 0u, site, thread, size);
 }
 
 // Write one word; gives where the next one goes.
@@ -47,7 +63,7 @@ static __device__ inline void task(const Args &args, int i, uint32_t index) {
     if (a(i) < 0.0f) {
         // report.py:7  print("negative:", i, a[i])
         {
-            uint32_t record = report_start(args.report, 0u, index, 2u);
+            uint32_t record = report_print(args.report, 0u, index, 2u);
             record = report_i32(args.report, record, i);
             report_f32(args.report, record, a(i));
         }
