@@ -95,6 +95,7 @@ class Instance:
             "stage": self._stage,
             "flatten": flatten,
             "seed": self.session.next_seed,
+            "iteration_limit": self.session.device.capabilities.loop_iteration_limit,
         }
         if self.module.interface.results or "other" in kinds or self._reports is not None:
             hooks["after"] = self._after

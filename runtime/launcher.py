@@ -8,10 +8,12 @@ numbers and names made here, never text of a user's or of an archive.
 from __future__ import annotations
 
 import struct
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..transpiler.backend.interface import BackendModule, Expression, Member, TaskSource
+from ..transpiler.errors import ShadesmithWarning
 
 PACK_CODES = {
     "i8": "b", "i16": "h", "i32": "i", "i64": "q", "u8": "B", "u16": "H", "u32": "I", "u64": "Q",
@@ -59,6 +61,7 @@ def make_launcher(
         "submit": program.submit,
         "pack_into": struct.Struct(pack_format(module.interface.members, module.interface.args_size_bytes)).pack_into,
         "too_many": _refuse,
+        "too_long": _warn_of_turns,
     }
     text = writer.text(hooks)
     if writer.packs_once:
@@ -94,6 +97,10 @@ class _Writer:
                 lines.append(
                     f"    if c{index} > {MAX_ITERATIONS}: too_many({self.module.tasks[index].name!r}, c{index})"
                 )
+        for task in self.module.tasks:
+            if task.serial_turns is not None:
+                lines.append(f"    turns = {self._expression(task.serial_turns)}")
+                lines.append(f"    if turns > iteration_limit: too_long({task.name!r}, turns, iteration_limit)")
         names = [expression if bounded else f"c{index}" for index, (expression, bounded) in enumerate(counts)]
         lines.append(f"    submit(({', '.join(names)}{',' if len(names) == 1 else ''}))")
         lines.append("    session.epoch += 1")
@@ -160,6 +167,15 @@ class _Writer:
             case (op, *operands):
                 return OPERATORS[op].format(*map(self._expression, operands))
         raise ValueError(f"extent {expression!r}")
+
+
+def _warn_of_turns(task: str, turns: int, limit: int) -> None:
+    warnings.warn(
+        f"a thread of task `{task}` runs {turns:,} turns of serial loops; this driver (lavapipe) silently ends them after "
+        f"{limit:,}. Hint: use ti.cpu or a GPU, or make the outer loop parallel",
+        ShadesmithWarning,
+        stacklevel=3,
+    )
 
 
 def _refuse(task: str, count: int) -> None:

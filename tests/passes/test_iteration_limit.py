@@ -62,3 +62,18 @@ def test_a_loop_of_unknown_length_stops_under_debug(lavapipe: None) -> None:
     assert count_to(60_000) == 60_000
     with pytest.raises(ti.TaichiAssertionError, match="65,000 turns"):
         count_to(70_000)
+
+
+@ti.kernel
+def repeat(x: ti.types.ndarray(ti.i32, 1), n: ti.i32, m: ti.i32):
+    for i in x:
+        for a, b in ti.ndrange(n, m):
+            x[i] += 1
+
+
+def test_turns_that_follow_from_arguments_are_checked_at_launch(lavapipe: None) -> None:
+    x = ti.ndarray(ti.i32, 4)
+    repeat(x, 200, 300)
+    assert (x.to_numpy() == 60_000).all()
+    with pytest.warns(ShadesmithWarning, match="90,300 turns|90,000 turns"):
+        repeat(x, 300, 300)

@@ -47,6 +47,7 @@ from .reserved import OURS
 from .spelling import extensions, helpers_source, type_name
 from .target import TARGETS, Target
 from .threads import Threads, host_count, spread
+from .turns import NONE, serial_turns
 
 PUSH_BYTES = 128
 """Room for arguments in push constants where a device does not say."""
@@ -93,7 +94,8 @@ def emit(kernel: Kernel, target: str, options: CompileOptions, capabilities: Cap
     printed = [printer.task(task, number) for number, task in enumerate(kernel.tasks)]
     groups = [[task] for task in printed] if row.file_per_task or not printed else [printed]
     files = tuple(printer.file(group, number) for number, group in enumerate(groups))
-    tasks = tuple(_task_source(p, p.number if row.file_per_task else 0, form) for p in printed)
+    limited = capabilities.loop_iteration_limit is not None
+    tasks = tuple(_task_source(p, p.number if row.file_per_task else 0, form, limited) for p in printed)
     return BackendModule(kernel.name, target, files, tasks, form.interface, _tool_options(options))
 
 
@@ -389,7 +391,8 @@ def _slot(pointer: Any) -> int:
     return -1
 
 
-def _task_source(p: _Printed, file: int, form: Layout) -> TaskSource:
+def _task_source(p: _Printed, file: int, form: Layout, limited: bool) -> TaskSource:
+    turns = serial_turns(form, p.task.body) if limited else NONE
     reads, writes = _memory(p.task)
     serial = p.threads is None
     extents = (("const", 1),) if p.threads is None else p.threads.extents
@@ -403,6 +406,7 @@ def _task_source(p: _Printed, file: int, form: Layout) -> TaskSource:
         reads=reads,
         writes=writes,
         strided=_is_strided(p),
+        serial_turns=None if turns[0] == "const" else turns,
     )
 
 

@@ -77,6 +77,8 @@ class TaskSource:
     reads: tuple[int, ...] = ()
     writes: tuple[int, ...] = ()
     strided: bool = False
+    serial_turns: Expression | None = None
+    """Turns of the serial loops in one thread, where they depend on arguments and the target limits them."""
 
 
 @dataclass(frozen=True, slots=True)

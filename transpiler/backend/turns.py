@@ -1,0 +1,52 @@
+"""How many turns of serial loops a thread runs, as the host can compute it at launch: for drivers that end loops early."""
+
+from __future__ import annotations
+
+from ..ir.nodes import Block, blocks
+from ..ir.statements import RangeFor
+from .interface import Expression
+from .layout import Layout
+from .threads import extent_on_host
+
+NONE: Expression = ("const", 0)
+
+
+def serial_turns(layout: Layout, block: Block) -> Expression:
+    """Return a lower bound of the turns of all loops in `block`; loops whose bounds only the device knows count 0."""
+    total = NONE
+    for statement in block.statements:
+        inner = NONE
+        for part in blocks(statement):
+            inner = _larger(inner, serial_turns(layout, part))
+        if isinstance(statement, RangeFor):
+            inner = _product(_trips(layout, statement), _sum(("const", 1), inner))
+        total = _sum(total, inner)
+    return total
+
+
+def _trips(layout: Layout, loop: RangeFor) -> Expression:
+    trips: Expression = ("const", 1)
+    for axis in range(len(loop.begins)):
+        extent = extent_on_host(layout, loop, axis)
+        trips = NONE if extent is None else _product(trips, extent)
+    return trips
+
+
+def _sum(a: Expression, b: Expression) -> Expression:
+    if a[0] == "const" == b[0]:
+        return ("const", a[1] + b[1])
+    return b if a == NONE else a if b == NONE else ("add", a, b)
+
+
+def _product(a: Expression, b: Expression) -> Expression:
+    if a == NONE or b == NONE:
+        return NONE
+    if a[0] == "const" == b[0]:
+        return ("const", a[1] * b[1])
+    return b if a == ("const", 1) else a if b == ("const", 1) else ("mul", a, b)
+
+
+def _larger(a: Expression, b: Expression) -> Expression:
+    if a[0] == "const" == b[0]:
+        return a if a[1] >= b[1] else b
+    return b if a == NONE else a if b == NONE else ("max", a, b)
