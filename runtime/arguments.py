@@ -89,7 +89,7 @@ def _array(
     if wanted is not None and element != wanted:
         raise TaichiRuntimeTypeError(f"{where} needs dtype={wanted}, found dtype={element}. Hint: `.astype(...)`")
     if annotation.ndim is not None and annotation.ndim != ndim:
-        raise TaichiRuntimeTypeError(f"{where} needs ndim={annotation.ndim}, found ndim={ndim} (shape {found.shape})")
+        raise TaichiRuntimeTypeError(f"{where} needs ndim={annotation.ndim}, found ndim={ndim} (shape {found.shape}). Hint: `.reshape(...)`")
     return ArrayArgument(element, ndim), found.access
 
 

@@ -307,7 +307,7 @@ def kernel(function: Any = None, **options: Any) -> Any:
     if options:
         raise TypeError(f"ti.kernel takes no option {', '.join(map(repr, options))}")
     if not inspect.isfunction(function):
-        raise TaichiSyntaxError(f"ti.kernel decorates functions, found {function!r}")
+        raise TaichiSyntaxError(f"ti.kernel decorates functions, found {function!r}. Hint: write `@ti.kernel` above a `def`")
     names = function.__qualname__.split(".")
     is_method = len(names) > 1 and names[-2] != "<locals>"
     return Kernel(function, is_method)

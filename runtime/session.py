@@ -60,7 +60,7 @@ class Session:
     epoch: number of launches so far, -1 once closed; waited: the epoch up to which host memory is right.
     pending: actions that must happen before the next launch: writing back a mirror, freeing an allocation that was
     collected. stages: memory for arguments that launches copy to the device, by the place of the argument.
-    reports: the buffer for records of print and assert (`printing.ReportBuffer`), made by the first kernel that has some.
+    reports: the buffer for records of print and assert (`printing.ReportBuffer`), made by the first kernel with some.
     compiled_functions: counted by kernels; launches: by those that take a seed.
     """
 

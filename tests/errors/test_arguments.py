@@ -1,0 +1,115 @@
+"""Arguments that do not fit: errors at the call name the parameter, what it takes and a remedy; there is no caret."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import shadesmith as ti
+
+PACKAGE = str(Path(ti.__file__).resolve().parent)
+F32 = np.float32
+
+
+@ti.kernel
+def scalars(first: ti.i32, second: ti.f32):
+    pass
+
+
+@ti.kernel
+def vector(v: ti.math.vec3):
+    pass
+
+
+@ti.kernel
+def array(grid: ti.types.ndarray(dtype=ti.f32, ndim=2)):
+    for I in ti.grouped(grid):
+        grid[I] = 1.0
+
+
+@ti.kernel
+def reads(grid: ti.types.ndarray(dtype=ti.f32, ndim=2)) -> ti.f32:
+    return grid[0, 0]
+
+
+@ti.func
+def inlined(x):
+    return x
+
+
+class Undecorated:
+    @ti.kernel
+    def method(self):
+        pass
+
+
+def read_only() -> Any:
+    x = np.zeros((2, 2), F32)
+    x.flags.writeable = False
+    return x
+
+
+SYNTAX, MISFIT = ti.TaichiSyntaxError, ti.TaichiRuntimeTypeError
+CASES: list[tuple[str, type[Exception], str, Callable[[], Any]]] = [
+    ("too_few", SYNTAX, "Missing argument `second`", lambda: scalars(1)),
+    ("too_many", SYNTAX, "takes 2, found 3", lambda: scalars(1, 2, 3)),
+    ("unknown_keyword", SYNTAX, "Unexpected argument `third`", lambda: scalars(1, third=2)),
+    ("given_twice", SYNTAX, "Multiple values for argument `first`", lambda: scalars(1, first=2)),
+    ("text_for_integer", MISFIT, "`first`", lambda: scalars("a", 1.0)),
+    ("none_for_integer", MISFIT, "`first`", lambda: scalars(None, 1.0)),
+    ("float_for_integer", MISFIT, "`first`", lambda: scalars(1.5, 1.0)),
+    ("array_for_integer", MISFIT, "`first`", lambda: scalars(np.zeros(3), 1.0)),
+    ("text_for_float", MISFIT, "`second`", lambda: scalars(1, "b")),
+    ("short_vector", MISFIT, "`v`", lambda: vector(ti.Vector([1.0, 2.0]))),
+    ("scalar_for_vector", MISFIT, "`v`", lambda: vector(1.0)),
+    ("text_for_vector", MISFIT, "`v`", lambda: vector("abc")),
+    ("list_for_array", MISFIT, "`grid`", lambda: array([1, 2])),
+    ("scalar_for_array", MISFIT, "`grid`", lambda: array(3.0)),
+    ("field_for_array", MISFIT, "`grid`", lambda: array(ti.field(ti.f32, (2, 2)))),
+    ("dtype", MISFIT, "needs dtype=f32, found dtype=f64", lambda: array(np.zeros((2, 2)))),
+    ("dtype_of_ndarray", MISFIT, "needs dtype=f32, found dtype=i32", lambda: array(ti.ndarray(ti.i32, (2, 2)))),
+    ("vectors_for_scalars", MISFIT, "needs dtype=f32", lambda: array(ti.Vector.ndarray(3, ti.f32, (2, 2)))),
+    ("ndim", MISFIT, "needs ndim=2, found ndim=1", lambda: array(np.zeros(2, F32))),
+    ("gaps", MISFIT, "not contiguous", lambda: array(np.zeros((4, 4), F32)[:, ::2])),
+    ("column_major", MISFIT, "not contiguous", lambda: array(np.asfortranarray(np.zeros((2, 3), F32)))),
+    ("big_endian", MISFIT, "other order", lambda: array(np.zeros((2, 2), ">f4"))),
+    ("objects", MISFIT, "dtype object", lambda: array(np.zeros((2, 2), object))),
+    ("complex_numbers", MISFIT, "dtype complex128", lambda: array(np.zeros((2, 2), complex))),
+    ("read_only_written", MISFIT, "read-only", lambda: array(read_only())),
+    ("function_in_python", SYNTAX, "Python-scope", lambda: inlined(1)),
+    ("no_data_oriented", SYNTAX, "data_oriented", lambda: Undecorated().method()),
+    ("kernel_of_class", SYNTAX, "decorates functions", lambda: ti.kernel(Undecorated)),
+    ("unknown_arch", ti.TaichiRuntimeError, "no target", lambda: scalars.source(1, 1.0, arch=ti.metal)),
+]
+
+
+@pytest.mark.parametrize(("error", "message", "call"), [c[1:] for c in CASES], ids=[c[0] for c in CASES])
+@pytest.mark.parametrize("is_warm", [False, True], ids=["first_call", "later_call"])
+def test_argument_error(error: type[Exception], message: str, call: Callable[[], Any], is_warm: bool) -> None:
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    if is_warm:
+        scalars(1, 2.0)
+        vector(ti.Vector([1.0, 2.0, 3.0]))
+        array(np.zeros((2, 2), F32))
+    with pytest.raises(error) as caught:
+        call()
+    assert message in str(caught.value)
+    assert "^" not in str(caught.value) and "Hint:" in str(caught.value)
+    files = [str(Path(frame.filename).resolve()) for frame in traceback.extract_tb(caught.value.__traceback__)]
+    assert not [file for file in files if file.startswith(PACKAGE) and "/tests/" not in file]
+
+
+def test_read_only_array_is_taken_where_it_is_only_read() -> None:
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    assert reads(read_only()) == 0.0
+
+
+def test_kernel_before_init() -> None:
+    ti.reset()
+    with pytest.raises(ti.TaichiRuntimeError, match=r"ti.init\(\)"):
+        scalars(1, 2.0)
