@@ -46,6 +46,11 @@ def as_text(image: np.ndarray, width: int = 96) -> str:
     return "\n".join(lines).strip("\n")
 
 
+def reason_of(error: Exception) -> str:
+    """Return why a target is not here: its first sentence of the lines "target: reason", less the name."""
+    return str(error).splitlines()[-1].partition(": ")[2].split(". ")[0]
+
+
 def paint_on(target: str, n: int) -> np.ndarray | None:
     """Paint one frame on a target and print how long it took; None where the target is not here."""
     try:
@@ -58,7 +63,7 @@ def paint_on(target: str, n: int) -> np.ndarray | None:
             ti.sync()
             seconds.append(time.perf_counter() - start)
     except (ti.TaichiRuntimeError, ti.TaichiCompilationError) as error:
-        print(f"  ti.{target:<8} not here: {str(error).splitlines()[-1].rsplit(': ', 1)[-1].split('. ')[0]}")
+        print(f"  ti.{target:<8} not here: {reason_of(error)}")
         return None
     print(
         f"  ti.{target:<8} first call {seconds[0] * 1e3:5.0f} ms with compiling, then {min(seconds[1:]) * 1e3:5.1f} ms"

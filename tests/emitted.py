@@ -44,7 +44,7 @@ def check_folder(folder: Path) -> tuple[int, list[str]]:
     texts: dict[str, str] = {}
     for path in sorted(folder.rglob("*")):
         if path.suffix in (".comp", ".cu", ".c"):
-            texts.setdefault(path.read_text(encoding="utf-8"), path.name)
+            texts.setdefault(path.read_text(encoding="utf-8"), f"{path.parent.name}/{path.name}")
     with ThreadPoolExecutor(max(1, (os.cpu_count() or 2) // 2)) as pool:
         found = pool.map(lambda item: complaint(item[1], item[0]), texts.items())
     return len(texts), [said for said in found if said]

@@ -401,8 +401,10 @@ def _power(context: Context, base: Any, exponent: Any) -> Any:
     return binary(context, BINARY[ast.Pow], base, exponent)
 
 
-def _zip(context: Context, *sequences: Any) -> list[Any]:
-    return list(zip(*[compile_time_items(context, s, ast.Pass()) for s in sequences], strict=False))
+def _zip(context: Context, *sequences: Any, strict: bool = False) -> list[Any]:
+    lists = [compile_time_items(context, sequence, ast.Pass()) for sequence in sequences]
+    found: list[Any] = context.python(lambda: list(zip(*lists, strict=strict)))
+    return found
 
 
 def _enumerate(context: Context, sequence: Any, start: int = 0) -> list[Any]:
