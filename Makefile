@@ -2,10 +2,11 @@
 
 VENV ?= .venv
 PYTHON ?= $(VENV)/bin/python
+TAICHI ?=
 JOBS ?= $(shell n=$$(nproc 2>/dev/null || echo 2); [ $$n -lt 2 ] && n=2; echo $$n)
 TEST ?=
 
-.PHONY: setup demo test test-gpu check golden bench clean
+.PHONY: setup demo test test-gpu check golden bench bench-gpu clean
 
 setup: $(VENV)/.ready
 
@@ -36,8 +37,15 @@ check: setup
 golden: setup
 	@$(PYTHON) -m pytest tests/golden --update-golden && git --no-pager diff --stat tests/golden
 
+# The peers: Taichi 1.7.4 in an interpreter of its own, CuPy on a machine with a GPU.
 bench: setup
-	@for b in benchmarks/*.py; do echo "== $$b"; $(PYTHON) $$b || exit 1; done
+	@[ -n "$(TAICHI)" ] || { echo "usage: make bench TAICHI=/path/to/a/python/with/taichi-1.7.4" >&2; exit 1; }
+	@$(PYTHON) benchmarks/cpu.py --taichi $(TAICHI)
+	@$(PYTHON) benchmarks/launch.py --taichi $(TAICHI)
+
+bench-gpu:
+	@$(PYTHON) benchmarks/gpu.py
+	@$(PYTHON) benchmarks/launch.py --cupy
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache

@@ -3,8 +3,8 @@
     python benchmarks/numerics.py [--targets cpu,vulkan,python] [--exact]
 
 Each function runs over 4,000 values; the reference is NumPy in the next wider type (f64 for f32, the 80-bit long double
-of x86 for f64). `--exact` compiles with `fast_math=False`. A cell holds the greatest error in ulp of the true result and,
-where that is over 8, the greatest absolute error too: near a zero of a function few ulp are a small number.
+of x86 for f64). `--exact` compiles with `fast_math=False`. A cell holds the greatest error in ulp of the true result
+and, where that is over 8, the greatest absolute error too: near a zero of a function few ulp are a small number.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ def as_text(image: np.ndarray, width: int = 96) -> str:
 
 def reason_of(error: Exception) -> str:
     """Return why a target is not here: its first sentence of the lines "target: reason", less the name."""
-    return str(error).splitlines()[-1].partition(": ")[2].split(". ")[0]
+    return str(error).splitlines()[-1].partition(": ")[2].split(". ")[0].split(" (")[0]
 
 
 def paint_on(target: str, n: int) -> np.ndarray | None:

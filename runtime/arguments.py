@@ -57,8 +57,9 @@ def _classify_one(
     if type is not None:
         return ScalarArgument(type), "tensor" if isinstance(type, Tensor) else "scalar"
     raise TaichiCompilationError(
-        f"Parameter `{parameter.name}` of kernel `{definition.name}` has the annotation {annotation!r}, which is no type of "
-        "a kernel. Hint: write a scalar type such as `ti.i32`, `ti.types.ndarray()`, `ti.types.vector(...)` or `ti.template()`"
+        f"Parameter `{parameter.name}` of kernel `{definition.name}` has the annotation {annotation!r}, which is no "
+        "type of a kernel. Hint: write a scalar type such as `ti.i32`, `ti.types.ndarray()`, `ti.types.vector(...)` "
+        "or `ti.template()`"
     )
 
 
@@ -89,7 +90,9 @@ def _array(
     if wanted is not None and element != wanted:
         raise TaichiRuntimeTypeError(f"{where} needs dtype={wanted}, found dtype={element}. Hint: `.astype(...)`")
     if annotation.ndim is not None and annotation.ndim != ndim:
-        raise TaichiRuntimeTypeError(f"{where} needs ndim={annotation.ndim}, found ndim={ndim} (shape {found.shape}). Hint: `.reshape(...)`")
+        raise TaichiRuntimeTypeError(
+            f"{where} needs ndim={annotation.ndim}, found ndim={ndim} (shape {found.shape}). Hint: `.reshape(...)`"
+        )
     return ArrayArgument(element, ndim), found.access
 
 

@@ -1,4 +1,4 @@
-"""The compiler, loaded by `ti.init` or the first look at a kernel: its 40 modules would double the time of the import."""
+"""The compiler, loaded by `ti.init` or the first look at a kernel: its 40 modules would double the import's time."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """`ti.GUI`: a 2-D canvas in a window where a display is, and frames in PNG files where none is.
 
-In: images and shapes in the unit square, origin at the bottom left, colours 0xRRGGBB. Out: a window (tkinter) or, without
-a display, files `<title>-00000.png` in the folder `SHADESMITH_GUI_DIR` (default `frames`); `running` then ends after
-`SHADESMITH_GUI_FRAMES` frames (default 3), so that a program's main loop terminates.
+In: images and shapes in the unit square, origin at the bottom left, colours 0xRRGGBB. Out: a window (tkinter) or,
+without a display, files `<title>-00000.png` in the folder `SHADESMITH_GUI_DIR` (default `frames`); `running` then ends
+after `SHADESMITH_GUI_FRAMES` frames (default 3), so that a program's main loop terminates.
 """
 
 from __future__ import annotations
@@ -196,7 +196,7 @@ class GUI:
         path.write_bytes(encode_png(np.ascontiguousarray(self._upright())))
 
     def get_events(self, *filters: Any) -> list[Event]:
-        """Return the events since the last call, those that match a filter (a type, a key or a pair) if any is given."""
+        """Return the events since the last call: those that match a filter (a type, a key, a pair) if one is given."""
         if self._window is not None:
             self._events.extend(self._window.poll())
         found = [e for e in self._events if not filters or any(e.matches(f) for f in filters)]

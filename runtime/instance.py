@@ -157,8 +157,9 @@ def _wrapping(raw: Callable[..., Any], types: Sequence[Any], accepts: Callable[[
                 if isinstance(kind, Scalar) and kind.is_integral and accepts(position, args[position]):
                     values[position] = kind(args[position])
                     if values[position] != args[position]:
-                        warnings.warn(f"argument {position}: {args[position]} does not fit {kind} and wraps to {values[position]}",
-                                      ShadesmithWarning, stacklevel=3)  # fmt: skip
+                        fate = f"does not fit {kind} and wraps to {values[position]}"
+                        note = f"argument {position}: {args[position]} {fate}"
+                        warnings.warn(note, ShadesmithWarning, stacklevel=3)
             return raw(*values)
 
     return launch

@@ -20,7 +20,7 @@ from ..transpiler.ir.types import SCALAR_OF_NUMPY, Scalar, Type
 from . import session as sessions
 from .dense_array import DenseArray
 from .devices.device import Allocation
-from .memory import MIN_BYTES, Array, bytes_of
+from .memory import MAX_ITEMS, MIN_BYTES, Array, bytes_of
 from .session import Session
 
 SYNCHRONOUS = ("c", "python")
@@ -161,6 +161,10 @@ def stage_argument(session: Session, argument: Any, slot: ArraySlot, key: object
     check_contiguous(array, where)
     if slot.written and not array.flags.writeable:
         raise read_only(array, where)
+    if session.device.name == "vulkan" and array.size > MAX_ITEMS:
+        raise TaichiRuntimeTypeError(
+            f"{where} has {array.size:,} elements; GLSL indexes at most {MAX_ITEMS:,}. Hint: pass it in parts, or use ti.cpu"
+        )
     if session.device.host_memory:  # such a device computes in any memory of this process (lavapipe), but later
         return Staged(array.ctypes.data, None if session.device.name in SYNCHRONOUS else session.wait)
     allocation = _stage_for(session, key, array.nbytes)

@@ -1,4 +1,4 @@
-"""What `@ti.kernel` returns: finds or compiles the specialization for a call's arguments, launches it, shows its forms."""
+"""What `@ti.kernel` returns: finds or compiles the specialization for a call's arguments, launches it, shows it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _PACK_ERRORS = (struct.error, TypeError, OverflowError, ValueError, IndexError)
 
 
 class Kernel:
-    """A function that runs on the device. Calling it compiles on the first call of each kind of arguments, then launches."""
+    """A function that runs on the device. The first call with each kind of arguments compiles; every call launches."""
 
     def __init__(self, function: Callable[..., Any], is_method: bool = False) -> None:
         functools.update_wrapper(self, function)
@@ -271,7 +271,8 @@ def _check_owner(name: str, owner: Any) -> None:
     kind = type(owner)
     if isinstance(getattr(kind, name, None), Kernel) and not getattr(kind, "_data_oriented", False):
         raise TaichiSyntaxError(
-            f"Please decorate class {kind.__name__} with @ti.data_oriented. Hint: `@ti.data_oriented` above `class {kind.__name__}`"
+            f"Please decorate class {kind.__name__} with @ti.data_oriented. "
+            f"Hint: `@ti.data_oriented` above `class {kind.__name__}`"
         )
 
 
@@ -307,7 +308,8 @@ def kernel(function: Any = None, **options: Any) -> Any:
     if options:
         raise TypeError(f"ti.kernel takes no option {', '.join(map(repr, options))}")
     if not inspect.isfunction(function):
-        raise TaichiSyntaxError(f"ti.kernel decorates functions, found {function!r}. Hint: write `@ti.kernel` above a `def`")
+        text = f"ti.kernel decorates functions, found {function!r}. Hint: write `@ti.kernel` above a `def`"
+        raise TaichiSyntaxError(text)
     names = function.__qualname__.split(".")
     is_method = len(names) > 1 and names[-2] != "<locals>"
     return Kernel(function, is_method)

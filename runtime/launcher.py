@@ -171,8 +171,8 @@ class _Writer:
 
 def _warn_of_turns(task: str, turns: int, limit: int) -> None:
     warnings.warn(
-        f"a thread of task `{task}` runs {turns:,} turns of serial loops; this driver (lavapipe) silently ends them after "
-        f"{limit:,}. Hint: use ti.cpu or a GPU, or make the outer loop parallel",
+        f"a thread of task `{task}` runs {turns:,} turns of serial loops; this driver (lavapipe) silently ends them "
+        f"after {limit:,}. Hint: use ti.cpu or a GPU, or make the outer loop parallel",
         ShadesmithWarning,
         stacklevel=3,
     )

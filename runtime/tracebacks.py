@@ -1,4 +1,4 @@
-"""Public functions whose errors show the user's frames only, unless `ti.init(print_full_traceback=True)` asks for all."""
+"""Public functions whose errors show the user's frames only, unless `print_full_traceback` asks for all."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ import numpy as np
 
 @dataclass(slots=True)
 class Event:
-    """type: one of Taichi's event types; key: what was pressed; pos: the cursor in the unit square; modifier: keys held."""
+    """type: one of Taichi's event types; key: what was pressed; pos: cursor in the unit square; modifier: keys held."""
 
     MOTION: ClassVar[str] = "MOTION"
     PRESS: ClassVar[str] = "PRESS"

@@ -61,8 +61,9 @@ class NotYetError(AttributeError):
 
     def __init__(self, name: str, subject: str, issue: int | None) -> None:
         place = f"issue {issue} of the roadmap" if issue is not None else "a later issue of the roadmap"
-        super().__init__(f"`{name}` is not in this version of shadesmith: {subject} come with {place}")
-        self.hint = "docs/status.md lists what works"
+        what = f"{name} is not in this version of shadesmith"
+        super().__init__(f"{what}; see docs/status.md: {subject} come with {place}")
+        self.hint = "docs/status.md lists what works now"
 
 
 class InternalError(Exception):

@@ -43,4 +43,6 @@ class Capabilities:
     max_block_dim: int = 1024
     max_shared_bytes: int = 32768
     loop_iteration_limit: int | None = None
+    volatile_vectors: bool = False
+    """lavapipe of Mesa 22.3 gives x for y where a component is read from memory after the whole vector was stored."""
     extra: tuple[tuple[str, str], ...] = field(default=())

@@ -1,4 +1,4 @@
-"""The stages in order, nothing else: specialization -> frontend -> passes -> text. Pure: no device, no clock in the result."""
+"""The stages in order, nothing else: specialization -> frontend -> passes -> text. Pure: no device, no clock in it."""
 
 from __future__ import annotations
 

@@ -466,6 +466,7 @@ def read_capabilities(adapter: Adapter) -> Capabilities:
         max_block_dim=adapter.max_block_dim,
         max_shared_bytes=adapter.max_shared_bytes,
         loop_iteration_limit=LLVMPIPE_LOOP_LIMIT if adapter.is_llvmpipe else None,
+        volatile_vectors=adapter.is_llvmpipe,
         extra=(
             ("device", adapter.name),
             ("driver", adapter.driver),

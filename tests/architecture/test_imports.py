@@ -127,5 +127,18 @@ def test_package_list_equals_the_folders() -> None:
     assert listed == folders
 
 
+def test_package_data_names_every_template() -> None:
+    patterns = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["package-data"]["shadesmith"]
+    named = [p for pattern in patterns for p in ROOT.glob(pattern)]
+    there = [p for p in (ROOT / "templates").rglob("*") if p.is_file()]
+    assert sorted(named) == sorted([*there, ROOT / "py.typed"])
+
+
+def test_no_syntax_newer_than_python_3_10() -> None:
+    for folder in ("transpiler", "runtime", "examples", "benchmarks"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            ast.parse(path.read_text(), str(path), feature_version=(3, 10))
+
+
 def test_the_root_holds_no_other_module() -> None:
     assert {p.name for p in ROOT.glob("*.py")} == {"__init__.py", "__main__.py"}

@@ -32,7 +32,7 @@ def scale(x: ti.types.ndarray(), factor: ti.f32) -> ti.f32:
 LANGUAGES = {
     "vulkan": ("#version 460", ti.vulkan),
     "cuda": ('extern "C" __global__', ti.cuda),
-    "c": ("#include <math.h>", ti.cpu),
+    "c": ("#pragma omp parallel for", ti.cpu),
 }
 
 

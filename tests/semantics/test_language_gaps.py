@@ -1,11 +1,13 @@
 """Corners of the language that programs meet now and then, on every target."""
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import shadesmith as ti
+from shadesmith.runtime.config import EFFECTIVE, OPTIONS
 
 TINY = {ti.f32: 1e-40, ti.f64: 1e-310}
 FTZ = ("vulkan", "cuda")
@@ -171,7 +173,7 @@ LATER = [
 
 @pytest.mark.parametrize(("path", "issue"), LATER, ids=[name for name, _ in LATER])
 def test_missing_names_say_which_issue_brings_them(path: str, issue: int) -> None:
-    with pytest.raises(AttributeError, match=rf"`{path}` is not in this version.* issue {issue} of the roadmap"):
+    with pytest.raises(AttributeError, match=rf"{path} is not in this version.* issue {issue} of the roadmap"):
         eval(path)
     assert not hasattr(ti, "no_such_name")
 
@@ -193,3 +195,9 @@ def test_numbers_agree_with_python_for_signs_and_shifts(target: str) -> None:
     compute(7, 3)
     expected = [2, -2, -3, -1, -4, (2**32 - 7) >> 1, 1, 249]
     assert np.array_equal(out.to_numpy(), expected)
+
+
+def test_status_page_has_every_option_with_an_effect() -> None:
+    text = (Path(__file__).resolve().parents[2] / "docs" / "status.md").read_text()
+    assert [name for name in OPTIONS if f"`{name}`" not in text] == []
+    assert [name for name, effect in EFFECTIVE.items() if f"| `{name}` | " not in text or effect not in text] == []

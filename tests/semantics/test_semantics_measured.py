@@ -283,18 +283,6 @@ def test_default_ip_i64(target: str) -> None:
     assert large(10) == 10**10
 
 
-def test_too_many_iterations_are_right_or_refused(target: str) -> None:
-    total = ti.field(ti.i32, ())
-
-    @ti.kernel
-    def run():
-        for i, j in ti.ndrange(2**16, 2**16):
-            total[None] = 1
-
-    with pytest.raises((ti.TaichiRuntimeError, ti.TaichiCompilationError, ValueError, OverflowError)):
-        run()
-
-
 def test_integers_wrap(target: str) -> None:
     @ti.kernel
     def i32(a: ti.i32, b: ti.i32) -> ti.i32:

@@ -22,6 +22,7 @@ from ..ir.statements import (
     GlobalPtr,
     GlobalStore,
     GlobalTemporary,
+    Operation,
     Print,
     Rand,
     RangeFor,
@@ -32,19 +33,20 @@ from ..ir.tasks import Kernel, Task, TaskKind
 from ..ir.text import print_kernel
 from ..ir.types import u32
 from ..options import Capabilities, CompileOptions
-from .helpers import library
+from .helpers import library, words_of, words_of_code
 from .interface import BackendModule, Interface, SourceFile, TaskSource
 from .layout import Declaration, Layout, array_type, layout
 from .naming import Names, legal
 from .placement import Placement, place
 from .print_expressions import Expressions, Written
-from .print_statements import INDENT, Line, Statements, basename, declare_axis, infix_symbol
+from .print_statements import INDENT, Line, Statements, basename, declare_axis, infix_symbol, python_comment
 from .print_statements import WRITERS as STATEMENT_WRITERS
 from .random_stream import task_seed
 from .render import render
 from .reports import WRITERS as REPORT_WRITERS
 from .reserved import OURS
-from .spelling import extensions, helpers_source, type_name
+from .spelling import extensions, helpers_source, spell_operation, type_name
+from .tables_c import HEADERS
 from .target import TARGETS, Target
 from .threads import Threads, host_count, spread
 from .turns import NONE, serial_turns
@@ -89,7 +91,7 @@ def emit(kernel: Kernel, target: str, options: CompileOptions, capabilities: Cap
     if target == "python":
         return _for_interpreter(kernel, options)
     row = TARGETS[target]
-    form = layout(kernel, row)
+    form = layout(kernel, row, volatile=capabilities.volatile_vectors)
     printer = _Printer(kernel, row, form, options, capabilities)
     printed = [printer.task(task, number) for number, task in enumerate(kernel.tasks)]
     groups = [[task] for task in printed] if row.file_per_task or not printed else [printed]
@@ -123,7 +125,8 @@ class _Printer:
     ) -> None:
         self.kernel, self.target, self.form = kernel, target, form
         self.options, self.capabilities = options, capabilities
-        self.taken = target.reserved | OURS | frozenset(form.accessor_names.values()) | frozenset(library(target.name))
+        ours = OURS.union(form.accessor_names.values(), library(target.name))
+        self.taken = target.reserved | ours | (target.functions & _called(kernel, target.name))
         self.name = legal(kernel.name)
 
     def task(self, task: Task, number: int) -> _Printed:
@@ -170,6 +173,7 @@ class _Printer:
                 names.append(declare_axis(printer.names, task.loop, axis))
                 printer.e.loop_names[task.loop, axis] = names[axis]
             printer.linear_index = printer.names.declare("index")
+            printer.commented.add((task.loop.location.file, task.loop.location.line))
         if any(isinstance(s, Rand) for s in walk(task.body)):
             _start_random(printer, number)
         printer.block(block)
@@ -211,6 +215,8 @@ class _Printer:
             "task": tasks[0] if tasks else None,
         }
         kind = printed[0].task.kind.value if self.target.file_per_task else "kernel"
+        if self.target.name == "c":
+            data["headers"] = _headers(data, printed, tasks)
         text = render(f"{self.target.folder}/{kind}.{self.target.suffix}.j2", data)
         return SourceFile(f"{self.name}{suffix}.{self.target.suffix}", text, _line_map(text, printed, tasks))
 
@@ -234,10 +240,11 @@ class _Printer:
         head = f"{self._function_kind(p)}void {p.function}({', '.join(parameters) or self._no_parameters()}) {{"
         return {
             "kind": p.task.kind.value,
+            "python": self._python_line(p.task),
             "title": self._title(p) if len(self.kernel.tasks) > 1 else "",
             "entry": p.entry,
             "head": head,
-            "body": "\n".join(INDENT * (line.depth + 1) + line.text for line in p.body),
+            "body": "\n".join(INDENT * (line.depth + 1) + line.text if line.text else "" for line in p.body),
             "call": call,
             "block": block,
             "prologue": [*p.prologue, *(threads.declarations if threads else [])],
@@ -248,12 +255,17 @@ class _Printer:
             "uses_args": p.uses_args or any("args." in text for text in [*p.prologue, *_texts(threads)]),
         }
 
+    def _python_line(self, task: Task) -> str:
+        """Return the comment above the function of a loop's turns: the loop in Python."""
+        location = NOWHERE if task.loop is None else task.loop.location
+        return python_comment(location) if self.options.line_comments and location is not NOWHERE else ""
+
     def _args_parameter(self, p: _Printed) -> list[str]:
         declared = {"c": "const struct Args args", "cuda": "const Args &args"}.get(self.target.name)
         return [declared] if declared and p.uses_args else []
 
     def _function_kind(self, p: _Printed) -> str:
-        return {"c": "static inline ", "cuda": "static __device__ inline "}.get(self.target.name, "")
+        return {"c": "static inline ", "cuda": "__device__ inline "}.get(self.target.name, "")
 
     def _no_parameters(self) -> str:
         return "void" if self.target.name == "c" else ""
@@ -273,6 +285,22 @@ class _Printer:
             return title
         over = p.task.loop.over
         return f"{title} over {over.name if over is not None else ', '.join(p.names)}"
+
+
+def _called(kernel: Kernel, target: str) -> set[str]:
+    """Return the words in the texts of all operations: functions that no local variable may hide."""
+    operations = (s for root in kernel.roots() for s in walk(root) if isinstance(s, Operation))
+    texts = {spell_operation(target, operation).text for operation in operations}
+    return {"min", "max"}.union(*(words_of(text) for text in texts))
+
+
+def _headers(data: dict[str, Any], printed: list[_Printed], tasks: list[dict[str, Any]]) -> list[str]:
+    """Return the headers of C that a file needs."""
+    texts = [data["helpers"], *data["members"], *data["temporaries"], *data["results"], *data["accessors"]]
+    texts += [line.text for p in printed for line in p.body]
+    texts += [text for task in tasks for text in (task["head"], *task["prologue"], *task["nest"])]
+    words = {word for text in texts for line in text.split("\n") for word in words_of_code(line)}
+    return [header for header, declared in HEADERS.items() if words & declared]
 
 
 def _nest(threads: Threads, call: str, plain: bool) -> list[str]:

@@ -69,6 +69,17 @@ def _defined_name(chunk: str) -> str:
 
 
 @lru_cache(maxsize=4096)
+def words_of(text: str) -> frozenset[str]:
+    """Return the identifiers in a text."""
+    return frozenset(IDENTIFIER.findall(text))
+
+
+def words_of_code(line: str) -> list[str]:
+    """Return the identifiers in a line, without those of its comment."""
+    return IDENTIFIER.findall(line.split("//")[0])
+
+
+@lru_cache(maxsize=4096)
 def called(target: str, text: str) -> tuple[str, ...]:
     """Return the helpers of the libraries that `text` names, in order of appearance."""
     known = library(target)

@@ -1,8 +1,8 @@
 """The waist: text per task and what a launcher must know about it. Plain data, JSON in and out.
 
-Argument block: one struct `Args` a kernel, members in the order of `Interface.members`, C layout (each member aligned to
-its own scalar size; equal to GL_EXT_scalar_block_layout). It is passed by value (CUDA), in push constants or through one
-pointer (Vulkan), by pointer (C).
+Argument block: one struct `Args` a kernel, members in the order of `Interface.members`, C layout (each member aligned
+to its own scalar size; equal to GL_EXT_scalar_block_layout). It is passed by value (CUDA), in push constants or through
+one pointer (Vulkan), by pointer (C).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class ArraySlot:
-    """One array. parameter: position in the signature, None for a captured field. written, read: what the kernel does."""
+    """One array. parameter: place in the signature, None for a captured field. written, read: what the kernel does."""
 
     name: str
     element: str
@@ -62,10 +62,10 @@ class ResultField:
 class TaskSource:
     """One launch. entry: name of the function to start. file: index into `BackendModule.files`.
 
-    count: how many iterations, as an expression of the arguments; None where only the device knows (the loop strides then).
-    extents: the axes' lengths, whose product `count` is. block_dim: threads a block; 1 for serial tasks. strided: the text
-    loops over more iterations than there are threads, so any number of blocks will do; else one thread an iteration.
-    reads, writes: slots of arrays; -1 stands for the temporaries.
+    count: how many iterations, as an expression of the arguments; None where only the device knows (the loop strides
+    then). extents: the axes' lengths, whose product `count` is. block_dim: threads a block; 1 for serial tasks.
+    strided: the text loops over more iterations than there are threads, so any number of blocks will do; else one
+    thread an iteration. reads, writes: slots of arrays; -1 stands for the temporaries.
     """
 
     name: str
@@ -106,9 +106,10 @@ class Interface:
 
 @dataclass(frozen=True, slots=True)
 class BackendModule:
-    """A compiled kernel as text. target: "vulkan", "cuda", "c" or "python". options: those the tool needs (fast_math, ...).
+    """A compiled kernel as text.
 
-    ir: the final form as text. program: the kernel itself for the interpreter, never stored.
+    target: "vulkan", "cuda", "c" or "python". options: those the tool needs (fast_math, ...). ir: the final form as
+    text. program: the kernel itself for the interpreter, never stored.
     """
 
     kernel: str

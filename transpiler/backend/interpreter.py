@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -50,6 +51,9 @@ from ..ir.tasks import Kernel, Task
 from ..ir.types import Scalar, Tensor, Type, element_of
 from .random_stream import RandomStream, task_seed
 from .sites import describe_site, failure, text_writer
+
+MAX_TURNS = 2**31 - 1
+"""As on devices, which count in 32 bits."""
 
 Place = tuple[np.ndarray[Any, Any], tuple[int, ...]]
 """An array and the index of a scalar or tensor in it."""
@@ -125,6 +129,9 @@ class _Machine:
             self._turn(task.body)
             return
         loop = task.loop
+        turns = prod(len(axis) for axis in self._ranges(loop))
+        if turns > MAX_TURNS:
+            raise OverflowError(f"the loop of task `{task.name}` has {turns} iterations, more than {MAX_TURNS}")
         for linear, index in enumerate(self._index_tuples(loop)):
             self.indices[loop] = index
             self.random = RandomStream(seed, linear)
@@ -178,8 +185,11 @@ class _Machine:
         raise TypeError(f"statement of class {type(statement).__name__} in final form")
 
     def _index_tuples(self, loop: RangeFor) -> Iterator[tuple[int, ...]]:
+        return itertools.product(*self._ranges(loop))
+
+    def _ranges(self, loop: RangeFor) -> list[range]:
         bounds = zip(loop.begins, loop.ends, loop.steps, strict=True)
-        return itertools.product(*(range(*(int(self.values[bound]) for bound in axis)) for axis in bounds))
+        return [range(*(int(self.values[bound]) for bound in axis)) for axis in bounds]
 
     def _result(self, block: Block) -> Any:
         self.run_block(block)

@@ -7,7 +7,7 @@ print, and the texts by which the printers reach arguments, extents and places i
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 
 from ..ir.nodes import Statement, walk
@@ -20,6 +20,7 @@ from ..ir.statements import (
     GlobalLoad,
     GlobalPtr,
     GlobalStore,
+    MatrixPtr,
     Parameter,
     Print,
     Rand,
@@ -60,6 +61,7 @@ class Reference:
     element: str
     align: int
     row_major: bool
+    volatile: bool = False
 
 
 @dataclass(slots=True)
@@ -67,6 +69,7 @@ class _Use:
     """What the tasks do with arrays and arguments."""
 
     arrays: dict[Array, None] = field(default_factory=dict)
+    components: bool = False
     read: set[Array] = field(default_factory=set)
     written: set[Array] = field(default_factory=set)
     shapes: dict[tuple[Array, int], str | None] = field(default_factory=dict)
@@ -131,6 +134,8 @@ def _collect(kernel: Kernel) -> _Use:
             case AtomicOp(pointer=pointer):
                 _mark(use.read, pointer)
                 _mark(use.written, pointer)
+            case MatrixPtr(origin=GlobalPtr()):
+                use.components = True
             case ArrayShape(array=array, axis=axis, name=name):
                 names.setdefault((array, axis), set()).add(name)
             case ArgLoad(parameter=parameter):
@@ -280,8 +285,10 @@ def _scalar(name: str) -> Scalar:
     return SCALARS[name]
 
 
-def layout(kernel: Kernel, target: Target, complete: bool = False) -> Layout:
-    """Lay out the arguments of `kernel` for `target`. complete: also those that no statement uses."""
+def layout(kernel: Kernel, target: Target, complete: bool = False, volatile: bool = False) -> Layout:
+    """Lay out the arguments of `kernel` for `target`. complete: also those that no statement uses. volatile: mark
+    memory so where components of vectors in it are used (`Capabilities.volatile_vectors`).
+    """
     use = _collect(kernel)
     if complete:
         _complete(kernel, use)
@@ -310,7 +317,7 @@ def layout(kernel: Kernel, target: Target, complete: bool = False) -> Layout:
         temporary_members=temporary_members,
         temporary_offsets=temporary_offsets,
         result_members=result_members,
-        references=list(members.references.values()),
+        references=[replace(r, volatile=volatile and use.components) for r in members.references.values()],
         stored_types=stored,
         helpers=_declaring(target, use, stored),
         use=use,
@@ -366,7 +373,7 @@ def _slot(array: Array, use: _Use) -> ArraySlot:
 
 def _accessors(target: Target, use: _Use, texts: dict[object, str]) -> tuple[dict[Array, str], dict[Array, str]]:
     """Return each array's macro name and its definition."""
-    taken = Names(target.reserved | OURS | frozenset(library(target.name)))
+    taken = Names(target.reserved | target.functions | OURS | frozenset(library(target.name)))
     names: dict[Array, str] = {}
     lines: dict[Array, str] = {}
     for array in sorted(use.arrays, key=lambda a: a.slot):

@@ -5,6 +5,7 @@ NaN and infinities have no literal in GLSL and none without headers in CUDA; the
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from math import copysign, isinf, isnan
 
@@ -19,6 +20,8 @@ FLOAT_SUFFIX = {
     "cuda": {"f32": "f", "f64": "", "f16": "f"},
     "c": {"f32": "f", "f64": "", "f16": "f"},
 }
+EXPONENT = re.compile(r"e(?:\+0*|(-)0*)")
+"""What Python writes as e+09 and e-05 is e9 and e-5 to a reader."""
 INTEGER_SUFFIX = {
     "vulkan": {"i32": "", "u32": "u", "i64": "l", "u64": "ul"},
     "cuda": {"i32": "", "u32": "u", "i64": "ll", "u64": "ull"},
@@ -71,7 +74,7 @@ def _float(target: str, type: Scalar, value: float) -> Spelling:
     text = str(type.numpy.type(value)) if type.bits != 64 else repr(value)
     if type.bits == 32 and np.float32(float(text)) != np.float32(value):
         text = repr(value)  # the compiler may read decimals as double first: rounding twice must not change the number
-    text += FLOAT_SUFFIX[target][type.name]
+    text = EXPONENT.sub(lambda m: f"e{m[1] or ''}", text) + FLOAT_SUFFIX[target][type.name]
     if type.name == "f16" and target != "vulkan":
         return (
             Spelling(f"half({text})", PRIMARY, (), ("half",))

@@ -18,7 +18,9 @@ def legal(name: str) -> str:
     Letters outside ASCII lose their accents or become their code point; GLSL takes neither those nor `__` or `gl_`.
     """
     if not name.isascii():
-        name = "".join(_ascii(character) for character in name)
+        parts = [_ascii(character) for character in name]
+        joints = ["_" if len(a) > 1 and b[:1].isalnum() else "" for a, b in zip(parts, [*parts[1:], ""], strict=True)]
+        name = "".join(part + joint for part, joint in zip(parts, joints, strict=True))
     while "__" in name:
         name = name.replace("__", "_")
     if not name or name[0].isdigit() or name.startswith("gl_"):
@@ -33,8 +35,9 @@ def _ascii(character: str) -> str:
     if plain.isalnum():
         return plain
     words = unicodedata.name(character, "").split()
-    if len(words) >= 4 and words[1] == "SMALL" and words[2] == "LETTER" and words[3].isascii():
-        return words[3].lower()
+    if len(words) >= 4 and words[1] in ("SMALL", "CAPITAL") and words[2] == "LETTER" and words[3].isascii():
+        word = "LAMBDA" if words[3] == "LAMDA" else words[3]  # Unicode's spelling of it
+        return word.lower() if words[1] == "SMALL" else word.capitalize()
     return f"u{ord(character):x}"
 
 
@@ -44,7 +47,7 @@ class Names:
     def __init__(self, taken: frozenset[str]) -> None:
         self.reserved = taken
         self.used: dict[str, int] = {}
-        self.temporaries = 0
+        self.temporaries: dict[str, int] = {}
         self.scopes: list[list[str]] = [[]]
 
     def declare(self, name: str) -> str:
@@ -64,11 +67,11 @@ class Names:
         """Return whether `declare` would give `name` itself."""
         return name not in self.used and name not in self.reserved
 
-    def temporary(self) -> str:
-        """Return `t0`, `t1`, ... in order of appearance."""
-        name = self.declare(f"t{self.temporaries}")
-        self.temporaries += 1
-        return name
+    def temporary(self, stem: str = "t") -> str:
+        """Return `t0`, `t1`, ... in order of appearance, or `stem0`, `stem1`, ..."""
+        number = self.temporaries.get(stem, 0)
+        self.temporaries[stem] = number + 1
+        return self.declare(f"{stem}{number}")
 
     @contextmanager
     def scope(self) -> Iterator[None]:

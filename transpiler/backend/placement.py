@@ -27,6 +27,7 @@ from ..ir.statements import (
     GlobalPtr,
     GlobalStore,
     GlobalTemporary,
+    If,
     IfExp,
     LocalLoad,
     LocalStore,
@@ -35,6 +36,7 @@ from ..ir.statements import (
     MatrixInit,
     MatrixPtr,
     Operation,
+    Rand,
     RangeFor,
     While,
     base_pointer,
@@ -44,6 +46,7 @@ from ..ir.types import Scalar
 ATOMS = (Const, ArgLoad, ArrayShape, LoopIndex)
 PLACES = (Alloca, GlobalPtr, MatrixPtr, GlobalTemporary)
 INDEX_OPERATIONS = frozenset({"add", "sub", "mul", "neg"})
+COMPARISONS = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
 ALIASED = "arrays that may share memory"
 MAX_READS = 2
 """So often a load is printed again before it gets a name: compilers merge loads, and a name costs the reader more."""
@@ -69,6 +72,7 @@ class Placement:
 
     read_back: stores whose value is read from the place they wrote by all later users.
     declared_by_store: the store that declares a local variable, if one can. dead: locals never read, and their stores.
+    set_by_branches: locals whose first mention is an `if` that sets them on every path. direct: atomics and random numbers whose one user is the next thing printed, and does nothing but store them.
     """
 
     inline: set[Statement] = field(default_factory=set)
@@ -77,6 +81,8 @@ class Placement:
     declared_by_store: dict[Statement, Statement] = field(default_factory=dict)
     dead: set[Statement] = field(default_factory=set)
     read_back: dict[Statement, Statement] = field(default_factory=dict)
+    set_by_branches: set[Statement] = field(default_factory=set)
+    direct: set[Statement] = field(default_factory=set)
 
 
 def place(roots: Sequence[tuple[Block, Sequence[Statement]]], is_infix: Callable[[Operation], bool]) -> Placement:
@@ -108,6 +114,7 @@ class _Placer:
         self.points: dict[Statement, list[_Point]] = {}
         self.read: set[Statement] = set()
         self.stored: dict[Statement, Statement] = {}
+        self.next_stored: Statement | None = None
 
     # --- order of the text, and who writes what where
 
@@ -146,7 +153,9 @@ class _Placer:
             elif not waiting:
                 return
             elif statement.BLOCKS:
-                waiting -= _mentioned(statement, waiting)
+                found = _mentioned(statement, waiting)
+                waiting -= found
+                self.placement.set_by_branches |= {a for a in found if _is_set_by(statement, a)}
             else:
                 waiting.difference_update(o for o in operands(statement) if o in waiting)
 
@@ -159,9 +168,23 @@ class _Placer:
 
     # --- decisions, backwards
 
-    def place_block(self, block: Block) -> None:
+    def place_block(self, block: Block, uses_result: bool = True) -> None:
+        self.next_stored = block.result if uses_result else None
         for statement in reversed(block.statements):
+            if statement is self.next_stored and isinstance(statement, (AtomicOp, Rand)):
+                if len(self.points.get(statement, ())) == 1 and not statement.name:
+                    self.placement.direct.add(statement)
             self._place(statement)
+            if isinstance(statement, (LocalStore, GlobalStore)):
+                self.next_stored = statement.value if _is_free_of_reads(statement.pointer) else None
+            elif statement.EFFECT & (Effect.WRITE | Effect.CONTROL) or self._prints_lines(statement):
+                self.next_stored = None
+
+    def _prints_lines(self, statement: Statement) -> bool:
+        """Whether a statement without effect stands in the text by itself."""
+        if isinstance(statement, (*ATOMS, *PLACES)):
+            return isinstance(statement, Alloca)
+        return statement in self.placement.used and statement not in self.placement.inline
 
     def _place(self, statement: Statement) -> None:
         points = self.points.get(statement, [])
@@ -270,7 +293,7 @@ class _Placer:
             if block.result is not None:
                 result_points = points if inline else [_Point(self.end[block], self.loop[choice])]
                 self.add_points(block.result, result_points)
-            self.place_block(block)
+            self.place_block(block, bool(points))
         self.add_points(choice.condition, points if inline else here)
 
     def add_points(self, value: Statement, points: list[_Point]) -> None:
@@ -324,15 +347,30 @@ def _is_cheap(value: Statement) -> bool:
     if isinstance(value, ATOMS) or value.name is not None:
         return True
     match value:
+        case Cast(value=inner, type=Scalar()):
+            return isinstance(inner, ATOMS) or inner.name is not None
         case Cast(value=inner):
             return isinstance(inner, ATOMS)
+        case Operation(op=op, operands=inner) if op in COMPARISONS:
+            return all(isinstance(o, Const) or isinstance(o.type, Scalar) and _is_named(o) for o in inner)
         case Operation(op=op, operands=inner, type=Scalar(kind="int" | "uint")) if op in INDEX_OPERATIONS:
             return all(isinstance(o, ATOMS) or o.name is not None for o in inner)
         case MatrixElement(value=inner, indices=indices):
             return all(isinstance(i, Const) for i in indices) and (
-                inner.name is not None or isinstance(inner, LocalLoad)
+                inner.name is not None or not isinstance(inner, GlobalLoad)
             )
     return False
+
+
+def _is_named(value: Statement) -> bool:
+    return isinstance(value, ATOMS) or value.name is not None
+
+
+def _is_free_of_reads(value: Statement) -> bool:
+    """Whether the text of `value` reads no memory, so that it may be computed before or after an effect."""
+    if isinstance(value, (LocalLoad, GlobalLoad, AtomicOp, Rand, IfExp)):
+        return value.name is not None
+    return _is_named(value) or all(_is_free_of_reads(o) for o in operands(value))
 
 
 def _memory(pointer: Statement) -> object:
@@ -360,6 +398,17 @@ def _same_place(a: Statement, b: Statement) -> bool:
 
 def _same_index(a: Statement, b: Statement) -> bool:
     return a is b or (isinstance(a, Const) and isinstance(b, Const) and a.value == b.value)
+
+
+def _is_set_by(statement: Statement, local: Statement) -> bool:
+    """Whether `statement` stores to `local` on every path, before anything else is done with it."""
+    if not isinstance(statement, If):
+        return isinstance(statement, LocalStore) and statement.pointer is local
+    for block in (statement.then, statement.otherwise):
+        first = next((s for s in block.statements if s.EFFECT & Effect.CONTROL or _mentioned(s, {local})), None)
+        if first is None or not _is_set_by(first, local):
+            return False
+    return True
 
 
 def _mentioned(statement: Statement, candidates: set[Statement]) -> set[Statement]:

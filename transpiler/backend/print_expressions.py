@@ -30,7 +30,7 @@ from ..ir.statements import (
     Operation,
     is_const,
 )
-from ..ir.types import Scalar, Tensor, Type, element_of
+from ..ir.types import Scalar, Tensor, Type, element_of, i32
 from .layout import WIDENED, Layout
 from .spelling import (
     const_helpers,
@@ -48,6 +48,7 @@ from .spelling import (
 )
 from .spelling_forms import INFIX, MULTIPLY, OR, PRIMARY, TERNARY, UNARY, Spelling
 from .target import Target
+from .tensors import COMPONENTS, is_native, is_short_vector
 
 LOGICAL = frozenset({"{0} && {1}", "{0} || {1}"})
 """Operations whose order of evaluation is the same however they are grouped."""
@@ -181,13 +182,19 @@ class Expressions:
             text = f"{text if axis == 1 else f'({text})'} * {extent} + {self.operand(index, MULTIPLY)}"
         return text or "0"
 
+    def initializer(self, value: Statement, text: str) -> str:
+        """Return the text of a value behind `type name =`, where C and CUDA need not repeat the type: `{x, y}`."""
+        literal = ("({}){{" if self.target.name == "c" else "{}{{").format(
+            type_name(self.target.name, value.type or i32)
+        )
+        is_braced = isinstance(value, MatrixInit) and self.target.has_pointers and text.startswith(literal)
+        return text[len(literal) - 1 :] if is_braced else text
+
     def zero(self, kind: Type) -> str:
         """Return the zero of a type as text."""
         if isinstance(kind, Scalar):
             return spell_const(self.target.name, Const(_zero_of(kind), type=kind))
-        spelling = spell_splat(self.target.name, kind)
-        self.need(*spelling.helpers)
-        return spelling.format(self.zero(kind.element))
+        return _init(self, MatrixInit([Const(_zero_of(kind.element), type=kind.element)] * kind.size, type=kind)).text
 
     def to_memory(self, value: Statement) -> str:
         """Return the text of a value on its way to memory, where u1 is a byte."""
@@ -271,10 +278,37 @@ def _cast(e: Expressions, value: Cast) -> Written:
 
 def _init(e: Expressions, value: MatrixInit) -> Written:
     assert isinstance(value.type, Tensor)
-    first = value.elements[0]
+    first, kind, target = value.elements[0], value.type, e.target.name
     if len(value.elements) > 1 and all(_is_same(first, other) for other in value.elements):
-        return e.spelled(spell_splat(e.target.name, value.type), first)
-    return e.spelled(spell_init(e.target.name, value.type), *value.elements)
+        if isinstance(first, Const) and repr(first.value) in ("0", "0.0", "False") and not is_short_vector(kind):
+            name = e.type_text(kind)
+            if e.target.has_pointers:
+                return Written(f"({name}){{0}}" if target == "c" else f"{name}{{}}")
+            if is_native(target, kind):  # a GLSL matrix of one number has that on its diagonal
+                return Written(f"{name}({e.of(first).text})")
+        is_short = is_short_vector(kind) and (isinstance(first, Const) or e.of(first).text.isidentifier())
+        if not (e.target.has_pointers and is_short):
+            return e.spelled(spell_splat(target, kind), first)
+    written = e.spelled(spell_init(target, kind), *value.elements)
+    return (_swizzle(e, value) if is_native(target, kind) else None) or written
+
+
+def _swizzle(e: Expressions, value: MatrixInit) -> Written | None:
+    """Return `a.zyx` for a GLSL vector made of elements of one other vector."""
+    if len({_owner(element) for element in value.elements}) != 1 or _owner(value.elements[0]) is None:
+        return None
+    parts = [e.of(element).text.rpartition(".") for element in value.elements]
+    if len({owner for owner, _, _ in parts}) != 1 or not all(name in tuple(COMPONENTS) for _, _, name in parts):
+        return None
+    return Written(f"{parts[0][0]}.{''.join(name for _, _, name in parts)}")
+
+
+def _owner(element: Statement) -> Statement | None:
+    """Return the vector, or the place of one, that an element is read from."""
+    if isinstance(element, MatrixElement):
+        return element.value
+    pointer = element.pointer if isinstance(element, (LocalLoad, GlobalLoad)) else None
+    return pointer.origin if isinstance(pointer, MatrixPtr) else None
 
 
 def _matrix_element(e: Expressions, value: MatrixElement) -> Written:

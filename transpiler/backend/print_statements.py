@@ -17,6 +17,8 @@ from ..ir.statements import (
     Break,
     Const,
     Continue,
+    GlobalLoad,
+    GlobalPtr,
     GlobalStore,
     If,
     IfExp,
@@ -38,6 +40,10 @@ from .target import Target
 
 MAX_WIDTH = 100
 """Columns an expression may grow to before a part of it gets a name."""
+MAX_SUM = 1000
+"""Characters a sum may grow to; it is folded before a plus or minus."""
+SUMS = frozenset({"{0} + {1}", "{0} - {1}"})
+FOLDS = (" + ", " - ", " && ", " || ")
 INDENT = "    "
 
 
@@ -80,14 +86,27 @@ class Statements:
     def emit(self, text: str, location: SourceLocation = NOWHERE) -> None:
         """Append a line, and above it the Python line it comes from if that is a new one."""
         begins = self.mark(location)
-        self.lines.append(Line(self.depth, text, begins))
+        for part in wrapped(text) if len(text) > MAX_WIDTH + len(INDENT) else (text,):
+            self.lines.append(Line(self.depth, part, begins))
+            begins = None
+
+    def emit_beside(self, text: str, location: SourceLocation) -> None:
+        """Append a line that says what Python says, with no more than the place beside it."""
+        place = (location.file, location.line)
+        if self.comments and location is not NOWHERE and place != self.last and place not in self.commented:
+            self.commented.add(place)
+            same = text == f"{location.python_line.strip()};"
+            text = f"{text}  // {basename(location.file)}:{location.line}{'' if same else '  ' + location.python_line.strip()}"
+        self.emit(text, location)
 
     def mark(self, location: SourceLocation) -> SourceLocation | None:
         """Print the Python line of `location` as a comment, once; return the location if another line was before it."""
         place = (location.file, location.line)
         if location is NOWHERE or place == self.last:
             return None
-        self.last = place
+        previous, self.last = self.last, place
+        if self.comments and place in self.commented and previous is not None and place < previous:
+            self.lines.append(Line(self.depth, ""))  # the next turn of an unrolled loop
         if self.comments and place not in self.commented:
             self.commented.add(place)
             self.lines.append(Line(self.depth, f"// {python_comment(location)}"))
@@ -131,12 +150,18 @@ class Statements:
 
     def _value(self, value: Statement) -> None:
         written = self.e.compute(value)
-        if len(written.text) > MAX_WIDTH:
+        if len(written.text) > MAX_WIDTH and not (written.template in SUMS and self._is_foldable(value, written)):
             written = self._shorten(value, written)
         if value in self.placement.inline:
             self.e.texts[value] = written
         else:
             self.declare(value, written.text)
+
+    def _is_foldable(self, value: Statement, written: Written) -> bool:
+        """Whether a sum is one of short terms, so that it reads well over several lines."""
+        left, right = (self.e.of(operand) for operand in value.operands)  # type: ignore[attr-defined]
+        short = len(left.text) <= MAX_WIDTH or left.template in SUMS
+        return short and len(right.text) <= MAX_WIDTH // 2 and len(written.text) <= MAX_SUM
 
     def _shorten(self, value: Statement, written: Written) -> Written:
         """Give names to the widest operands until the expression fits."""
@@ -154,12 +179,16 @@ class Statements:
         """Print `type name = text;`, and use the name from here on."""
         name = self.name(value)
         assert value.type is not None
-        self.emit(f"{self.e.type_text(value.type)} {name} = {text};", value.location)
+        self.emit(f"{self.e.type_text(value.type)} {name} = {self.e.initializer(value, text)};", value.location)
         self.e.texts[value] = Written(name)
 
     def name(self, value: Statement) -> str:
-        """Return a free name for a value: the user's, or t0, t1, ..."""
-        return self.names.declare(value.name) if value.name else self.names.temporary()
+        """Return a free name for a value: the user's, that of the array it was read from, or t0, t1, ..."""
+        if value.name:
+            return self.names.declare(value.name)
+        if isinstance(value, GlobalLoad) and isinstance(value.pointer, GlobalPtr):
+            return self.names.temporary(f"{value.pointer.array.name}_")
+        return self.names.temporary()
 
     # --- choices
 
@@ -211,11 +240,24 @@ class Statements:
         self.lines.append(Line(self.depth + 1, f"{name} = {branch[1]};"))
 
 
+def wrapped(text: str) -> list[str]:
+    """Fold a statement before operators that stand in no parentheses; where there are none it stays one line."""
+    parts, start, depth, fold, brackets = [], 0, 0, 0, {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}
+    for index, character in enumerate(text):
+        depth += brackets.get(character, 0)
+        if depth == 0 and character == " " and text.startswith(FOLDS, index):
+            fold = index
+        if index - start > MAX_WIDTH and fold > start:
+            parts.append(text[start:fold])
+            start = fold + 1
+    return [parts[0], *(INDENT + part for part in [*parts[1:], text[start:]])] if parts else [text]
+
+
 def python_comment(location: SourceLocation) -> str:
-    """Return `demo.py:14  s = a[i, j]`, inert in every language: one line of ASCII that ends in no backslash."""
-    line = "".join(
-        c if c.isprintable() and c.isascii() else "?" if c.isprintable() else " " for c in location.python_line
-    )
+    """Return `demo.py:14  s = a[i, j]`, inert in every language: one line that ends in no backslash."""
+    line = location.python_line
+    if not (line.isascii() and line.isprintable()):
+        line = "".join(c if c.isprintable() else " " for c in line)
     return f"{basename(location.file)}:{location.line}  {line.replace('??/', '? ?/')}".rstrip("\\ ")
 
 
@@ -230,7 +272,8 @@ def _alloca(p: Statements, alloca: Alloca) -> None:
     assert alloca.type is not None
     name = p.name(alloca)
     p.e.texts[alloca] = Written(name)
-    p.emit(f"{p.e.type_text(alloca.type)} {name} = {p.e.zero(alloca.type)};", alloca.location)
+    start = "" if alloca in p.placement.set_by_branches else f" = {p.e.zero(alloca.type)}"
+    p.emit(f"{p.e.type_text(alloca.type)} {name}{start};")
 
 
 def _local_store(p: Statements, store: LocalStore) -> None:
@@ -240,7 +283,7 @@ def _local_store(p: Statements, store: LocalStore) -> None:
         assert store.pointer.type is not None
         text = p.e.of(store.value).text
         name = p.name(store.pointer)
-        p.emit(f"{p.e.type_text(store.pointer.type)} {name} = {text};", store.location)
+        p.emit(f"{p.e.type_text(store.pointer.type)} {name} = {p.e.initializer(store.value, text)};", store.location)
         p.e.texts[store.pointer] = Written(name)
         return
     operation = p.placement.compound.get(store)
@@ -265,6 +308,8 @@ def _global_store(p: Statements, store: GlobalStore) -> None:
 def _compound(p: Statements, store: LocalStore | GlobalStore, place: str, operation: Operation) -> None:
     symbol = infix_symbol(p.e.target, operation)
     assert symbol is not None
+    if isinstance(operation.type, Tensor):
+        p.e.need(*(f"assign {key}" for key in spell_operation(p.e.target.name, operation).helpers if " -> " in key))
     text = p.e.of(operation.operands[1]).text
     p.emit(f"{place} {symbol}= {text};", store.location)
 
@@ -291,11 +336,7 @@ def _atomic(p: Statements, atomic: AtomicOp) -> None:
     p.e.need(*spelling.helpers)
     value = p.e.operand(atomic.value, spelling.operand_precedence[1])
     data = p.e.words(atomic.pointer) if len(spelling.operand_precedence) > 2 else ()
-    text = spelling.format(p.e.place(atomic.pointer), value, *data)
-    if atomic in p.placement.used:
-        p.declare(atomic, text)
-    else:
-        p.emit(f"{text};", atomic.location)
+    _effect(p, atomic, spelling.format(p.e.place(atomic.pointer), value, *data))
 
 
 def _rand(p: Statements, rand: Rand) -> None:
@@ -303,11 +344,17 @@ def _rand(p: Statements, rand: Rand) -> None:
     p.e.uses_args = True
     helper = f"random_{rand.type.name}"
     p.e.need(helper)
-    text = f"{helper}({'&' if p.e.target.name == 'c' else ''}rng)"
-    if rand in p.placement.used:
-        p.declare(rand, text)
+    _effect(p, rand, f"{helper}({'&' if p.e.target.name == 'c' else ''}rng)")
+
+
+def _effect(p: Statements, statement: AtomicOp | Rand, text: str) -> None:
+    """Print a call that does something and gives a value: inside the store that follows, under a name, or alone."""
+    if statement in p.placement.direct:
+        p.e.texts[statement] = Written(text)
+    elif statement in p.placement.used:
+        p.declare(statement, text)
     else:
-        p.emit(f"{text};", rand.location)
+        p.emit(f"{text};", statement.location)
 
 
 def _if(p: Statements, statement: If) -> None:
@@ -416,11 +463,11 @@ def bound(e: Expressions, value: Statement) -> Written:
 
 
 def _break(p: Statements, statement: Break) -> None:
-    p.emit("break;", statement.location)
+    p.emit_beside("break;", statement.location)
 
 
 def _continue(p: Statements, statement: Continue) -> None:
-    p.emit("continue;" if p.loops else "return;", statement.location)
+    p.emit_beside("continue;" if p.loops else "return;", statement.location)
 
 
 def _return(p: Statements, statement: Return) -> None:

@@ -1,4 +1,7 @@
-"""Words a user's name may not be in an emitted text: keywords, types, built-in functions of each language."""
+"""Words a user's name may not be in an emitted text: keywords and types always, built-in functions if the text calls them.
+
+A local variable may hide a function (`float length = ...`) and a member never meets one (`args.step`).
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,11 @@ _C = _words("""
 auto break case char const continue default do double else enum extern float for goto if inline int long register
 restrict return short signed sizeof static struct switch typedef union unsigned void volatile while bool true false
 main size_t ptrdiff_t int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t intptr_t uintptr_t NULL
-INFINITY NAN asm typeof linux unix I complex errno stdin stdout stderr signbit isnan isinf isfinite isnormal
-sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh exp exp2 expm1 log log2 log10 log1p pow sqrt cbrt
+INFINITY NAN asm typeof linux unix
+""")
+
+_C_FUNCTIONS = _words("""
+signbit isnan isinf isfinite isnormal sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh exp exp2 expm1 log log2 log10 log1p pow sqrt cbrt
 hypot fabs abs labs floor ceil round rint nearbyint trunc fmod remainder fmin fmax fdim fma erf erfc tgamma lgamma
 ldexp frexp modf copysign nan logb ilogb scalbn nextafter lround lrint llround llrint div ldiv
 sinf cosf tanf asinf acosf atanf atan2f tanhf expf logf powf sqrtf fabsf floorf ceilf roundf rintf fmodf fminf fmaxf
@@ -24,9 +30,14 @@ class namespace template typename public private protected virtual operator new 
 mutable using try catch throw and or not xor bitand bitor compl and_eq or_eq not_eq xor_eq nullptr alignas alignof
 constexpr consteval constinit decltype noexcept static_assert static_cast dynamic_cast const_cast reinterpret_cast
 thread_local wchar_t char8_t char16_t char32_t typeid concept requires co_await co_return co_yield
-threadIdx blockIdx blockDim gridDim warpSize dim3 half rsqrt rsqrtf rcbrt sincos sinpi cospi erfinv saturate min max
-clock clock64 uint2 uint3 uint4 int2 int3 int4 float1 float2 float3 float4 double2 double3 double4 char2 char4 short2
-short4 uchar4 long2 ulong2 longlong2 uint1 int1 uint ulong ushort uchar assert std cuda
+threadIdx blockIdx blockDim gridDim warpSize dim3 half uint2 uint3 uint4 int2 int3 int4 float1 float2 float3 float4 double2 double3 double4 char2 char4 short2
+short4 uchar4 long2 ulong2 longlong2 uint1 int1 uint ulong ushort uchar assert std cuda atomicAdd atomicSub atomicMin
+atomicMax atomicAnd atomicOr atomicXor atomicExch atomicCAS
+""")
+
+_CUDA_FUNCTIONS = _words("""
+rsqrt rsqrtf rcbrt sincos sinpi cospi erfinv saturate min max clock clock64
+dot cross length normalize transpose outerProduct matrixCompMult
 """)
 
 _GLSL = _words("""
@@ -36,15 +47,18 @@ subroutine in out inout int void bool true false float double discard return low
 common partition active asm class union enum typedef template this resource goto inline noinline public static extern
 external interface long short half fixed unsigned superp input output filter sizeof cast namespace using sampler texture
 image demote hvec2 hvec3 hvec4 fvec2 fvec3 fvec4 uint main
+floatBitsToInt floatBitsToUint intBitsToFloat uintBitsToFloat atomicAdd atomicMin atomicMax atomicAnd
+atomicOr atomicXor atomicExchange atomicCompSwap
+int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t float16_t float32_t float64_t
+""")
+
+_GLSL_FUNCTIONS = _words("""
 radians degrees sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh pow exp log exp2 log2 sqrt inversesqrt abs
-sign floor trunc round roundEven ceil fract mod modf min max clamp mix step smoothstep isnan isinf floatBitsToInt
-floatBitsToUint intBitsToFloat uintBitsToFloat fma frexp ldexp length distance dot cross normalize faceforward reflect
+sign floor trunc round roundEven ceil fract mod modf min max clamp mix step smoothstep isnan isinf fma frexp ldexp length distance dot cross normalize faceforward reflect
 refract matrixCompMult outerProduct transpose determinant inverse lessThan greaterThan equal notEqual any all not
 bitfieldExtract bitfieldInsert bitfieldReverse bitCount findLSB findMSB barrier memoryBarrier groupMemoryBarrier
 noise1 noise2 noise3 noise4 texelFetch textureLod textureSize imageLoad imageStore imageSize packHalf2x16 unpackHalf2x16
-dFdx dFdy fwidth interpolateAtCentroid EmitVertex EndPrimitive ftransform atomicAdd atomicMin atomicMax atomicAnd
-atomicOr atomicXor atomicExchange atomicCompSwap subpassInput lessThanEqual greaterThanEqual uaddCarry usubBorrow
-int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t float16_t float32_t float64_t
+dFdx dFdy fwidth interpolateAtCentroid EmitVertex EndPrimitive ftransform subpassInput lessThanEqual greaterThanEqual uaddCarry usubBorrow
 """)
 
 _ROWS = range(2, 5)
@@ -61,4 +75,11 @@ RESERVED: dict[str, frozenset[str]] = {
     "cuda": frozenset([*_C, *_CUDA, *_TENSORS]),
     "vulkan": frozenset([*_GLSL, *_TENSORS]),
 }
-"""Reserved words by target. Names of helpers are added by whoever includes them."""
+"""Keywords and types by target. Names of helpers are added by whoever includes them."""
+
+FUNCTIONS: dict[str, frozenset[str]] = {
+    "c": frozenset(_C_FUNCTIONS),
+    "cuda": frozenset([*_C_FUNCTIONS, *_CUDA_FUNCTIONS]),
+    "vulkan": frozenset(_GLSL_FUNCTIONS),
+}
+"""Functions by target that a local variable may hide where nothing calls them."""

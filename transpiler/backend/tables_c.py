@@ -35,6 +35,18 @@ TYPES: dict[str, str] = {
     "u1": "bool", "f16": "_Float16", "f32": "float", "f64": "double",
 }  # fmt: skip
 
+HEADERS: dict[str, frozenset[str]] = {
+    "math.h": frozenset(
+        f"{name}{suffix}"
+        for name in "floor fmod pow fmin fmax atan2 fabs rint ceil sqrt sin cos tan asin acos tanh exp log".split()
+        for suffix in ("", "f")
+    )
+    | {"INFINITY", "NAN"},
+    "stdbool.h": frozenset({"bool", "true", "false"}),
+    "stdint.h": frozenset(name for name in TYPES.values() if name.endswith("_t")),
+}
+"""What each header declares of the words that texts use."""
+
 COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
 
 ANY: dict[str, Spelling] = {

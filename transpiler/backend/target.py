@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .reserved import RESERVED
+from .reserved import FUNCTIONS, RESERVED
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +16,7 @@ class Target:
 
     has_pointers: arrays are typed pointers (C, CUDA), else buffer references (GLSL). file_per_task: GLSL compiles one
     entry a file. nested_loops: a parallel loop is printed as loops (C), else as one thread an item.
+    reserved, functions: words no name may be, and words it may be where nothing calls them.
     unsigned: a 32-bit number made from an i32. tensor_assignment: `v += w` exists for vectors and matrices.
     """
 
@@ -29,14 +30,19 @@ class Target:
     unsigned: str
     tensor_assignment: bool
     reserved: frozenset[str]
+    functions: frozenset[str]
 
 
 TARGETS: dict[str, Target] = {
     target.name: target
     for target in (
-        Target("vulkan", "glsl", "comp", ".", False, True, False, "uint({})", True, RESERVED["vulkan"]),
-        Target("cuda", "cuda", "cu", "->", True, False, False, "unsigned({})", False, RESERVED["cuda"]),
-        Target("c", "c", "c", "->", True, False, True, "(unsigned)({})", False, RESERVED["c"]),
+        Target(
+            "vulkan", "glsl", "comp", ".", False, True, False, "uint({})", True, RESERVED["vulkan"], FUNCTIONS["vulkan"]
+        ),
+        Target(
+            "cuda", "cuda", "cu", "->", True, False, False, "unsigned({})", True, RESERVED["cuda"], FUNCTIONS["cuda"]
+        ),
+        Target("c", "c", "c", "->", True, False, True, "(unsigned)({})", False, RESERVED["c"], FUNCTIONS["c"]),
     )
 }
 """The languages by name; "python" has no text and no row."""

@@ -142,6 +142,8 @@ def scalar_spelling(target: str, op: str, type: Scalar, new: Scalar) -> Spelling
 @lru_cache(maxsize=4096)
 def generate(target: str, key: str) -> Generated:
     """Return the function of `key`."""
+    if key.startswith("assign "):
+        return _assignment(target, key.removeprefix("assign "))
     op, types, result = parse_key(key)
     make = SHAPED.get(op, _elementwise)
     body, uses = make(target, op, types, result)
@@ -151,6 +153,15 @@ def generate(target: str, key: str) -> Generated:
     text = f"{QUALIFIERS[target]}{name_of(target, result)} {name}({parameters}) {{\n{body}\n}}"
     declared = [k for t in (*types, result) for k in (*type_keys(target, t), *type_keys(target, element_of(t)))]
     return Generated(name, text, tuple(dict.fromkeys([*declared, *uses, *called(target, body)])))
+
+
+def _assignment(target: str, key: str) -> Generated:
+    """Return CUDA's `a op= b` for the `a op b` of `key`."""
+    op, types, result = parse_key(key)
+    symbol = cuda_operator(op, types)
+    left, right = name_of(target, result), name_of(target, types[1])
+    head = f"{QUALIFIERS[target]}{left} &operator{symbol}=({left} &a, {right} b)"
+    return Generated(f"operator{symbol}=", f"{head} {{\n    return a = a {symbol} b;\n}}", (key,))
 
 
 def _parameter(op: str, index: int) -> str:

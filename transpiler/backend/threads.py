@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
+from ..errors import TaichiTypeError
 from ..ir.nodes import Statement
 from ..ir.ops import OPS
 from ..ir.statements import ArgLoad, ArrayShape, Cast, Const, IfExp, Operation, RangeFor
@@ -18,6 +19,9 @@ from .layout import Layout
 from .print_expressions import Expressions, Written
 from .print_statements import bound, loop_head
 from .spelling_forms import ADD, MULTIPLY, PRIMARY, UNARY
+
+MAX_TURNS = 2**31 - 1
+"""Threads and turns are counted in 32 bits."""
 
 HOST_OPERATIONS = frozenset({"add", "sub", "mul", "floordiv", "mod", "min", "max", "raw_div"})
 
@@ -42,6 +46,13 @@ def spread(e: Expressions, loop: RangeFor, names: list[str], layout: Layout) -> 
     axes = range(len(loop.begins))
     host = [extent_on_host(layout, loop, axis) for axis in axes]
     extents = None if any(h is None for h in host) else tuple(h for h in host if h is not None)
+    known = host_count(extents)
+    if known is not None and known > MAX_TURNS:
+        raise loop.location.error(
+            TaichiTypeError,
+            f"This parallel loop has {known:,} turns; at most {MAX_TURNS:,} can be counted",
+            "make one of its axes a serial loop inside it",
+        )
     declarations: list[str] = []
     if e.target.nested_loops:
         _declare_ends(e, loop, names, declarations)
@@ -63,6 +74,9 @@ def _difference(e: Expressions, loop: RangeFor, axis: int) -> str:
     begin, end = bound(e, loop.begins[axis]), bound(e, loop.ends[axis])
     if begin.text == "0":
         return end.text if end.precedence >= UNARY or len(loop.begins) == 1 else f"({end.text})"
+    first, last = loop.begins[axis], loop.ends[axis]
+    if isinstance(first, Const) and isinstance(last, Const):
+        return str(abs(int(last.value) - int(first.value)))
     low, high = (begin, end) if _step(loop, axis) > 0 else (end, begin)
     text = f"{_inside(high, ADD)} - {_inside(low, MULTIPLY)}"
     return f"({text})" if len(loop.begins) > 1 else text

@@ -1,4 +1,4 @@
-"""How many turns of serial loops a thread runs, as the host can compute it at launch: for drivers that end loops early."""
+"""How many turns of serial loops a thread runs, as the host computes it at launch: for drivers that end loops early."""
 
 from __future__ import annotations
 

@@ -22,7 +22,9 @@ def frexp(context: Context, x: Any) -> Frexp:
     value = context.lift(x)
     type = value.type
     if not isinstance(type, Scalar):
-        raise context.error(TaichiTypeError, f"`ti.frexp` takes a scalar, found `{type}`", "take the elements one by one")
+        raise context.error(
+            TaichiTypeError, f"`ti.frexp` takes a scalar, found `{type}`", "take the elements one by one"
+        )
     if type == f16:
         halves = frexp(context, context.builder.cast(value, f32))
         return Frexp(context.builder.cast(halves.mantissa, f16), halves.exponent)

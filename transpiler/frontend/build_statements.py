@@ -140,7 +140,7 @@ def _if(context: Context, node: ast.If) -> Completion:
 
 
 def _guards(context: Context, test: ast.expr) -> bool:
-    """Tell whether loops under a condition that is known are serial: unless it says `ti.static`, they are, as in Taichi."""
+    """Tell whether loops under a known condition are serial: unless it says `ti.static`, they are, as in Taichi."""
     return context.is_conditional or static_argument(context, test) is None
 
 
@@ -204,7 +204,10 @@ def _kernel_return(context: Context, node: ast.Return) -> Completion:
     if node.value is None or (isinstance(node.value, ast.Constant) and node.value.value is None):
         if types:
             raise context.error(
-                TaichiSyntaxError, "This kernel must return a value, found a plain `return`", f"write `return` and a value of type `{types[0]}`", node
+                TaichiSyntaxError,
+                "This kernel must return a value, found a plain `return`",
+                f"write `return` and a value of type `{types[0]}`",
+                node,
             )
         context.builder.add(Return([]))
         return NEVER

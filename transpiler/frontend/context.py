@@ -347,7 +347,9 @@ class Context:
         if isinstance(type, Scalar) and is_number(value):
             if type.is_integral and type != u1 and isinstance(value, int) and not fits(value, type):
                 where = self.builder.location
-                self.warnings.append(f"{where.file}:{where.line}: {value} does not fit `{type}` and wraps to {type(value)}")
+                self.warnings.append(
+                    f"{where.file}:{where.line}: {value} does not fit `{type}` and wraps to {type(value)}"
+                )
                 value = int(type(value))
             return (
                 self.builder.cast(self.constant(value), type)

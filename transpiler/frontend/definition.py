@@ -126,7 +126,9 @@ class KernelDefinition:
         arguments = tree.args
         nodes = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg)
         found = next((node for node in nodes if node is not None and node.arg == name), None)
-        return location_of(self.source, tree.returns if found is None and name == "return" else found or tree, self.name)
+        return location_of(
+            self.source, tree.returns if found is None and name == "return" else found or tree, self.name
+        )
 
     def location(self) -> SourceLocation:
         """Where the `def` stands (its name's line); without text: file and line only."""
@@ -146,7 +148,9 @@ class KernelDefinition:
         return SourceLocation(self.source, tree.lineno, column, tree.lineno, column + 4 + len(tree.name), self.name)
 
 
-def location_of(source: SourceText, node: Any, function: str, call_site: SourceLocation | None = None) -> SourceLocation:
+def location_of(
+    source: SourceText, node: Any, function: str, call_site: SourceLocation | None = None
+) -> SourceLocation:
     """Return where a node of the syntax tree stands in its file."""
     line, end_line = node.lineno, node.end_lineno or node.lineno
     column = column_of(source.line(line), node.col_offset)

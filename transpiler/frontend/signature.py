@@ -33,7 +33,7 @@ def check_parameters(definition: KernelDefinition) -> None:
         if not _is_type(annotation):
             raise definition.parameter_location(parameter.name).error(
                 TaichiSyntaxError,
-                f"Invalid type annotation of Taichi kernel: `{parameter.name}` has {annotation!r}, which is no type of a kernel",
+                f"Invalid type annotation of Taichi kernel: `{parameter.name}` has {annotation!r}, no type of a kernel",
                 REMEDY,
             )
 

@@ -10,9 +10,10 @@ from .tasks import Kernel
 
 @dataclass(slots=True)
 class FrontendResult:
-    """kernel: statements still as the author nested them. fields: Python objects of captured arrays, by slot (None: parameter).
+    """kernel: statements still as the author nested them.
 
-    captured: names of globals read as constants, with their values.
+    fields: Python objects of captured arrays, by slot (None: parameter). captured: names of globals read as constants,
+    with their values.
     """
 
     kernel: Kernel

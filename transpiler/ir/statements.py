@@ -1,6 +1,6 @@
 """The statements of the IR, one dataclass each, with Taichi's names where Taichi has the concept.
 
-Pointers (`Alloca`, `GlobalPtr`, `GlobalTemporary`, `MatrixPtr`) are values whose `type` is the type of what they point to.
+Pointers (`Alloca`, `GlobalPtr`, `GlobalTemporary`, `MatrixPtr`) are values whose `type` is that of what they point to.
 Conventions that every pass and printer may rely on:
 
 - an operand stands in an enclosing block, before the statement that reads it;
@@ -38,7 +38,7 @@ class Array:
 
 @dataclass(eq=False, slots=True)
 class Parameter:
-    """A scalar or tensor passed by value. position: in the kernel's signature (member path after flattening in `name`)."""
+    """A scalar or tensor passed by value. position: in the kernel's signature (`name` has the path to the member)."""
 
     name: str
     type: Type

@@ -23,7 +23,7 @@ class Task:
     """One launch: statements run once, or a parallel loop.
 
     prologue: statements that give the loop's begins, ends and steps; it stands before the loop and has no effects.
-    loop: the parallel loop, None for a serial task; its `LoopIndex` values are used in `body`, which is the loop's body.
+    loop: the parallel loop, None for a serial task; its `LoopIndex` values are used in `body`, the loop's body.
     block_dim: threads a block.
     """
 
@@ -38,7 +38,7 @@ class Task:
 
 @dataclass(eq=False, slots=True)
 class Kernel:
-    """A function on its way through the compiler. `body` holds it until `offload`, `tasks` afterwards (body is empty then).
+    """A function on its way through the compiler: in `body` until `offload`, then in `tasks` (and `body` is empty).
 
     arrays: by slot. returns: types of the results in order, with `Return.values` alike. temporaries: made by `offload`.
     """

@@ -11,7 +11,7 @@ import numpy as np
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """A number type. kind: "int", "uint", "float" or "bool"; bits: width in memory is `size_bytes` (u1 takes a byte)."""
+    """A number type. kind: "int", "uint", "float" or "bool"; in memory it takes `size_bytes` (a byte for u1)."""
 
     name: str
     kind: str

@@ -35,13 +35,14 @@ def iteration_limit(kernel: Kernel, context: PassContext) -> bool:
         if longest[0] > limit:
             location = longest[1].location
             context.warnings.append(
-                f"{location.describe()}\nA thread of kernel `{kernel.name}` runs {longest[0]:,} turns of serial loops here; "
-                f"this driver (lavapipe) silently ends them after {limit:,}. "
+                f"{location.describe()}\nA thread of kernel `{kernel.name}` runs {longest[0]:,} turns of serial loops "
+                f"here; this driver (lavapipe) silently ends them after {limit:,}. "
                 "Hint: use ti.cpu or a GPU, or make the outer loop parallel"
             )
     if not context.options.debug:
         return False
-    return any([_count_turns(task, limit - MARGIN) for task in kernel.tasks])
+    changed = [_count_turns(task, limit - MARGIN) for task in kernel.tasks]
+    return any(changed)
 
 
 def _known_turns(block: Block) -> tuple[int, RangeFor]:

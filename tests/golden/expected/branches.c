@@ -1,8 +1,5 @@
 // branches(a: ndarray[i32, 1], n: i32), task 0 of 1: range_for over i
 // from branches.py:4, interface 6ba8a01b
-#include <math.h>
-#include <stdbool.h>
-#include <stdint.h>
 
 // Quotient rounded toward zero; 0 where the divisor is 0.
 static inline int div_i32(int a, int b) {
@@ -33,13 +30,13 @@ struct Args {
 
 #define a(i) args.a_data[i]
 
+// branches.py:5  for i in range(n):
 static inline void task(const struct Args args, int i) {
     // branches.py:6  x = a[i]
     int x = a(i);
     // branches.py:7  if x < 0:
     if (x < 0) {
-        // branches.py:8  continue
-        return;
+        return;  // branches.py:8  continue
     }
     // branches.py:9  if x == 0:
     if (x == 0) {
@@ -56,8 +53,7 @@ static inline void task(const struct Args args, int i) {
     for (int k = 2; k < args.n; k += 3) {
         // branches.py:16  if a[k] == x or k > x:
         if (a(k) == x || k > x) {
-            // branches.py:17  break
-            break;
+            break;  // branches.py:17
         }
         // branches.py:18  x += a[k]
         x += a(k);

@@ -34,15 +34,16 @@ layout(push_constant, scalar) uniform Args {
     I32 a_data;  // a: ndarray[i32, 1]
     int n;       // n: i32
 } args;
+
 #define a(i) args.a_data.v[i]
 
+// branches.py:5  for i in range(n):
 void task(int i) {
     // branches.py:6  x = a[i]
     int x = a(i);
     // branches.py:7  if x < 0:
     if (x < 0) {
-        // branches.py:8  continue
-        return;
+        return;  // branches.py:8  continue
     }
     // branches.py:9  if x == 0:
     if (x == 0) {
@@ -59,8 +60,7 @@ void task(int i) {
     for (int k = 2; k < args.n; k += 3) {
         // branches.py:16  if a[k] == x or k > x:
         if (a(k) == x || k > x) {
-            // branches.py:17  break
-            break;
+            break;  // branches.py:17
         }
         // branches.py:18  x += a[k]
         x += a(k);
@@ -70,8 +70,8 @@ void task(int i) {
 }
 
 void main() {
-    uint index = gl_GlobalInvocationID.x;
-    for (uint count = uint(max(args.n, 0)); index < count; index += gl_NumWorkGroups.x * BLOCK) {
+    uint count = uint(max(args.n, 0));
+    for (uint index = gl_GlobalInvocationID.x; index < count; index += gl_NumWorkGroups.x * BLOCK) {
         task(int(index));
     }
 }

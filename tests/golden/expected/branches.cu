@@ -32,13 +32,13 @@ struct Args {
 
 #define a(i) args.a_data[i]
 
-static __device__ inline void task(const Args &args, int i) {
+// branches.py:5  for i in range(n):
+__device__ inline void task(const Args &args, int i) {
     // branches.py:6  x = a[i]
     int x = a(i);
     // branches.py:7  if x < 0:
     if (x < 0) {
-        // branches.py:8  continue
-        return;
+        return;  // branches.py:8  continue
     }
     // branches.py:9  if x == 0:
     if (x == 0) {
@@ -55,8 +55,7 @@ static __device__ inline void task(const Args &args, int i) {
     for (int k = 2; k < args.n; k += 3) {
         // branches.py:16  if a[k] == x or k > x:
         if (a(k) == x || k > x) {
-            // branches.py:17  break
-            break;
+            break;  // branches.py:17
         }
         // branches.py:18  x += a[k]
         x += a(k);
@@ -66,8 +65,8 @@ static __device__ inline void task(const Args &args, int i) {
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) branches_0(const Args args) {
-    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    for (unsigned count = unsigned(max(args.n, 0)); index < count; index += gridDim.x * BLOCK) {
+    unsigned count = unsigned(max(args.n, 0));
+    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += gridDim.x * BLOCK) {
         task(args, int(index));
     }
 }

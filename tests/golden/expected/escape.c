@@ -1,8 +1,6 @@
 // escape(pixels: ndarray[f32, 2], n: i32, t: f32), task 0 of 1: range_for over pixels
 // from escape.py:4, interface 39fab033
 #include <math.h>
-#include <stdbool.h>
-#include <stdint.h>
 
 typedef struct {
     float x, y;
@@ -30,9 +28,10 @@ struct Args {
 
 #define pixels(i, j) args.pixels_data[(long)(i) * args.pixels_n1 + (j)]
 
+// escape.py:5  for i, j in pixels:
 static inline void task(const struct Args args, int i, int j) {
     // escape.py:6  c = ti.Vector([-0.8, ti.cos(t) * 0.2])
-    vec2 c = (vec2){-0.8f, cosf(args.t) * 0.2f};
+    vec2 c = {-0.8f, cosf(args.t) * 0.2f};
     // escape.py:7  z = ti.Vector([i / n - 1, j / n - 0.5]) * 2
     vec2 z = vec2_mul_vs((vec2){(float)i / (float)args.n - 1.0f, (float)j / (float)args.n - 0.5f}, 2.0f);
     // escape.py:8  iterations = 0

@@ -15,8 +15,10 @@ layout(push_constant, scalar) uniform Args {
     int pixels_n0;    // pixels.shape[0]
     int pixels_n1;    // pixels.shape[1]
 } args;
+
 #define pixels(i, j) args.pixels_data.v[(i) * args.pixels_n1 + (j)]
 
+// escape.py:5  for i, j in pixels:
 void task(int i, int j) {
     // escape.py:6  c = ti.Vector([-0.8, ti.cos(t) * 0.2])
     vec2 c = vec2(-0.8, cos(args.t) * 0.2);
@@ -36,8 +38,8 @@ void task(int i, int j) {
 }
 
 void main() {
-    uint index = gl_GlobalInvocationID.x;
-    for (uint count = uint(args.pixels_n0) * uint(args.pixels_n1); index < count; index += gl_NumWorkGroups.x * BLOCK) {
+    uint count = uint(args.pixels_n0) * uint(args.pixels_n1);
+    for (uint index = gl_GlobalInvocationID.x; index < count; index += gl_NumWorkGroups.x * BLOCK) {
         task(int(index / args.pixels_n1), int(index % args.pixels_n1));
     }
 }

@@ -29,9 +29,10 @@ struct Args {
 
 #define pixels(i, j) args.pixels_data[(long)(i) * args.pixels_n1 + (j)]
 
-static __device__ inline void task(const Args &args, int i, int j) {
+// escape.py:5  for i, j in pixels:
+__device__ inline void task(const Args &args, int i, int j) {
     // escape.py:6  c = ti.Vector([-0.8, ti.cos(t) * 0.2])
-    vec2 c = vec2{-0.8f, cosf(args.t) * 0.2f};
+    vec2 c = {-0.8f, cosf(args.t) * 0.2f};
     // escape.py:7  z = ti.Vector([i / n - 1, j / n - 0.5]) * 2
     vec2 z = vec2{(float)i / (float)args.n - 1.0f, (float)j / (float)args.n - 0.5f} * 2.0f;
     // escape.py:8  iterations = 0
@@ -48,8 +49,8 @@ static __device__ inline void task(const Args &args, int i, int j) {
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) escape_0(const Args args) {
-    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    for (unsigned count = unsigned(args.pixels_n0) * unsigned(args.pixels_n1); index < count; index += gridDim.x * BLOCK) {
+    unsigned count = unsigned(args.pixels_n0) * unsigned(args.pixels_n1);
+    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += gridDim.x * BLOCK) {
         task(args, int(index / args.pixels_n1), int(index % args.pixels_n1));
     }
 }

@@ -1,8 +1,5 @@
 // fall(dt: f32, gravity: f32[3]), task 0 of 1: range_for over i
 // from fall.py:11, interface 0c9068b1
-#include <math.h>
-#include <stdbool.h>
-#include <stdint.h>
 
 typedef struct {
     float x, y, z;
@@ -26,6 +23,7 @@ struct Args {
 #define v(i) args.v_data[i]
 #define x(i) args.x_data[i]
 
+// fall.py:12  for i in range(1024):
 static inline void task(const struct Args args, int i) {
     // fall.py:13  v[i] += dt * gravity
     v(i) = vec3_add(v(i), vec3_mul_sv(args.dt, args.gravity));

@@ -14,9 +14,11 @@ layout(push_constant, scalar) uniform Args {
     float dt;      // dt: f32
     vec3 gravity;  // gravity: f32[3]
 } args;
+
 #define v(i) args.v_data.v[i]
 #define x(i) args.x_data.v[i]
 
+// fall.py:12  for i in range(1024):
 void task(int i) {
     // fall.py:13  v[i] += dt * gravity
     v(i) += args.dt * args.gravity;

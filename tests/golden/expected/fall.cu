@@ -11,6 +11,10 @@ __device__ inline vec3 operator+(vec3 a, vec3 b) {
     return vec3{a.x + b.x, a.y + b.y, a.z + b.z};
 }
 
+__device__ inline vec3 &operator+=(vec3 &a, vec3 b) {
+    return a = a + b;
+}
+
 __device__ inline vec3 operator*(float a, vec3 b) {
     return vec3{a * b.x, a * b.y, a * b.z};
 }
@@ -25,11 +29,12 @@ struct Args {
 #define v(i) args.v_data[i]
 #define x(i) args.x_data[i]
 
-static __device__ inline void task(const Args &args, int i) {
+// fall.py:12  for i in range(1024):
+__device__ inline void task(const Args &args, int i) {
     // fall.py:13  v[i] += dt * gravity
-    v(i) = v(i) + args.dt * args.gravity;
+    v(i) += args.dt * args.gravity;
     // fall.py:14  x[i] += dt * v[i]
-    x(i) = x(i) + args.dt * v(i);
+    x(i) += args.dt * v(i);
     // fall.py:15  if x[i].y < 0:
     if (x(i).y < 0.0f) {
         // fall.py:16  x[i].y = 0.0

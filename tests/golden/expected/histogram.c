@@ -1,8 +1,6 @@
 // histogram(a: ndarray[f32, 1], order: ndarray[i32, 1]), task 0 of 1: range_for over a
 // from histogram.py:10, interface 63fd8f34
-#include <math.h>
 #include <stdbool.h>
-#include <stdint.h>
 
 static inline float atomic_add_f32(float *place, float value) {
     float old, new;
@@ -30,12 +28,12 @@ struct Args {
 #define counts(i) args.counts_data[i]
 #define total() args.total_data[0]
 
+// histogram.py:11  for i in a:
 static inline void task(const struct Args args, int i) {
     // histogram.py:12  bucket = int(a[i] * 16)
     int bucket = (int)(a(i) * 16.0f);
     // histogram.py:13  order[i] = ti.atomic_add(counts[bucket], 1)
-    int t0 = atomic_add_i32(&counts(bucket), 1);
-    order(i) = t0;
+    order(i) = atomic_add_i32(&counts(bucket), 1);
     // histogram.py:14  total[None] += a[i]
     atomic_add_f32(&total(), a(i));
 }

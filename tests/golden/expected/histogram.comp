@@ -17,24 +17,25 @@ layout(push_constant, scalar) uniform Args {
     F32 total_data;   // total: field[f32, 0-D]
     int a_n;          // a.shape[0]
 } args;
+
 #define a(i) args.a_data.v[i]
 #define order(i) args.order_data.v[i]
 #define counts(i) args.counts_data.v[i]
 #define total() args.total_data.v[0]
 
+// histogram.py:11  for i in a:
 void task(int i) {
     // histogram.py:12  bucket = int(a[i] * 16)
     int bucket = int(a(i) * 16.0);
     // histogram.py:13  order[i] = ti.atomic_add(counts[bucket], 1)
-    int t0 = atomicAdd(counts(bucket), 1);
-    order(i) = t0;
+    order(i) = atomicAdd(counts(bucket), 1);
     // histogram.py:14  total[None] += a[i]
     atomicAdd(total(), a(i));
 }
 
 void main() {
-    uint index = gl_GlobalInvocationID.x;
-    for (uint count = uint(args.a_n); index < count; index += gl_NumWorkGroups.x * BLOCK) {
+    uint count = uint(args.a_n);
+    for (uint index = gl_GlobalInvocationID.x; index < count; index += gl_NumWorkGroups.x * BLOCK) {
         task(int(index));
     }
 }

@@ -16,19 +16,19 @@ struct Args {
 #define counts(i) args.counts_data[i]
 #define total() args.total_data[0]
 
-static __device__ inline void task(const Args &args, int i) {
+// histogram.py:11  for i in a:
+__device__ inline void task(const Args &args, int i) {
     // histogram.py:12  bucket = int(a[i] * 16)
     int bucket = (int)(a(i) * 16.0f);
     // histogram.py:13  order[i] = ti.atomic_add(counts[bucket], 1)
-    int t0 = atomicAdd(&counts(bucket), 1);
-    order(i) = t0;
+    order(i) = atomicAdd(&counts(bucket), 1);
     // histogram.py:14  total[None] += a[i]
     atomicAdd(&total(), a(i));
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) histogram_0(const Args args) {
-    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    for (unsigned count = unsigned(args.a_n); index < count; index += gridDim.x * BLOCK) {
+    unsigned count = unsigned(args.a_n);
+    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += gridDim.x * BLOCK) {
         task(args, int(index));
     }
 }

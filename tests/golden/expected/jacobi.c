@@ -1,8 +1,5 @@
 // jacobi(a: ndarray[f32, 2], b: ndarray[f32, 2], w: f32), task 0 of 1: range_for over a
 // from jacobi.py:4, interface bb4eb8de
-#include <math.h>
-#include <stdbool.h>
-#include <stdint.h>
 
 struct Args {
     const float *a_data;  // a: ndarray[f32, 2]
@@ -16,6 +13,7 @@ struct Args {
 #define a(i, j) args.a_data[(long)(i) * args.m + (j)]
 #define b(i, j) args.b_data[(long)(i) * args.b_n1 + (j)]
 
+// jacobi.py:6  for i, j in a:
 static inline void task(const struct Args args, int i, int j) {
     // jacobi.py:7  if 0 < i < n - 1 and 0 < j < m - 1:
     if (0 < i && i < args.n - 1 && 0 < j && j < args.m - 1) {

@@ -16,9 +16,11 @@ layout(push_constant, scalar) uniform Args {
     int m;       // a.shape[1]
     int b_n1;    // b.shape[1]
 } args;
+
 #define a(i, j) args.a_data.v[(i) * args.m + (j)]
 #define b(i, j) args.b_data.v[(i) * args.b_n1 + (j)]
 
+// jacobi.py:6  for i, j in a:
 void task(int i, int j) {
     // jacobi.py:7  if 0 < i < n - 1 and 0 < j < m - 1:
     if (0 < i && i < args.n - 1 && 0 < j && j < args.m - 1) {
@@ -30,8 +32,8 @@ void task(int i, int j) {
 }
 
 void main() {
-    uint index = gl_GlobalInvocationID.x;
-    for (uint count = uint(args.n) * uint(args.m); index < count; index += gl_NumWorkGroups.x * BLOCK) {
+    uint count = uint(args.n) * uint(args.m);
+    for (uint index = gl_GlobalInvocationID.x; index < count; index += gl_NumWorkGroups.x * BLOCK) {
         task(int(index / args.m), int(index % args.m));
     }
 }

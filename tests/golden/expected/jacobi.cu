@@ -15,7 +15,8 @@ struct Args {
 #define a(i, j) args.a_data[(long)(i) * args.m + (j)]
 #define b(i, j) args.b_data[(long)(i) * args.b_n1 + (j)]
 
-static __device__ inline void task(const Args &args, int i, int j) {
+// jacobi.py:6  for i, j in a:
+__device__ inline void task(const Args &args, int i, int j) {
     // jacobi.py:7  if 0 < i < n - 1 and 0 < j < m - 1:
     if (0 < i && i < args.n - 1 && 0 < j && j < args.m - 1) {
         // jacobi.py:8  s = a[i - 1, j] + a[i + 1, j] + a[i, j - 1] + a[i, j + 1]
@@ -26,8 +27,8 @@ static __device__ inline void task(const Args &args, int i, int j) {
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) jacobi_0(const Args args) {
-    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    for (unsigned count = unsigned(args.n) * unsigned(args.m); index < count; index += gridDim.x * BLOCK) {
+    unsigned count = unsigned(args.n) * unsigned(args.m);
+    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += gridDim.x * BLOCK) {
         task(args, int(index / args.m), int(index % args.m));
     }
 }

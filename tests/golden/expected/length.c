@@ -1,8 +1,6 @@
 // length(x: f32, y: f32), task 0 of 1: serial
 // from length.py:4, interface ecb349bd
 #include <math.h>
-#include <stdbool.h>
-#include <stdint.h>
 
 struct Result {
     float value;  // f32

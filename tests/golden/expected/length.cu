@@ -13,7 +13,7 @@ struct Args {
 };
 
 
-static __device__ inline void task(const Args &args) {
+__device__ inline void task(const Args &args) {
     // length.py:5  return ti.sqrt(x * x + y * y)
     args.result->value = sqrtf(args.x * args.x + args.y * args.y);
 }

@@ -1,8 +1,6 @@
 // normalize(a: ndarray[f32, 1]), 3 tasks
 // from normalize.py:4, interface a481a981
-#include <math.h>
 #include <stdbool.h>
-#include <stdint.h>
 
 static inline float atomic_add_f32(float *place, float value) {
     float old, new;
@@ -37,6 +35,7 @@ void normalize_0(const struct Args *arguments) {
 }
 
 // task 1 of 3: range_for over a
+// normalize.py:6  for i in range(a.shape[0]):
 static inline void task_1(const struct Args args, int i) {
     // normalize.py:7  total += a[i]
     atomic_add_f32(&args.temporaries->total, a(i));
@@ -51,6 +50,7 @@ void normalize_1(const struct Args *arguments) {
 }
 
 // task 2 of 3: range_for over a
+// normalize.py:8  for i in a:
 static inline void task_2(const struct Args args, int i) {
     // normalize.py:9  a[i] /= total
     a(i) /= args.temporaries->total;

@@ -46,16 +46,18 @@ layout(push_constant, scalar) uniform Args {
     Temporaries temporaries;  // values that cross tasks
     int a_n;                  // a.shape[0]
 } args;
+
 #define a(i) args.a_data.v[i]
 
+// normalize.py:6  for i in range(a.shape[0]):
 void task(int i) {
     // normalize.py:7  total += a[i]
     atomicAdd(args.temporaries.total, a(i));
 }
 
 void main() {
-    uint index = gl_GlobalInvocationID.x;
-    for (uint count = uint(args.a_n); index < count; index += gl_NumWorkGroups.x * BLOCK) {
+    uint count = uint(args.a_n);
+    for (uint index = gl_GlobalInvocationID.x; index < count; index += gl_NumWorkGroups.x * BLOCK) {
         task(int(index));
     }
 }
@@ -79,16 +81,18 @@ layout(push_constant, scalar) uniform Args {
     Temporaries temporaries;  // values that cross tasks
     int a_n;                  // a.shape[0]
 } args;
+
 #define a(i) args.a_data.v[i]
 
+// normalize.py:8  for i in a:
 void task(int i) {
     // normalize.py:9  a[i] /= total
     a(i) /= args.temporaries.total;
 }
 
 void main() {
-    uint index = gl_GlobalInvocationID.x;
-    for (uint count = uint(args.a_n); index < count; index += gl_NumWorkGroups.x * BLOCK) {
+    uint count = uint(args.a_n);
+    for (uint index = gl_GlobalInvocationID.x; index < count; index += gl_NumWorkGroups.x * BLOCK) {
         task(int(index));
     }
 }

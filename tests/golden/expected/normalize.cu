@@ -16,7 +16,7 @@ struct Args {
 #define a(i) args.a_data[i]
 
 // task 0 of 3: serial
-static __device__ inline void task_0(const Args &args) {
+__device__ inline void task_0(const Args &args) {
     // normalize.py:5  total = 0.0
     args.temporaries->total = 0.0f;
 }
@@ -26,27 +26,29 @@ extern "C" __global__ void normalize_0(const Args args) {
 }
 
 // task 1 of 3: range_for over a
-static __device__ inline void task_1(const Args &args, int i) {
+// normalize.py:6  for i in range(a.shape[0]):
+__device__ inline void task_1(const Args &args, int i) {
     // normalize.py:7  total += a[i]
     atomicAdd(&args.temporaries->total, a(i));
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) normalize_1(const Args args) {
-    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    for (unsigned count = unsigned(args.a_n); index < count; index += gridDim.x * BLOCK) {
+    unsigned count = unsigned(args.a_n);
+    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += gridDim.x * BLOCK) {
         task_1(args, int(index));
     }
 }
 
 // task 2 of 3: range_for over a
-static __device__ inline void task_2(const Args &args, int i) {
+// normalize.py:8  for i in a:
+__device__ inline void task_2(const Args &args, int i) {
     // normalize.py:9  a[i] /= total
     a(i) /= args.temporaries->total;
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) normalize_2(const Args args) {
-    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    for (unsigned count = unsigned(args.a_n); index < count; index += gridDim.x * BLOCK) {
+    unsigned count = unsigned(args.a_n);
+    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += gridDim.x * BLOCK) {
         task_2(args, int(index));
     }
 }

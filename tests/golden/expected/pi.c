@@ -1,7 +1,5 @@
 // pi(hits: ndarray[i32, 1], tries: i32), task 0 of 1: range_for over hits
 // from pi.py:4, interface ce6804b1
-#include <math.h>
-#include <stdbool.h>
 #include <stdint.h>
 
 typedef struct {
@@ -45,6 +43,7 @@ struct Args {
 
 #define hits(i) args.hits_data[i]
 
+// pi.py:5  for i in hits:
 static inline void task(const struct Args args, int i, uint32_t index) {
     Random rng = random_start(args.seed, index);
     // pi.py:6  for _ in range(tries):

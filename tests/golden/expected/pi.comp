@@ -44,8 +44,10 @@ layout(push_constant, scalar) uniform Args {
     int hits_n;     // hits.shape[0]
     uint seed;      // of the random numbers of this launch
 } args;
+
 #define hits(i) args.hits_data.v[i]
 
+// pi.py:5  for i in hits:
 void task(int i, uint index) {
     Random rng = random_start(args.seed, index);
     // pi.py:6  for _ in range(tries):
@@ -63,8 +65,8 @@ void task(int i, uint index) {
 }
 
 void main() {
-    uint index = gl_GlobalInvocationID.x;
-    for (uint count = uint(args.hits_n); index < count; index += gl_NumWorkGroups.x * BLOCK) {
+    uint count = uint(args.hits_n);
+    for (uint index = gl_GlobalInvocationID.x; index < count; index += gl_NumWorkGroups.x * BLOCK) {
         task(int(index), index);
     }
 }

@@ -47,7 +47,8 @@ struct Args {
 
 #define hits(i) args.hits_data[i]
 
-static __device__ inline void task(const Args &args, int i, uint32_t index) {
+// pi.py:5  for i in hits:
+__device__ inline void task(const Args &args, int i, uint32_t index) {
     Random rng = random_start(args.seed, index);
     // pi.py:6  for _ in range(tries):
     for (int j = 0; j < args.tries; j++) {
@@ -64,8 +65,8 @@ static __device__ inline void task(const Args &args, int i, uint32_t index) {
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) pi_0(const Args args) {
-    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    for (unsigned count = unsigned(args.hits_n); index < count; index += gridDim.x * BLOCK) {
+    unsigned count = unsigned(args.hits_n);
+    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += gridDim.x * BLOCK) {
         task(args, int(index), index);
     }
 }

@@ -1,8 +1,5 @@
 // ranges(a: ndarray[f32, 1], begin: i32, end: i32), task 0 of 1: range_for over i
 // from ranges.py:4, interface 10df90ec
-#include <math.h>
-#include <stdbool.h>
-#include <stdint.h>
 
 struct Args {
     float *a_data;  // a: ndarray[f32, 1]
@@ -12,6 +9,7 @@ struct Args {
 
 #define a(i) args.a_data[i]
 
+// ranges.py:5  for i in range(begin, end, 2):
 static inline void task(const struct Args args, int i) {
     // ranges.py:6  r = 0.0
     float r = 0.0f;
@@ -21,8 +19,7 @@ static inline void task(const struct Args args, int i) {
         for (int q = 0; q < k; q++) {
             // ranges.py:9  if q == 3:
             if (q == 3) {
-                // ranges.py:10  continue
-                continue;
+                continue;  // ranges.py:10
             }
             // ranges.py:11  r += a[q] * a[k]
             r += a(q) * a(k);

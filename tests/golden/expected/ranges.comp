@@ -13,8 +13,10 @@ layout(push_constant, scalar) uniform Args {
     int begin;   // begin: i32
     int end;     // end: i32
 } args;
+
 #define a(i) args.a_data.v[i]
 
+// ranges.py:5  for i in range(begin, end, 2):
 void task(int i) {
     // ranges.py:6  r = 0.0
     float r = 0.0;
@@ -24,8 +26,7 @@ void task(int i) {
         for (int q = 0; q < k; q++) {
             // ranges.py:9  if q == 3:
             if (q == 3) {
-                // ranges.py:10  continue
-                continue;
+                continue;  // ranges.py:10
             }
             // ranges.py:11  r += a[q] * a[k]
             r += a(q) * a(k);
@@ -36,8 +37,8 @@ void task(int i) {
 }
 
 void main() {
-    uint index = gl_GlobalInvocationID.x;
-    for (uint count = uint(max((args.end - args.begin + 1) / 2, 0)); index < count; index += gl_NumWorkGroups.x * BLOCK) {
+    uint count = uint(max((args.end - args.begin + 1) / 2, 0));
+    for (uint index = gl_GlobalInvocationID.x; index < count; index += gl_NumWorkGroups.x * BLOCK) {
         task(args.begin + int(index) * 2);
     }
 }

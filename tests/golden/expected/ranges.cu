@@ -11,7 +11,8 @@ struct Args {
 
 #define a(i) args.a_data[i]
 
-static __device__ inline void task(const Args &args, int i) {
+// ranges.py:5  for i in range(begin, end, 2):
+__device__ inline void task(const Args &args, int i) {
     // ranges.py:6  r = 0.0
     float r = 0.0f;
     // ranges.py:7  for k in range(i, 0, -1):
@@ -20,8 +21,7 @@ static __device__ inline void task(const Args &args, int i) {
         for (int q = 0; q < k; q++) {
             // ranges.py:9  if q == 3:
             if (q == 3) {
-                // ranges.py:10  continue
-                continue;
+                continue;  // ranges.py:10
             }
             // ranges.py:11  r += a[q] * a[k]
             r += a(q) * a(k);
@@ -32,8 +32,8 @@ static __device__ inline void task(const Args &args, int i) {
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) ranges_0(const Args args) {
-    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    for (unsigned count = unsigned(max((args.end - args.begin + 1) / 2, 0)); index < count; index += gridDim.x * BLOCK) {
+    unsigned count = unsigned(max((args.end - args.begin + 1) / 2, 0));
+    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += gridDim.x * BLOCK) {
         task(args, args.begin + int(index) * 2);
     }
 }

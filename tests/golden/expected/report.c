@@ -1,7 +1,5 @@
 // report(a: ndarray[f32, 1]), task 0 of 1: range_for over a
 // from report.py:4, interface 15ec971a
-#include <math.h>
-#include <stdbool.h>
 #include <stdint.h>
 
 static inline uint32_t f32_bits_to_u32(float x) {
@@ -60,6 +58,7 @@ struct Args {
 
 #define a(i) args.a_data[i]
 
+// report.py:5  for i in a:
 static inline void task(const struct Args args, int i, uint32_t index) {
     // report.py:6  if a[i] < 0:
     if (a(i) < 0.0f) {

@@ -60,8 +60,10 @@ layout(push_constant, scalar) uniform Args {
     Report report;  // records of print and assert
     int a_n;        // a.shape[0]
 } args;
+
 #define a(i) args.a_data.v[i]
 
+// report.py:5  for i in a:
 void task(int i, uint index) {
     // report.py:6  if a[i] < 0:
     if (a(i) < 0.0) {
@@ -75,8 +77,8 @@ void task(int i, uint index) {
 }
 
 void main() {
-    uint index = gl_GlobalInvocationID.x;
-    for (uint count = uint(args.a_n); index < count; index += gl_NumWorkGroups.x * BLOCK) {
+    uint count = uint(args.a_n);
+    for (uint index = gl_GlobalInvocationID.x; index < count; index += gl_NumWorkGroups.x * BLOCK) {
         task(int(index), index);
     }
 }

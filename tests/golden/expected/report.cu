@@ -58,7 +58,8 @@ struct Args {
 
 #define a(i) args.a_data[i]
 
-static __device__ inline void task(const Args &args, int i, uint32_t index) {
+// report.py:5  for i in a:
+__device__ inline void task(const Args &args, int i, uint32_t index) {
     // report.py:6  if a[i] < 0:
     if (a(i) < 0.0f) {
         // report.py:7  print("negative:", i, a[i])
@@ -71,8 +72,8 @@ static __device__ inline void task(const Args &args, int i, uint32_t index) {
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) report_0(const Args args) {
-    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    for (unsigned count = unsigned(args.a_n); index < count; index += gridDim.x * BLOCK) {
+    unsigned count = unsigned(args.a_n);
+    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += gridDim.x * BLOCK) {
         task(args, int(index), index);
     }
 }

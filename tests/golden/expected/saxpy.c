@@ -1,8 +1,5 @@
 // saxpy(x: ndarray[f32, 1], y: ndarray[f32, 1], alpha: f32), task 0 of 1: range_for over x
 // from saxpy.py:4, interface c1b13a17
-#include <math.h>
-#include <stdbool.h>
-#include <stdint.h>
 
 struct Args {
     const float *x_data;  // x: ndarray[f32, 1]
@@ -14,6 +11,7 @@ struct Args {
 #define x(i) args.x_data[i]
 #define y(i) args.y_data[i]
 
+// saxpy.py:5  for i in x:
 static inline void task(const struct Args args, int i) {
     // saxpy.py:6  y[i] = alpha * x[i] + y[i]
     y(i) = args.alpha * x(i) + y(i);

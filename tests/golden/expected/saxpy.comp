@@ -14,17 +14,19 @@ layout(push_constant, scalar) uniform Args {
     float alpha;  // alpha: f32
     int x_n;      // x.shape[0]
 } args;
+
 #define x(i) args.x_data.v[i]
 #define y(i) args.y_data.v[i]
 
+// saxpy.py:5  for i in x:
 void task(int i) {
     // saxpy.py:6  y[i] = alpha * x[i] + y[i]
     y(i) = args.alpha * x(i) + y(i);
 }
 
 void main() {
-    uint index = gl_GlobalInvocationID.x;
-    for (uint count = uint(args.x_n); index < count; index += gl_NumWorkGroups.x * BLOCK) {
+    uint count = uint(args.x_n);
+    for (uint index = gl_GlobalInvocationID.x; index < count; index += gl_NumWorkGroups.x * BLOCK) {
         task(int(index));
     }
 }

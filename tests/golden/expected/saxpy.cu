@@ -13,14 +13,15 @@ struct Args {
 #define x(i) args.x_data[i]
 #define y(i) args.y_data[i]
 
-static __device__ inline void task(const Args &args, int i) {
+// saxpy.py:5  for i in x:
+__device__ inline void task(const Args &args, int i) {
     // saxpy.py:6  y[i] = alpha * x[i] + y[i]
     y(i) = args.alpha * x(i) + y(i);
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) saxpy_0(const Args args) {
-    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
-    for (unsigned count = unsigned(args.x_n); index < count; index += gridDim.x * BLOCK) {
+    unsigned count = unsigned(args.x_n);
+    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += gridDim.x * BLOCK) {
         task(args, int(index));
     }
 }
