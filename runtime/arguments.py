@@ -8,25 +8,10 @@ from typing import Any
 from ..transpiler.errors import TaichiCompilationError, TaichiRuntimeTypeError
 from ..transpiler.frontend.definition import KernelDefinition, ParameterDefinition
 from ..transpiler.frontend.specialization import Argument, ArrayArgument, ScalarArgument, TemplateArgument
-from ..transpiler.ir.types import SCALARS, Scalar, Tensor, Type, with_element
-from ..transpiler.lang.annotations import NdarrayAnnotation, TensorType, is_template
+from ..transpiler.ir.types import Scalar, Tensor, Type, with_element
+from ..transpiler.lang.annotations import NdarrayAnnotation, as_type, is_template
 from ..transpiler.options import CompileOptions
 from .interop import describe_argument
-
-
-def value_type(annotation: Any, options: CompileOptions) -> Type | None:
-    """Return the type of a by-value parameter with this annotation, or None if it is not one."""
-    if isinstance(annotation, Scalar):
-        return annotation
-    defaults = {int: options.default_ip, float: options.default_fp, bool: "u1"}
-    if annotation in (int, float, bool):
-        return SCALARS[defaults[annotation]]
-    if isinstance(annotation, Tensor):
-        return annotation
-    if isinstance(annotation, TensorType):
-        element = value_type(annotation.declared, options)
-        return Tensor(annotation.shape, element if isinstance(element, Scalar) else annotation.dtype)
-    return None
 
 
 def classify(
@@ -53,7 +38,7 @@ def _classify_one(
         return TemplateArgument(value), "template"
     if isinstance(annotation, NdarrayAnnotation):
         return _array(definition, position, parameter, annotation, value, options)
-    type = value_type(annotation, options)
+    type = as_type(annotation, options)
     if type is not None:
         return ScalarArgument(type), "tensor" if isinstance(type, Tensor) else "scalar"
     raise TaichiCompilationError(
@@ -99,7 +84,7 @@ def _array(
 def _wanted_element(annotation: NdarrayAnnotation, options: CompileOptions) -> Type | None:
     if annotation.dtype is None:
         return None
-    type = value_type(annotation.dtype, options)
+    type = as_type(annotation.dtype, options)
     if type is None:
         raise TaichiCompilationError(f"`ndarray(dtype={annotation.dtype!r})` needs a scalar, vector or matrix type")
     return type

@@ -163,7 +163,8 @@ def stage_argument(session: Session, argument: Any, slot: ArraySlot, key: object
         raise read_only(array, where)
     if session.device.name == "vulkan" and array.size > MAX_ITEMS:
         raise TaichiRuntimeTypeError(
-            f"{where} has {array.size:,} elements; GLSL indexes at most {MAX_ITEMS:,}. Hint: pass it in parts, or use ti.cpu"
+            f"{where} has {array.size:,} elements; GLSL indexes at most {MAX_ITEMS:,}. "
+            "Hint: pass it in parts, or use ti.cpu"
         )
     if session.device.host_memory:  # such a device computes in any memory of this process (lavapipe), but later
         return Staged(array.ctypes.data, None if session.device.name in SYNCHRONOUS else session.wait)

@@ -38,7 +38,7 @@ TYPES: dict[str, str] = {
 HEADERS: dict[str, frozenset[str]] = {
     "math.h": frozenset(
         f"{name}{suffix}"
-        for name in "floor fmod pow fmin fmax atan2 fabs rint ceil sqrt sin cos tan asin acos tanh exp log".split()
+        for name in ["floor", "fmod", "pow", "fmin", "fmax", "atan2", "fabs", "rint", "ceil", "sqrt", "sin", "cos", "tan", "asin", "acos", "tanh", "exp", "log"]
         for suffix in ("", "f")
     )
     | {"INFINITY", "NAN"},

@@ -14,6 +14,7 @@ from ..errors import TaichiCompilationError, TaichiSyntaxError
 from ..ir.forms import FrontendResult
 from ..ir.statements import ArgLoad, Parameter
 from ..ir.types import Type
+from ..lang.annotations import as_type
 from . import build_access, build_calls, build_loops
 from .build_assignment import bind
 from .build_statements import execute
@@ -21,7 +22,6 @@ from .context import Context, NeedsMemory
 from .definition import ParameterDefinition
 from .signature import check_kinds
 from .specialization import ArrayArgument, ScalarArgument, Specialization
-from .values import as_type
 
 HANDLERS = (build_access.build_subscript, build_calls.build_call, build_loops.build_for)
 """Handlers whose modules register all others on import."""

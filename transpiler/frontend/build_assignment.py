@@ -11,13 +11,14 @@ from typing import Any
 from ..errors import TaichiNameError, TaichiSyntaxError, TaichiTypeError
 from ..ir.nodes import Statement
 from ..ir.types import Tensor, Type, element_of
+from ..lang.annotations import as_type
 from ..lang.functions import static
 from ..lang.matrix import Matrix
 from .context import Context, NeedsMemory, statement
 from .operators import BINARY, binary
 from .scope import Local
 from .text import Formatted
-from .values import Place, Swizzle, as_type, describe_kind, is_number
+from .values import Place, Swizzle, describe_kind, is_number
 
 ATOMIC: dict[type[ast.operator], str] = {
     ast.Add: "add",

@@ -16,6 +16,7 @@ from ..ir.nodes import Statement
 from ..ir.statements import Print, Rand
 from ..ir.types import Scalar, Tensor, element_of
 from ..lang import functions
+from ..lang.annotations import as_type
 from ..lang.decorators import BoundFunc, Func
 from ..lang.functions import ATOMIC_OF, OPERATION_OF
 from ..lang.matrix import Matrix, Vector
@@ -33,7 +34,6 @@ from .values import (
     NdrangeValue,
     Place,
     RangeValue,
-    as_type,
     describe_kind,
     holds_runtime,
     is_number,

@@ -8,9 +8,10 @@ from typing import Any
 from ..errors import TaichiSyntaxError, TaichiTypeError
 from ..ir.nodes import Statement
 from ..ir.types import Scalar, Tensor, element_of, u1
+from ..lang.annotations import as_type
 from ..lang.matrix import Matrix, Vector
 from .context import Context
-from .values import Method, Place, as_type, describe_kind, holds_runtime, is_number, is_runtime
+from .values import Method, Place, describe_kind, holds_runtime, is_number, is_runtime
 
 Meaning = Callable[..., Any]
 

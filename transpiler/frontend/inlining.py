@@ -13,14 +13,14 @@ from ..errors import TaichiSyntaxError, TaichiTypeError
 from ..ir.nodes import Block, Statement
 from ..ir.statements import Cast, LocalStore
 from ..ir.types import Scalar, Tensor, Type, element_of, promote, with_element
-from ..lang.annotations import NdarrayAnnotation, is_template
+from ..lang.annotations import NdarrayAnnotation, as_type, is_template
 from ..lang.decorators import BoundFunc, Func
 from .build_assignment import bind
 from .build_statements import execute
 from .context import Context, NeedsMemory
 from .definition import NO_DEFAULT, KernelDefinition, ParameterDefinition, define
 from .scope import Frame
-from .values import Place, as_type, describe_kind, is_number
+from .values import Place, describe_kind, is_number
 
 MAX_DEPTH = 100
 """How deep inlined calls may nest; compile-time recursion ends before."""

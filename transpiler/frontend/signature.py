@@ -6,10 +6,9 @@ import inspect
 from typing import Any
 
 from ..errors import TaichiSyntaxError
-from ..lang.annotations import NdarrayAnnotation, is_template
+from ..lang.annotations import NdarrayAnnotation, as_type, is_template
 from ..options import CompileOptions
 from .definition import NO_DEFAULT, KernelDefinition
-from .values import as_type
 
 VARIADIC = {
     inspect.Parameter.VAR_POSITIONAL: ("positional", "*"),

@@ -13,9 +13,7 @@ import numpy as np
 
 from ..ir.nodes import Statement
 from ..ir.statements import Array
-from ..ir.types import SCALAR_OF_NUMPY, SCALARS, Scalar, Tensor, Type, element_of, promote, u1
-from ..lang.annotations import MatrixType, VectorType
-from ..lang.hooks import uint
+from ..ir.types import SCALARS, Scalar, Type, promote, u1
 from ..lang.matrix import Matrix
 from ..options import CompileOptions
 
@@ -107,26 +105,6 @@ def number_type(value: Any, options: CompileOptions) -> Scalar:
     if isinstance(value, bool | np.bool_):
         return u1
     return SCALARS[options.default_ip if isinstance(value, int | np.integer) else options.default_fp]
-
-
-def as_type(value: Any, options: CompileOptions) -> Type | None:
-    """Return the IR type that an object used as annotation or callable names, or None."""
-    if isinstance(value, Scalar | Tensor):
-        return value
-    if isinstance(value, VectorType | MatrixType):
-        element = as_type(value.declared, options)
-        return Tensor(value.shape, element_of(element) if element is not None else value.dtype)
-    if value is int:
-        return SCALARS[options.default_ip]
-    if value is float:
-        return SCALARS[options.default_fp]
-    if value is uint:
-        return SCALARS[options.default_up]
-    if value is bool:
-        return u1
-    if isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, np.generic)):
-        return SCALAR_OF_NUMPY.get(np.dtype(value))
-    return None
 
 
 def matrix_rows(value: Matrix) -> Any:

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import TaichiSyntaxError
-from ..ir.types import Scalar, Tensor, Type
-from .hooks import make_field, make_ndarray, scalar_of
+from ..ir.types import SCALAR_OF_NUMPY, SCALARS, Scalar, Tensor, Type, element_of, u1
+from ..options import CompileOptions
+from .hooks import make_field, make_ndarray, scalar_of, uint
 from .matrix import Matrix, unwrap, wrap
 
 
@@ -252,3 +253,23 @@ def _element_of_legacy_form(dtype: Any, element_shape: tuple[int, ...] | None) -
         if len(element_shape) == 1
         else MatrixType(element_shape[0], element_shape[1], dtype)
     )
+
+
+def as_type(value: Any, options: CompileOptions) -> Type | None:
+    """Return the IR type that an object used as annotation or callable names, or None."""
+    if isinstance(value, Scalar | Tensor):
+        return value
+    if isinstance(value, (VectorType, MatrixType)):
+        element = as_type(value.declared, options)
+        return Tensor(value.shape, element_of(element) if element is not None else value.dtype)
+    if value is int:
+        return SCALARS[options.default_ip]
+    if value is float:
+        return SCALARS[options.default_fp]
+    if value is uint:
+        return SCALARS[options.default_up]
+    if value is bool:
+        return u1
+    if isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, np.generic)):
+        return SCALAR_OF_NUMPY.get(np.dtype(value))
+    return None
