@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..transpiler.backend.sites import failure, text_writer
+from ..transpiler.backend.records import failure, text_writer
 from ..transpiler.errors import ShadesmithWarning
 from .session import Session
 

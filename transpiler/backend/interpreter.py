@@ -50,7 +50,8 @@ from ..ir.statements import (
 from ..ir.tasks import Kernel, Task
 from ..ir.types import Scalar, Tensor, Type, element_of
 from .random_stream import RandomStream, task_seed
-from .sites import describe_site, failure, text_writer
+from .records import failure, text_writer
+from .sites import describe_site
 
 MAX_TURNS = 2**31 - 1
 """As on devices, which count in 32 bits."""
