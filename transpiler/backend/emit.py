@@ -280,7 +280,8 @@ class _Printer:
         return [*wrap(first, COLUMNS - 3, subsequent_indent="    "), f"{place}interface {digest(self.form.interface)}"]
 
     def _title(self, p: _Printed) -> str:
-        title = f"task {p.number} of {len(self.kernel.tasks)}: {p.task.kind.value}"
+        several = f"task {p.number} of {len(self.kernel.tasks)}: " if len(self.kernel.tasks) > 1 else ""
+        title = f"{several}{p.task.kind.value}"
         if p.task.loop is None:
             return title
         over = p.task.loop.over

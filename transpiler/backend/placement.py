@@ -72,7 +72,8 @@ class Placement:
 
     read_back: stores whose value is read from the place they wrote by all later users.
     declared_by_store: the store that declares a local variable, if one can. dead: locals never read, and their stores.
-    set_by_branches: locals whose first mention is an `if` that sets them on every path. direct: atomics and random numbers whose one user is the next thing printed, and does nothing but store them.
+    set_by_branches: locals whose first mention is an `if` that sets them on every path.
+    direct: atomics and random numbers whose one user is the next thing printed, and does nothing but store them.
     """
 
     inline: set[Statement] = field(default_factory=set)
@@ -405,7 +406,8 @@ def _is_set_by(statement: Statement, local: Statement) -> bool:
     if not isinstance(statement, If):
         return isinstance(statement, LocalStore) and statement.pointer is local
     for block in (statement.then, statement.otherwise):
-        first = next((s for s in block.statements if s.EFFECT & Effect.CONTROL or _mentioned(s, {local})), None)
+        statements = block.statements if block is not None else []
+        first = next((s for s in statements if s.EFFECT & Effect.CONTROL or _mentioned(s, {local})), None)
         if first is None or not _is_set_by(first, local):
             return False
     return True

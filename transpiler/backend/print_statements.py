@@ -95,8 +95,8 @@ class Statements:
         place = (location.file, location.line)
         if self.comments and location is not NOWHERE and place != self.last and place not in self.commented:
             self.commented.add(place)
-            same = text == f"{location.python_line.strip()};"
-            text = f"{text}  // {basename(location.file)}:{location.line}{'' if same else '  ' + location.python_line.strip()}"
+            said = python_comment(location)
+            text += f"  // {said.removesuffix(f'  {text[:-1]}')}"
         self.emit(text, location)
 
     def mark(self, location: SourceLocation) -> SourceLocation | None:
@@ -254,11 +254,16 @@ def wrapped(text: str) -> list[str]:
 
 
 def python_comment(location: SourceLocation) -> str:
-    """Return `demo.py:14  s = a[i, j]`, inert in every language: one line that ends in no backslash."""
+    """Return `demo.py:14  s = a[i, j]`, inert in every language: one line that ends in no backslash.
+
+    Only the first line of a statement is known; dots say that it goes on.
+    """
     line = location.python_line
     if not (line.isascii() and line.isprintable()):
         line = "".join(c if c.isprintable() else " " for c in line)
-    return f"{basename(location.file)}:{location.line}  {line.replace('??/', '? ?/')}".rstrip("\\ ")
+    opened = sum(map(line.count, "([{")) - sum(map(line.count, ")]}"))
+    text = f"{basename(location.file)}:{location.line}  {line.replace('??/', '? ?/')}".rstrip("\\ ")
+    return f"{text} ..." if opened > 0 else text
 
 
 def basename(file: str) -> str:

@@ -1,4 +1,4 @@
-"""Words a user's name may not be in an emitted text: keywords and types always, built-in functions if the text calls them.
+"""Words a user's name may not be: keywords and types always, built-in functions where the text calls them.
 
 A local variable may hide a function (`float length = ...`) and a member never meets one (`args.step`).
 """
@@ -18,47 +18,47 @@ INFINITY NAN asm typeof linux unix
 """)
 
 _C_FUNCTIONS = _words("""
-signbit isnan isinf isfinite isnormal sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh exp exp2 expm1 log log2 log10 log1p pow sqrt cbrt
-hypot fabs abs labs floor ceil round rint nearbyint trunc fmod remainder fmin fmax fdim fma erf erfc tgamma lgamma
-ldexp frexp modf copysign nan logb ilogb scalbn nextafter lround lrint llround llrint div ldiv
-sinf cosf tanf asinf acosf atanf atan2f tanhf expf logf powf sqrtf fabsf floorf ceilf roundf rintf fmodf fminf fmaxf
-malloc free calloc realloc memcpy memset memmove memcmp exit abort atexit printf puts rand srand
+signbit isnan isinf isfinite isnormal sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh exp exp2 expm1
+log log2 log10 log1p pow sqrt cbrt hypot fabs abs labs floor ceil round rint nearbyint trunc fmod remainder fmin fmax
+fdim fma erf erfc tgamma lgamma ldexp frexp modf copysign nan logb ilogb scalbn nextafter lround lrint llround llrint
+div ldiv sinf cosf tanf asinf acosf atanf atan2f tanhf expf logf powf sqrtf fabsf floorf ceilf roundf rintf fmodf
+fminf fmaxf malloc free calloc realloc memcpy memset memmove memcmp exit abort atexit printf puts rand srand
 """)
 
 _CUDA = _words("""
 class namespace template typename public private protected virtual operator new delete this friend explicit export
 mutable using try catch throw and or not xor bitand bitor compl and_eq or_eq not_eq xor_eq nullptr alignas alignof
 constexpr consteval constinit decltype noexcept static_assert static_cast dynamic_cast const_cast reinterpret_cast
-thread_local wchar_t char8_t char16_t char32_t typeid concept requires co_await co_return co_yield
-threadIdx blockIdx blockDim gridDim warpSize dim3 half uint2 uint3 uint4 int2 int3 int4 float1 float2 float3 float4 double2 double3 double4 char2 char4 short2
-short4 uchar4 long2 ulong2 longlong2 uint1 int1 uint ulong ushort uchar assert std cuda atomicAdd atomicSub atomicMin
-atomicMax atomicAnd atomicOr atomicXor atomicExch atomicCAS
+thread_local wchar_t char8_t char16_t char32_t typeid concept requires co_await co_return co_yield threadIdx blockIdx
+blockDim gridDim warpSize dim3 half uint2 uint3 uint4 int2 int3 int4 float1 float2 float3 float4 double2 double3
+double4 char2 char4 short2 short4 uchar4 long2 ulong2 longlong2 uint1 int1 uint ulong ushort uchar assert std cuda
+atomicAdd atomicSub atomicMin atomicMax atomicAnd atomicOr atomicXor atomicExch atomicCAS
 """)
 
 _CUDA_FUNCTIONS = _words("""
-rsqrt rsqrtf rcbrt sincos sinpi cospi erfinv saturate min max clock clock64
-dot cross length normalize transpose outerProduct matrixCompMult
+rsqrt rsqrtf rcbrt sincos sinpi cospi erfinv saturate min max clock clock64 dot cross length normalize transpose
+outerProduct matrixCompMult
 """)
 
 _GLSL = _words("""
-attribute varying const uniform buffer shared coherent volatile restrict readonly writeonly atomic_uint layout centroid
-flat smooth noperspective patch sample invariant precise break continue do for while switch case default if else
-subroutine in out inout int void bool true false float double discard return lowp mediump highp precision struct
+attribute varying const uniform buffer shared coherent volatile restrict readonly writeonly atomic_uint layout
+centroid flat smooth noperspective patch sample invariant precise break continue do for while switch case default if
+else subroutine in out inout int void bool true false float double discard return lowp mediump highp precision struct
 common partition active asm class union enum typedef template this resource goto inline noinline public static extern
-external interface long short half fixed unsigned superp input output filter sizeof cast namespace using sampler texture
-image demote hvec2 hvec3 hvec4 fvec2 fvec3 fvec4 uint main
-floatBitsToInt floatBitsToUint intBitsToFloat uintBitsToFloat atomicAdd atomicMin atomicMax atomicAnd
-atomicOr atomicXor atomicExchange atomicCompSwap
-int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t float16_t float32_t float64_t
+external interface long short half fixed unsigned superp input output filter sizeof cast namespace using sampler
+texture image demote hvec2 hvec3 hvec4 fvec2 fvec3 fvec4 uint main floatBitsToInt floatBitsToUint intBitsToFloat
+uintBitsToFloat atomicAdd atomicMin atomicMax atomicAnd atomicOr atomicXor atomicExchange atomicCompSwap int8_t
+int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t float16_t float32_t float64_t
 """)
 
 _GLSL_FUNCTIONS = _words("""
 radians degrees sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh pow exp log exp2 log2 sqrt inversesqrt abs
-sign floor trunc round roundEven ceil fract mod modf min max clamp mix step smoothstep isnan isinf fma frexp ldexp length distance dot cross normalize faceforward reflect
-refract matrixCompMult outerProduct transpose determinant inverse lessThan greaterThan equal notEqual any all not
-bitfieldExtract bitfieldInsert bitfieldReverse bitCount findLSB findMSB barrier memoryBarrier groupMemoryBarrier
-noise1 noise2 noise3 noise4 texelFetch textureLod textureSize imageLoad imageStore imageSize packHalf2x16 unpackHalf2x16
-dFdx dFdy fwidth interpolateAtCentroid EmitVertex EndPrimitive ftransform subpassInput lessThanEqual greaterThanEqual uaddCarry usubBorrow
+sign floor trunc round roundEven ceil fract mod modf min max clamp mix step smoothstep isnan isinf fma frexp ldexp
+length distance dot cross normalize faceforward reflect refract matrixCompMult outerProduct transpose determinant
+inverse lessThan greaterThan equal notEqual any all not bitfieldExtract bitfieldInsert bitfieldReverse bitCount
+findLSB findMSB barrier memoryBarrier groupMemoryBarrier noise1 noise2 noise3 noise4 texelFetch textureLod textureSize
+imageLoad imageStore imageSize packHalf2x16 unpackHalf2x16 dFdx dFdy fwidth interpolateAtCentroid EmitVertex
+EndPrimitive ftransform subpassInput lessThanEqual greaterThanEqual uaddCarry usubBorrow
 """)
 
 _ROWS = range(2, 5)

@@ -13,6 +13,7 @@ from ..ir.types import Tensor, element_of
 WORD_TYPES = {"u1": "i32", "i8": "i32", "i16": "i32", "u8": "u32", "u16": "u32", "f16": "f32"}
 """What a value of a small type is written as."""
 
+
 def describe_site(statement: Print | Assert, task: int) -> dict[str, Any]:
     """Return what the host needs to read a record: where it is from, its text, the types of its words."""
     location = statement.location

@@ -35,13 +35,10 @@ TYPES: dict[str, str] = {
     "u1": "bool", "f16": "_Float16", "f32": "float", "f64": "double",
 }  # fmt: skip
 
+MATH = "floor fmod pow fmin fmax atan2 fabs rint ceil sqrt sin cos tan asin acos tanh exp log"
+
 HEADERS: dict[str, frozenset[str]] = {
-    "math.h": frozenset(
-        f"{name}{suffix}"
-        for name in ["floor", "fmod", "pow", "fmin", "fmax", "atan2", "fabs", "rint", "ceil", "sqrt", "sin", "cos", "tan", "asin", "acos", "tanh", "exp", "log"]
-        for suffix in ("", "f")
-    )
-    | {"INFINITY", "NAN"},
+    "math.h": frozenset(["INFINITY", "NAN", *(name + suffix for name in MATH.split() for suffix in ("", "f"))]),
     "stdbool.h": frozenset({"bool", "true", "false"}),
     "stdint.h": frozenset(name for name in TYPES.values() if name.endswith("_t")),
 }

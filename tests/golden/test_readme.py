@@ -1,0 +1,42 @@
+"""README shows a kernel and what is emitted for it: the second is made from the first, and may not fall behind."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import shadesmith as ti
+
+README = Path(__file__).parents[2] / "README.md"
+HEAD = "import shadesmith as ti\n\n"
+"""What stands above README's Python in the file `jacobi.py`, after which banner and comments are named."""
+
+
+@pytest.fixture
+def python() -> Iterator[None]:
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    yield
+    ti.reset()
+
+
+def block(language: str) -> str:
+    """Return README's first block of code in a language."""
+    found = re.search(rf"```{language}\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+    assert found is not None
+    return found[1]
+
+
+def test_readme_shows_what_is_emitted(python: None, tmp_path: Path) -> None:
+    path = tmp_path / "jacobi.py"
+    path.write_text(HEAD + block("python"), encoding="utf-8")
+    spec = importlib.util.spec_from_file_location("jacobi", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    a, b = ti.ndarray(ti.f32, (8, 8)), ti.ndarray(ti.f32, (8, 8))
+    emitted = module.jacobi.source(a, b, 0.5, arch=ti.vulkan)
+    assert block("glsl") == emitted, f"README.md should show:\n{emitted}"
