@@ -78,6 +78,7 @@ class Statements:
         self.loops = 0
         self.linear_index = "0u"
         self.commented: set[tuple[str, int]] = set()
+        self.forward: set[tuple[str, int]] = set()
         self.last: tuple[str, int] | None = None
         self.result_names: list[str] = []
 
@@ -105,8 +106,10 @@ class Statements:
         if location is NOWHERE or place == self.last:
             return None
         previous, self.last = self.last, place
-        if self.comments and place in self.commented and previous is not None and place < previous:
-            self.lines.append(Line(self.depth, ""))  # the next turn of an unrolled loop
+        if previous is None or place > previous:
+            self.forward.add(place)
+        elif self.comments and place in self.commented and place in self.forward:
+            self.lines.append(Line(self.depth, ""))  # back at a line that once came on: a turn of an unrolled loop
         if self.comments and place not in self.commented:
             self.commented.add(place)
             self.lines.append(Line(self.depth, f"// {python_comment(location)}"))
@@ -302,6 +305,10 @@ def _local_store(p: Statements, store: LocalStore) -> None:
 def _global_store(p: Statements, store: GlobalStore) -> None:
     operation = p.placement.compound.get(store)
     place = p.e.place(store.pointer)
+    value = store.value
+    if operation is None and isinstance(value, Operation) and value in p.placement.inline:
+        if p.e.of(value.operands[0]).text == place and infix_symbol(p.e.target, value) is not None:
+            operation = value  # what was stored there just now is read back: y(i) += x(i); y(i) *= 2.0
     if operation is not None:
         _compound(p, store, place, operation)
     else:

@@ -72,6 +72,9 @@ FLOATS: dict[str, Spelling] = {
     **{name: call(name) for name in ("sin", "cos", "tan", "asin", "acos", "tanh", "exp", "log")},
 }
 
+SINGLE_HELPERS = frozenset({"asin", "acos", "atan2"})
+"""Operations whose built-in functions drivers compute badly in f32."""
+
 DOUBLE_HELPERS = frozenset({"sin", "cos", "tan", "asin", "acos", "atan2", "tanh", "exp", "log", "pow"})
 
 INTEGERS: dict[str, Spelling] = {
@@ -151,9 +154,14 @@ def _boolean(op: str) -> Spelling:
     return written("8 - int({0})", ADD, ASSIGN) if op == "clz" else BOOLEANS[op]
 
 
+def has_helper(op: str, type: Scalar) -> bool:
+    """Tell whether a function of floats is one of ours and not built in."""
+    return op in {"f32": SINGLE_HELPERS, "f64": DOUBLE_HELPERS}.get(type.name, ())
+
+
 def _float(op: str, type: Scalar) -> Spelling:
-    if type.name == "f64" and op in DOUBLE_HELPERS:
-        return call(f"{op}_f64", 2 if op in ("atan2", "pow") else 1)
+    if has_helper(op, type):
+        return call(f"{op}_{type.name}", 2 if op in ("atan2", "pow") else 1)
     if type.name == "f16" and op in ("pow", "raw_mod", "isnan", "isinf"):
         inner = with_operands(operation(op, f32), "float({0})", PRIMARY, ASSIGN)
         return inner if op in ("isnan", "isinf") else constructor(inner, TYPES["f16"])

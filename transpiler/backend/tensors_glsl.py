@@ -83,7 +83,7 @@ def _vector(op: str, types: Sequence[Type], result: Type, element: Scalar) -> Sp
 def _float(op: str, types: Sequence[Type], result: Type, element: Scalar) -> Spelling | None:
     if op in ("raw_div", "floordiv"):
         return tables_glsl.operation(op, element)
-    if op in VECTOR_FLOAT or (op in VECTOR_TRANSCENDENTAL and element.name != "f64"):
+    if op in VECTOR_FLOAT or (op in VECTOR_TRANSCENDENTAL and not tables_glsl.has_helper(op, element)):
         return _repeat(tables_glsl.operation(op, element), types, result, (0, 1))
     return None
 

@@ -1,4 +1,4 @@
-// branches(a: ndarray[i32, 1], n: i32), task 0 of 1: range_for over i
+// branches(a: ndarray[i32, 1], n: i32), range_for over i
 // from branches.py:4, interface 6ba8a01b
 
 // Quotient rounded toward zero; 0 where the divisor is 0.

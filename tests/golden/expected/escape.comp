@@ -1,4 +1,4 @@
-// escape(pixels: ndarray[f32, 2], n: i32, t: f32), task 0 of 1: range_for over pixels
+// escape(pixels: ndarray[f32, 2], n: i32, t: f32), range_for over pixels
 // from escape.py:4, interface 39fab033
 #version 460
 #extension GL_EXT_buffer_reference : require

@@ -1,4 +1,4 @@
-// fall(dt: f32, gravity: f32[3]), task 0 of 1: range_for over i
+// fall(dt: f32, gravity: f32[3]), range_for over i
 // from fall.py:11, interface 0c9068b1
 #version 460
 #extension GL_EXT_buffer_reference : require

@@ -1,4 +1,4 @@
-// histogram(a: ndarray[f32, 1], order: ndarray[i32, 1]), task 0 of 1: range_for over a
+// histogram(a: ndarray[f32, 1], order: ndarray[i32, 1]), range_for over a
 // from histogram.py:10, interface 63fd8f34
 #version 460
 #extension GL_EXT_buffer_reference : require

@@ -1,4 +1,4 @@
-// jacobi(a: ndarray[f32, 2], b: ndarray[f32, 2], w: f32), task 0 of 1: range_for over a
+// jacobi(a: ndarray[f32, 2], b: ndarray[f32, 2], w: f32), range_for over a
 // from jacobi.py:4, interface bb4eb8de
 
 struct Args {

@@ -1,4 +1,4 @@
-// length(x: f32, y: f32), task 0 of 1: serial
+// length(x: f32, y: f32), serial
 // from length.py:4, interface ecb349bd
 #include <math.h>
 

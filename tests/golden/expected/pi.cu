@@ -1,4 +1,4 @@
-// pi(hits: ndarray[i32, 1], tries: i32), task 0 of 1: range_for over hits
+// pi(hits: ndarray[i32, 1], tries: i32), range_for over hits
 // from pi.py:4, interface ce6804b1
 
 #define BLOCK 128

@@ -1,4 +1,4 @@
-// ranges(a: ndarray[f32, 1], begin: i32, end: i32), task 0 of 1: range_for over i
+// ranges(a: ndarray[f32, 1], begin: i32, end: i32), range_for over i
 // from ranges.py:4, interface 10df90ec
 
 struct Args {

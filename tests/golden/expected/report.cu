@@ -1,4 +1,4 @@
-// report(a: ndarray[f32, 1]), task 0 of 1: range_for over a
+// report(a: ndarray[f32, 1]), range_for over a
 // from report.py:4, interface 15ec971a
 
 #define BLOCK 128

@@ -1,4 +1,4 @@
-// saxpy(x: ndarray[f32, 1], y: ndarray[f32, 1], alpha: f32), task 0 of 1: range_for over x
+// saxpy(x: ndarray[f32, 1], y: ndarray[f32, 1], alpha: f32), range_for over x
 // from saxpy.py:4, interface c1b13a17
 
 #define BLOCK 128

@@ -1,0 +1,71 @@
+// names(ψ: ndarray[f32[3], 1], float: ndarray[i32, 1], step: f32), range_for over ψ
+// from names.py:5, interface 99e18061
+#include <math.h>
+#include <stdbool.h>
+
+typedef struct {
+    float x, y, z;
+} vec3;
+
+static inline float atomic_add_f32(float *place, float value) {
+    float old, new;
+    __atomic_load(place, &old, __ATOMIC_RELAXED);
+    do {
+        new = old + value;
+    } while (!__atomic_compare_exchange(place, &old, &new, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    return old;
+}
+
+static inline int atomic_add_i32(int *place, int value) {
+    return __atomic_fetch_add(place, value, __ATOMIC_RELAXED);
+}
+
+static inline vec3 vec3_div_vs(vec3 a, float b) {
+    return (vec3){a.x / b, a.y / b, a.z / b};
+}
+
+static inline vec3 vec3_mul_vs(vec3 a, float b) {
+    return (vec3){a.x * b, a.y * b, a.z * b};
+}
+
+static inline float vec3_length(vec3 a) {
+    return sqrtf(a.x * a.x + a.y * a.y + a.z * a.z);
+}
+
+struct Args {
+    vec3 *psi_data;   // ψ: ndarray[f32[3], 1]
+    int *float_data;  // float: ndarray[i32, 1]
+    float step;       // step: f32
+    int psi_n;        // ψ.shape[0]
+};
+
+#define psi(i) args.psi_data[i]
+#define float_(i) args.float_data[i]
+
+// names.py:6  for i in ψ:
+static inline void task(const struct Args args, int i) {
+    // names.py:7  λ = ψ[i] * step
+    vec3 lambda = vec3_mul_vs(psi(i), args.step);
+    // names.py:8  length = λ.norm()
+    float length = vec3_length(lambda);
+    // names.py:9  distance = step - length
+    float distance = args.step - length;
+    // names.py:10  if distance > 0.0:
+    if (distance > 0.0f) {
+        // names.py:11  float[i] = ti.atomic_add(float[0], 1)
+        float_(i) = atomic_add_i32(&float_(0), 1);
+    }
+    // names.py:12  ψ[i] += λ.zyx / max(distance, 1e-9)
+    vec3 t0 = vec3_div_vs((vec3){lambda.z, lambda.y, lambda.x}, fmaxf(distance, 1e-9f));
+    atomic_add_f32(&psi(i).x, t0.x);
+    atomic_add_f32(&psi(i).y, t0.y);
+    atomic_add_f32(&psi(i).z, t0.z);
+}
+
+void names_0(const struct Args *arguments) {
+    const struct Args args = *arguments;
+    #pragma omp parallel for firstprivate(args) schedule(static) if (args.psi_n >= 8192)
+    for (int i = 0; i < args.psi_n; i++) {
+        task(args, i);
+    }
+}

@@ -1,0 +1,57 @@
+// names(ψ: ndarray[f32[3], 1], float: ndarray[i32, 1], step: f32), range_for over ψ
+// from names.py:5, interface 99e18061
+
+#define BLOCK 128
+
+struct vec3 {
+    float x, y, z;
+};
+
+__device__ inline vec3 operator/(vec3 a, float b) {
+    return vec3{a.x / b, a.y / b, a.z / b};
+}
+
+__device__ inline vec3 operator*(vec3 a, float b) {
+    return vec3{a.x * b, a.y * b, a.z * b};
+}
+
+__device__ inline float length(vec3 a) {
+    return sqrtf(a.x * a.x + a.y * a.y + a.z * a.z);
+}
+
+struct Args {
+    vec3 *psi_data;   // ψ: ndarray[f32[3], 1]
+    int *float_data;  // float: ndarray[i32, 1]
+    float step;       // step: f32
+    int psi_n;        // ψ.shape[0]
+};
+
+#define psi(i) args.psi_data[i]
+#define float_(i) args.float_data[i]
+
+// names.py:6  for i in ψ:
+__device__ inline void task(const Args &args, int i) {
+    // names.py:7  λ = ψ[i] * step
+    vec3 lambda = psi(i) * args.step;
+    // names.py:8  length = λ.norm()
+    float length_ = length(lambda);
+    // names.py:9  distance = step - length
+    float distance = args.step - length_;
+    // names.py:10  if distance > 0.0:
+    if (distance > 0.0f) {
+        // names.py:11  float[i] = ti.atomic_add(float[0], 1)
+        float_(i) = atomicAdd(&float_(0), 1);
+    }
+    // names.py:12  ψ[i] += λ.zyx / max(distance, 1e-9)
+    vec3 t0 = vec3{lambda.z, lambda.y, lambda.x} / fmaxf(distance, 1e-9f);
+    atomicAdd(&psi(i).x, t0.x);
+    atomicAdd(&psi(i).y, t0.y);
+    atomicAdd(&psi(i).z, t0.z);
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK) names_0(const Args args) {
+    unsigned count = unsigned(args.psi_n);
+    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += gridDim.x * BLOCK) {
+        task(args, int(index));
+    }
+}
