@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import shadesmith as ti
+from shadesmith.runtime import session as sessions
 
 INTEGERS = [ti.i8, ti.i16, ti.i32, ti.i64, ti.u8, ti.u16, ti.u32, ti.u64]
 TYPES = [*INTEGERS, ti.u1, ti.f16, ti.f32, ti.f64]
@@ -28,8 +29,8 @@ FUNCTIONS = {
 }
 ABSOLUTE = {"sin": 5e-7, "cos": 5e-7, "tan": 2e-6, "asin": 5e-7, "acos": 5e-7, "tanh": 5e-7, "log": 5e-7}
 """What Vulkan allows a driver is an absolute error here (2^-11 for sin), so relative error near zeros says nothing."""
-COARSE = {"asin": 4e-4, "acos": 4e-4}
-"""The same for f32 on lavapipe, whose polynomials these are; Taichi's results there have the same bits."""
+COARSE = dict.fromkeys(("sin", "cos", "tan"), 2**-11)
+"""The same for f32 on Vulkan hardware: what Vulkan asks of sin and cos, and NVIDIA uses."""
 RELATIVE = {"vulkan": 16, "cpu": 4, "python": 4, "cuda": 8}
 """[ulp]; Vulkan allows 3 + 2 |x| for exp."""
 
@@ -200,7 +201,7 @@ def test_functions_of_one_argument(target: str, name: str, kind: ti.f32, record_
     run()
     expected = reference(values.astype(np.float64))
     absolute = ABSOLUTE.get(name, 0) * (1.0 if kind == ti.f32 else 1e-9)
-    if target == "vulkan" and kind == ti.f32:
+    if target == "vulkan" and kind == ti.f32 and not sessions.CURRENT.device.is_software:
         absolute = COARSE.get(name, absolute)
     worst = worst_ulp(y.to_numpy(), expected, absolute)
     record_property("worst_ulp", worst)
@@ -229,7 +230,7 @@ def test_functions_of_two_arguments(target: str, kind: ti.f32) -> None:
     run()
     p, q = p.astype(np.float64), q.astype(np.float64)
     expected = [np.arctan2(p, q), np.abs(p) ** q, np.maximum(p, q), np.minimum(p, q), p**3]
-    limits = [512 if target == "vulkan" else 4, RELATIVE[target] * 4, 0, 0, 4]
+    limits = [4, RELATIVE[target] * 4, 0, 0, 4]
     for number, (out, value) in enumerate(zip(outs, expected)):
         worst = worst_ulp(out.to_numpy(), value, 0)
         assert worst <= limits[number], (number, worst)
