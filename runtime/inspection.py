@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..transpiler.backend.interface import BackendModule
 from ..transpiler.frontend.specialization import Specialization
 from .compiler import compile_kernel
 
 if TYPE_CHECKING:
+    from ..transpiler.backend.interface import BackendModule
     from ..transpiler.pipeline import Compilation
 
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..transpiler.backend.interface import BackendModule, ResultField
 from ..transpiler.errors import ShadesmithWarning
 from ..transpiler.frontend.specialization import ScalarArgument, Specialization
 from ..transpiler.ir.types import NUMPY, SCALARS, Scalar, Tensor
@@ -21,6 +20,7 @@ from .printing import Reports
 from .session import Session
 
 if TYPE_CHECKING:
+    from ..transpiler.backend.interface import BackendModule, ResultField
     from ..transpiler.pipeline import Compilation
 
 MIN_BUFFER_BYTES = 16

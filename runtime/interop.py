@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from ctypes import addressof, c_char
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..transpiler.backend.interface import ArraySlot
 from ..transpiler.errors import TaichiRuntimeTypeError
 from ..transpiler.ir.types import SCALAR_OF_NUMPY, Scalar, Type
 from . import session as sessions
@@ -22,6 +21,9 @@ from .dense_array import DenseArray
 from .devices.device import Allocation
 from .memory import MAX_ITEMS, MIN_BYTES, Array, bytes_of
 from .session import Session
+
+if TYPE_CHECKING:
+    from ..transpiler.backend.interface import ArraySlot
 
 SYNCHRONOUS = ("c", "python")
 """Targets whose launches have ended when they return, so that a caller may touch an array used in place at once."""

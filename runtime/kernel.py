@@ -7,9 +7,8 @@ import inspect
 import struct
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from ..transpiler.backend.interface import BackendModule
 from ..transpiler.errors import (
     ShadesmithWarning,
     TaichiCompilationError,
@@ -32,6 +31,9 @@ from .instance import Instance
 from .interop import is_read_only, read_only
 from .session import Session
 from .tracebacks import hides_own_frames
+
+if TYPE_CHECKING:
+    from ..transpiler.backend.interface import BackendModule
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -10,10 +10,12 @@ from __future__ import annotations
 import struct
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..transpiler.backend.interface import BackendModule, Expression, Member, TaskSource
 from ..transpiler.errors import ShadesmithWarning
+
+if TYPE_CHECKING:
+    from ..transpiler.backend.interface import BackendModule, Expression, Member, TaskSource
 
 PACK_CODES = {
     "i8": "b", "i16": "h", "i32": "i", "i64": "q", "u8": "B", "u16": "H", "u32": "I", "u64": "Q",

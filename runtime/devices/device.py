@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from ...transpiler.backend.interface import BackendModule
 from ...transpiler.options import Capabilities
+
+if TYPE_CHECKING:
+    from ...transpiler.backend.interface import BackendModule
 
 
 class Allocation(Protocol):
