@@ -97,5 +97,7 @@ def array_of_annotation(annotation: NdarrayAnnotation, options: CompileOptions) 
     """
     element = _wanted_element(annotation, options)
     if element is None or annotation.ndim is None:
-        raise TaichiRuntimeTypeError(f"{annotation!r} leaves dtype or ndim open. Hint: pass an array in its place")
+        raise TaichiRuntimeTypeError(
+            "An ndarray annotation leaves dtype or ndim open. Hint: pass an array in its place"
+        )
     return ArrayArgument(element, annotation.ndim)

@@ -1,8 +1,9 @@
 """`ti.GUI`: a 2-D canvas in a window where a display is, and frames in PNG files where none is.
 
 In: images and shapes in the unit square, origin at the bottom left, colours 0xRRGGBB. Out: a window (tkinter) or,
-without a display, files `<title>-00000.png` in the folder `SHADESMITH_GUI_DIR` (default `frames`); `running` then ends
-after `SHADESMITH_GUI_FRAMES` frames (default 3), so that a program's main loop terminates.
+without a display, files `<title>-00000.png` in the folder `SHADESMITH_GUI_DIR` (default `frames`); after
+`SHADESMITH_GUI_FRAMES` frames (default 3) `running` is False and Escape and the closing of the window are among the
+events, so that a program's main loop terminates.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from .gui_text import text_pixels
+from .gui_widgets import WidgetValue
 from .window import Event, open_window
 
 Array = np.ndarray[Any, Any]
@@ -44,7 +47,7 @@ def to_bytes(image: Any) -> Array:
 
     Raises: ValueError if the shape is neither (width, height) nor (width, height, 1, 3 or 4).
     """
-    array = image.to_numpy() if hasattr(image, "to_numpy") else np.asarray(image)
+    array = _array(image)
     if array.ndim == 2:
         array = array[:, :, None]
     if array.ndim != 3 or array.shape[2] not in (1, 3, 4):
@@ -75,6 +78,7 @@ class GUI:
         self._events: deque[Event] = deque()
         self._stop = False
         self._pixels: Array = np.empty((*self.res, 3), np.uint8)
+        self._buttons = 0
         self.clear()
         self._window = open_window(name, self.res) if show_gui else None
         self._folder = Path(os.environ.get("SHADESMITH_GUI_DIR", "frames"))
@@ -127,12 +131,9 @@ class GUI:
         self, pos: Any, radius: Any = 1, color: Any = 0xFFFFFF, palette: Any = None, palette_indices: Any = None
     ) -> None:
         """Draw discs at `pos`, shape (n, 2); radius [pixels] and color one for all or one each."""
-        points = np.asarray(pos.to_numpy() if hasattr(pos, "to_numpy") else pos, float) * self.res
+        points = np.asarray(_array(pos), float) * self.res
         if palette is not None:
-            indices = (
-                palette_indices.to_numpy() if hasattr(palette_indices, "to_numpy") else np.asarray(palette_indices)
-            )
-            color = np.asarray(palette)[indices]
+            color = np.asarray(palette)[_array(palette_indices)]
         colors = _rgb(np.broadcast_to(np.asarray(color), len(points)))
         radii = np.broadcast_to(np.asarray(radius, float), len(points))
         reach = int(np.ceil(radii.max(initial=0)))
@@ -149,10 +150,13 @@ class GUI:
 
     def lines(self, begin: Any, end: Any, radius: float = 1, color: Any = 0xFFFFFF) -> None:
         """Draw lines from `begin` to `end`, shapes (n, 2); radius [pixels]."""
-        colors = np.broadcast_to(np.asarray(color), len(begin))
-        for a, b, one in zip(np.asarray(begin, float), np.asarray(end, float), colors):
-            count = int(np.abs((b - a) * self.res).max()) + 1
-            self.circles(a + (b - a) * np.linspace(0, 1, count + 1)[:, None], max(0.71, radius * 0.5), int(one))
+        first, along = np.asarray(begin, float), np.asarray(end, float) - np.asarray(begin, float)
+        counts = np.abs(along * self.res).max(axis=1, initial=0).astype(int) + 2
+        line = np.repeat(np.arange(len(first)), counts)
+        step = np.arange(len(line)) - np.repeat(np.cumsum(counts) - counts, counts)
+        places = first[line] + along[line] * (step / (counts[line] - 1))[:, None]
+        colors = np.broadcast_to(np.asarray(color), len(first))
+        self.circles(places, max(0.71, radius * 0.5), colors[line])
 
     def triangle(self, a: Any, b: Any, c: Any, color: int = 0xFFFFFF) -> None:
         """Fill one triangle."""
@@ -175,6 +179,69 @@ class GUI:
         corners = np.array([(x0, y0), (x1, y0), (x1, y1), (x0, y1)])
         self.lines(corners, np.roll(corners, -1, 0), radius, color)
 
+    def text(self, content: str, pos: Any, font_size: float = 15, color: int = 0xFFFFFF) -> None:
+        """Write a text from its top left corner on; font size in pixels."""
+        size = max(1, round(font_size / 7))
+        x, y = np.asarray(_numbers(pos)) * self.res
+        steps = np.stack(np.meshgrid(np.arange(size), np.arange(size)), -1).reshape(-1, 2)
+        cells = (text_pixels(str(content))[:, None] * size + steps).reshape(-1, 2) * (1, -1) + (int(x), int(y) - 1)
+        self._plot(cells, np.broadcast_to(_rgb(color), (len(cells), 3)))
+
+    def arrow(self, orig: Any, direction: Any, radius: float = 1, color: int = 0xFFFFFF) -> None:
+        """Draw one arrow."""
+        self.arrows(np.asarray([_numbers(orig)]), np.asarray([_numbers(direction)]), radius, color)
+
+    def arrows(self, orig: Any, direction: Any, radius: float = 1, color: Any = 0xFFFFFF) -> None:
+        """Draw arrows from `orig` to `orig + direction`, shapes (n, 2); radius [pixels]."""
+        begin, along = np.asarray(orig, float), np.asarray(direction, float)
+        across = np.stack([-along[:, 1], along[:, 0]], 1)
+        tip = begin + along
+        self.lines(begin, tip, radius, color)
+        for side in (across, -across):
+            self.lines(tip, tip - 0.15 * along + 0.15 * side, radius, color)
+
+    def point_field(self, radius: Any, color: Any = 0xFFFFFF, bound: float = 0.5) -> None:
+        """Draw a disc in each cell of a 2-D array of radii [pixels]; bound: place of the corners within their cells."""
+        radii = _array(radius)
+        self.circles(_grid(radii.shape[:2], bound), radii.ravel(), color)
+
+    def arrow_field(self, direction: Any, radius: float = 1, color: Any = 0xFFFFFF, bound: float = 0.5) -> None:
+        """Draw an arrow in each cell of a 2-D array of vectors (fractions of the canvas)."""
+        along = _array(direction)
+        self.arrows(_grid(along.shape[:2], bound), along.reshape(-1, 2), radius, color)
+
+    def vector_field(self, vector_field: Any, arrow_spacing: int = 5, color: Any = 0xFFFFFF) -> None:
+        """Draw every `arrow_spacing`-th vector of a 2-D array, the longest as long as the spacing."""
+        vectors = _array(vector_field)[:, :, :2]
+        places = _grid(vectors.shape[:2], 0.5).reshape(vectors.shape)[::arrow_spacing, ::arrow_spacing]
+        chosen = vectors[::arrow_spacing, ::arrow_spacing]
+        longest = np.linalg.norm(chosen, axis=2).max(initial=0)
+        if longest > 0:
+            scale = arrow_spacing / max(vectors.shape[:2]) / longest
+            self.arrows(places.reshape(-1, 2), chosen.reshape(-1, 2) * scale, 1, color)
+
+    def slider(self, text: str, minimum: float, maximum: float, step: float = 1) -> WidgetValue:
+        """Return a slider, at first at its minimum; without a window only the program moves it."""
+        widget = WidgetValue(minimum)
+        if self._window is not None:
+            widget.shown_by(self._window.add_slider(text, minimum, maximum, step, widget.moved))
+        return widget
+
+    def label(self, text: str) -> WidgetValue:
+        """Return a label that shows `text` and a number."""
+        widget = WidgetValue(0)
+        if self._window is not None:
+            widget.shown_by(self._window.add_label(text))
+        return widget
+
+    def button(self, text: str, event_name: str | None = None) -> str:
+        """Add a button; return the key of the event that pressing it gives."""
+        self._buttons += 1
+        name = event_name or f"WidgetButton_{self._buttons}"
+        if self._window is not None:
+            self._window.add_button(text, name)
+        return name
+
     def show(self, file: str | None = None) -> None:
         """Show the canvas, or write it to `file` (PNG); then clear it to the background colour."""
         if file is not None:
@@ -187,6 +254,9 @@ class GUI:
             self.save(self._folder / f"{stem}-{self.frame:05d}.png")
         self._frames_left -= 1
         self.frame += 1
+        if self._window is None and self._frames_left <= 0:
+            self._events.clear()
+            self._events.extend(Event(Event.PRESS, key, (0.0, 0.0)) for key in (self.ESCAPE, self.EXIT))
         self.clear()
 
     def save(self, path: Path) -> None:
@@ -214,6 +284,16 @@ class GUI:
                 return True
         return False
 
+    def has_key_event(self) -> bool:
+        """Whether an event waits."""
+        if self._window is not None:
+            self._events.extend(self._window.poll())
+        return bool(self._events)
+
+    def get_key_event(self) -> Event | None:
+        """Take one event; None where there is none."""
+        return self._events.popleft() if self.has_key_event() else None
+
     def is_pressed(self, *keys: str) -> bool:
         """Whether one of the keys is down."""
         return self._window is not None and any(key in self._window.pressed for key in keys)
@@ -234,6 +314,18 @@ class GUI:
 def _rgb(color: Any) -> Array:
     value = np.asarray(color).astype(np.int64)
     return np.stack([(value >> 16) & 255, (value >> 8) & 255, value & 255], -1).astype(np.uint8)
+
+
+def _array(values: Any) -> Array:
+    found: Array = values.to_numpy() if hasattr(values, "to_numpy") else np.asarray(values)
+    return found
+
+
+def _grid(shape: tuple[int, ...], bound: float) -> Array:
+    """Return the places of cells in the unit square, the corners `bound` cells from the edges, shape (n, 2)."""
+    width, height = (bound + np.arange(n) * (1 if n == 1 else (n - 2 * bound) / (n - 1)) for n in shape)
+    cells: Array = np.stack(np.meshgrid(width / shape[0], height / shape[1], indexing="ij"), -1)
+    return cells.reshape(-1, 2)
 
 
 def _numbers(pos: Any) -> list[float]:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..transpiler.errors import TaichiRuntimeError
 from ..transpiler.frontend.specialization import Specialization
 from .compiler import compile_kernel
 
 if TYPE_CHECKING:
     from ..transpiler.backend.interface import BackendModule
     from ..transpiler.pipeline import Compilation
+
+NAME_LENGTH = 64
+"""Of a kernel's name, in the name of its folder: file systems end at 255 bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +83,19 @@ def printing_observer(config: Any, kernel: str) -> Callable[[str, str], None] | 
 
 
 def dump(folder: str, module: BackendModule, specialization: Specialization) -> Path:
-    """Write the emitted files below `folder`, in a folder named by kernel and key; returns that folder."""
-    place = Path(folder).expanduser() / f"{module.kernel}-{specialization.key[:12]}"
-    place.mkdir(parents=True, exist_ok=True)
-    for file in module.files:
-        (place / file.name).write_text(file.text, encoding="utf-8")
+    """Write the emitted files below `folder`, in a folder named by kernel and content; returns that folder.
+
+    The key does not say which globals and closures were read, the text does.
+    Raises: TaichiRuntimeError where the folder cannot be written.
+    """
+    content = hashlib.sha256((specialization.key + module.source()).encode()).hexdigest()
+    place = Path(folder).expanduser() / f"{module.kernel[:NAME_LENGTH]}-{content[:12]}"
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        for file in module.files:
+            (place / file.name).write_text(file.text, encoding="utf-8")
+    except OSError as error:
+        reason = error.strerror or error
+        text = f"The emitted files cannot be kept in {place}: {reason}. Hint: name another folder by `dump_dir`"
+        raise TaichiRuntimeError(text) from None
     return place

@@ -170,6 +170,10 @@ class Kernel:
 
     def _complete(self, args: Sequence[Any]) -> tuple[Any, ...]:
         """Fill up arguments that only their type matters for."""
+        if len(args) > self._arity:
+            raise self._misuse(
+                f"Too many arguments: kernel `{self.definition.name}` takes {self._arity}, found {len(args)}"
+            )
         values = list(args)
         for parameter in self.definition.parameters[len(args) :]:
             if is_template(parameter.annotation):
@@ -180,8 +184,10 @@ class Kernel:
     def _specialization(self, args: Sequence[Any], arch: Arch | None) -> tuple[Specialization, str]:
         session = sessions.CURRENT
         options = sessions.current_config().compile_options()
-        if arch is not None and arch.target is None:
-            raise TaichiRuntimeError(f"{arch} is no target of shadesmith. Hint: ti.cpu, ti.vulkan, ti.cuda, ti.python")
+        if arch is not None and getattr(arch, "target", None) is None:
+            raise TaichiRuntimeError(
+                f"{arch!r} is no target of shadesmith. Hint: ti.cpu, ti.vulkan, ti.cuda, ti.python"
+            )
         target = arch.target if arch is not None else session.device.name if session is not None else "c"
         assert target is not None
         same = session is not None and session.device.name == target

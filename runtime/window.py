@@ -6,6 +6,7 @@ import importlib
 import os
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -43,6 +44,7 @@ class Window:
         self._events: list[Event] = []
         self._open = True
         self._last = time.perf_counter()
+        self._tkinter = tkinter
         self._root = tkinter.Tk(className=name)
         self._root.title(name)
         self._root.resizable(False, False)
@@ -83,6 +85,30 @@ class Window:
             self._root.update()
         events, self._events = self._events, []
         return events
+
+    def add_slider(
+        self, text: str, minimum: float, maximum: float, step: float, moved: Callable[[float], None]
+    ) -> Callable[[float], None]:
+        """Add a slider below the canvas that tells `moved`; return what sets it."""
+        scale = self._tkinter.Scale(
+            self._root, label=text, from_=minimum, to=maximum, resolution=step, orient="horizontal",
+            command=lambda value: moved(float(value)),
+        )  # fmt: skip
+        scale.pack(fill="x")
+        return lambda value: scale.set(value) if self._open else None
+
+    def add_label(self, text: str) -> Callable[[float], None]:
+        """Add a label; return what sets its number."""
+        label = self._tkinter.Label(self._root, text=text)
+        label.pack(fill="x")
+        return lambda value: label.configure(text=f"{text}: {value:g}") if self._open else None
+
+    def add_button(self, text: str, key: str) -> None:
+        """Add a button that gives an event of `key`."""
+        button = self._tkinter.Button(
+            self._root, text=text, command=lambda: self._events.append(Event(Event.PRESS, key, self.cursor))
+        )
+        button.pack(fill="x")
 
     def _closed(self) -> None:
         self._events.append(Event(Event.PRESS, "WMClose", self.cursor))

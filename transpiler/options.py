@@ -43,6 +43,8 @@ class Capabilities:
     max_block_dim: int = 1024
     max_shared_bytes: int = 32768
     loop_iteration_limit: int | None = None
+    branch_depth_limit: int | None = None
+    """lavapipe of Mesa 22.3 runs wrong branches where conditions nest deeper than 80."""
     volatile_vectors: bool = False
     """lavapipe of Mesa 22.3 gives x for y where a component is read from memory after the whole vector was stored."""
     extra: tuple[tuple[str, str], ...] = field(default=())

@@ -9,6 +9,7 @@ from typing import Any
 
 from .backend.emit import emit
 from .backend.interface import BackendModule
+from .errors import TaichiCompilationError
 from .frontend.build import build
 from .frontend.specialization import Specialization
 from .ir.tasks import Kernel
@@ -37,6 +38,17 @@ def compile_kernel(specialization: Specialization, target: str, observer: Observ
     observer: called with every form that exists on the way; forms are printed only for it.
     Raises: TaichiCompilationError and its kin for the user's mistakes, each naming the Python line.
     """
+    try:
+        return _compile(specialization, target, observer)
+    except RecursionError:
+        raise specialization.definition.location().error(
+            TaichiCompilationError,
+            "The kernel nests deeper than the compiler can follow",
+            "unroll fewer turns of a loop with `break`, or split the expression over several variables",
+        ) from None
+
+
+def _compile(specialization: Specialization, target: str, observer: Observer | None) -> Compilation:
     start = perf_counter()
     result = build(specialization)
     built = perf_counter()

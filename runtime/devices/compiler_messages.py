@@ -44,7 +44,8 @@ def describe_log(file: SourceFile, log: str) -> str:
                 break
         if len(found) == MAX_ERRORS:
             break
-    return "\n".join(found) if found else log[:MAX_LOG_CHARACTERS].strip() or "(the compiler printed nothing)"
+    start = "".join(c if c.isprintable() or c in "\n\t" else "?" for c in log[:MAX_LOG_CHARACTERS]).strip()
+    return "\n".join(found) or start or "(the compiler printed nothing)"
 
 
 def _describe_error(file: SourceFile, line_emitted: int, message: str) -> str:

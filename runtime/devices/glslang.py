@@ -202,7 +202,8 @@ def _signal_name(number: int) -> str:
 
 
 def _failure(file: SourceFile, kernel: str, what: str, output: bytes) -> TaichiCompilationError:
-    said = output.decode(errors="replace")
+    text = output[: 4 * SHOWN_CHARACTERS + 4].decode(errors="replace")
+    said = "".join(c if c.isprintable() or c in "\r\n\t" else "?" for c in text)
     if len(said) > SHOWN_CHARACTERS:
         said = said[:SHOWN_CHARACTERS] + " ..."
     return TaichiCompilationError(f"{what} ({file.name} of kernel `{kernel}`)\n{_explain(file, said)}".rstrip())

@@ -30,6 +30,9 @@ LLVMPIPE_DRIVER_ID = 13
 LLVMPIPE_LOOP_LIMIT = 65535
 """Mesa ends all loops of one invocation after this many iterations together, without a word (seen in 22.3)."""
 
+LLVMPIPE_BRANCH_LIMIT = 78
+"""Mesa follows 80 nested conditions and runs wrong branches beyond, without a word (seen in 22.3); two to spare."""
+
 DEVICE_TYPES = ("other", "integrated", "discrete", "virtual", "cpu")
 PREFERENCE = ("discrete", "integrated", "virtual", "other", "cpu")
 
@@ -466,6 +469,7 @@ def read_capabilities(adapter: Adapter) -> Capabilities:
         max_block_dim=adapter.max_block_dim,
         max_shared_bytes=adapter.max_shared_bytes,
         loop_iteration_limit=LLVMPIPE_LOOP_LIMIT if adapter.is_llvmpipe else None,
+        branch_depth_limit=LLVMPIPE_BRANCH_LIMIT if adapter.is_llvmpipe else None,
         volatile_vectors=adapter.is_llvmpipe,
         extra=(
             ("device", adapter.name),

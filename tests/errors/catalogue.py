@@ -171,4 +171,50 @@ LATER = [
     kernel("struct_in_kernel", SYNTAX, "issue 3", "x = «ti.Struct(a=1)"),
 ]  # fmt: skip
 
-CASES = [*STATEMENTS, *NAMES, *TYPES, *INDEXING, *LOOPS, *FUNCTIONS, *DEFINITION, *PLACES, *LATER]
+FUNC = "@ti.func\ndef "
+VALUE = FUNC + "g(a):\n    return a\n"
+
+UNSEEN = [
+    kernel("match", SYNTAX, "match", "«match n:", "    case 1:", "        pass", signature="n: ti.i32"),
+    Case("nonlocal", SYNTAX, "nonlocal", "def make():\n    c = 3\n    @ti.kernel\n    def k():\n        «nonlocal c\n        c = 4\n    return k\nmake()()"),
+    kernel("dict_comprehension", SYNTAX, "dict", "x = «{i: i for i in range(3)}"),
+    kernel("spread_of_a_number", TYPE, "**", "x = g(**«n)", head=VALUE, signature="n: ti.i32"),
+    kernel("starred_number", SYNTAX, "known", "x = g(«*n)", head=VALUE, signature="n: ti.i32"),
+    kernel("method_of_a_scalar", TYPE, "norm", "y = «x.norm()", signature="x: ti.f32"),
+    kernel("misspelt_method", NAME, "nrom", "y = «ti.Vector([x, x]).nrom()", signature="x: ti.f32"),
+    kernel("len_of_scalar", TYPE, "len", "y = «len(x)", signature="x: ti.f32"),
+    kernel("ragged_matrix", TYPE, "equal lengths", "a = «ti.Matrix([[x, x], [x]])", signature="x: ti.f32"),
+    kernel("empty_vector", TYPE, "at least one", "a = «ti.Vector([])"),
+    kernel("size_at_run_time", TYPE, "compile time", "a = «ti.Vector.zero(ti.f32, n)", signature="n: ti.i32"),
+    kernel("modulo_of_vectors", TYPE, "shape", "a = «ti.Vector([n, 2]) % ti.Vector([n, 2, 3])", signature="n: ti.i32"),
+    kernel("text_into_field", TYPE, "string", "f[0, 0] = «'a'", head=FIELD),
+    kernel("text_as_index", TYPE, "string", "y = f[«'a', 0]", head=FIELD),
+    kernel("vector_by_float", TYPE, "integers", "a = ti.Vector([x, x])", "y = a[«x]", signature="x: ti.f32"),
+    kernel("return_of_text", TYPE, "string", "return «'a'", returns="ti.i32"),
+    kernel("return_of_array", TYPE, "array", "return «a", signature="a: ti.types.ndarray()", returns="ti.f32"),
+    kernel("member_of_python_object", TYPE, "cannot be assigned", "«t.m = n", head="class T: pass\nt = T()\n", signature="n: ti.i32"),
+    kernel("member_of_module", TYPE, "cannot be assigned", "«ti.foo = 1"),
+    kernel("swizzle_of_two_sets", SYNTAX, "mixes", "a = ti.Vector([x, x, x])", "y = «a.xg", signature="x: ti.f32"),
+    kernel("swizzle_twice", SYNTAX, "twice", "a = ti.Vector([x, x, x])", "«a.xx = ti.Vector([x, x])", signature="x: ti.f32"),
+    kernel("slice_of_field", SYNTAX, "slices", "y = f[«0:2, 0]", head=FIELD),
+    kernel("negative_constant", INDEX, "negative", "y = «f[-1, 0]", head=FIELD),
+    kernel("target_is_an_element", SYNTAX, "loop target", "for «f[0, 0] in range(3):", "    pass", head=FIELD),
+    kernel("two_targets_of_range", SYNTAX, "1 indices", "for «i, j in range(3):", "    pass"),
+    kernel("enumerate_at_run_time", SYNTAX, "known", "for i, j in «enumerate(f):", "    pass", head=FIELD),
+    kernel("static_of_a_number", SYNTAX, "loop over", "for i in «ti.static(3):", "    pass"),
+    kernel("block_dim_negative", TYPE, "block_dim", "«ti.loop_config(block_dim=-4)", "for i in range(3):", "    pass"),
+    kernel("loop_config_unknown", SYNTAX, "block", "«ti.loop_config(block=3)", "for i in range(3):", "    pass"),
+    kernel("keyword_of_sin", SYNTAX, "no argument", "x = «ti.sin(a=3.0)"),
+    kernel("print_to_file", SYNTAX, "file", "print(1, file=«3)"),
+    kernel("shapes_of_returns", TYPE, "one shape", "x = «g(n)", head=FUNC + "g(n):\n    if n > 1:\n        return ti.Vector([1, 2])\n    return 1\n", signature="n: ti.i32"),
+    Case("mutual_recursion", SYNTAX, "recurs", FUNC + "f(n):\n    return «g(n)\n" + FUNC + "g(n):\n    return f(n)\n@ti.kernel\ndef k():\n    x = f(1)\nk()"),
+    Case("two_deep_with_tabs", NAME, "ошибка", "@ti.func\ndef f(ä):\n\tß = ä *\\\n\t\t«ошибка\n\treturn ß\n@ti.func\ndef g(a):\n\treturn f(\n\t\ta)\n@ti.kernel\ndef k():\n\tx = g(1)\nk()"),
+    Case("methods_two_deep", NAME, '"y"', "@ti.data_oriented\nclass A:\n    @ti.func\n    def f(self, a):\n        return a + «y\n    @ti.func\n    def g(self, a):\n        return self.f(a)\n    @ti.kernel\n    def k(self):\n        x = self.g(1)\nA().k()"),
+    Case("chain_too_deep", SYNTAX, "nest more than", "@ti.func\ndef f(a):\n    return a\n" + "".join(f"@ti.func\ndef f{i}(a):\n    return {'f' if i == 0 else f'f{i - 1}'}(a)\n" for i in range(120)) + "@ti.kernel\ndef k():\n    x = f119(1)\nk()"),
+    Case("async_kernel", SYNTAX, "async", "@ti.kernel\n«async def k():\n    pass\nk()"),
+    kernel("init_in_kernel", SYNTAX, "cannot be called in a kernel", "«ti.init()"),
+    kernel("field_made_in_kernel", SYNTAX, "cannot be called in a kernel", "x = «ti.field(ti.f32, 3)"),
+    kernel("sync_in_kernel", SYNTAX, "cannot be called in a kernel", "«ti.sync()"),
+]  # fmt: skip
+
+CASES = [*STATEMENTS, *NAMES, *TYPES, *INDEXING, *LOOPS, *FUNCTIONS, *DEFINITION, *PLACES, *LATER, *UNSEEN]

@@ -78,9 +78,15 @@ def test_small_whole_powers_are_products(sketch, exponent, products):
 
 
 def test_other_powers_stay(sketch):
-    sketch.store(sketch.ptr(sketch.a, 0), sketch.op("pow", sketch.arg("w"), sketch.const(0.5, f32)))
+    sketch.store(sketch.ptr(sketch.a, 0), sketch.op("pow", sketch.arg("w"), sketch.const(0.3, f32)))
     sketch.store(sketch.ptr(sketch.a, 1), sketch.op("pow", sketch.arg("n"), sketch.const(-1)))
     assert legal(sketch).count("pow") == 2
+
+
+def test_power_of_one_half_becomes_a_root(sketch):
+    sketch.store(sketch.ptr(sketch.a, 0), sketch.op("pow", sketch.arg("w"), sketch.const(0.5, f32)))
+    text = legal(sketch)
+    assert text.count("sqrt $") == 1 and "pow" not in text
 
 
 def test_type_that_the_target_lacks_is_refused_with_a_remedy(sketch):

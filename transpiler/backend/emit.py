@@ -36,7 +36,7 @@ from ..options import Capabilities, CompileOptions
 from .helpers import library, words_of, words_of_code
 from .interface import BackendModule, Interface, SourceFile, TaskSource
 from .layout import Declaration, Layout, array_type, layout
-from .naming import Names, legal
+from .naming import Names, entry_stem
 from .placement import Placement, place
 from .print_expressions import Expressions, Written
 from .print_statements import INDENT, Line, Statements, basename, declare_axis, infix_symbol, python_comment
@@ -108,7 +108,7 @@ def _tool_options(options: CompileOptions) -> dict[str, Any]:
 def _for_interpreter(kernel: Kernel, options: CompileOptions) -> BackendModule:
     """The interpreter takes the kernel itself; its text is the final form of the IR, its arguments are as in C."""
     form = layout(kernel, TARGETS["c"], complete=True)
-    name = legal(kernel.name)
+    name = entry_stem(kernel)
     tasks = []
     for number, task in enumerate(kernel.tasks):
         reads, writes = _memory(task)
@@ -127,7 +127,7 @@ class _Printer:
         self.options, self.capabilities = options, capabilities
         ours = OURS.union(form.accessor_names.values(), library(target.name))
         self.taken = target.reserved | ours | (target.functions & _called(kernel, target.name))
-        self.name = legal(kernel.name)
+        self.name = entry_stem(kernel)
 
     def task(self, task: Task, number: int) -> _Printed:
         """Print one task: the function of one turn, and what the entry computes before it."""
@@ -207,6 +207,7 @@ class _Printer:
             "members": padded(form.declarations),
             "by_pointer": form.interface.args_size_bytes > (self.capabilities.max_push_bytes or PUSH_BYTES),
             "row_major": any("mat" in declaration.type for declaration in form.declarations),
+            "row_major_result": any("mat" in declaration.type for declaration in form.result_members),
             "temporaries": padded(form.temporary_members),
             "results": padded(form.result_members),
             "accessors": [form.accessors[array] for array in _used_arrays(printed)],

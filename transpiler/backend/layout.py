@@ -31,8 +31,8 @@ from ..ir.tasks import Kernel
 from ..ir.types import SCALARS, Scalar, Tensor, Type, element_of, u1, u8, u32, with_element
 from .helpers import library
 from .interface import ArraySlot, Interface, Member, ResultField
-from .naming import Names
-from .reserved import OURS
+from .naming import Names, entry_stem
+from .reserved import MEMBERS, OURS, functions, macros
 from .sites import describe_site
 from .spelling import storage_helpers, storage_name, type_helpers, type_name
 from .target import Target
@@ -203,12 +203,17 @@ class _Item:
     scalar_bytes: int
 
 
+def _member_names(kernel: Kernel, target: Target) -> Names:
+    blocks = macros(task.block_dim for task in kernel.tasks)
+    return Names(target.reserved | MEMBERS[target.name] | blocks)
+
+
 class _Members:
     """Gathers the members of `Args`."""
 
     def __init__(self, kernel: Kernel, target: Target, use: _Use) -> None:
         self.kernel, self.target, self.use = kernel, target, use
-        self.names = Names(target.reserved)
+        self.names = _member_names(kernel, target)
         self.items: list[_Item] = []
         self.references: dict[str, Reference] = {}
 
@@ -297,7 +302,7 @@ def layout(kernel: Kernel, target: Target, complete: bool = False, volatile: boo
     items = members.gather(bool(results))
     interface_members, numbers, size = _offsets(items)
     texts = {item.key: f"args.{item.name}" for item in items if item.key is not None}
-    accessor_names, accessors = _accessors(target, use, texts)
+    accessor_names, accessors = _accessors(kernel, target, use, texts)
     temporaries, temporary_members, temporary_offsets, temporaries_size = _temporaries(kernel, target)
     result_fields, result_members, result_size = _result_layout(results, target)
     stored = [with_element(t, u8) if element_of(t) == u1 else t for t in _stored(kernel, use)]
@@ -371,9 +376,12 @@ def _slot(array: Array, use: _Use) -> ArraySlot:
     )  # fmt: skip
 
 
-def _accessors(target: Target, use: _Use, texts: dict[object, str]) -> tuple[dict[Array, str], dict[Array, str]]:
+def _accessors(
+    kernel: Kernel, target: Target, use: _Use, texts: dict[object, str]
+) -> tuple[dict[Array, str], dict[Array, str]]:
     """Return each array's macro name and its definition."""
-    taken = Names(target.reserved | target.functions | OURS | frozenset(library(target.name)))
+    ours = OURS | frozenset(library(target.name)) | functions(entry_stem(kernel), len(kernel.tasks))
+    taken = Names(target.reserved | target.functions | ours)
     names: dict[Array, str] = {}
     lines: dict[Array, str] = {}
     for array in sorted(use.arrays, key=lambda a: a.slot):
@@ -399,7 +407,7 @@ def _linear(target: Target, array: Array, letters: list[str], texts: dict[object
 
 
 def _temporaries(kernel: Kernel, target: Target) -> _TemporaryLayout:
-    names = Names(target.reserved)
+    names = _member_names(kernel, target)
     texts: dict[Temporary, str] = {}
     offsets: dict[Temporary, int] = {}
     members: list[Declaration] = []

@@ -9,13 +9,16 @@ import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from ..ir.tasks import Kernel
+
 MAX_LENGTH = 64
 
 
 def legal(name: str) -> str:
     """Return `name` as an identifier of letters, digits and single underscores, at most 64 long.
 
-    Letters outside ASCII lose their accents or become their code point; GLSL takes neither those nor `__` or `gl_`.
+    Letters outside ASCII lose their accents or become their code point; GLSL takes neither those nor `__` or `gl_`,
+    and no macro `GL_`.
     """
     if not name.isascii():
         parts = [_ascii(character) for character in name]
@@ -23,9 +26,15 @@ def legal(name: str) -> str:
         name = "".join(part + joint for part, joint in zip(parts, joints, strict=True))
     while "__" in name:
         name = name.replace("__", "_")
-    if not name or name[0].isdigit() or name.startswith("gl_"):
+    if not name or name[0].isdigit() or name.startswith(("gl_", "GL_")):
         name = f"v_{name}" if name.strip("_") else "v"
     return name[:MAX_LENGTH].rstrip("_") or "v" if len(name) > MAX_LENGTH else name
+
+
+def entry_stem(kernel: Kernel) -> str:
+    """Return what a kernel's files and entries are called; `task` names the functions of its tasks."""
+    name = legal(kernel.name)
+    return f"v_{name}" if name == "task" else name
 
 
 def _ascii(character: str) -> str:

@@ -270,8 +270,9 @@ def python_comment(location: SourceLocation) -> str:
 
 
 def basename(file: str) -> str:
-    """Return the last part of a path, so that texts do not depend on the folder."""
-    return file.replace("\\", "/").rsplit("/", 1)[-1]
+    """Return the last part of a path, so that texts do not depend on the folder; it cannot end a comment."""
+    name = file.replace("\\", "/").rsplit("/", 1)[-1].replace("??/", "? ?/")
+    return name if name.isprintable() else "".join(c if c.isprintable() else " " for c in name)
 
 
 def _alloca(p: Statements, alloca: Alloca) -> None:
@@ -306,7 +307,8 @@ def _global_store(p: Statements, store: GlobalStore) -> None:
     operation = p.placement.compound.get(store)
     place = p.e.place(store.pointer)
     value = store.value
-    if operation is None and isinstance(value, Operation) and value in p.placement.inline:
+    is_unwritten = value in p.placement.inline and value not in p.e.texts  # else it stands in a cell: read it there
+    if operation is None and isinstance(value, Operation) and is_unwritten:
         if p.e.of(value.operands[0]).text == place and infix_symbol(p.e.target, value) is not None:
             operation = value  # what was stored there just now is read back: y(i) += x(i); y(i) *= 2.0
     if operation is not None:

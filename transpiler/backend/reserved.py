@@ -5,6 +5,8 @@ A local variable may hide a function (`float length = ...`) and a member never m
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 
 def _words(text: str) -> list[str]:
     return text.split()
@@ -14,7 +16,7 @@ _C = _words("""
 auto break case char const continue default do double else enum extern float for goto if inline int long register
 restrict return short signed sizeof static struct switch typedef union unsigned void volatile while bool true false
 main size_t ptrdiff_t int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t intptr_t uintptr_t NULL
-INFINITY NAN asm typeof linux unix
+INFINITY NAN asm typeof linux unix defined collapse schedule num_threads simdlen safelen reduction
 """)
 
 _C_FUNCTIONS = _words("""
@@ -48,7 +50,7 @@ common partition active asm class union enum typedef template this resource goto
 external interface long short half fixed unsigned superp input output filter sizeof cast namespace using sampler
 texture image demote hvec2 hvec3 hvec4 fvec2 fvec3 fvec4 uint main floatBitsToInt floatBitsToUint intBitsToFloat
 uintBitsToFloat atomicAdd atomicMin atomicMax atomicAnd atomicOr atomicXor atomicExchange atomicCompSwap int8_t
-int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t float16_t float32_t float64_t
+int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t float16_t float32_t float64_t defined
 """)
 
 _GLSL_FUNCTIONS = _words("""
@@ -70,12 +72,30 @@ _TENSORS += [f"{prefix}mat{n}x{m}" for prefix in ("", "i", "u", "b", "d", "f16")
 OURS = frozenset({"args", "arguments", "task", "rng", "Args", "Result", "Temporaries", "Report", "Push", "BLOCK"})
 """What the templates and printers call their own things around a value's name."""
 
+
+def macros(block_dims: Iterable[int]) -> frozenset[str]:
+    """Return the constants on top of a text, which replace members of their names too."""
+    return frozenset({"BLOCK", *(f"BLOCK_{size}" for size in block_dims)})
+
+
+def functions(kernel: str, tasks: int) -> frozenset[str]:
+    """Return what a text calls the functions and entries of its tasks."""
+    return frozenset(f"{name}_{number}" for name in ("task", kernel) for number in range(tasks))
+
+
 RESERVED: dict[str, frozenset[str]] = {
     "c": frozenset([*_C, *_TENSORS]),
     "cuda": frozenset([*_C, *_CUDA, *_TENSORS]),
     "vulkan": frozenset([*_GLSL, *_TENSORS]),
 }
 """Keywords and types by target. Names of helpers are added by whoever includes them."""
+
+MEMBERS: dict[str, frozenset[str]] = {
+    "c": frozenset(),
+    "cuda": frozenset(),
+    "vulkan": frozenset({"length"}),
+}
+"""What no member of a struct may be called though a variable may, by target: GLSL reads it as a method."""
 
 FUNCTIONS: dict[str, frozenset[str]] = {
     "c": frozenset(_C_FUNCTIONS),

@@ -10,7 +10,7 @@ import ast
 import sys
 from typing import Any, get_args, get_origin
 
-from ..errors import TaichiCompilationError, TaichiSyntaxError
+from ..errors import InternalError, TaichiCompilationError, TaichiSyntaxError
 from ..ir.forms import FrontendResult
 from ..ir.statements import ArgLoad, Parameter
 from ..ir.types import Type
@@ -40,11 +40,24 @@ def build(specialization: Specialization) -> FrontendResult:
     try:
         while True:
             try:
-                return _build(Context(specialization))
+                context = Context(specialization)
+                return _build(context)
             except NeedsMemory as request:
                 request.mutable.add(request.node)
+            except (AttributeError, KeyError, AssertionError, TypeError, ValueError, IndexError) as error:
+                if isinstance(error, TaichiCompilationError):
+                    raise
+                raise _internal(context, error) from error
     finally:
         sys.setrecursionlimit(limit)
+
+
+def _internal(context: Context, error: Exception) -> InternalError:
+    """Return what tells of a fault of ours, with the line that met it: the user can write that line differently."""
+    return InternalError(
+        f"{context.builder.location.describe()}\nshadesmith failed at this line ({type(error).__name__}: {error})\n"
+        "Hint: this is a fault of shadesmith; write the line differently, and report it with the kernel"
+    )
 
 
 def _build(context: Context) -> FrontendResult:

@@ -121,7 +121,7 @@ def _index_scalars(context: Context, item: Any, node: ast.Subscript) -> list[Any
 
 def index_statement(context: Context, item: Any, node: ast.AST | None = None) -> Statement:
     """Return an index as an i32. Raises: TaichiTypeError for floats."""
-    found = context.lift(item)
+    found = context.lift(item, node)
     type = found.type
     if not isinstance(type, Scalar) or type.is_float:
         raise context.error(
@@ -165,7 +165,9 @@ def _tensor_element(context: Context, base: Place | Statement, index: Any, node:
         )
     for axis, item in enumerate(items):
         _check_bounds(context, item, type.shape[axis], node, f"axis {axis} of `{type}`")
-    indices = [index_statement(context, item) for item in items]
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    nodes = parts if len(parts) == len(items) else [node.slice] * len(items)
+    indices = [index_statement(context, item, at) for item, at in zip(items, nodes, strict=True)]
     return tensor_element(context, base, indices)
 
 
@@ -183,7 +185,10 @@ def _slice(context: Context, base: Statement, node: ast.Subscript) -> Statement:
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     if len(parts) != len(type.shape):
         raise context.error(
-            TaichiIndexError, f"`{type}` takes {len(type.shape)} indices or slices, found {len(parts)}", None, node
+            TaichiIndexError,
+            f"`{type}` takes {len(type.shape)} indices or slices, found {len(parts)}",
+            "write `:` for all",
+            node,
         )
     chosen: list[Any] = []
     for part, extent in zip(parts, type.shape, strict=True):
@@ -191,7 +196,7 @@ def _slice(context: Context, base: Statement, node: ast.Subscript) -> Statement:
             limits = [None if limit is None else context.value(limit) for limit in (part.lower, part.upper, part.step)]
             if any(is_runtime(limit) for limit in limits):
                 raise context.error(
-                    TaichiSyntaxError, "The bounds of a slice must be known at compile time", None, part
+                    TaichiSyntaxError, "The bounds of a slice must be known at compile time", "write numbers", part
                 )
             chosen.append(range(extent)[slice(*limits)])
         else:
@@ -219,6 +224,11 @@ def build_attribute(context: Context, node: ast.Attribute) -> Any:
         found = _array_attribute(context, array, node.attr)
         if found is not None:
             return found
+        if node.attr == "fill":
+            return Method(array, "fill")
+        if node.attr.startswith(("to_", "from_", "copy_")) and hasattr(base, node.attr):  # would run once, now
+            text = f"`{array.name}.{node.attr}()` belongs to Python scope"
+            raise context.error(TaichiSyntaxError, text, "call it outside the kernel")
         if base is array:
             _no_attribute(context, f"the array `{array.name}`", node.attr, ["shape", "dtype", "n", "m"])
     if isinstance(base, Matrix) and node.attr in METHOD_NAMES:
@@ -232,7 +242,9 @@ def build_attribute(context: Context, node: ast.Attribute) -> Any:
     except AttributeError:
         _no_attribute(context, describe_kind(base if array is None else array), node.attr, dir(base))
     except Exception as error:
-        raise context.error(TaichiCompilationError, f"{type(error).__name__}: {error}") from None
+        raise context.error(
+            TaichiCompilationError, f"{type(error).__name__}: {error}", "this is computed at compile time"
+        ) from None
     if is_number(value) or isinstance(value, Matrix):
         context.captured[ast.unparse(node)] = value
     else:
@@ -272,6 +284,8 @@ def _value_attribute(context: Context, base: Place | Statement, node: ast.Attrib
     if name == "dtype":
         assert type is not None
         return element_of(type)
+    if name == "fill" and isinstance(node.value, ast.Name):
+        base = context.place_of(base, context.frame.find(node.value.id))
     if name in METHOD_NAMES:
         return Method(base, name)
     _no_attribute(

@@ -58,6 +58,8 @@ def build_assign(context: Context, node: ast.Assign) -> None:
     else:
         value = context.value(node.value)
         _check_value(context, value, node.value)
+        if isinstance(node.targets[0], ast.Subscript | ast.Attribute) and isinstance(value, str | None):
+            context.lift(value, node.value)
     for target in node.targets:
         assign(context, target, value)
 
@@ -92,7 +94,9 @@ def assign_static(context: Context, target: ast.expr, value: Any) -> None:
     elif isinstance(target, ast.Name):
         context.frame.declare(target.id, value, target)
     else:
-        raise context.error(TaichiSyntaxError, "`ti.static` values can only be bound to names", None, target)
+        raise context.error(
+            TaichiSyntaxError, "`ti.static` values can only be bound to names", "leave out `ti.static`", target
+        )
 
 
 def unpack(context: Context, target: ast.Tuple | ast.List, value: Any) -> list[Any]:
@@ -209,25 +213,36 @@ def bind(context: Context, value: Statement, name: str | None, is_mutable: bool)
 def place_of_target(context: Context, target: ast.expr) -> Place | Swizzle:
     """Return the place that a subscript or attribute on the left side means."""
     if not isinstance(target, ast.Subscript | ast.Attribute):
-        raise context.error(TaichiSyntaxError, "This cannot be assigned", None, target)
+        raise context.error(TaichiSyntaxError, "This cannot be assigned", "assign a name or an element", target)
     if isinstance(target, ast.Attribute):
         components = swizzle_target(context, target)
         if components is not None:
             return components
+        _refuse_python_member(context, target)
     found = context.evaluate(target)
     if isinstance(found, Place | Swizzle):
         return found
     root = _root_local(context, target)
     if root is not None and isinstance(found, Statement):
         context.place_of(found, root)
-    if isinstance(target, ast.Attribute):
+    raise context.error(
+        TaichiTypeError,
+        f"Cannot assign to {describe_kind(found)}",
+        "keep it in a variable, a vector or an array",
+        target,
+    )
+
+
+def _refuse_python_member(context: Context, target: ast.Attribute) -> None:
+    """Raise where the left side is a member of a Python object, which a kernel cannot change."""
+    base = context.evaluate(target.value)
+    if not isinstance(base, Place | Statement):
         raise context.error(
             TaichiTypeError,
-            f"Member `{target.attr}` cannot be assigned in a kernel",
+            f"Member `{target.attr}` of {describe_kind(base)} cannot be assigned in a kernel",
             "keep the value in a field",
             target,
         )
-    raise context.error(TaichiTypeError, f"Cannot assign to {describe_kind(found)}", None, target)
 
 
 def swizzle_target(context: Context, target: ast.Attribute) -> Swizzle | None:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from types import BuiltinMethodType
 from typing import Any
 
-from ..errors import TaichiCompilationError, TaichiSyntaxError, TaichiTypeError
+from ..errors import PACKAGE, TaichiCompilationError, TaichiSyntaxError, TaichiTypeError
 from ..ir.nodes import Statement
 from ..ir.statements import Print, Rand
 from ..ir.types import Scalar, Tensor, element_of
@@ -42,6 +42,9 @@ from .values import (
 
 Meaning = Callable[..., Any]
 Form = Callable[[Context, ast.Call], Any]
+
+HOST = f"{PACKAGE}.runtime."
+"""Package of our functions for Python scope; the queries under `compat` may be asked in kernels too."""
 
 KERNEL_IN_KERNEL = (
     "Kernels cannot call other kernels. I.e., nested kernels are not allowed. "
@@ -104,10 +107,19 @@ def _arguments(context: Context, node: ast.Call) -> tuple[list[Any], dict[str, A
     named: dict[str, Any] = {}
     for keyword in node.keywords:
         if keyword.arg is None:
-            named.update(context.value(keyword.value))
+            named.update(_spread(context, keyword.value))
         else:
             named[keyword.arg] = context.evaluate(keyword.value)
     return arguments, named
+
+
+def _spread(context: Context, node: ast.expr) -> dict[str, Any]:
+    """Return what `**value` stands for in a call."""
+    value = context.value(node)
+    if not isinstance(value, dict) or not all(isinstance(name, str) for name in value):
+        text = f"`**` takes a Python dict with names known at compile time, found {describe_kind(value)}"
+        raise context.error(TaichiTypeError, text, "write the arguments out", node)
+    return value
 
 
 def _checked(context: Context, meaning: Meaning, arguments: list[Any], named: dict[str, Any], callee: Any) -> Any:
@@ -125,6 +137,9 @@ def _checked(context: Context, meaning: Meaning, arguments: list[Any], named: di
 def _python_call(context: Context, callee: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
     if isinstance(getattr(getattr(callee, "kernel", callee), "definition", None), KernelDefinition):
         raise context.error(TaichiSyntaxError, KERNEL_IN_KERNEL, "make it a `@ti.func`")
+    if _is_host_only(callee):
+        name = getattr(callee, "__qualname__", str(callee))
+        raise context.error(TaichiSyntaxError, f"`{name}` cannot be called in a kernel", "call it in Python scope")
     if is_runtime(callee) or not callable(callee):
         raise context.error(TaichiTypeError, f"{describe_kind(callee)} cannot be called", "leave out the parentheses")
     if any(holds_runtime(value) for value in (*arguments, *named.values())):
@@ -138,6 +153,12 @@ def _python_call(context: Context, callee: Any, arguments: list[Any], named: dic
     return context.python(callee, *arguments, **named)
 
 
+def _is_host_only(callee: Any) -> bool:
+    """Tell whether a function is one of ours that works on sessions and memory: `ti.init`, `ti.field`, `x.fill`."""
+    module = getattr(callee, "__module__", None)
+    return isinstance(module, str) and module.startswith(HOST) and not module.startswith(f"{HOST}compat.")
+
+
 # --- operations -----------------------------------------------------------------------------------------------------
 
 
@@ -146,7 +167,9 @@ def _operation(context: Context, callee: Any, name: str, arguments: list[Any], n
     if name in ("floor", "ceil", "round") and len(arguments) == 2:
         dtype = arguments.pop()
     if named:
-        raise context.error(TaichiSyntaxError, f"`{callee.__name__}` takes no argument `{next(iter(named))}`")
+        raise context.error(
+            TaichiSyntaxError, f"`{callee.__name__}` takes no argument `{next(iter(named))}`", "leave out the keyword"
+        )
     if name in ("min", "max"):
         result = minimum_maximum(context, name, arguments)
     elif name == "pow" and len(arguments) == 2:
@@ -168,9 +191,7 @@ def minimum_maximum(context: Context, name: str, arguments: list[Any]) -> Any:
     if len(arguments) == 1 and not is_number(arguments[0]):
         found = arguments[0]
         is_tensor = isinstance(found, Statement) and isinstance(found.type, Tensor)
-        arguments = (
-            compile_time_items(context, found, ast.Pass()) if is_tensor or isinstance(found, list | tuple) else [found]
-        )
+        arguments = compile_time_items(context, found) if is_tensor or isinstance(found, list | tuple) else [found]
     if not arguments:
         raise context.error(TaichiTypeError, f"`{name}` takes at least one argument", f"write `{name}(a, b)`")
     if not any(holds_runtime(argument) or isinstance(argument, Matrix) for argument in arguments):
@@ -192,9 +213,8 @@ def cast_value(context: Context, value: Any, dtype: Any) -> Statement:
         )
     if not is_number(value):
         return context.builder.cast(context.lift(value), type)
-    if isinstance(value, int) and type.is_integral and type.bits > 1 and not fits(value, type):
-        text = f"Integer literal {value} exceeded the range of specified dtype: {type}"
-        raise context.error(TaichiTypeError, text, "use a wider type")
+    if isinstance(value, int) and type.is_integral and not fits(value, type):
+        return context.builder.cast(context.lift(value), type)
     return context.fit(value, type)
 
 
@@ -205,7 +225,11 @@ def make_typed(context: Context, type: Any, arguments: list[Any]) -> Any:
             raise context.error(
                 TaichiSyntaxError, f"`{type}` takes 1 argument, found {len(arguments)}", f"write `{type}(x)`"
             )
-        return cast_value(context, arguments[0], type)
+        value = arguments[0]
+        if isinstance(value, int) and type.is_integral and type.bits > 1 and not fits(value, type):
+            text = f"Integer literal {value} exceeded the range of specified dtype: {type}"
+            raise context.error(TaichiTypeError, text, f"use a wider type, or `ti.cast({value}, ti.{type})`")
+        return cast_value(context, value, type)
     flat = [item for argument in arguments for item in _flat(context, argument)]
     if len(flat) == 1:
         flat *= type.size
@@ -268,7 +292,11 @@ def _cast(context: Context, obj: Any, dtype: Any) -> Statement:
 def _bit_cast(context: Context, obj: Any, dtype: Any) -> Statement:
     type = as_type(dtype, context.options)
     if not isinstance(type, Scalar):
-        raise context.error(TaichiTypeError, f"`ti.bit_cast` needs a number type, found {describe_kind(dtype)}")
+        raise context.error(
+            TaichiTypeError,
+            f"`ti.bit_cast` needs a number type, found {describe_kind(dtype)}",
+            "write `ti.bit_cast(x, ti.i32)`",
+        )
     return context.builder.bit_cast(context.lift(obj), type)
 
 
@@ -369,10 +397,14 @@ def _loop_config(context: Context, **options: Any) -> None:
                 TaichiSyntaxError, f"`ti.loop_config` has no option `{name}`", f"choose from {', '.join(known)}"
             )
         if is_runtime(value):
-            raise context.error(TaichiTypeError, f"The option `{name}` must be known at compile time")
+            raise context.error(TaichiTypeError, f"The option `{name}` must be known at compile time", "write a number")
     block_dim = options.get("block_dim")
     if block_dim is not None and not (isinstance(block_dim, int) and block_dim > 0):
-        raise context.error(TaichiTypeError, f"`block_dim` must be a positive integer, found {block_dim!r}")
+        raise context.error(
+            TaichiTypeError,
+            f"`block_dim` must be a positive integer, found {block_dim!r}",
+            "write 32 to 1024, or leave it out",
+        )
     context.loop_options = options
 
 
@@ -383,7 +415,11 @@ def _length(context: Context, value: Any) -> Any:
     if array is not None:
         raise context.error(TaichiTypeError, f"`len` of the array `{array.name}`", f"use `{array.name}.shape[0]`")
     if is_runtime(value):
-        raise context.error(TaichiTypeError, f"`len` takes a vector or a Python sequence, found {describe_kind(value)}")
+        raise context.error(
+            TaichiTypeError,
+            f"`len` takes a vector or a Python sequence, found {describe_kind(value)}",
+            "for an array write `a.shape[0]`",
+        )
     return context.python(len, value)
 
 
@@ -402,19 +438,19 @@ def _power(context: Context, base: Any, exponent: Any) -> Any:
 
 
 def _zip(context: Context, *sequences: Any, strict: bool = False) -> list[Any]:
-    lists = [compile_time_items(context, sequence, ast.Pass()) for sequence in sequences]
+    lists = [compile_time_items(context, sequence) for sequence in sequences]
     found: list[Any] = context.python(lambda: list(zip(*lists, strict=strict)))
     return found
 
 
 def _enumerate(context: Context, sequence: Any, start: int = 0) -> list[Any]:
-    return list(enumerate(compile_time_items(context, sequence, ast.Pass()), start))
+    return list(enumerate(compile_time_items(context, sequence), start))
 
 
 def _sum(context: Context, sequence: Any, start: Any = 0) -> Any:
     if isinstance(sequence, Statement):
         return call_method(context, Method(sequence, "sum"), [], {})
-    for item in compile_time_items(context, sequence, ast.Pass()):
+    for item in compile_time_items(context, sequence):
         start = binary(context, BINARY[ast.Add], start, item)
     return start
 
@@ -478,7 +514,7 @@ FUNCTIONS: dict[Any, Meaning] = {
 
 def _static(context: Context, node: ast.Call) -> Any:
     if node.keywords:
-        raise context.error(TaichiSyntaxError, "`ti.static` takes no keywords", None, node)
+        raise context.error(TaichiSyntaxError, "`ti.static` takes no keywords", "write `ti.static(value)`", node)
     values = [context.evaluate(argument) for argument in node.args]
     for value, argument in zip(values, node.args, strict=True):
         if isinstance(value, RangeValue) or (isinstance(value, Statement | Place) and isinstance(value.type, Scalar)):
@@ -497,7 +533,10 @@ def _print(context: Context, node: ast.Call) -> None:
         value = context.value(keyword.value)
         if keyword.arg not in ("sep", "end") or not isinstance(value, str | None):
             raise context.error(
-                TaichiSyntaxError, f"`print` takes `sep` and `end` as texts, found `{keyword.arg}`", None, keyword.value
+                TaichiSyntaxError,
+                f"`print` takes `sep` and `end` as texts, found `{keyword.arg}`",
+                "write the text itself, such as `end=''`",
+                keyword.value,
             )
         if keyword.arg == "sep" and value is not None:
             separator = value

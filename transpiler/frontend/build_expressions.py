@@ -273,7 +273,7 @@ def _comprehend(context: Context, node: ast.ListComp, depth: int, found: list[An
             raise context.error(
                 TaichiSyntaxError,
                 "The condition of a comprehension must be known at compile time",
-                None,
+                "use `ti.static`, or a loop with `if`",
                 generator.ifs[0],
             )
         if all(tests):
@@ -289,12 +289,17 @@ def bind_target(context: Context, target: ast.expr, item: Any) -> None:
         items = compile_time_items(context, item, target)
         if len(items) != len(target.elts):
             raise context.error(
-                TaichiSyntaxError, f"Cannot unpack {len(items)} values into {len(target.elts)} names", None, target
+                TaichiSyntaxError,
+                f"Cannot unpack {len(items)} values into {len(target.elts)} names",
+                "name as many",
+                target,
             )
         for element, inner in zip(target.elts, items, strict=True):
             bind_target(context, element, inner)
     else:
-        raise context.error(TaichiSyntaxError, "A loop target is a name or a tuple of names", None, target)
+        raise context.error(
+            TaichiSyntaxError, "A loop target is a name or a tuple of names", "write `for i in ...`", target
+        )
 
 
 @expression(ast.JoinedStr)
@@ -308,5 +313,7 @@ def build_slice(context: Context, node: ast.Slice) -> slice:
     """`a:b` of a compile-time sequence."""
     limits = [None if limit is None else context.value(limit) for limit in (node.lower, node.upper, node.step)]
     if any(is_runtime(limit) for limit in limits):
-        raise context.error(TaichiSyntaxError, "The bounds of a slice must be known at compile time", None, node)
+        raise context.error(
+            TaichiSyntaxError, "The bounds of a slice must be known at compile time", "write numbers", node
+        )
     return slice(*limits)

@@ -145,11 +145,13 @@ def _target_names(context: Context, node: ast.For, axes: int, may_group: bool) -
         if isinstance(target, ast.Name)
         else list(target.elts)
         if isinstance(target, ast.Tuple | ast.List)
-        else []
+        else [target]
     )
     for name in names:
         if not isinstance(name, ast.Name):
-            raise context.error(TaichiSyntaxError, "A loop target is a name or a tuple of names", None, name)
+            raise context.error(
+                TaichiSyntaxError, "A loop target is a name or a tuple of names", "write `for i in ...`", name
+            )
         if name.id != "_" and context.frame.find(name.id) is not None:
             raise context.error(
                 TaichiSyntaxError,
@@ -161,7 +163,9 @@ def _target_names(context: Context, node: ast.For, axes: int, may_group: bool) -
     if isinstance(target, ast.Name) and (may_group or axes != 1):
         return [f"{target.id}_{axis}" for axis in range(axes)]
     if len(texts) != axes:
-        raise context.error(TaichiSyntaxError, f"The loop gives {axes} indices, found {len(texts)} names", None, target)
+        raise context.error(
+            TaichiSyntaxError, f"The loop gives {axes} indices, found {len(texts)} names", "name as many", target
+        )
     return texts
 
 
@@ -275,6 +279,7 @@ def _unroll(context: Context, node: ast.For) -> Completion:
 
 def _unroll_items(context: Context, node: ast.For, items: list[Any], position: int, record: LoopRecord) -> Completion:
     """Build items from `position` on; those after a possible exit stand under a condition."""
+    exits: tuple[Exit, ...] = ()
     for current in range(position, len(items)):
         record.continue_exit = context.new_exit("continued")
         context.frame.scopes.append({})
@@ -284,18 +289,18 @@ def _unroll_items(context: Context, node: ast.For, items: list[Any], position: i
         leave = record.continue_exit
         context.close(leave)
         done = Completion(done.falls or _holds(done, leave), _without(done.exits, leave), None)
+        exits += tuple(e for e in done.exits if e not in exits)
         inner = [e for e in done.exits if e.loops >= context.depth]
         if not done.falls or current + 1 == len(items):
-            return done
+            return Completion(done.falls, exits)
         if not inner:
-            rest = _unroll_items(context, node, items, current + 1, record)
-            return Completion(rest.falls, done.exits + tuple(e for e in rest.exits if e not in done.exits))
+            continue
         condition = context.builder.op("logical_not", context.any_taken(inner))
         guarded = Block()
         with context.builder.into(guarded):
             rest = _unroll_items(context, node, items, current + 1, record)
         context.add_if(condition, guarded)
-        return Completion(rest.falls, done.exits + tuple(e for e in rest.exits if e not in done.exits))
+        return Completion(rest.falls, exits + tuple(e for e in rest.exits if e not in exits))
     return Completion()
 
 

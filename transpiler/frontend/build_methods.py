@@ -7,7 +7,8 @@ from typing import Any
 
 from ..errors import TaichiSyntaxError, TaichiTypeError
 from ..ir.nodes import Statement
-from ..ir.types import Scalar, Tensor, element_of, u1
+from ..ir.statements import Array, GlobalPtr, LoopIndex, StructFor
+from ..ir.types import Scalar, Tensor, element_of, i32, u1
 from ..lang.annotations import as_type
 from ..lang.matrix import Matrix, Vector
 from .context import Context
@@ -58,13 +59,19 @@ def _filled(value: int) -> Meaning:
 def _check_sizes(context: Context, *sizes: Any) -> None:
     for size in sizes:
         if size is not None and (is_runtime(size) or not isinstance(size, int) or size < 1):
-            raise context.error(TaichiTypeError, "The sizes of a matrix are positive integers known at compile time")
+            raise context.error(
+                TaichiTypeError, "The sizes of a matrix are positive integers known at compile time", "write a number"
+            )
 
 
 def _unit(context: Context, n: Any, i: Any, dt: Any = int) -> Statement:
     _check_sizes(context, n)
     if is_runtime(i) or not 0 <= i < n:
-        raise context.error(TaichiTypeError, "`Vector.unit` takes an index known at compile time, below the size")
+        raise context.error(
+            TaichiTypeError,
+            "`Vector.unit` takes an index known at compile time, below the size",
+            "write `ti.Vector.unit(3, 0)`",
+        )
     return context.tensor([int(k == i) for k in range(n)], element_type(context, dt))
 
 
@@ -116,7 +123,7 @@ def call_method(context: Context, method: Method, arguments: list[Any], named: d
     if isinstance(owner, Matrix) and not any(holds_runtime(v) for v in (*arguments, *named.values())):
         return context.python(getattr(owner, method.name), *arguments, **named)
     if method.name == "fill":
-        return _fill(context, owner, arguments)
+        return _fill(context, owner, [*arguments, *named.values()])
     value = context.lift(owner)
     if not isinstance(value.type, Tensor) and method.name != "cast":
         raise context.error(
@@ -139,11 +146,34 @@ def call_method(context: Context, method: Method, arguments: list[Any], named: d
 
 
 def _fill(context: Context, owner: Any, arguments: list[Any]) -> None:
-    if not isinstance(owner, Place):
+    if not isinstance(owner, Place | Array):
         raise context.error(TaichiTypeError, "`.fill()` needs a variable", "assign the vector to a variable first")
     if len(arguments) != 1:
-        raise context.error(TaichiSyntaxError, f"`.fill()` takes 1 argument, found {len(arguments)}")
-    context.builder.store(owner.pointer, context.fit(arguments[0], owner.type))
+        raise context.error(
+            TaichiSyntaxError, f"`.fill()` takes 1 argument, found {len(arguments)}", "write `v.fill(0.0)`"
+        )
+    if isinstance(owner, Array):
+        _fill_array(context, owner, arguments[0])
+    else:
+        context.builder.store(owner.pointer, context.fit(arguments[0], owner.type))
+
+
+def _fill_array(context: Context, array: Array, value: Any) -> None:
+    """Store `value` in every element: a loop as the user would write it."""
+    build, location = context.builder, context.builder.location
+    filling = context.fit(value, array.element)
+    if array.ndim == 0:
+        build.store(build.add(GlobalPtr(array, [], type=array.element)), filling)
+        return
+    loop = StructFor(array, [f"i_{axis}" for axis in range(array.ndim)])
+    loop.serialize = context.is_conditional
+    with build.into(loop.body):
+        indices: list[Statement] = [
+            build.add(LoopIndex(loop, axis, type=i32, name=name)) for axis, name in enumerate(loop.names)
+        ]
+        build.store(build.add(GlobalPtr(array, indices, type=array.element)), filling)
+    build.location = loop.location = location
+    build.add(loop)
 
 
 def _operation(name: str) -> Meaning:
@@ -260,7 +290,11 @@ def _determinant_of(context: Context, rows: list[list[Statement]]) -> Statement:
 
 def _check_size(context: Context, rows: list[list[Statement]], name: str) -> None:
     if len(rows) > 4:
-        raise context.error(TaichiTypeError, f"`.{name}()` takes matrices up to 4x4, found {len(rows)}x{len(rows)}")
+        raise context.error(
+            TaichiTypeError,
+            f"`.{name}()` takes matrices up to 4x4, found {len(rows)}x{len(rows)}",
+            "split the matrix into blocks",
+        )
 
 
 def _determinant(context: Context, value: Statement) -> Statement:

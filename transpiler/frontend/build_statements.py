@@ -186,7 +186,11 @@ def _store_result(context: Context, value: Any) -> None:
     items = list(value) if isinstance(value, tuple) else [] if value is None else [value]
     result = frame.result
     if result.stores and len(result.stores) != len(items) or result.is_tuple != isinstance(value, tuple):
-        raise context.error(TaichiSyntaxError, "All `return`s of a function need the same number of values")
+        raise context.error(
+            TaichiSyntaxError,
+            "All `return`s of a function need the same number of values",
+            "return as many values in each",
+        )
     assert frame.leave is not None
     for position, item in enumerate(items):
         lifted = context.lift(item)
@@ -240,7 +244,7 @@ def _kernel_return(context: Context, node: ast.Return) -> Completion:
 
 def _returned(context: Context, value: Any, type: Type, node: ast.Return) -> Statement:
     value = context.loaded(value)
-    found = context.lift(value)
+    found = context.lift(value, node.value)
     if _shape(found.type) != _shape(type):
         raise context.error(
             TaichiTypeError,

@@ -161,7 +161,9 @@ class Context:
         except TaichiCompilationError as error:
             if getattr(error, "location", None) is not None:
                 raise
-            raise self.error(type(error), str(error)) from None
+            raise self.error(
+                type(error), str(error), getattr(error, "hint", None) or "this is computed at compile time"
+            ) from None
         except Exception as error:
             kind = next(
                 (ours for theirs, ours in ERROR_OF.items() if isinstance(error, theirs)), TaichiCompilationError
@@ -293,15 +295,17 @@ class Context:
         """Return nested lists of values (or of vectors, as rows) as a tensor; without `element` types promote."""
         rows = [self._row(item) for item in value]
         if not rows:
-            raise self.error(TaichiTypeError, "A vector needs at least one element")
+            raise self.error(TaichiTypeError, "A vector needs at least one element", "write `ti.Vector([0.0])`")
         lengths = {len(row) if isinstance(row, list) else 0 for row in rows}
         if len(lengths) > 1:
-            raise self.error(TaichiTypeError, "The rows of a matrix need equal lengths")
+            raise self.error(TaichiTypeError, "The rows of a matrix need equal lengths", "fill up the shorter rows")
         is_matrix = isinstance(rows[0], list)
         flat = [item for row in rows for item in row] if is_matrix else rows
         for item in flat:
             if isinstance(item.type, Tensor):
-                raise self.error(TaichiTypeError, "A matrix has at most two axes; its elements are scalars")
+                raise self.error(
+                    TaichiTypeError, "A matrix has at most two axes; its elements are scalars", "use an array"
+                )
         type = element or common_type([element_of(item.type) for item in flat])
         return self.builder.tensor(flat, (len(rows), len(rows[0])) if is_matrix else (len(rows),), type)
 

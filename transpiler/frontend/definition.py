@@ -192,9 +192,9 @@ def parse(function: Callable[..., Any]) -> ParsedFunction:
             "define it in a file or a notebook cell, or register the text with `linecache.cache`",
         )
     definition, count = tree
-    _check_kind(definition, nowhere)
     ast.increment_lineno(definition, code.co_firstlineno - 1)
     source = SourceText(code.co_filename, code.co_firstlineno, tuple(line.rstrip("\r\n") for line in text[:count]))
+    _check_kind(definition, location_of(source, definition, code.co_name))
     return ParsedFunction(source, cast(ast.FunctionDef, definition), find_mutable(cast(ast.FunctionDef, definition)))
 
 

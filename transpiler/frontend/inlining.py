@@ -62,6 +62,9 @@ def inline(
 def _fail_recursion(context: Context, definition: KernelDefinition) -> NoReturn:
     """Raise at the call where the function first met itself, not a hundred calls deeper."""
     sites = [frame.call_site for frame in context.frames if frame.definition.function is definition.function]
+    if not sites:
+        text = f"Calls of functions nest more than {MAX_DEPTH} deep at `{definition.name}`"
+        raise context.error(TaichiSyntaxError, text, "write fewer functions that do more")
     site = sites[1] if len(sites) > 1 else context.location()
     assert site is not None
     raise site.error(
@@ -211,7 +214,9 @@ def _typed_load(context: Context, frame: Frame, position: int) -> Statement:
     if any(shape != shapes[0] for shape in shapes) or (shapes and len(shapes) != len(types)):
         found = " and ".join(f"`{type}`" for type in dict.fromkeys(types))
         raise context.error(
-            TaichiTypeError, f"All `return`s of `{frame.definition.name}` need values of one shape, found {found}"
+            TaichiTypeError,
+            f"All `return`s of `{frame.definition.name}` need values of one shape, found {found}",
+            "return vectors of one length, or scalars, in all",
         )
     place.type = with_element(types[0], element)
     for block, store in stores:
@@ -229,9 +234,11 @@ def _cast_stored(block: Block, store: LocalStore, element: Scalar) -> None:
 
 
 def _annotated(context: Context, frame: Frame, value: Any) -> Any:
-    """Return the result cast to the return annotation, if that is a number or tensor type."""
+    """Return the result cast to the return annotation, if that is a type; a number type is one for elements too."""
     annotation = frame.definition.returns
     type = None if annotation is None else as_type(annotation, context.options)
     if type is None or value is None or isinstance(value, tuple | Place):
         return value
+    if isinstance(type, Scalar) and isinstance(value, Statement) and isinstance(value.type, Tensor):
+        return context.builder.cast(value, type)
     return context.fit(value, type)

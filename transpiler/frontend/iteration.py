@@ -14,8 +14,11 @@ from .context import Context
 from .values import GroupedValue, NdrangeValue, Place, RangeValue, describe_kind, is_runtime
 
 
-def compile_time_items(context: Context, value: Any, node: ast.AST) -> list[Any]:
-    """Return the items of something whose length is known. Raises: TaichiSyntaxError for anything else."""
+def compile_time_items(context: Context, value: Any, node: ast.AST | None = None) -> list[Any]:
+    """Return the items of something whose length is known. node: where errors point, else what is being built.
+
+    Raises: TaichiSyntaxError for anything else.
+    """
     if isinstance(value, GroupedValue):
         return [Vector(list(item)) for item in _product(context, value.inner, node)]
     if isinstance(value, NdrangeValue):
@@ -35,12 +38,14 @@ def compile_time_items(context: Context, value: Any, node: ast.AST) -> list[Any]
     if isinstance(value, Matrix):
         return list(value)
     if not hasattr(value, "__iter__"):
-        raise context.error(TaichiSyntaxError, f"Cannot loop over {describe_kind(value)}", None, node)
+        raise context.error(
+            TaichiSyntaxError, f"Cannot loop over {describe_kind(value)}", "give it a range, a list or an ndrange", node
+        )
     found: list[Any] = context.python(list, value)
     return found
 
 
-def _product(context: Context, value: Any, node: ast.AST) -> list[tuple[int, ...]]:
+def _product(context: Context, value: Any, node: ast.AST | None) -> list[tuple[int, ...]]:
     if not isinstance(value, NdrangeValue) or any(is_runtime(bound) for pair in value.bounds for bound in pair):
         raise context.error(
             TaichiSyntaxError,

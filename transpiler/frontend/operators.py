@@ -58,7 +58,13 @@ def binary(context: Context, row: tuple[str, Meaning], left: Any, right: Any) ->
     if name == "pow" and isinstance(right, int) and not isinstance(right, bool):
         return power(context, context.lift(left), right)
     a, b = _operand(context, left, right), _operand(context, right, left)
+    if name == "matmul" and _are_vectors(a, b):
+        name = "dot"
     return context.builder.op(name, a, b)
+
+
+def _are_vectors(*values: Statement) -> bool:
+    return all(isinstance(value.type, Tensor) and len(value.type.shape) == 1 for value in values)
 
 
 def _is_display_arithmetic(left: Any, right: Any) -> bool:

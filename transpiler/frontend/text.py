@@ -43,7 +43,9 @@ def _formatted_value(context: Context, piece: ast.FormattedValue) -> str | tuple
     if piece.format_spec is not None:
         found = formatted(context, piece.format_spec)  # type: ignore[arg-type]
         if not isinstance(found, str):
-            raise context.error(TaichiSyntaxError, "A format specification must be known at compile time", None, piece)
+            raise context.error(
+                TaichiSyntaxError, "A format specification must be known at compile time", "write it out", piece
+            )
         specification = found
     if holds_runtime(value):
         return (value, specification)
@@ -76,7 +78,9 @@ def _named_value(context: Context, name: str, arguments: Sequence[Any], named: M
     if name.isdigit():
         if int(name) < len(arguments):
             return arguments[int(name)]
-        raise context.error(TaichiIndexError, f"`format` has no argument {name}: it was given {len(arguments)}")
+        raise context.error(
+            TaichiIndexError, f"`format` has no argument {name}: it was given {len(arguments)}", "give it"
+        )
     if name in named:
         return named[name]
     raise context.error(TaichiNameError, f"`format` has no argument `{name}`", "name a value, without `.` and `[]`")

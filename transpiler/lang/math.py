@@ -276,12 +276,13 @@ def rotation2d(ang: Any) -> Any:
 
 @pyfunc
 def rot_by_axis(axis: Any, ang: Any) -> Any:
-    """Return the 4x4 matrix of a rotation about a unit vector by an angle [rad], clockwise (Taichi's convention).
+    """Return the 4x4 matrix of a rotation about a vector by an angle [rad], clockwise (Taichi's convention).
 
     Source: Rodrigues' formula for the angle `-ang`.
     """
     c, s = cos(ang), sin(ang)
-    x, y, z = axis.x, axis.y, axis.z
+    direction = axis.normalized()
+    x, y, z = direction.x, direction.y, direction.z
     a, b, d = (1.0 - c) * x, (1.0 - c) * y, (1.0 - c) * z
     return Matrix(
         [

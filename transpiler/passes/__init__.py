@@ -14,6 +14,7 @@ from ..errors import InternalError
 from ..ir.tasks import Kernel
 from ..ir.verify import Stage, verify
 from .bounds import bounds
+from .branch_depth import branch_depth
 from .common_subexpressions import common_subexpressions
 from .context import Pass, PassContext
 from .dead_code import dead_code
@@ -47,7 +48,7 @@ cleanup = until_stable(fold, simplify, forward_stores, common_subexpressions, de
 
 PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
     Stage.LOWERED: (lower, demote_atomics, cleanup, bounds),
-    Stage.TASKS: (struct_for, offload, demote_atomics, cleanup, iteration_limit),
+    Stage.TASKS: (struct_for, offload, demote_atomics, cleanup, branch_depth, iteration_limit),
     Stage.FINAL: (legalize, cleanup),
 }
 

@@ -320,6 +320,8 @@ def _read(rewriter: Rewriter, load: Statement) -> Statement | None:
 
 def _write(rewriter: Rewriter, write: Statement) -> Statement | None:
     assert isinstance(rewriter, _ForwardGlobals) and isinstance(write, (GlobalStore, AtomicOp))
+    if isinstance(write, GlobalStore) and rewriter.known.get(write.pointer) is write.value:
+        return GONE  # the cell holds this value already
     if rewriter.known:
         kept = {p: value for p, value in rewriter.known.items() if not may_conflict(write.pointer, p)}
         rewriter.known = kept

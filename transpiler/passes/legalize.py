@@ -93,12 +93,16 @@ def _unravel(position: int, shape: tuple[int, ...]) -> list[int]:
 
 
 def _expand_power(rewriter: Rewriter, power: Statement) -> Statement | None:
-    """Make a power with a small whole exponent a product, by squaring."""
+    """Make a power with a small whole exponent a product, by squaring, and one with exponent 0.5 a root."""
     assert isinstance(power, Operation)
     if power.op != "pow":
         return None
     base, exponent = power.operands
-    if not isinstance(exponent, Const) or exponent.value != int(exponent.value) or abs(exponent.value) > MAX_POWER:
+    if not isinstance(exponent, Const) or not abs(exponent.value) <= MAX_POWER:
+        return None
+    if exponent.value == 0.5:
+        return _builder(rewriter, power).op("sqrt", base)
+    if exponent.value != int(exponent.value):
         return None
     count = int(exponent.value)
     is_float = element_of(base.type or exponent.type).is_float  # type: ignore[arg-type]

@@ -1,0 +1,33 @@
+"""Refuses kernels whose conditions nest deeper than a driver follows: lavapipe (Mesa 22.3) then runs the wrong branch.
+
+`elif` counts, since it stands inside the `else` before it. Source: LP_MAX_TGSI_NESTING of Mesa, 80; measured: 81
+conditions are right, 121 silently run the body of the 79th.
+"""
+
+from __future__ import annotations
+
+from ..errors import UnsupportedError
+from ..ir.nodes import Block, blocks
+from ..ir.statements import If
+from ..ir.tasks import Kernel
+from .context import PassContext
+
+
+def branch_depth(kernel: Kernel, context: PassContext) -> bool:
+    """Raise UnsupportedError at the first condition that is nested too deeply for the target."""
+    limit = context.capabilities.branch_depth_limit
+    if limit is None:
+        return False
+    open_blocks: list[tuple[Block, int]] = [(task.body, 0) for task in kernel.tasks]
+    while open_blocks:
+        block, depth = open_blocks.pop()
+        for statement in block.statements:
+            inner = depth + isinstance(statement, If)
+            if inner > limit:
+                raise statement.location.error(
+                    UnsupportedError,
+                    f"Conditions nest more than {limit} deep here; this driver (lavapipe) silently runs wrong branches then",
+                    "use ti.cpu or a GPU, or write separate `if`s in place of a long chain of `elif`",
+                )
+            open_blocks.extend((child, inner) for child in blocks(statement))
+    return False
