@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from ..errors import UnsupportedError
 from ..ir.nodes import Block, blocks
-from ..ir.statements import If
+from ..ir.statements import If, IfExp
 from ..ir.tasks import Kernel
+from ..ir.types import u1
 from .context import PassContext
 
 
@@ -22,12 +23,15 @@ def branch_depth(kernel: Kernel, context: PassContext) -> bool:
     while open_blocks:
         block, depth = open_blocks.pop()
         for statement in block.statements:
-            inner = depth + isinstance(statement, If)
+            is_ternary = (
+                isinstance(statement, IfExp) and statement.type != u1
+            )  # `and`, `or` are operators: measured right
+            inner = depth + (is_ternary or isinstance(statement, If))
             if inner > limit:
                 raise statement.location.error(
                     UnsupportedError,
-                    f"Conditions nest more than {limit} deep here; this driver (lavapipe) silently runs wrong branches then",
-                    "use ti.cpu or a GPU, or write separate `if`s in place of a long chain of `elif`",
+                    f"Conditions nest more than {limit} deep here; this driver (lavapipe) would run wrong branches",
+                    "use ti.cpu or a GPU, or write separate `if`s in place of a long chain",
                 )
             open_blocks.extend((child, inner) for child in blocks(statement))
     return False
