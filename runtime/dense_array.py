@@ -87,9 +87,9 @@ class DenseArray(ABC):
         """
         self.memory.write_all(self._checked(array))
 
-    def fill(self, value: Any) -> None:
-        """Set every element to `value`: a number, or for vectors and matrices a list or Matrix of their shape."""
-        self.memory.fill(self.pack(value))
+    def fill(self, val: Any) -> None:
+        """Set every element to `val`: a number, or for vectors and matrices a list or Matrix of their shape."""
+        self.memory.fill(self.pack(val))
 
     def copy_from(self, other: Any) -> None:
         """Copy another array of the same kind and shape. Raises: TypeError, ValueError where it is not."""
@@ -318,9 +318,9 @@ class Entries(np.ndarray[Any, Any]):
             array, index = self.owner
             array[index] = np.asarray(self)
 
-    def fill(self, value: Any) -> None:
+    def fill(self, val: Any) -> None:
         """Set all components."""
-        self[...] = value
+        self[...] = val
 
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
         return array[()] if return_scalar else np.asarray(array)
@@ -373,9 +373,9 @@ class MemberArray:
         values[self._everywhere] = array
         self.owner.from_numpy(values)
 
-    def fill(self, value: Any) -> None:
+    def fill(self, val: Any) -> None:
         """Set the component of all elements to a number."""
-        self.from_numpy(np.full(self.shape, value))
+        self.from_numpy(np.full(self.shape, val))
 
     def __repr__(self) -> str:
         return f"<component {self.component} of {self.owner!r}>"

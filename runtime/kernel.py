@@ -125,7 +125,11 @@ class Kernel:
 
     @hides_own_frames
     def key(self, *args: Any, arch: Arch | None = None) -> str:
-        """Return the digest that names the specialization for these arguments; equal in every process."""
+        """Return the digest that names the specialization for these arguments; equal in every process.
+
+        It covers the kernel's text, the arguments' types, template values, options and capabilities; not yet the
+        values of captured globals and the texts of called functions.
+        """
         return self._specialization(self._complete(args), arch)[0].key
 
     @hides_own_frames
