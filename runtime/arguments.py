@@ -39,13 +39,8 @@ def _classify_one(
     if isinstance(annotation, NdarrayAnnotation):
         return _array(definition, position, parameter, annotation, value, options)
     type = as_type(annotation, options)
-    if type is not None:
-        return ScalarArgument(type), "tensor" if isinstance(type, Tensor) else "scalar"
-    raise TaichiCompilationError(
-        f"Parameter `{parameter.name}` of kernel `{definition.name}` has the annotation {annotation!r}, which is no "
-        "type of a kernel. Hint: write a scalar type such as `ti.i32`, `ti.types.ndarray()`, `ti.types.vector(...)` "
-        "or `ti.template()`"
-    )
+    assert type is not None, "`check_parameters` refuses other annotations where a kernel is decorated"
+    return ScalarArgument(type), "tensor" if isinstance(type, Tensor) else "scalar"
 
 
 def _is_ndarray(value: Any) -> bool:

@@ -59,6 +59,8 @@ class Kernel:
             if isinstance(parameter.annotation, NdarrayAnnotation) or is_template(parameter.annotation)
         ]
         self._key = _key_function(self._keyed)
+        self._kept: dict[int, Any] = {}
+        """Objects that keys name by identity: they must live as long as the keys."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Launch with these arguments; returns the kernel's result, if it has one, after waiting for it."""
@@ -204,9 +206,10 @@ class Kernel:
             self._session = session
             self._instances.clear()
             self._launchers.clear()
+            self._kept.clear()
 
     def _slow_key(self, args: Sequence[Any]) -> Any:
-        return tuple(_key_of(args[position], is_array) for position, is_array in self._keyed)
+        return tuple(_key_of(args[position], is_array, self._kept) for position, is_array in self._keyed)
 
     def _find(self, args: Sequence[Any]) -> Callable[..., Any]:
         key = self._slow_key(args)
@@ -261,11 +264,12 @@ class BoundKernel:
 
     def __getattr__(self, name: str) -> Any:
         member = getattr(self.kernel, name)
-        if name in ("compile", "source", "ir", "inspect", "key", "signature"):
-            return functools.partial(member, self.instance) if name != "ir" else self._ir
+        if name in ("compile", "source", "inspect", "key", "signature"):
+            return functools.partial(member, self.instance)
         return member
 
-    def _ir(self, stage: str, *args: Any, **kwargs: Any) -> str:
+    def ir(self, stage: str, *args: Any, **kwargs: Any) -> str:
+        """Return one form of the method's kernel; see `Kernel.ir`."""
         return self.kernel.ir(stage, self.instance, *args, **kwargs)
 
 
@@ -288,10 +292,7 @@ def _check_owner(name: str, owner: Any) -> None:
         )
 
 
-_ALIVE: dict[int, Any] = {}
-
-
-def _key_of(value: Any, is_array: bool) -> Any:
+def _key_of(value: Any, is_array: bool, kept: dict[int, Any]) -> Any:
     signature = getattr(value, "signature", None)
     if signature is not None and not callable(signature):
         return signature
@@ -300,8 +301,7 @@ def _key_of(value: Any, is_array: bool) -> Any:
         return (type(value), dtype, len(getattr(value, "shape", ())))
     if isinstance(value, (int, float, bool, str)) or value is None:
         return (type(value), value)
-    # An object is told apart by identity, and must stay alive as long as its identity is a key.
-    _ALIVE[id(value)] = value
+    kept[id(value)] = value
     return (type(value), id(value))
 
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..transpiler.errors import ShadesmithWarning
+from ..transpiler.options import MAX_TURNS
 
 if TYPE_CHECKING:
     from ..transpiler.backend.interface import BackendModule, Expression, Member, TaskSource
@@ -21,7 +22,6 @@ PACK_CODES = {
     "i8": "b", "i16": "h", "i32": "i", "i64": "q", "u8": "B", "u16": "H", "u32": "I", "u64": "Q",
     "u1": "?", "f16": "e", "f32": "f", "f64": "d", "pointer": "Q",
 }  # fmt: skip
-MAX_ITERATIONS = 2**31 - 1
 
 OPERATORS = {
     "add": "({} + {})", "sub": "({} - {})", "mul": "({} * {})", "floordiv": "({} // {})", "mod": "({} % {})",
@@ -96,9 +96,7 @@ class _Writer:
         for index, (expression, bounded) in enumerate(counts):
             if not bounded:
                 lines.append(f"    c{index} = {expression}")
-                lines.append(
-                    f"    if c{index} > {MAX_ITERATIONS}: too_many({self.module.tasks[index].name!r}, c{index})"
-                )
+                lines.append(f"    if c{index} > {MAX_TURNS}: too_many({self.module.tasks[index].name!r}, c{index})")
         for task in self.module.tasks:
             if task.serial_turns is not None:
                 lines.append(f"    turns = {self._expression(task.serial_turns)}")
@@ -150,7 +148,7 @@ class _Writer:
             count = 1
             for extent in extents:
                 count *= max(0, int(extent))
-            return str(count), count <= MAX_ITERATIONS
+            return str(count), count <= MAX_TURNS
         return " * ".join(extents), False
 
     def _extent(self, extent: Expression) -> str:
@@ -182,6 +180,6 @@ def _warn_of_turns(task: str, turns: int, limit: int) -> None:
 
 def _refuse(task: str, count: int) -> None:
     raise OverflowError(
-        f"the loop of task `{task}` has {count} iterations; a parallel loop takes at most {MAX_ITERATIONS}. "
+        f"the loop of task `{task}` has {count} iterations; a parallel loop takes at most {MAX_TURNS}. "
         "Hint: split it into an outer range of launches or a serial inner loop"
     )

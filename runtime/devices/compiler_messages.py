@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import linecache
 import re
-from bisect import bisect_right
 
 from ...transpiler.backend.interface import SourceFile
 from ...transpiler.errors import TaichiCompilationError
@@ -52,8 +51,8 @@ def _describe_error(file: SourceFile, line_emitted: int, message: str) -> str:
     lines = file.text.splitlines()
     emitted = lines[line_emitted - 1].strip() if 0 < line_emitted <= len(lines) else ""
     text = f"{file.name}:{line_emitted}: error: {message}\n    {emitted}"
-    number = bisect_right(file.lines, line_emitted, key=lambda entry: entry[0])
-    if number == 0:
+    place = file.python_place(line_emitted)
+    if place is None:
         return text
-    _, path, line_python = file.lines[number - 1]
+    path, line_python = place
     return f"{text}\n  emitted for {path}:{line_python}\n    {linecache.getline(path, line_python).strip()}"

@@ -17,7 +17,6 @@ import signal
 import subprocess
 import threading
 import time
-from bisect import bisect_right
 from collections import OrderedDict
 
 from ...transpiler.backend.interface import SourceFile
@@ -229,8 +228,8 @@ def _explain(file: SourceFile, said: str) -> str:
 
 def _python_line(file: SourceFile, line: int) -> list[str]:
     """Say which Python line the emitted line came from, if one did."""
-    index = bisect_right([entry[0] for entry in file.lines], line) - 1
-    if index < 0:
+    place = file.python_place(line)
+    if place is None:
         return []
-    _, name, line_python = file.lines[index]
+    name, line_python = place
     return [f'  File "{name}", line {line_python}', f"    {linecache.getline(name, line_python).strip()}".rstrip()]

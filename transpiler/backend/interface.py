@@ -7,6 +7,7 @@ one pointer (Vulkan), by pointer (C).
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -88,6 +89,11 @@ class SourceFile:
     name: str
     text: str
     lines: tuple[tuple[int, str, int], ...] = ()
+
+    def python_place(self, line_emitted: int) -> tuple[str, int] | None:
+        """Return file and line of the Python that `line_emitted` (from 1) came from, None above the first."""
+        number = bisect_right(self.lines, line_emitted, key=lambda entry: entry[0])
+        return self.lines[number - 1][1:] if number else None
 
 
 @dataclass(frozen=True, slots=True)

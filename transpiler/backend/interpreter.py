@@ -49,12 +49,10 @@ from ..ir.statements import (
 )
 from ..ir.tasks import Kernel, Task
 from ..ir.types import Scalar, Tensor, Type, element_of
+from ..options import MAX_TURNS
 from .random_stream import RandomStream, task_seed
 from .records import failure, text_writer
 from .sites import describe_site
-
-MAX_TURNS = 2**31 - 1
-"""As on devices, which count in 32 bits."""
 
 Place = tuple[np.ndarray[Any, Any], tuple[int, ...]]
 """An array and the index of a scalar or tensor in it."""

@@ -14,14 +14,12 @@ from ..ir.nodes import Statement
 from ..ir.ops import OPS
 from ..ir.statements import ArgLoad, ArrayShape, Cast, Const, IfExp, Operation, RangeFor
 from ..ir.types import Scalar
+from ..options import MAX_TURNS
 from .interface import Expression
 from .layout import Layout
 from .print_expressions import Expressions, Written
 from .print_statements import bound, loop_head
 from .spelling_forms import ADD, MULTIPLY, PRIMARY, UNARY
-
-MAX_TURNS = 2**31 - 1
-"""Threads and turns are counted in 32 bits."""
 
 HOST_OPERATIONS = frozenset({"add", "sub", "mul", "floordiv", "mod", "min", "max", "raw_div"})
 

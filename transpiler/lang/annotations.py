@@ -6,6 +6,7 @@ in Python scope.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -32,19 +33,23 @@ def is_template(annotation: object) -> bool:
     return annotation is template or isinstance(annotation, template)
 
 
-@dataclass(frozen=True, slots=True)
-class VectorType:
-    """Type of vectors of n elements; calling it makes a vector in Python scope.
+class _TensorTypeMethods(ABC):
+    """What vector and matrix types share. declared: the element type as the author wrote it.
 
-    declared: the element type as the author wrote it. Python's `int` and `float` follow the session's defaults at the
-    time of use, as `ti.math.vec3` does in Taichi, hence `dtype` and `tensor` are computed.
+    Python's `int` and `float` follow the session's defaults at the time of use, as `ti.math.vec3` does in Taichi, hence
+    `dtype` and `tensor` are computed.
     """
 
-    n: int
+    __slots__ = ()
     declared: Any
 
     def __post_init__(self) -> None:
         scalar_of(self.declared)
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, ...]:
+        """(n,) or (n, m)."""
 
     @property
     def dtype(self) -> Scalar:
@@ -52,22 +57,12 @@ class VectorType:
         return scalar_of(self.declared)
 
     @property
-    def m(self) -> int:
-        """1: a vector is one column."""
-        return 1
-
-    @property
     def ndim(self) -> int:
-        """1."""
-        return 1
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """(n,)."""
-        return (self.n,)
+        """1 for a vector, 2 for a matrix."""
+        return len(self.shape)
 
     def get_shape(self) -> tuple[int, ...]:
-        """Return (n,)."""
+        """Return (n,) or (n, m)."""
         return self.shape
 
     @property
@@ -76,20 +71,38 @@ class VectorType:
         return Tensor(self.shape, self.dtype)
 
     def __call__(self, *values: Any) -> Any:
-        """Make a vector from one scalar for all elements, or from scalars, lists and vectors in order."""
+        """Make a value from one scalar for all elements, or from scalars, lists and vectors in row order."""
         return _make_value(self.tensor, values)
 
     def field(self, *arguments: Any, **options: Any) -> Any:
-        """Make a field of such vectors; the arguments are those of `ti.field` after `dtype`."""
+        """Make a field of such elements; the arguments are those of `ti.field` after `dtype`."""
         return make_field(self.tensor, *arguments, **options)
 
     def ndarray(self, *arguments: Any, **options: Any) -> Any:
-        """Make an ndarray of such vectors; the arguments are those of `ti.ndarray` after `dtype`."""
+        """Make an ndarray of such elements; the arguments are those of `ti.ndarray` after `dtype`."""
         return make_ndarray(self.tensor, *arguments, **options)
 
     def to_string(self) -> str:
         """Return the type as Taichi prints it."""
         return str(self)
+
+
+@dataclass(frozen=True, slots=True)
+class VectorType(_TensorTypeMethods):
+    """Type of vectors of n elements; calling it makes a vector in Python scope."""
+
+    n: int
+    declared: Any
+
+    @property
+    def m(self) -> int:
+        """1: a vector is one column."""
+        return 1
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(n,)."""
+        return (self.n,)
 
     def __str__(self) -> str:
         return f"vector({self.n}, {self.dtype})"
@@ -98,55 +111,17 @@ class VectorType:
 
 
 @dataclass(frozen=True, slots=True)
-class MatrixType:
-    """Type of (n, m) matrices; calling it makes a matrix in Python scope. declared: as in `VectorType`."""
+class MatrixType(_TensorTypeMethods):
+    """Type of (n, m) matrices; calling it makes a matrix in Python scope."""
 
     n: int
     m: int
     declared: Any
 
-    def __post_init__(self) -> None:
-        scalar_of(self.declared)
-
-    @property
-    def dtype(self) -> Scalar:
-        """Type of the elements."""
-        return scalar_of(self.declared)
-
-    @property
-    def ndim(self) -> int:
-        """2."""
-        return 2
-
     @property
     def shape(self) -> tuple[int, ...]:
         """(n, m)."""
         return (self.n, self.m)
-
-    def get_shape(self) -> tuple[int, ...]:
-        """Return (n, m)."""
-        return self.shape
-
-    @property
-    def tensor(self) -> Tensor:
-        """The IR type."""
-        return Tensor(self.shape, self.dtype)
-
-    def __call__(self, *values: Any) -> Any:
-        """Make a matrix from one scalar for all elements, or from scalars, lists and vectors row by row."""
-        return _make_value(self.tensor, values)
-
-    def field(self, *arguments: Any, **options: Any) -> Any:
-        """Make a field of such matrices; the arguments are those of `ti.field` after `dtype`."""
-        return make_field(self.tensor, *arguments, **options)
-
-    def ndarray(self, *arguments: Any, **options: Any) -> Any:
-        """Make an ndarray of such matrices; the arguments are those of `ti.ndarray` after `dtype`."""
-        return make_ndarray(self.tensor, *arguments, **options)
-
-    def to_string(self) -> str:
-        """Return the type as Taichi prints it."""
-        return str(self)
 
     def __str__(self) -> str:
         return f"matrix({self.n}, {self.m}, {self.dtype})"
