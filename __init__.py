@@ -53,6 +53,8 @@ from .runtime.gui import GUI, hex_to_rgb, rgb_to_hex
 from .runtime.kernel import kernel
 from .runtime.ndarray import MatrixNdarray, ScalarNdarray, ndarray
 from .runtime.session import init, is_logging_effective, reset, set_logging_level, sync
+from .runtime.snodes import AXES as _AXES
+from .runtime.snodes import SNode, axes, root
 from .transpiler.errors import (
     ShadesmithWarning,
     TaichiAssertionError,
@@ -137,18 +139,19 @@ from .transpiler.lang.hooks import Layout
 from .transpiler.lang.matrix import Matrix, Vector
 
 __all__ = [
-    "CRITICAL", "DEBUG", "ERROR", "Field", "GUI", "INFO", "Layout", "Matrix", "MatrixField", "MatrixNdarray",
-    "NDArray", "Ndarray", "ScalarField", "ScalarNdarray", "ShadesmithWarning", "TRACE", "TaichiAssertionError",
+    "CRITICAL", "DEBUG", "ERROR", "Field", "GUI", "INFO", "Layout", "Matrix", "MatrixField",
+    "MatrixNdarray", "NDArray", "Ndarray", "SNode", "ScalarField", "ScalarNdarray", "ShadesmithWarning", "TRACE",
+    "TaichiAssertionError",
     "TaichiCompilationError", "TaichiIndexError", "TaichiNameError", "TaichiRuntimeError",
     "TaichiRuntimeTypeError", "TaichiSyntaxError", "TaichiTypeError", "UnsupportedError", "Vector",
     "VectorNdarray", "WARN", "abs", "acos", "amdgpu", "arm64", "asin", "atan2", "atomic_add", "atomic_and",
-    "atomic_max", "atomic_min", "atomic_mul", "atomic_or", "atomic_sub", "atomic_xor", "bit_cast", "bit_shr",
+    "atomic_max", "atomic_min", "atomic_mul", "atomic_or", "atomic_sub", "atomic_xor", "axes", "bit_cast", "bit_shr",
     "cast", "cc", "ceil", "cos", "cpu", "cuda", "data_oriented", "dx11", "dx12", "exp", "extension", "f16",
     "f32", "f64", "field", "float16", "float32", "float64", "floor", "frexp", "func", "gles", "gpu", "grouped",
     "hex_to_rgb", "i16", "i32", "i64", "i8", "init", "int16", "int32", "int64", "int8", "is_logging_effective",
     "kernel", "lang", "log", "loop_config", "math", "max", "metal", "min", "ndarray", "ndrange", "one",
     "opengl", "pow", "pyfunc", "python", "randn", "random", "raw_div", "raw_mod", "reset", "rgb_to_hex",
-    "round", "rsqrt", "select", "set_logging_level", "simt", "sin", "sqrt", "static", "static_assert",
+    "root", "round", "rsqrt", "select", "set_logging_level", "simt", "sin", "sqrt", "static", "static_assert",
     "static_print", "stop_grad", "sync", "tan", "tanh", "template", "types", "u1", "u16", "u32", "u64", "u8",
     "uint1", "uint16", "uint32", "uint64", "uint8", "vulkan", "x64", "x86_64", "zero",
 ]  # fmt: skip
@@ -159,6 +162,8 @@ Ndarray = ScalarNdarray | MatrixNdarray
 
 __version__ = _session.COMPATIBLE_VERSION
 """The version of Taichi whose programs run here, since programs compare it; ours is `importlib.metadata`'s."""
+
+globals().update(_AXES)
 
 _HOOKS.default_types = _session.default_types
 _HOOKS.make_field = field

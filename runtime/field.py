@@ -6,22 +6,71 @@ In: an element type and a shape. Out: `ScalarField` or `MatrixField`, each with 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from ..transpiler.errors import TaichiRuntimeError, TaichiSyntaxError
-from ..transpiler.ir.types import Tensor, Type
+from ..transpiler.ir.types import Tensor, Type, element_of
 from ..transpiler.lang.annotations import type_of
 from .dense_array import DenseArray, MatrixArray, MemberArray, ScalarArray, check_gradient, to_shape
 from .session import Session, current
+from .snodes import SNode, leaf_of
 
 MAX_AXES = 12
+PLACED_SLOTS = frozenset({"allocation", "memory", "node", "shape", "_extent"})
+"""What a field lacks before it is placed."""
 
 
-class ScalarField(ScalarArray):
+class Placed:
+    """What a field has beside an ndarray: a place in the tree of nodes, and a time before it has one.
+
+    A field made without a shape lacks its shape and memory until `ti.root...place(x)` gives them.
+    """
+
+    __slots__ = ()
+    name: str
+    node: SNode
+
+    @property
+    def is_placed(self) -> bool:
+        """Whether the field has a shape and memory."""
+        try:
+            return object.__getattribute__(self, "memory") is not None
+        except AttributeError:
+            return False
+
+    @property
+    def snode(self) -> SNode:
+        """The field's own node, a leaf of the tree."""
+        return self.node
+
+    def parent(self, n: int = 1) -> SNode | None:
+        """Return the node `n` levels above the field's own; None above the root."""
+        return self.node.parent(n)
+
+    def place_at(self: Any, node: SNode) -> None:
+        """Take the shape of `node`, the field's own, and zeroed memory. Raises: TaichiRuntimeError if it has them."""
+        if self.is_placed:
+            raise TaichiRuntimeError(f"{self!r} has been placed already. Hint: place a field once, and without a shape")
+        grad, dual, signature = self.grad, self.dual, self.signature
+        DenseArray.__init__(self, current("field"), self.element, node.shape, self.name)
+        self.grad, self.dual, self.signature, self.node = grad, dual, signature, node
+
+    def __getattr__(self, name: str) -> NoReturn:
+        # Reached only where a slot is empty: before the field is placed, at no cost after.
+        if name in PLACED_SLOTS:
+            shown = f" `{self.name}`" if self.name else ""
+            raise TaichiRuntimeError(
+                f"this field{shown} is not placed: it has neither shape nor memory. "
+                "Hint: give it a shape, `ti.field(dtype, shape=n)`, or place it: `ti.root.dense(ti.i, n).place(x)`"
+            )
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+
+class ScalarField(Placed, ScalarArray):
     """A field of numbers."""
 
     KIND = "field"
-    __slots__ = ("dual",)
+    __slots__ = ("dual", "node")
     dual: ScalarField | MatrixField | None
 
     def _signature(self) -> object:
@@ -31,11 +80,11 @@ class ScalarField(ScalarArray):
         return str(self.to_numpy())
 
 
-class MatrixField(MatrixArray):
+class MatrixField(Placed, MatrixArray):
     """A field of vectors or matrices, stored row by row."""
 
     KIND = "field"
-    __slots__ = ("dual",)
+    __slots__ = ("dual", "node")
     dual: ScalarField | MatrixField | None
 
     def _signature(self) -> object:
@@ -64,10 +113,12 @@ def field(
 ) -> DenseArray:
     """Make a zeroed field of `shape`: an integer, a tuple, or () for a single element, read as `x[None]`.
 
+    Without a shape the field waits for `ti.root...place(x)`.
+
     dtype: a number type, Python's `int` or `float`, or a vector or matrix type. order: axes from the slowest to the
     fastest, as "ij"; it is checked, and memory is row major in any case. name: shown in errors. needs_grad, needs_dual:
     make `.grad` and `.dual` beside it.
-    Raises: TaichiRuntimeError before `ti.init()`, for a shape with an extent below 1, without a shape, and where memory
+    Raises: TaichiRuntimeError before `ti.init()`, for a shape with an extent below 1, and where memory
     does not suffice; TaichiSyntaxError for `offset` or `order` that do not fit the shape.
     """
     session = current("field")
@@ -81,21 +132,25 @@ def field(
     return result
 
 
-def _make(session: Session, element: Type, shape: tuple[int, ...], name: str) -> ScalarField | MatrixField:
-    result = (MatrixField if isinstance(element, Tensor) else ScalarField)(session, element, shape, name)
+def _make(session: Session, element: Type, shape: tuple[int, ...] | None, name: str) -> ScalarField | MatrixField:
+    kind: type[ScalarField | MatrixField] = MatrixField if isinstance(element, Tensor) else ScalarField
+    if shape is not None:
+        result = kind(session, element, shape, name)
+        result.node = leaf_of(shape)
+    else:
+        result = kind.__new__(kind)
+        result.element, result.dtype, result.name = element, element_of(element), name
+        result.grad, result.signature = None, object()
     result.dual = None
     return result
 
 
-def _checked_shape(shape: Any, offset: Any, order: str | None) -> tuple[int, ...]:
+def _checked_shape(shape: Any, offset: Any, order: str | None) -> tuple[int, ...] | None:
     if shape is None:
         for given, value in (("offset", offset), ("order", order)):
             if value is not None:
                 raise TaichiSyntaxError(f"shape cannot be None when {given} is set")
-        raise TaichiRuntimeError(
-            "a field without a shape waits for `ti.root...place(x)`, which shadesmith does not have yet. "
-            "Hint: give the shape: `ti.field(dtype, shape=(2, 3))`"
-        )
+        return None
     extents = to_shape(shape, _refused)
     if len(extents) > MAX_AXES:
         raise TaichiRuntimeError(f"a field has at most {MAX_AXES} axes, and shape {extents} has {len(extents)}")

@@ -29,10 +29,8 @@ LATER: dict[str, dict[str, tuple[str, int | None]]] = {
         **dict.fromkeys(("block_local", "cache_read_only", "global_thread_idx"), THREADS),
         **dict.fromkeys(
             (
-                "FieldsBuilder", "SNode", "activate", "append", "assume_in_range", "axes", "deactivate",
-                "deactivate_all_snodes", "get_addr", "is_active", "length", "loop_unique", "rescale_index", "root",
-                "sparse", "var", "i", "ij", "ijk", "ijkl", "ijl", "ik", "ikl", "il", "j", "jk", "jkl", "jl", "k",
-                "kl", "l",
+                "FieldsBuilder", "activate", "append", "assume_in_range", "deactivate", "deactivate_all_snodes",
+                "get_addr", "is_active", "length", "loop_unique", "rescale_index", "sparse", "var",
             ),
             NODES,
         ),

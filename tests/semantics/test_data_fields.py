@@ -106,7 +106,6 @@ def test_a_wrong_index_raises_and_names_the_field(target: str, key: object) -> N
     [
         ({"shape": 0}, RuntimeError, "positive, got 0 in dimension 0"),
         ({"shape": (2, -1)}, RuntimeError, "positive, got -1 in dimension 1"),
-        ({}, RuntimeError, r"ti\.root"),
         ({"offset": 1}, SyntaxError, "shape cannot be None when offset is set"),
         ({"shape": 3, "offset": (1, 2)}, SyntaxError, r"\(1 != 2\)"),
         ({"shape": (3, 2), "order": "k"}, SyntaxError, r"\(2 != 1\)"),

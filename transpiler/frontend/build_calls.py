@@ -34,6 +34,7 @@ from .values import (
     NdrangeValue,
     Place,
     RangeValue,
+    cells_of,
     describe_kind,
     holds_runtime,
     is_number,
@@ -366,6 +367,8 @@ def _check_ndrange_bound(context: Context, bound: Any) -> None:
 
 
 def _grouped(context: Context, x: Any) -> GroupedValue:
+    if hasattr(x, "describe_domain"):
+        return GroupedValue(cells_of(x))
     array = context.array(x)
     if array is None and not isinstance(x, NdrangeValue):
         raise context.error(

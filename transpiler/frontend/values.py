@@ -77,6 +77,11 @@ class Method:
     name: str
 
 
+def cells_of(node: Any) -> NdrangeValue:
+    """Return the indices of all cells of a node of `ti.root`, whose extents are known at compile time."""
+    return NdrangeValue(tuple((0, extent) for extent in node.describe_domain()))
+
+
 def is_runtime(value: Any) -> bool:
     """Tell whether `value` is known only at run time."""
     return isinstance(value, Statement | Place)
