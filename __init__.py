@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 
 from .runtime import session as _session
+from .runtime import ui
 from .runtime.compat import lang, simt, types
 from .runtime.compat import lib as _lib  # noqa: F401 - `ti._lib.core` is reached by programs
 from .runtime.compat import log as _logging  # noqa: F401
@@ -153,7 +154,7 @@ __all__ = [
     "opengl", "pow", "pyfunc", "python", "randn", "random", "raw_div", "raw_mod", "reset", "rgb_to_hex",
     "root", "round", "rsqrt", "select", "set_logging_level", "simt", "sin", "sqrt", "static", "static_assert",
     "static_print", "stop_grad", "sync", "tan", "tanh", "template", "types", "u1", "u16", "u32", "u64", "u8",
-    "uint1", "uint16", "uint32", "uint64", "uint8", "vulkan", "x64", "x86_64", "zero",
+    "ui", "uint1", "uint16", "uint32", "uint64", "uint8", "vulkan", "x64", "x86_64", "zero",
 ]  # fmt: skip
 
 VectorNdarray = MatrixNdarray

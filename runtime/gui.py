@@ -284,6 +284,15 @@ class GUI:
                 return True
         return False
 
+    def take_event(self, key: str) -> bool:
+        """Take the oldest event of `key`, leaving all others; return whether there was one."""
+        if self._window is not None:
+            self._events.extend(self._window.poll())
+        found = next((event for event in self._events if event.key == key), None)
+        if found is not None:
+            self._events.remove(found)
+        return found is not None
+
     def has_key_event(self) -> bool:
         """Whether an event waits."""
         if self._window is not None:

@@ -19,7 +19,6 @@ TEXTURES = ("textures", None)
 MESHES = ("meshes", None)
 LIBRARIES = ("linear algebra and algorithms", None)
 QUANTISED = ("quantised types", None)
-WINDOWS = ("windows on the GPU", None)
 
 LATER: dict[str, dict[str, tuple[str, int | None]]] = {
     "ti": {
@@ -41,7 +40,6 @@ LATER: dict[str, dict[str, tuple[str, int | None]]] = {
         **dict.fromkeys(("Mesh", "MeshInstance", "mesh_local", "mesh_patch_idx"), MESHES),
         **dict.fromkeys(("algorithms", "linalg", "sparse_matrix_builder"), LIBRARIES),
         **dict.fromkeys(("BitpackedFields",), QUANTISED),
-        **dict.fromkeys(("ui",), WINDOWS),
     },
     "ti.types": {
         **dict.fromkeys(("argpack", "struct"), STRUCTS),

@@ -6,6 +6,7 @@ from types import ModuleType
 
 from ...transpiler.lang import annotations as parameter_types
 from ...transpiler.lang import math
+from .. import ui
 from . import (
     core,
     exception,
@@ -42,6 +43,7 @@ PATHS: dict[str, ModuleType] = {
     "lang.simt": simt,
     "lang.util": host,
     "simt": simt,
+    "ui": ui,
     "_lib": lib,
     "_lib.core": core,
     "_lib.utils": system,
