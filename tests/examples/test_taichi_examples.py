@@ -1,0 +1,68 @@
+"""Must 7: programs of Taichi's wheel, read from it where one is installed, run 20 frames and draw what they should.
+
+SHADESMITH_TAICHI_EXAMPLES names the folder `taichi/examples` where no Taichi is installed, or that of a copy of the wheel.
+Frames are left under SHADESMITH_FRAMES, if set, for somebody to look at.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+FRAMES = 20
+HEADLESS = Path(__file__).with_name("headless.py")
+PROGRAMS = {
+    "rendering/cornell_box.py": 0.5,
+    "rendering/sdf_renderer.py": 0.9,
+    "simulation/mpm99.py": 0.03,
+    "simulation/mpm3d.py": 0.03,
+    "simulation/mass_spring_game.py": 0.005,
+    "simulation/pbf2d.py": 0.03,
+    "simulation/stable_fluid.py": 0.03,
+}
+"""By program: the least part of the picture that differs from its most frequent colour."""
+SLOW = {"vulkan": ("rendering/cornell_box.py", "rendering/sdf_renderer.py", "simulation/stable_fluid.py")}
+"""Programs that take minutes on lavapipe; they run with SHADESMITH_FULL=1."""
+
+
+def examples() -> Path | None:
+    named = os.environ.get("SHADESMITH_TAICHI_EXAMPLES")
+    if named:
+        return Path(named)
+    spec = importlib.util.find_spec("taichi")
+    return Path(spec.origin).parent / "examples" if spec is not None and spec.origin is not None else None
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_a_program_of_taichis_wheel_runs(target: str, program: str, tmp_path: Path) -> None:
+    folder = examples()
+    if folder is None or not (folder / program).exists():
+        pytest.skip("no Taichi is installed, and SHADESMITH_TAICHI_EXAMPLES names no folder of its examples")
+    if target == "python":
+        pytest.skip("the interpreter would take hours")
+    if program in SLOW.get(target, ()) and not os.environ.get("SHADESMITH_FULL"):
+        pytest.skip("lavapipe would take minutes; SHADESMITH_FULL=1 runs it")
+    frames = Path(os.environ.get("SHADESMITH_FRAMES", tmp_path)) / target / Path(program).stem
+    frames.mkdir(parents=True, exist_ok=True)
+    environment = {**os.environ, "SHADESMITH_ARCH": target, "SHADESMITH_GUI_DIR": str(frames)}
+    command = [sys.executable, str(HEADLESS), str(folder / program), str(FRAMES)]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=1200)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
+    pictures = sorted(frames.glob("*.png"))
+    assert len(pictures) == FRAMES
+    assert drawn_part(pictures[-1]) >= PROGRAMS[program]
+    assert pictures[0].read_bytes() != pictures[-1].read_bytes(), "nothing moves"
+
+
+def drawn_part(picture: Path) -> float:
+    """Return the part of a picture that is not its most frequent colour."""
+    image = pytest.importorskip("PIL.Image")
+    pixels = np.asarray(image.open(picture).convert("RGB")).reshape(-1, 3)
+    _, counts = np.unique(pixels, axis=0, return_counts=True)
+    return 1 - counts.max() / len(pixels)
