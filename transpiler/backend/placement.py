@@ -38,13 +38,15 @@ from ..ir.statements import (
     Operation,
     Rand,
     RangeFor,
+    StructElement,
+    StructPtr,
     While,
     base_pointer,
 )
 from ..ir.types import Scalar
 
 ATOMS = (Const, ArgLoad, ArrayShape, LoopIndex)
-PLACES = (Alloca, GlobalPtr, MatrixPtr, GlobalTemporary)
+PLACES = (Alloca, GlobalPtr, MatrixPtr, StructPtr, GlobalTemporary)
 INDEX_OPERATIONS = frozenset({"add", "sub", "mul", "neg"})
 COMPARISONS = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
 ALIASED = "arrays that may share memory"
@@ -356,6 +358,8 @@ def _is_cheap(value: Statement) -> bool:
             return all(isinstance(o, Const) or isinstance(o.type, Scalar) and _is_named(o) for o in inner)
         case Operation(op=op, operands=inner, type=Scalar(kind="int" | "uint")) if op in INDEX_OPERATIONS:
             return all(isinstance(o, ATOMS) or o.name is not None for o in inner)
+        case StructElement(value=inner):
+            return inner.name is not None or not isinstance(inner, GlobalLoad)
         case MatrixElement(value=inner, indices=indices):
             return all(isinstance(i, Const) for i in indices) and (
                 inner.name is not None or not isinstance(inner, GlobalLoad)
@@ -392,6 +396,8 @@ def _same_place(a: Statement, b: Statement) -> bool:
         case MatrixPtr(), MatrixPtr():
             same = all(_same_index(i, j) for i, j in zip(a.indices, b.indices, strict=True))
             return same and _same_place(a.origin, b.origin)
+        case StructPtr(), StructPtr():
+            return a.member == b.member and _same_place(a.origin, b.origin)
         case GlobalTemporary(), GlobalTemporary():
             return a.temporary is b.temporary
     return False
