@@ -280,7 +280,7 @@ class _Printer:
         return "void" if self.target.name == "c" else ""
 
     def _banner(self, printed: list[_Printed]) -> list[str]:
-        signature = ", ".join(text for _, text in sorted(_signature(self.kernel)))
+        signature = ", ".join(text for _, text in sorted(_signature(self.kernel), key=lambda item: item[0]))
         location = self.kernel.location
         tasks = len(self.kernel.tasks)
         first = f"{self.name}({signature})"

@@ -257,8 +257,7 @@ class _Placer:
         if len(others) + 1 != len(points) or any(p.loop is not self.loop[value] for p in points):
             return False
         pointer = store.pointer
-        simple = isinstance(pointer, GlobalPtr) and all(isinstance(i, ATOMS) or i.name for i in pointer.indices)
-        if not simple or self.written(_memory(pointer), position, max(p.position for p in others)):
+        if not _is_simple(pointer) or self.written(_memory(pointer), position, max(p.position for p in others)):
             return False
         self.placement.inline.add(value)
         self.placement.read_back[store] = value
@@ -376,6 +375,13 @@ def _is_free_of_reads(value: Statement) -> bool:
     if isinstance(value, (LocalLoad, GlobalLoad, AtomicOp, Rand, IfExp)):
         return value.name is not None
     return _is_named(value) or all(_is_free_of_reads(o) for o in operands(value))
+
+
+def _is_simple(pointer: Statement) -> bool:
+    """Whether a place in an array reads well twice: no index needs computing."""
+    while isinstance(pointer, StructPtr):
+        pointer = pointer.origin
+    return isinstance(pointer, GlobalPtr) and all(isinstance(i, ATOMS) or i.name is not None for i in pointer.indices)
 
 
 def _memory(pointer: Statement) -> object:
