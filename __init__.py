@@ -49,7 +49,7 @@ from .runtime.compat.primitive_types import (
     uint32,
     uint64,
 )
-from .runtime.field import MatrixField, ScalarField, field
+from .runtime.field import MatrixField, ScalarField, StructField, field
 from .runtime.gui import GUI, hex_to_rgb, rgb_to_hex
 from .runtime.kernel import kernel
 from .runtime.ndarray import MatrixNdarray, ScalarNdarray, ndarray
@@ -138,23 +138,23 @@ from .transpiler.lang.functions import (
 from .transpiler.lang.hooks import HOOKS as _HOOKS
 from .transpiler.lang.hooks import Layout
 from .transpiler.lang.matrix import Matrix, Vector
+from .transpiler.lang.struct import Struct, dataclass
 
 __all__ = [
-    "CRITICAL", "DEBUG", "ERROR", "Field", "GUI", "INFO", "Layout", "Matrix", "MatrixField",
-    "MatrixNdarray", "NDArray", "Ndarray", "SNode", "ScalarField", "ScalarNdarray", "ShadesmithWarning", "TRACE",
-    "TaichiAssertionError",
-    "TaichiCompilationError", "TaichiIndexError", "TaichiNameError", "TaichiRuntimeError",
-    "TaichiRuntimeTypeError", "TaichiSyntaxError", "TaichiTypeError", "UnsupportedError", "Vector",
-    "VectorNdarray", "WARN", "abs", "acos", "amdgpu", "arm64", "asin", "atan2", "atomic_add", "atomic_and",
+    "CRITICAL", "DEBUG", "ERROR", "Field", "GUI", "INFO", "Layout", "Matrix", "MatrixField", "MatrixNdarray",
+    "NDArray", "Ndarray", "SNode", "ScalarField", "ScalarNdarray", "ShadesmithWarning", "Struct", "StructField",
+    "TRACE", "TaichiAssertionError", "TaichiCompilationError", "TaichiIndexError", "TaichiNameError",
+    "TaichiRuntimeError", "TaichiRuntimeTypeError", "TaichiSyntaxError", "TaichiTypeError", "UnsupportedError",
+    "Vector", "VectorNdarray", "WARN", "abs", "acos", "amdgpu", "arm64", "asin", "atan2", "atomic_add", "atomic_and",
     "atomic_max", "atomic_min", "atomic_mul", "atomic_or", "atomic_sub", "atomic_xor", "axes", "bit_cast", "bit_shr",
-    "cast", "cc", "ceil", "cos", "cpu", "cuda", "data_oriented", "dx11", "dx12", "exp", "extension", "f16",
-    "f32", "f64", "field", "float16", "float32", "float64", "floor", "frexp", "func", "gles", "gpu", "grouped",
+    "cast", "cc", "ceil", "cos", "cpu", "cuda", "data_oriented", "dataclass", "dx11", "dx12", "exp", "extension",
+    "f16", "f32", "f64", "field", "float16", "float32", "float64", "floor", "frexp", "func", "gles", "gpu", "grouped",
     "hex_to_rgb", "i16", "i32", "i64", "i8", "init", "int16", "int32", "int64", "int8", "is_logging_effective",
-    "kernel", "lang", "log", "loop_config", "math", "max", "metal", "min", "ndarray", "ndrange", "one",
-    "opengl", "pow", "pyfunc", "python", "randn", "random", "raw_div", "raw_mod", "reset", "rgb_to_hex",
-    "root", "round", "rsqrt", "select", "set_logging_level", "simt", "sin", "sqrt", "static", "static_assert",
-    "static_print", "stop_grad", "sync", "tan", "tanh", "template", "types", "u1", "u16", "u32", "u64", "u8",
-    "ui", "uint1", "uint16", "uint32", "uint64", "uint8", "vulkan", "x64", "x86_64", "zero",
+    "kernel", "lang", "log", "loop_config", "math", "max", "metal", "min", "ndarray", "ndrange", "one", "opengl",
+    "pow", "pyfunc", "python", "randn", "random", "raw_div", "raw_mod", "reset", "rgb_to_hex", "root", "round",
+    "rsqrt", "select", "set_logging_level", "simt", "sin", "sqrt", "static", "static_assert", "static_print",
+    "stop_grad", "sync", "tan", "tanh", "template", "types", "u1", "u16", "u32", "u64", "u8", "ui", "uint1", "uint16",
+    "uint32", "uint64", "uint8", "vulkan", "x64", "x86_64", "zero",
 ]  # fmt: skip
 
 VectorNdarray = MatrixNdarray

@@ -7,8 +7,14 @@ from typing import Any
 
 from ..transpiler.errors import TaichiCompilationError, TaichiRuntimeTypeError
 from ..transpiler.frontend.definition import KernelDefinition, ParameterDefinition
-from ..transpiler.frontend.specialization import Argument, ArrayArgument, ScalarArgument, TemplateArgument
-from ..transpiler.ir.types import Scalar, Tensor, Type, with_element
+from ..transpiler.frontend.specialization import (
+    Argument,
+    ArrayArgument,
+    ScalarArgument,
+    StructArgument,
+    TemplateArgument,
+)
+from ..transpiler.ir.types import Scalar, Struct, Tensor, Type, described, with_element
 from ..transpiler.lang.annotations import NdarrayAnnotation, as_type, is_template
 from ..transpiler.options import CompileOptions
 from .interop import describe_argument
@@ -40,6 +46,8 @@ def _classify_one(
         return _array(definition, position, parameter, annotation, value, options)
     type = as_type(annotation, options)
     assert type is not None, "`check_parameters` refuses other annotations where a kernel is decorated"
+    if isinstance(type, Struct):
+        return StructArgument(type), "struct"
     return ScalarArgument(type), "tensor" if isinstance(type, Tensor) else "scalar"
 
 
@@ -68,7 +76,9 @@ def _array(
             raise TaichiRuntimeTypeError(f"{where} needs elements {wanted}, found {element} of shape {found.shape}")
         element, ndim = with_element(wanted, element), ndim - len(wanted.shape)
     if wanted is not None and element != wanted:
-        raise TaichiRuntimeTypeError(f"{where} needs dtype={wanted}, found dtype={element}. Hint: `.astype(...)`")
+        raise TaichiRuntimeTypeError(
+            f"{where} needs dtype={described(wanted)}, found dtype={described(element)}. Hint: `.astype(...)`"
+        )
     if annotation.ndim is not None and annotation.ndim != ndim:
         raise TaichiRuntimeTypeError(
             f"{where} needs ndim={annotation.ndim}, found ndim={ndim} (shape {found.shape}). Hint: `.reshape(...)`"

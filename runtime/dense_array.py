@@ -14,10 +14,10 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 
 from ..transpiler.errors import TaichiIndexError, TaichiRuntimeError
-from ..transpiler.ir.types import Scalar, Tensor, Type, element_of
+from ..transpiler.ir.types import Scalar, Tensor, Type, scalars_of
 from ..transpiler.lang.describe import ArrayDescription
 from ..transpiler.lang.matrix import unwrap, wrap
-from .memory import Array, Ended, Memory
+from .memory import Array, Ended, MemberMemory, Memory
 from .session import Session
 
 
@@ -38,27 +38,41 @@ class DenseArray(ABC):
         "grad",
         "memory",
         "name",
+        "owner",
+        "path",
         "shape",
         "signature",
     )
 
     def __init__(self, session: Session, element: Type, shape: tuple[int, ...], name: str = "") -> None:
-        self.memory = Memory(session, element, shape)
-        self.allocation = self.memory.allocation
+        self._set_up(Memory(session, element, shape), element, shape, name)
+        self.signature = self._signature()
+        session.register(self)
+
+    def _set_up(self, memory: Any, element: Type, shape: tuple[int, ...], name: str) -> None:
+        self.memory: Memory = memory
+        self.allocation = memory.allocation
         self.element: Type = element
-        self.dtype: Scalar = element_of(element)
+        self.dtype: Scalar = next(scalars_of(element))  # of structs the first one, as in Taichi
         self.shape = shape
         self.name = name
         self.grad: Any = None
-        self.signature = self._signature()
+        self.owner: DenseArray | None = None
+        self.path: tuple[str, ...] = ()
         self._extent = shape[0] if len(shape) == 1 else -1
-        session.register(self)
+
+    def as_member(self, owner: DenseArray, name: str, element: Type) -> None:
+        """Make this, not yet set up, the member `name` of the structs of `owner`, whose memory it shares."""
+        root, path = owner.owner or owner, (*owner.path, name)
+        self._set_up(MemberMemory(root.memory, path, element), element, owner.shape, f"{owner.name}.{name}")
+        self.owner, self.path = root, path
+        self.signature = (root.signature, path)
 
     # --- what the compiler and the launcher ask
 
     def describe_array(self) -> ArrayDescription:
         """Return what a kernel must know of this array."""
-        return ArrayDescription(self.element, self.shape, self.KIND, self.name or None)
+        return ArrayDescription(self.element, self.shape, self.KIND, self.name or None, self.owner, self.path)
 
     def end(self) -> None:
         """Give the memory back because the session ends; any later use raises."""

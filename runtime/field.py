@@ -1,6 +1,6 @@
-"""`ti.field`, `ti.Vector.field`, `ti.Matrix.field`: dense arrays that kernels capture, their shape part of the code.
+"""`ti.field`, `ti.Vector.field`, `ti.Struct.field` and their kin: dense arrays that kernels capture, shape included.
 
-In: an element type and a shape. Out: `ScalarField` or `MatrixField`, each with an allocation of its own, row major.
+In: an element type and a shape. Out: `ScalarField`, `MatrixField` or `StructField`, each with an allocation of its own, row major.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from ..transpiler.errors import TaichiRuntimeError, TaichiSyntaxError
-from ..transpiler.ir.types import Tensor, Type, element_of
-from ..transpiler.lang.annotations import type_of
+from ..transpiler.ir.types import Struct, Tensor, Type, scalars_of
 from .dense_array import DenseArray, MatrixArray, MemberArray, ScalarArray, check_gradient, to_shape
 from .session import Session, current
 from .snodes import SNode, leaf_of
+from .struct_array import StructArray, stored_type
 
 MAX_AXES = 12
 PLACED_SLOTS = frozenset({"allocation", "memory", "node", "shape", "_extent"})
@@ -71,7 +71,7 @@ class ScalarField(Placed, ScalarArray):
 
     KIND = "field"
     __slots__ = ("dual", "node")
-    dual: ScalarField | MatrixField | None
+    dual: ScalarField | MatrixField | StructField | None
 
     def _signature(self) -> object:
         return object()  # shape and address are part of the compiled code: no two fields share it
@@ -85,7 +85,7 @@ class MatrixField(Placed, MatrixArray):
 
     KIND = "field"
     __slots__ = ("dual", "node")
-    dual: ScalarField | MatrixField | None
+    dual: ScalarField | MatrixField | StructField | None
 
     def _signature(self) -> object:
         return object()  # shape and address are part of the compiled code: no two fields share it
@@ -102,6 +102,36 @@ class MatrixField(Placed, MatrixArray):
         return MemberArray(self, self.component_of(indices))
 
 
+class StructField(Placed, StructArray):
+    """A field of structs, one after the other in memory."""
+
+    KIND = "field"
+    __slots__ = ("dual", "node")
+    dual: StructField | None
+
+    def __getattr__(self, name: str) -> Any:
+        return Placed.__getattr__(self, name) if name in PLACED_SLOTS else StructArray.__getattr__(self, name)
+
+    def _signature(self) -> object:
+        return object()  # shape and address are part of the compiled code: no two fields share it
+
+    def _member_array(self, name: str, element: Type) -> ScalarField | MatrixField | StructField:
+        kind = _class_of(element)
+        member = kind.__new__(kind)
+        member.as_member(self, name, element)
+        member.node = self.node
+        member.grad = None if self.grad is None else self.grad.get_member_field(name)
+        member.dual = None if self.dual is None else self.dual.get_member_field(name)
+        return member
+
+    def __str__(self) -> str:
+        return str(self.to_numpy())
+
+
+def _class_of(element: Type) -> type[ScalarField] | type[MatrixField] | type[StructField]:
+    return StructField if isinstance(element, Struct) else MatrixField if isinstance(element, Tensor) else ScalarField
+
+
 def field(
     dtype: Any,
     shape: Any = None,
@@ -115,31 +145,34 @@ def field(
 
     Without a shape the field waits for `ti.root...place(x)`.
 
-    dtype: a number type, Python's `int` or `float`, or a vector or matrix type. order: axes from the slowest to the
-    fastest, as "ij"; it is checked, and memory is row major in any case. name: shown in errors. needs_grad, needs_dual:
+    dtype: a number type, Python's `int` or `float`, or a vector, matrix or struct type. order: axes from the slowest
+    to the fastest, as "ij"; it is checked, and memory is row major in any case. name: shown in errors. needs_grad, needs_dual:
     make `.grad` and `.dual` beside it.
     Raises: TaichiRuntimeError before `ti.init()`, for a shape with an extent below 1, and where memory
     does not suffice; TaichiSyntaxError for `offset` or `order` that do not fit the shape.
     """
     session = current("field")
-    element = type_of(dtype)
+    element = stored_type(dtype)
     extents = _checked_shape(shape, offset, order)
     result = _make(session, element, extents, name)
     if needs_grad or needs_dual:
-        check_gradient(result.dtype)
+        for scalar in scalars_of(element):
+            check_gradient(scalar)
         result.grad = _make(session, element, extents, f"{name}.grad" if name else "") if needs_grad else None
         result.dual = _make(session, element, extents, f"{name}.dual" if name else "") if needs_dual else None
     return result
 
 
-def _make(session: Session, element: Type, shape: tuple[int, ...] | None, name: str) -> ScalarField | MatrixField:
-    kind: type[ScalarField | MatrixField] = MatrixField if isinstance(element, Tensor) else ScalarField
+def _make(
+    session: Session, element: Type, shape: tuple[int, ...] | None, name: str
+) -> ScalarField | MatrixField | StructField:
+    kind = _class_of(element)
     if shape is not None:
         result = kind(session, element, shape, name)
         result.node = leaf_of(shape)
     else:
         result = kind.__new__(kind)
-        result.element, result.dtype, result.name = element, element_of(element), name
+        result.element, result.dtype, result.name = element, next(scalars_of(element)), name
         result.grad, result.signature = None, object()
     result.dual = None
     return result

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..transpiler.errors import ShadesmithWarning
-from ..transpiler.frontend.specialization import ScalarArgument, Specialization
-from ..transpiler.ir.types import NUMPY, SCALARS, Scalar, Tensor
-from ..transpiler.lang.matrix import Matrix
+from ..transpiler.frontend.specialization import ScalarArgument, Specialization, StructArgument
+from ..transpiler.ir.types import Scalar, Tensor
 from .interop import host_address, stage_argument
 from .launcher import make_launcher
+from .packing import fits_struct, flatten, flatten_struct, result_value, return_types
 from .printing import Reports
 from .session import Session
 
 if TYPE_CHECKING:
-    from ..transpiler.backend.interface import BackendModule, ResultField
+    from ..transpiler.backend.interface import BackendModule
     from ..transpiler.pipeline import Compilation
 
 MIN_BUFFER_BYTES = 16
@@ -42,6 +42,7 @@ class Instance:
         self._result = self._buffer(self.module.interface.result_size_bytes)
         self._temporaries = self._buffer(self.module.interface.temporaries_size_bytes)
         self._reports = self._find_reports()
+        self._return_types = return_types(specialization.definition.returns)
         self._staged: list[Callable[[], None]] = []
         self.launch = self._make_launch(kinds)
 
@@ -56,10 +57,13 @@ class Instance:
     def accepts(self, position: int, value: Any) -> bool:
         """Tell whether a by-value argument can be converted to the parameter's type."""
         argument = self.specialization.arguments[position]
+        if isinstance(argument, StructArgument):
+            return fits_struct(argument.type, value)
         if not isinstance(argument, ScalarArgument):
             return True
         if isinstance(argument.type, Tensor):
             return _size_of(value) == argument.type.size and all(isinstance(n, Real) for n in flatten(value))
+        assert isinstance(argument.type, Scalar)
         return isinstance(value, Real if argument.type.is_float else (Integral, np.bool_))
 
     def writes(self, position: int) -> bool:
@@ -94,6 +98,7 @@ class Instance:
             "host_address": host_address,
             "stage": self._stage,
             "flatten": flatten,
+            "flatten_struct": self._flatten_struct,
             "seed": self.session.next_seed,
             "iteration_limit": self.session.device.capabilities.loop_iteration_limit,
         }
@@ -104,6 +109,11 @@ class Instance:
         if not any(isinstance(t, Scalar) and t.is_integral for t in types):
             return raw
         return _wrapping(raw, types, self.accepts)
+
+    def _flatten_struct(self, value: Any, position: int) -> list[Any]:
+        argument = self.specialization.arguments[position]
+        assert isinstance(argument, StructArgument)
+        return flatten_struct(argument.type, value)
 
     def _stage(self, argument: Any, slot: int) -> int:
         """Bring a host array to the device for this launch; written ones come back in `_after`."""
@@ -122,20 +132,8 @@ class Instance:
             return None
         data = bytearray(self.module.interface.result_size_bytes)
         self.session.device.read(self._result, memoryview(data))
-        values = [_result_value(field, data) for field in results]
+        values = [result_value(field, data, type) for field, type in zip(results, self._return_types, strict=True)]
         return values[0] if len(values) == 1 else tuple(values)
-
-
-def _result_value(field: ResultField, data: bytearray) -> Any:
-    array = np.frombuffer(data, NUMPY[field.type], max(1, int(np.prod(field.shape))), field.offset_bytes)
-    return Matrix(array.reshape(field.shape).tolist(), dt=SCALARS[field.type]) if field.shape else array[0].item()
-
-
-def flatten(value: Any) -> list[Any]:
-    """Return the numbers of a vector or matrix argument, row by row."""
-    to_list = getattr(value, "to_list", None) or getattr(value, "tolist", None)
-    items = to_list() if to_list is not None else value
-    return [number for item in items for number in (flatten(item) if isinstance(item, (list, tuple)) else (item,))]
 
 
 def _size_of(value: Any) -> int:

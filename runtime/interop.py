@@ -58,6 +58,11 @@ def describe_argument(value: Any, where: str) -> ArgumentDescription:
                 f"{where} takes an ndarray, and {value!r} was given. "
                 "Hint: annotate the parameter with `ti.template()`, or pass `ti.ndarray(...)`"
             )
+        if value.path:
+            raise TaichiRuntimeTypeError(
+                f"{where} takes an ndarray, and {value!r} is a member of one, with gaps between its elements. "
+                "Hint: pass the ndarray of structs, and name the member in the kernel"
+            )
         return ArgumentDescription(value.element, value.shape, "ndarray")
     interface = getattr(value, "__cuda_array_interface__", None)
     if interface is not None:

@@ -51,10 +51,10 @@ def make_launcher(
 ) -> Callable[..., Any]:
     """Return a function of the kernel's arguments that launches it.
 
-    kinds: one an argument: "scalar", "tensor", "ndarray" (has .allocation and .shape), "numpy" (host memory used in
+    kinds: one an argument: "scalar", "tensor", "struct", "ndarray" (has .allocation and .shape), "numpy" (host memory used in
     place), "other" (its address comes from `hooks["stage"](argument, written)`), "template". constants: values of
     members known now, by their source. hooks: "session", whose `pending` writes go first and whose `epoch` counts
-    launches; "stage", "host_address", "flatten", "seed"; "after", if there, is called last and gives the result.
+    launches; "stage", "host_address", "flatten", "flatten_struct", "seed"; "after", if there, is called last and gives the result.
     """
     writer = _Writer(module, kinds, constants)
     namespace = {
@@ -114,6 +114,8 @@ class _Writer:
             slot = next((s for s, p in self.parameter_of_slot.items() if p == position), None)
             if kind == "tensor":
                 lines.append(f"    t{position} = flatten(p{position})")
+            elif kind == "struct":
+                lines.append(f"    t{position} = flatten_struct(p{position}, {position})")
             elif kind == "other" and slot is not None:
                 lines.append(f"    a{position} = stage(p{position}, {slot})")
             elif kind == "numpy":
@@ -126,7 +128,7 @@ class _Writer:
             return str(self.constants[member.source])
         match member.source:
             case ("argument", position, component):
-                return f"t{position}[{component}]" if self.kinds[position] == "tensor" else f"p{position}"
+                return f"t{position}[{component}]" if self.kinds[position] in ("tensor", "struct") else f"p{position}"
             case ("pointer", slot):
                 parameter = self.parameter_of_slot[slot]
                 is_ours = parameter is not None and self.kinds[parameter] == "ndarray"

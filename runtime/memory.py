@@ -19,7 +19,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..transpiler.errors import TaichiRuntimeError
-from ..transpiler.ir.types import Tensor, Type, element_of
+from ..transpiler.ir.types import Struct, Tensor, Type, element_of
 from .devices.device import Allocation, Device
 
 Array = np.ndarray[Any, Any]
@@ -113,7 +113,7 @@ class Memory:
                 f"shape {shape} has {prod(shape)} elements, and at most {MAX_ITEMS} can be indexed. "
                 "Hint: split the data into several fields or ndarrays"
             )
-        scalar = element_of(element).numpy
+        scalar = element.numpy if isinstance(element, Struct) else element_of(element).numpy
         full_shape = shape + (element.shape if isinstance(element, Tensor) else ())
         self.session, self.element, self.shape = session, element, shape
         self.size_bytes = prod(full_shape) * scalar.itemsize
@@ -215,7 +215,8 @@ class Memory:
         """Copy another memory of equal shape, converting its number type."""
         self.refresh_lazily()
         other.refresh_lazily()
-        if self.mirrored and other.session is self.session and self.view.dtype == other.view.dtype:
+        whole = isinstance(other, Memory) and other.session is self.session
+        if self.mirrored and whole and self.view.dtype == other.view.dtype:
             other.flush()
             self._forget()
             self.session.device.copy(other.allocation, self.allocation, self.size_bytes)
@@ -248,3 +249,48 @@ class Memory:
         if self.size_bytes:
             self.session.device.read(self.allocation, self._block_bytes(block), block * BLOCK_BYTES)
         self._blocks.add(block)
+
+
+class MemberMemory:
+    """The memory of one member of every struct of an array, seen as `Memory` is; `whole` owns it."""
+
+    __slots__ = ("element", "path", "whole")
+
+    def __init__(self, whole: Memory, path: tuple[str, ...], element: Type) -> None:
+        self.whole, self.path, self.element = whole, path, element
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what is the same for the whole: `session`, `epoch`, `shape`, `mirrored`, `partial`, `mark`, ..."""
+        return getattr(self.whole, name)
+
+    @property
+    def view(self) -> Array:
+        """The member in the view of the whole."""
+        return _member(self.whole.view, self.path)
+
+    def read_all(self) -> Array:
+        """Return a copy of the member in all elements."""
+        return _member(self.whole.read_all(), self.path).copy()
+
+    def write_all(self, values: Array) -> None:
+        """Set the member in all elements."""
+        whole = self.whole.read_all()
+        np.copyto(_member(whole, self.path), values, casting="unsafe")
+        self.whole.write_all(whole)
+
+    def fill(self, value: Array) -> None:
+        """Set the member in all elements to one value."""
+        self.write_all(np.broadcast_to(value, self.view.shape))
+
+    def copy_from(self, other: Any) -> None:
+        """Copy another array of equal shape."""
+        self.write_all(other.read_all())
+
+    def end(self) -> None:
+        """Own nothing."""
+
+
+def _member(view: Array, path: tuple[str, ...]) -> Array:
+    for name in path:
+        view = view[name]
+    return view

@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from ...transpiler.backend.interface import ArraySlot, BackendModule, Interface
+from ...transpiler.backend.interface import ArraySlot, BackendModule, Interface, ResultField
 from ...transpiler.backend.interpreter import run
 from ...transpiler.errors import TaichiRuntimeError
+from ...transpiler.ir.statements import Parameter
 from ...transpiler.ir.tasks import Kernel
-from ...transpiler.ir.types import NUMPY, Tensor
+from ...transpiler.ir.types import NUMPY, Struct, Tensor
 from ..capabilities import PORTABLE
 from ..launcher import PACK_CODES
 from ..memory import view_address
@@ -46,25 +47,36 @@ class PythonProgram:
         """Run all tasks now; the counts are not needed, for the interpreter computes extents itself."""
         values = unpack(self.interface, self.arguments)
         arrays = [self._array(slot, array, values) for slot, array in enumerate(self.interface.arrays)]
-        parameters = [self._parameter(p.position, p.type, values) for p in self.kernel.parameters]
+        parameters = [self._parameter(p, values) for p in self.kernel.parameters]
         results = run(self.kernel, arrays, parameters, values.get(("seed",), 0))
         if ("result",) in values:
             for result, place in zip(results, self.interface.results, strict=True):
-                address = values["result",] + place.offset_bytes
-                view_address(address, NUMPY[place.type], place.shape)[...] = result
+                _write_result(values["result",], place, result)
 
     def _array(self, slot: int, array: ArraySlot, values: dict[tuple[Any, ...], Any]) -> np.ndarray[Any, Any]:
         shape = array.shape
         if shape is None:
             shape = tuple(values["shape", slot, axis] for axis in range(array.ndim))
-        return view_address(values["pointer", slot], NUMPY[array.element], shape + array.element_shape)
+        element = self.kernel.arrays[slot].element
+        dtype = element.numpy if isinstance(element, Struct) else NUMPY[array.element]
+        return view_address(values["pointer", slot], dtype, shape + array.element_shape)
 
     @staticmethod
-    def _parameter(position: int, type_: Any, values: dict[tuple[Any, ...], Any]) -> Any:
+    def _parameter(parameter: Parameter, values: dict[tuple[Any, ...], Any]) -> Any:
+        type_, position, first = parameter.type, parameter.position, parameter.component
         if not isinstance(type_, Tensor):
-            return values["argument", position, 0]
-        components = [values["argument", position, component] for component in range(type_.size)]
+            return values["argument", position, first]
+        components = [values["argument", position, first + k] for k in range(type_.size)]
         return np.array(components, type_.element.numpy).reshape(type_.shape)
+
+
+def _write_result(address: int, place: ResultField, value: Any) -> None:
+    """Write what a kernel returned to its place behind `address`, a struct member by member."""
+    if place.members:
+        for name, member in place.members:
+            _write_result(address, member, value[name])
+    else:
+        view_address(address + place.offset_bytes, NUMPY[place.type], place.shape)[...] = value
 
 
 class PythonDevice:

@@ -165,8 +165,7 @@ def test_literal_that_does_not_fit_wraps_with_a_warning(target: str) -> None:
 
 
 LATER = [
-    ("ti.append", 4), ("ti.length", 4), ("ti.activate", 4), ("ti.root", 4), ("ti.Struct", 3), ("ti.dataclass", 3),
-    ("ti.real_func", 3), ("ti.svd", 3), ("ti.types.struct", 3), ("ti.simt.block", 3), ("ti.aot", 6), ("ti.graph", 6),
+    ("ti.real_func", 3), ("ti.svd", 3), ("ti.simt.block", 3), ("ti.aot", 6), ("ti.graph", 6),
     ("ti.tools", 4),
 ]  # fmt: skip
 

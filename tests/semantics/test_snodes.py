@@ -98,6 +98,23 @@ def test_gradients_are_placed_by_hand_or_by_lazy_grad(target: str) -> None:
     assert list(y.grad[5]) == [1, 2, 3] and list(y[5]) == [0, 0, 0]
 
 
+def test_a_field_of_structs_is_placed_as_one(target: str) -> None:
+    Particle = ti.types.struct(position=ti.math.vec2, mass=ti.f32)
+    particles = Particle.field()
+    ti.root.dense(ti.i, 3).place(particles)
+
+    @ti.kernel
+    def fill():
+        for i in particles:
+            particles[i].position = [i, 2 * i]
+            particles.mass[i] += 0.5
+
+    fill()
+    assert particles.shape == (3,) and particles.mass.parent().shape == (3,)
+    np.testing.assert_array_equal(particles.to_numpy()["position"][:, 1], [0, 2, 4])
+    np.testing.assert_array_equal(particles.to_numpy()["mass"], 0.5)
+
+
 def test_a_field_that_was_not_placed_says_so(target: str) -> None:
     x = ti.field(ti.f32, name="mass")
 

@@ -29,13 +29,13 @@ from ..ir.statements import (
     While,
     base_pointer,
 )
-from ..ir.tasks import Kernel, Task, TaskKind
+from ..ir.tasks import Kernel, Task, TaskKind, with_members
 from ..ir.text import print_kernel
-from ..ir.types import u32
+from ..ir.types import Struct, u32
 from ..options import Capabilities, CompileOptions
 from .helpers import library, words_of, words_of_code
 from .interface import BackendModule, Interface, SourceFile, TaskSource
-from .layout import Declaration, Layout, array_type, layout
+from .layout import Declaration, Layout, array_type, has_matrix, layout
 from .naming import Names, entry_stem
 from .placement import Placement, place
 from .print_expressions import Expressions, Written
@@ -80,6 +80,7 @@ class _Printed:
     arguments: list[str]
     uses_args: bool
     arrays: list[Array]
+    structs: list[Struct]
     helpers: list[str]
 
 
@@ -125,7 +126,7 @@ class _Printer:
     ) -> None:
         self.kernel, self.target, self.form = kernel, target, form
         self.options, self.capabilities = options, capabilities
-        ours = OURS.union(form.accessor_names.values(), library(target.name))
+        ours = OURS.union(form.accessor_names.values(), form.structs.names.values(), library(target.name))
         self.taken = target.reserved | ours | (target.functions & _called(kernel, target.name))
         self.name = entry_stem(kernel)
 
@@ -151,6 +152,7 @@ class _Printer:
             arguments=[*(threads.indices[k] for k in used), *([threads.linear] if counted else [])] if threads else [],
             uses_args=statements.e.uses_args,
             arrays=sorted({**statements.e.arrays_used, **entry_helpers.arrays_used}, key=lambda a: a.slot),
+            structs=[*statements.e.structs_used, *entry_helpers.structs_used],
             helpers=[*statements.e.helpers, *entry_helpers.helpers],
         )
 
@@ -207,11 +209,12 @@ class _Printer:
             "members": padded(form.declarations),
             "by_pointer": form.interface.args_size_bytes > (self.capabilities.max_push_bytes or PUSH_BYTES),
             "row_major": any("mat" in declaration.type for declaration in form.declarations),
-            "row_major_result": any("mat" in declaration.type for declaration in form.result_members),
+            "row_major_result": any(has_matrix(type) for type in self.kernel.returns),
             "temporaries": padded(form.temporary_members),
             "results": padded(form.result_members),
             "accessors": [form.accessors[array] for array in _used_arrays(printed)],
             "helpers": helpers_source(self.target.name, [*form.helpers, *printed_helpers(printed)]),
+            "structs": [form.structs.declaration(struct) for struct in self._used_structs(printed)],
             "tasks": tasks,
             "task": tasks[0] if tasks else None,
         }
@@ -220,6 +223,11 @@ class _Printer:
             data["headers"] = _headers(data, printed, tasks)
         text = render(f"{self.target.folder}/{kind}.{self.target.suffix}.j2", data)
         return SourceFile(f"{self.name}{suffix}.{self.target.suffix}", text, _line_map(text, printed, tasks))
+
+    def _used_structs(self, printed: list[_Printed]) -> list[Struct]:
+        """Return the structs that lie in memory and those that tasks use, in the order of the kernel."""
+        used = set(with_members([*self.form.structs.stored, *(struct for p in printed for struct in p.structs)]))
+        return [struct for struct in self.form.structs.names if struct in used]
 
     def _extensions(self, printed: list[_Printed]) -> list[str]:
         """Return the GLSL extensions a file needs: for addresses, for types, for atomics the device does itself."""
@@ -272,7 +280,7 @@ class _Printer:
         return "void" if self.target.name == "c" else ""
 
     def _banner(self, printed: list[_Printed]) -> list[str]:
-        signature = ", ".join(text for _, text in sorted(_signature(self.kernel)))
+        signature = ", ".join(text for _, text in sorted(_signature(self.kernel), key=lambda item: item[0]))
         location = self.kernel.location
         tasks = len(self.kernel.tasks)
         first = f"{self.name}({signature})"
@@ -298,7 +306,14 @@ def _called(kernel: Kernel, target: str) -> set[str]:
 
 def _headers(data: dict[str, Any], printed: list[_Printed], tasks: list[dict[str, Any]]) -> list[str]:
     """Return the headers of C that a file needs."""
-    texts = [data["helpers"], *data["members"], *data["temporaries"], *data["results"], *data["accessors"]]
+    texts = [
+        data["helpers"],
+        *data["structs"],
+        *data["members"],
+        *data["temporaries"],
+        *data["results"],
+        *data["accessors"],
+    ]
     texts += [line.text for p in printed for line in p.body]
     texts += [text for task in tasks for text in (task["head"], *task["prologue"], *task["nest"])]
     words = {word for text in texts for line in text.split("\n") for word in words_of_code(line)}

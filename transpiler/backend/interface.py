@@ -38,7 +38,10 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class ArraySlot:
-    """One array. parameter: place in the signature, None for a captured field. written, read: what the kernel does."""
+    """One array. parameter: place in the signature, None for a captured field. written, read: what the kernel does.
+
+    element: name of a scalar, or a struct with all its members (`ir.types.described`).
+    """
 
     name: str
     element: str
@@ -52,11 +55,15 @@ class ArraySlot:
 
 @dataclass(frozen=True, slots=True)
 class ResultField:
-    """One scalar or tensor the kernel returns, in the result buffer."""
+    """One value the kernel returns, in the result buffer.
+
+    type: name of a scalar, or of a struct, whose members then have fields of their own, by name.
+    """
 
     type: str
     shape: tuple[int, ...]
     offset_bytes: int
+    members: tuple[tuple[str, ResultField], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,11 +44,14 @@ from ..ir.statements import (
     Rand,
     RangeFor,
     Return,
+    StructElement,
+    StructInit,
+    StructPtr,
     Temporary,
     While,
 )
 from ..ir.tasks import Kernel, Task
-from ..ir.types import Scalar, Tensor, Type, element_of
+from ..ir.types import Scalar, Struct, Tensor, Type, element_of
 from ..options import MAX_TURNS
 from .random_stream import RandomStream, task_seed
 from .records import failure, text_writer
@@ -102,6 +105,8 @@ class _Machine:
             Cast: self._cast,
             MatrixInit: self._matrix_init,
             MatrixElement: lambda s: self.values[s.value][tuple(int(self.values[i]) for i in s.indices)],
+            StructInit: self._struct_init,
+            StructElement: lambda s: _copied(self.values[s.value][s.member]),
             IfExp: self._if_exp,
             Rand: lambda s: s.type.numpy.type(self.random.draw(s.type)),
             LoopIndex: lambda s: np.int32(self.indices[s.loop][s.axis]),
@@ -111,6 +116,7 @@ class _Machine:
             GlobalPtr: self._global_ptr,
             GlobalTemporary: lambda s: (self.temporaries[s.temporary], ()),
             MatrixPtr: self._matrix_ptr,
+            StructPtr: self._struct_ptr,
             LocalLoad: lambda s: _load(self.values[s.pointer]),
             GlobalLoad: lambda s: _load(self.values[s.pointer]),
             LocalStore: lambda s: _store(self.values[s.pointer], self.values[s.value]),
@@ -216,6 +222,7 @@ class _Machine:
             return value.view(element_of(statement.type).numpy)
         if isinstance(statement.type, Scalar):
             return _cast_scalar(value, statement.type)
+        assert isinstance(statement.type, Tensor)
         return np.array([_cast_scalar(v, statement.type.element) for v in value.flat],
                         statement.type.element.numpy).reshape(statement.type.shape)  # fmt: skip
 
@@ -223,6 +230,17 @@ class _Machine:
         assert isinstance(statement.type, Tensor)
         values = [self.values[element] for element in statement.elements]
         return np.array(values, statement.type.element.numpy).reshape(statement.type.shape)
+
+    def _struct_init(self, statement: StructInit) -> Any:
+        assert isinstance(statement.type, Struct)
+        made = _zeros(statement.type)
+        for name, value in zip(statement.type.names, statement.values, strict=True):
+            made[name] = self.values[value]
+        return made[()]
+
+    def _struct_ptr(self, statement: StructPtr) -> Place:
+        array, index = self.values[statement.origin]
+        return array[statement.member], index
 
     def _global_ptr(self, statement: GlobalPtr) -> Place:
         array = self.arrays[statement.array.slot]
@@ -261,6 +279,8 @@ class _Machine:
 
 def _zeros(type: Type | None) -> np.ndarray[Any, Any]:
     assert type is not None
+    if isinstance(type, Struct):
+        return np.zeros((), type.numpy)
     return np.zeros(type.shape if isinstance(type, Tensor) else (), element_of(type).numpy)
 
 
@@ -270,6 +290,7 @@ def _to_type(value: Any, type: Type) -> Any:
         return np.array(value, type.element.numpy).reshape(type.shape)
     if isinstance(value, np.generic) and value.dtype == type.numpy:
         return value
+    assert isinstance(type, Scalar), "structs are made of members"
     return type.numpy.type(type(value) if type.kind in ("int", "uint") else value)
 
 
@@ -285,8 +306,12 @@ def _cast_scalar(value: Any, type: Scalar) -> Any:
 
 def _load(place: Place) -> Any:
     array, index = place
-    value = array[index]
-    return value.copy() if isinstance(value, np.ndarray) else value
+    return _copied(array[index])
+
+
+def _copied(value: Any) -> Any:
+    """Return a tensor or struct apart from the memory it was read from; scalars are apart already."""
+    return value.copy() if isinstance(value, (np.ndarray, np.void)) else value
 
 
 def _store(place: Place, value: Any) -> None:

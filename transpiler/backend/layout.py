@@ -28,13 +28,30 @@ from ..ir.statements import (
     base_pointer,
 )
 from ..ir.tasks import Kernel
-from ..ir.types import SCALARS, Scalar, Tensor, Type, element_of, u1, u8, u32, with_element
+from ..ir.types import (
+    SCALARS,
+    Scalar,
+    Struct,
+    Tensor,
+    Type,
+    aligned,
+    alignment_bytes,
+    described,
+    element_of,
+    parts_of,
+    struct_layout,
+    u1,
+    u8,
+    u32,
+    with_element,
+)
 from .helpers import library
 from .interface import ArraySlot, Interface, Member, ResultField
 from .naming import Names, entry_stem
 from .reserved import MEMBERS, OURS, functions, macros
 from .sites import describe_site
 from .spelling import storage_helpers, storage_name, type_helpers, type_name
+from .structs import Structs, make_structs
 from .target import Target
 
 POINTER_BYTES = 8
@@ -99,6 +116,7 @@ class Layout:
     result_members: list[Declaration]
     references: list[Reference]
     stored_types: list[Type]
+    structs: Structs
     helpers: list[str]
     use: _Use
 
@@ -134,8 +152,8 @@ def _collect(kernel: Kernel) -> _Use:
             case AtomicOp(pointer=pointer):
                 _mark(use.read, pointer)
                 _mark(use.written, pointer)
-            case MatrixPtr(origin=GlobalPtr()):
-                use.components = True
+            case MatrixPtr():
+                use.components |= isinstance(base_pointer(statement), GlobalPtr)
             case ArrayShape(array=array, axis=axis, name=name):
                 names.setdefault((array, axis), set()).add(name)
             case ArgLoad(parameter=parameter):
@@ -173,11 +191,6 @@ def _mark(marks: set[Array], pointer: Statement) -> None:
         marks.add(base.array)
 
 
-def spelled_type(target: Target, type: Type) -> str:
-    """Return the type as text, in memory."""
-    return storage_name(target.name, type)
-
-
 def array_type(array: Array) -> str:
     """Return how a comment names an array's type: `ndarray[f32, 2]`, `field[f32, (512, 512)]`."""
     if array.shape is None:
@@ -211,8 +224,8 @@ def _member_names(kernel: Kernel, target: Target) -> Names:
 class _Members:
     """Gathers the members of `Args`."""
 
-    def __init__(self, kernel: Kernel, target: Target, use: _Use) -> None:
-        self.kernel, self.target, self.use = kernel, target, use
+    def __init__(self, kernel: Kernel, target: Target, use: _Use, structs: Structs) -> None:
+        self.kernel, self.target, self.use, self.structs = kernel, target, use, structs
         self.names = _member_names(kernel, target)
         self.items: list[_Item] = []
         self.references: dict[str, Reference] = {}
@@ -254,19 +267,21 @@ class _Members:
         self._pointer(name, name, declared, note, (name,))
 
     def _parameter(self, parameter: Parameter) -> None:
-        element = element_of(parameter.type)
-        name = element.name
+        assert not isinstance(parameter.type, Struct)
+        name = element_of(parameter.type).name
+        first = parameter.component
         if isinstance(parameter.type, Scalar):
             name = WIDENED.get(name, name)
             declared = type_name(self.target.name, _scalar(name))
-            sources: list[tuple[object, ...]] = [("argument", parameter.position, 0)]
+            sources: list[tuple[object, ...]] = [("argument", parameter.position, first)]
         else:
-            declared = spelled_type(self.target, parameter.type)
-            sources = [("argument", parameter.position, k) for k in range(parameter.type.size)]
-        self._add(parameter.name, parameter, name, declared, str(parameter.type), sources, _scalar(name).size_bytes)
+            declared = storage_name(self.target.name, parameter.type)
+            sources = [("argument", parameter.position, first + k) for k in range(parameter.type.size)]
+        path = parameter.name.replace(".", "_")
+        self._add(path, parameter, name, declared, str(parameter.type), sources, _scalar(name).size_bytes)
 
     def _array_pointer(self, array: Array) -> str:
-        element = spelled_type(self.target, array.element)
+        element = self.structs.type_text(array.element, True)
         if self.target.has_pointers:
             constant = "" if array in self.use.written else "const "
             return f"{constant}{element} *"
@@ -274,6 +289,10 @@ class _Members:
 
     def reference(self, type: Type, element: str) -> str:
         """Return the name of the GLSL buffer reference type that holds `type`."""
+        if isinstance(type, Struct):
+            name = f"{element}Buffer"
+            self.references[name] = Reference(name, element, alignment_bytes(type), has_matrix(type))
+            return name
         scalar = element_of(type)
         name = f"{BLOCK_NAMES[scalar.kind]}{scalar.bits}"
         align = scalar.size_bytes
@@ -281,9 +300,14 @@ class _Members:
             name += "x" + "x".join(map(str, type.shape))
             size = type.size_bytes
             align = size if len(type.shape) == 1 and size in (4, 8, 16) else scalar.size_bytes
-        matrix = isinstance(type, Tensor) and len(type.shape) == 2 and max(type.shape) <= 4
-        self.references[name] = Reference(name, element, align, matrix)
+        self.references[name] = Reference(name, element, align, has_matrix(type))
         return name
+
+
+def has_matrix(type: Type) -> bool:
+    """Tell whether a part of `type` is a matrix of GLSL's own, which lies in memory row by row if it is told to."""
+    parts = (part for part in parts_of(type) if isinstance(part, Tensor))
+    return any(len(part.shape) == 2 and max(part.shape) <= 4 for part in parts)
 
 
 def _scalar(name: str) -> Scalar:
@@ -298,14 +322,16 @@ def layout(kernel: Kernel, target: Target, complete: bool = False, volatile: boo
     if complete:
         _complete(kernel, use)
     results = kernel.returns
-    members = _Members(kernel, target, use)
+    structs = _structs(kernel, target, use)
+    members = _Members(kernel, target, use, structs)
     items = members.gather(bool(results))
     interface_members, numbers, size = _offsets(items)
     texts = {item.key: f"args.{item.name}" for item in items if item.key is not None}
-    accessor_names, accessors = _accessors(kernel, target, use, texts)
-    temporaries, temporary_members, temporary_offsets, temporaries_size = _temporaries(kernel, target)
-    result_fields, result_members, result_size = _result_layout(results, target)
-    stored = [with_element(t, u8) if element_of(t) == u1 else t for t in _stored(kernel, use)]
+    accessor_names, accessors = _accessors(kernel, target, use, texts, structs)
+    temporaries, temporary_members, temporary_offsets, temporaries_size = _temporaries(kernel, target, structs)
+    result_fields, result_members, result_size = _result_layout(results, structs)
+    parts = [part for type in _stored(kernel, use) for part in parts_of(type)]
+    stored = [with_element(part, u8) if element_of(part) == u1 else part for part in parts]
     slots = tuple(_slot(array, use) for array in kernel.arrays)
     sites = tuple(describe_site(site, use.task_of[site]) for site in use.sites if isinstance(site, (Print, Assert)))
     interface = Interface(interface_members, size, slots, result_fields, result_size, temporaries_size, sites)
@@ -324,9 +350,27 @@ def layout(kernel: Kernel, target: Target, complete: bool = False, volatile: boo
         result_members=result_members,
         references=[replace(r, volatile=volatile and use.components) for r in members.references.values()],
         stored_types=stored,
+        structs=structs,
         helpers=_declaring(target, use, stored),
         use=use,
     )
+
+
+def _structs(kernel: Kernel, target: Target, use: _Use) -> Structs:
+    """Return how the kernel's structs are written."""
+    found = kernel.structs()
+    if not found:
+        return Structs(target.name, frozenset())
+    blocks = macros(task.block_dim for task in kernel.tasks)
+    taken = target.reserved | target.functions | _ours(kernel, target) | blocks
+    return make_structs(
+        target.name, _stored(kernel, use), found, taken, target.reserved | MEMBERS[target.name] | blocks
+    )
+
+
+def _ours(kernel: Kernel, target: Target) -> frozenset[str]:
+    """Return the names that the text gives to things of its own."""
+    return OURS | frozenset(library(target.name)) | functions(entry_stem(kernel), len(kernel.tasks))
 
 
 def _stored(kernel: Kernel, use: _Use) -> list[Type]:
@@ -335,11 +379,11 @@ def _stored(kernel: Kernel, use: _Use) -> list[Type]:
     return [*arrays, *kernel.returns, *(temporary.type for temporary in kernel.temporaries)]
 
 
-def _declaring(target: Target, use: _Use, stored: list[Type]) -> list[str]:
+def _declaring(target: Target, use: _Use, stored: Iterable[Type]) -> list[str]:
     """Return the keys of what declares the types of members."""
     keys = [key for type in stored for key in storage_helpers(target.name, type)]
     for parameter in use.parameters:
-        name = WIDENED.get(element_of(parameter.type).name) if isinstance(parameter.type, Scalar) else None
+        name = WIDENED.get(parameter.type.name) if isinstance(parameter.type, Scalar) else None
         keys += storage_helpers(target.name, SCALARS[name] if name else parameter.type)
     keys += type_helpers(target.name, u32) if use.random or use.sites else ()
     return [*keys, "report_start"] if use.sites else keys
@@ -370,18 +414,18 @@ def _offsets(items: Iterable[_Item]) -> tuple[tuple[Member, ...], dict[object, i
 
 def _slot(array: Array, use: _Use) -> ArraySlot:
     shape = array.element.shape if isinstance(array.element, Tensor) else ()
+    element = described(array.element if isinstance(array.element, Struct) else element_of(array.element))
     return ArraySlot(
-        array.name, element_of(array.element).name, shape, array.ndim, array.shape, array.parameter,
+        array.name, element, shape, array.ndim, array.shape, array.parameter,
         array in use.read, array in use.written,
     )  # fmt: skip
 
 
 def _accessors(
-    kernel: Kernel, target: Target, use: _Use, texts: dict[object, str]
+    kernel: Kernel, target: Target, use: _Use, texts: dict[object, str], structs: Structs
 ) -> tuple[dict[Array, str], dict[Array, str]]:
     """Return each array's macro name and its definition."""
-    ours = OURS | frozenset(library(target.name)) | functions(entry_stem(kernel), len(kernel.tasks))
-    taken = Names(target.reserved | target.functions | ours)
+    taken = Names(target.reserved | target.functions | _ours(kernel, target) | frozenset(structs.names.values()))
     names: dict[Array, str] = {}
     lines: dict[Array, str] = {}
     for array in sorted(use.arrays, key=lambda a: a.slot):
@@ -406,35 +450,38 @@ def _linear(target: Target, array: Array, letters: list[str], texts: dict[object
     return text
 
 
-def _temporaries(kernel: Kernel, target: Target) -> _TemporaryLayout:
+def _temporaries(kernel: Kernel, target: Target, structs: Structs) -> _TemporaryLayout:
     names = _member_names(kernel, target)
     texts: dict[Temporary, str] = {}
     offsets: dict[Temporary, int] = {}
     members: list[Declaration] = []
     offset = 0
     for temporary in kernel.temporaries:
-        scalar = element_of(temporary.type)
         name = names.declare(temporary.name)
         texts[temporary] = f"args.temporaries{target.arrow}{name}"
-        members.append(Declaration(spelled_type(target, temporary.type), name, str(temporary.type)))
-        offsets[temporary] = _aligned(offset, scalar)
+        members.append(Declaration(structs.type_text(temporary.type, True), name, str(temporary.type)))
+        offsets[temporary] = aligned(offset, alignment_bytes(temporary.type))
         offset = offsets[temporary] + temporary.type.size_bytes
-    return texts, members, offsets, -(-offset // 8) * 8
+    return texts, members, offsets, aligned(offset, 8)
 
 
-def _aligned(offset: int, scalar: Scalar) -> int:
-    return -(-offset // scalar.size_bytes) * scalar.size_bytes
-
-
-def _result_layout(types: list[Type], target: Target) -> tuple[tuple[ResultField, ...], list[Declaration], int]:
+def _result_layout(types: list[Type], structs: Structs) -> tuple[tuple[ResultField, ...], list[Declaration], int]:
     fields: list[ResultField] = []
     members: list[Declaration] = []
     offset = 0
     for number, type in enumerate(types):
-        scalar = element_of(type)
-        offset = _aligned(offset, scalar)
-        fields.append(ResultField(scalar.name, type.shape if isinstance(type, Tensor) else (), offset))
+        offset = aligned(offset, alignment_bytes(type))
+        fields.append(_result_field(type, offset))
         name = "value" if len(types) == 1 else f"value_{number}"
-        members.append(Declaration(spelled_type(target, type), name, str(type)))
+        members.append(Declaration(structs.type_text(type, True), name, str(type)))
         offset += type.size_bytes
-    return tuple(fields), members, -(-offset // 8) * 8
+    return tuple(fields), members, aligned(offset, 8)
+
+
+def _result_field(type: Type, offset: int) -> ResultField:
+    if isinstance(type, Struct):
+        starts, _ = struct_layout(type)
+        inner = zip(type.members, starts, strict=True)
+        parts = tuple((name, _result_field(member, offset + start)) for (name, member), start in inner)
+        return ResultField(type.name, (), offset, parts)
+    return ResultField(element_of(type).name, type.shape if isinstance(type, Tensor) else (), offset)

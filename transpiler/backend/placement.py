@@ -38,13 +38,15 @@ from ..ir.statements import (
     Operation,
     Rand,
     RangeFor,
+    StructElement,
+    StructPtr,
     While,
     base_pointer,
 )
 from ..ir.types import Scalar
 
 ATOMS = (Const, ArgLoad, ArrayShape, LoopIndex)
-PLACES = (Alloca, GlobalPtr, MatrixPtr, GlobalTemporary)
+PLACES = (Alloca, GlobalPtr, MatrixPtr, StructPtr, GlobalTemporary)
 INDEX_OPERATIONS = frozenset({"add", "sub", "mul", "neg"})
 COMPARISONS = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
 ALIASED = "arrays that may share memory"
@@ -255,8 +257,7 @@ class _Placer:
         if len(others) + 1 != len(points) or any(p.loop is not self.loop[value] for p in points):
             return False
         pointer = store.pointer
-        simple = isinstance(pointer, GlobalPtr) and all(isinstance(i, ATOMS) or i.name for i in pointer.indices)
-        if not simple or self.written(_memory(pointer), position, max(p.position for p in others)):
+        if not _is_simple(pointer) or self.written(_memory(pointer), position, max(p.position for p in others)):
             return False
         self.placement.inline.add(value)
         self.placement.read_back[store] = value
@@ -356,6 +357,8 @@ def _is_cheap(value: Statement) -> bool:
             return all(isinstance(o, Const) or isinstance(o.type, Scalar) and _is_named(o) for o in inner)
         case Operation(op=op, operands=inner, type=Scalar(kind="int" | "uint")) if op in INDEX_OPERATIONS:
             return all(isinstance(o, ATOMS) or o.name is not None for o in inner)
+        case StructElement(value=inner):
+            return inner.name is not None or not isinstance(inner, GlobalLoad)
         case MatrixElement(value=inner, indices=indices):
             return all(isinstance(i, Const) for i in indices) and (
                 inner.name is not None or not isinstance(inner, GlobalLoad)
@@ -372,6 +375,13 @@ def _is_free_of_reads(value: Statement) -> bool:
     if isinstance(value, (LocalLoad, GlobalLoad, AtomicOp, Rand, IfExp)):
         return value.name is not None
     return _is_named(value) or all(_is_free_of_reads(o) for o in operands(value))
+
+
+def _is_simple(pointer: Statement) -> bool:
+    """Whether a place in an array reads well twice: no index needs computing."""
+    while isinstance(pointer, StructPtr):
+        pointer = pointer.origin
+    return isinstance(pointer, GlobalPtr) and all(isinstance(i, ATOMS) or i.name is not None for i in pointer.indices)
 
 
 def _memory(pointer: Statement) -> object:
@@ -392,6 +402,8 @@ def _same_place(a: Statement, b: Statement) -> bool:
         case MatrixPtr(), MatrixPtr():
             same = all(_same_index(i, j) for i, j in zip(a.indices, b.indices, strict=True))
             return same and _same_place(a.origin, b.origin)
+        case StructPtr(), StructPtr():
+            return a.member == b.member and _same_place(a.origin, b.origin)
         case GlobalTemporary(), GlobalTemporary():
             return a.temporary is b.temporary
     return False

@@ -28,9 +28,13 @@ from ..ir.statements import (
     MatrixInit,
     MatrixPtr,
     Operation,
+    StructElement,
+    StructInit,
+    StructPtr,
+    base_pointer,
     is_const,
 )
-from ..ir.types import Scalar, Tensor, Type, element_of, i32
+from ..ir.types import Scalar, Struct, Tensor, Type, element_of, member_offset
 from .layout import WIDENED, Layout
 from .spelling import (
     const_helpers,
@@ -43,6 +47,7 @@ from .spelling import (
     spell_operation,
     spell_splat,
     spell_store,
+    stored_type,
     type_helpers,
     type_name,
 )
@@ -73,6 +78,7 @@ class Expressions:
         self.loop_names: dict[tuple[Statement, int], str] = {}
         self.indices_used: set[tuple[Statement, int]] = set()
         self.arrays_used: dict[Array, None] = {}
+        self.structs_used: dict[Struct, None] = {}
         self.uses_args = False
 
     def of(self, value: Statement) -> Written:
@@ -111,6 +117,10 @@ class Expressions:
 
     def type_text(self, type: Type) -> str:
         """Return the name of a type in registers, and note what declares it."""
+        if isinstance(type, Struct):
+            self.structs_used[type] = None
+            self.need(*self.layout.structs.helpers(type, False))
+            return self.layout.structs.type_text(type, False)
         self.need(*type_helpers(self.target.name, type))
         return type_name(self.target.name, type)
 
@@ -130,6 +140,8 @@ class Expressions:
                 return self.layout.temporaries[temporary]
             case MatrixPtr(origin=origin, indices=indices):
                 return self.element(self.place(origin), origin.type, indices, True).text
+            case StructPtr(origin=origin, member=member):
+                return f"{self.place(origin)}.{self.member_name(origin.type, member)}"
         raise InternalError(f"emit: a {type(pointer).__name__} is no place")
 
     def element(self, owner: str, tensor: Type | None, indices: list[Statement], is_place: bool) -> Written:
@@ -140,29 +152,59 @@ class Expressions:
         self.need(*spelling.helpers)
         return Written(spelling.format(owner, *(self.of(i).text for i in indices)), spelling.precedence)
 
+    def member_name(self, struct: Type | None, member: str) -> str:
+        """Return what the text calls a member of a struct."""
+        assert isinstance(struct, Struct)
+        return self.layout.structs.members[struct][member]
+
+    def is_in_memory(self, pointer: Statement) -> bool:
+        """Tell whether what lies at `pointer` has the form it has in memory, as do members of structs that lie there."""
+        base = pointer
+        if isinstance(base, MatrixPtr):
+            base = base.origin
+        if isinstance(base, StructPtr):
+            return base.origin.type in self.layout.structs.stored
+        return not isinstance(base, Alloca)
+
     def loaded(self, place: str, kind: Type | None) -> Written:
         """Return the text of the value at a place in memory."""
         assert kind is not None
+        if isinstance(kind, Struct):
+            return Written(place)
         spelling = spell_load(self.target.name, kind)
         self.need(*spelling.helpers)
         return Written(spelling.format(place), spelling.precedence)
 
     def words(self, pointer: Statement) -> tuple[str, str]:
         """Return the memory a GLSL place lies in, as a buffer reference, and its number among the scalars there."""
-        base, flat = pointer, ""
-        if isinstance(pointer, MatrixPtr):
-            base = pointer.origin
-            flat = self._component(pointer.indices, _columns(base.type))
+        assert pointer.type is not None
+        base, unit = base_pointer(pointer), element_of(pointer.type).size_bytes
+        offset, flat = self._offset_inside(pointer, unit)
         self.uses_args = True
         if isinstance(base, GlobalTemporary):
-            assert pointer.type is not None
-            number = self.layout.temporary_offsets[base.temporary] // element_of(pointer.type).size_bytes
+            number = self.layout.temporary_offsets[base.temporary] // unit + offset
             return "args.temporaries", f"uint({number} + {flat})" if flat else f"{number}u"
-        assert isinstance(base, GlobalPtr)
+        assert isinstance(base, GlobalPtr) and base.type is not None
         linear = self._linear(base)
-        if flat and isinstance(base.type, Tensor):
-            linear = f"{linear if linear.isidentifier() else f'({linear})'} * {base.type.size} + {flat}"
+        if not isinstance(base.type, Scalar):
+            linear = f"{linear if linear.isidentifier() else f'({linear})'} * {base.type.size_bytes // unit}"
+            parts = [linear, *([str(offset)] if offset or not flat else []), *([flat] if flat else [])]
+            linear = " + ".join(parts)
         return self.layout.data[base.array], f"uint({linear})"
+
+    def _offset_inside(self, pointer: Statement, unit: int) -> tuple[int, str]:
+        """Return where `pointer` points inside its element: a number of scalars, and one as text if it is computed."""
+        offset, flat = 0, ""
+        while isinstance(pointer, (MatrixPtr, StructPtr)):
+            origin = pointer.origin
+            if isinstance(pointer, StructPtr):
+                assert isinstance(origin.type, Struct)
+                offset += member_offset(origin.type, pointer.member) // unit
+            else:
+                component = self._component(pointer.indices, _columns(origin.type))
+                offset, flat = (offset + int(component), "") if component.isdigit() else (offset, component)
+            pointer = origin
+        return offset, flat
 
     def _component(self, indices: list[Statement], columns: int) -> str:
         numbers = [int(i.value) for i in indices if isinstance(i, Const)]
@@ -184,14 +226,21 @@ class Expressions:
 
     def initializer(self, value: Statement, text: str) -> str:
         """Return the text of a value behind `type name =`, where C and CUDA need not repeat the type: `{x, y}`."""
-        literal = ("({}){{" if self.target.name == "c" else "{}{{").format(
-            type_name(self.target.name, value.type or i32)
-        )
-        is_braced = isinstance(value, MatrixInit) and self.target.has_pointers and text.startswith(literal)
-        return text[len(literal) - 1 :] if is_braced else text
+        is_literal = isinstance(value, (MatrixInit, StructInit)) and value.type is not None
+        return self.without_type(value.type, text) if is_literal and value.type is not None else text
+
+    def without_type(self, type: Type, text: str) -> str:
+        """Return a literal of `type`, as C and CUDA write them, without the name of the type: `{x, y}`."""
+        if not self.target.has_pointers:
+            return text
+        name = self.layout.structs.type_text(type, False)
+        literal = f"({name}){{" if self.target.name == "c" else f"{name}{{"
+        return text[len(literal) - 1 :] if text.startswith(literal) else text
 
     def zero(self, kind: Type) -> str:
         """Return the zero of a type as text."""
+        if isinstance(kind, Struct):
+            return _zero_struct(self, kind)
         if isinstance(kind, Scalar):
             return spell_const(self.target.name, Const(_zero_of(kind), type=kind))
         return _init(self, MatrixInit([Const(_zero_of(kind.element), type=kind.element)] * kind.size, type=kind)).text
@@ -199,6 +248,8 @@ class Expressions:
     def to_memory(self, value: Statement) -> str:
         """Return the text of a value on its way to memory, where u1 is a byte."""
         assert value.type is not None
+        if isinstance(value.type, Struct):
+            return self.of(value).text
         return self.spelled(spell_store(self.target.name, value.type), value).text
 
     def negated(self, condition: Statement) -> str:
@@ -265,7 +316,7 @@ def _index(e: Expressions, value: LoopIndex) -> Written:
 
 def _load(e: Expressions, value: LocalLoad | GlobalLoad) -> Written:
     text = e.place(value.pointer)
-    return Written(text) if isinstance(value, LocalLoad) else e.loaded(text, value.type)
+    return e.loaded(text, value.type) if e.is_in_memory(value.pointer) else Written(text)
 
 
 def _operation(e: Expressions, value: Operation) -> Written:
@@ -315,6 +366,38 @@ def _matrix_element(e: Expressions, value: MatrixElement) -> Written:
     return e.element(e.operand(value.value, PRIMARY), value.value.type, value.indices, False)
 
 
+def _struct_init(e: Expressions, value: StructInit) -> Written:
+    assert isinstance(value.type, Struct)
+    structs = e.layout.structs
+    e.type_text(value.type)
+    texts = []
+    for member, (_, kind) in zip(value.values, value.type.members, strict=True):
+        if structs.as_bytes(value.type, kind):
+            texts.append(e.to_memory(member))
+        elif e.target.name == "cuda" and isinstance(kind, Scalar) and 1 < kind.bits < 32 and kind.is_integral:
+            texts.append(f"({e.type_text(kind)}){e.operand(member, UNARY)}")  # braces do not narrow in C++
+        else:
+            texts.append(e.of(member).text)
+    return Written(structs.init(value.type, texts))
+
+
+def _zero_struct(e: Expressions, kind: Struct) -> str:
+    """Return the struct whose every part is 0: by the rule of C's initializers, by all members in GLSL."""
+    structs = e.layout.structs
+    name = e.type_text(kind)
+    if e.target.has_pointers:
+        return f"({name}){{0}}" if e.target.name == "c" else f"{name}{{}}"
+    zeros = [e.zero(stored_type("vulkan", t) if structs.as_bytes(kind, t) else t) for _, t in kind.members]
+    return structs.init(kind, zeros)
+
+
+def _struct_element(e: Expressions, value: StructElement) -> Written:
+    struct = value.value.type
+    assert isinstance(struct, Struct) and value.type is not None
+    text = f"{e.operand(value.value, PRIMARY)}.{e.member_name(struct, value.member)}"
+    return e.loaded(text, value.type) if struct in e.layout.structs.stored else Written(text)
+
+
 def _is_same(a: Statement, b: Statement) -> bool:
     return a is b or (
         isinstance(a, Const) and isinstance(b, Const) and a.type == b.type and repr(a.value) == repr(b.value)
@@ -332,6 +415,8 @@ WRITERS: dict[type, Callable[..., Written]] = {
     Cast: _cast,
     MatrixInit: _init,
     MatrixElement: _matrix_element,
+    StructInit: _struct_init,
+    StructElement: _struct_element,
     IfExp: Expressions.choice,
 }
 """How each kind of value is printed."""

@@ -27,6 +27,7 @@ from ..ir.statements import (
     Rand,
     RangeFor,
     Return,
+    StructPtr,
     While,
     is_const,
 )
@@ -191,6 +192,8 @@ class Statements:
             return self.names.declare(value.name)
         if isinstance(value, GlobalLoad) and isinstance(value.pointer, GlobalPtr):
             return self.names.temporary(f"{value.pointer.array.name}_")
+        if isinstance(value, GlobalLoad) and isinstance(value.pointer, StructPtr):
+            return self.names.temporary(f"{value.pointer.member}_")
         return self.names.temporary()
 
     # --- choices
@@ -281,7 +284,9 @@ def _alloca(p: Statements, alloca: Alloca) -> None:
     assert alloca.type is not None
     name = p.name(alloca)
     p.e.texts[alloca] = Written(name)
-    start = "" if alloca in p.placement.set_by_branches else f" = {p.e.zero(alloca.type)}"
+    start = ""
+    if alloca not in p.placement.set_by_branches:
+        start = f" = {p.e.without_type(alloca.type, p.e.zero(alloca.type))}"
     p.emit(f"{p.e.type_text(alloca.type)} {name}{start};")
 
 
@@ -300,7 +305,8 @@ def _local_store(p: Statements, store: LocalStore) -> None:
     if operation is not None:
         _compound(p, store, place, operation)
     else:
-        p.emit(f"{place} = {p.e.of(store.value).text};", store.location)
+        value = p.e.to_memory(store.value) if p.e.is_in_memory(store.pointer) else p.e.of(store.value).text
+        p.emit(f"{place} = {value};", store.location)
 
 
 def _global_store(p: Statements, store: GlobalStore) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..ir.statements import Assert, Print
-from ..ir.types import Scalar, Type, i32, u32
+from ..ir.types import Scalar, Tensor, Type, i32, u32
 from .print_expressions import Expressions
 from .print_statements import Statements
 from .sites import WORD_TYPES
@@ -66,6 +66,7 @@ def _words(e: Expressions, value: Any) -> list[tuple[str, str]]:
     written = e.of(value)
     if isinstance(kind, Scalar):
         return [_word(e, kind, written.text)]
+    assert isinstance(kind, Tensor), "the frontend prints structs by their members"
     words = []
     for indices in _all_indices(kind.shape):
         spelling = spell_element(e.target.name, kind, indices)

@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from ..ir.statements import Cast, Const, Operation
-from ..ir.types import Scalar, Tensor, Type, element_of, u1, u8, with_element
+from ..ir.types import Scalar, Struct, Tensor, Type, element_of, scalars_of, u1, u8, with_element
 from . import atomics, helpers, literals, tables_glsl, tensor_functions, tensors, tensors_glsl
 from .spelling_forms import Spelling, call, same, with_helpers
 
@@ -53,7 +53,8 @@ def type_helpers(target: str, type: Type) -> tuple[str, ...]:
 
 def stored_type(target: str, type: Type) -> Type:
     """Return the type whose layout `type` has in memory: GLSL has no bool there, so u1 is a byte of 0 or 1."""
-    return with_element(type, u8) if target == "vulkan" and element_of(type) == u1 else type
+    is_truth = target == "vulkan" and not isinstance(type, Struct) and element_of(type) == u1
+    return with_element(type, u8) if is_truth else type
 
 
 def storage_name(target: str, type: Type) -> str:
@@ -236,7 +237,7 @@ def extensions(target: str, types: Iterable[Type], keys: Iterable[str]) -> list[
     """Return the GLSL extensions that values or arrays of `types`, and the helpers of `keys`, need; sorted."""
     if target != "vulkan":
         return []
-    found = {EXTENSIONS[element_of(type).name] for type in types if element_of(type).name in EXTENSIONS}
+    found = {EXTENSIONS[part.name] for type in types for part in scalars_of(type) if part.name in EXTENSIONS}
     keys = tuple(dict.fromkeys(keys))
     found |= {key.removeprefix("extension ") for key in keys if key.startswith("extension ")}
     words = set(helpers.IDENTIFIER.findall(helpers_source(target, keys)))

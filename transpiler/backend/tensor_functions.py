@@ -113,7 +113,7 @@ def function_name(target: str, op: str, types: Sequence[Type], result: Type) -> 
     if op in ("matmul", "outer_product") and tensors[1] != tensors[0]:
         return f"{tensor_name(subject)}_{name}_{tensor_name(tensors[1])}"
     mixed = len(tensors) < len(types) and op not in ("at", "splat")
-    letters = "_" + "".join("s" if isinstance(t, Scalar) else "v" if len(t.shape) == 1 else "m" for t in types)
+    letters = "_" + "".join("s" if isinstance(t, Scalar) else "v" if len(_tensor(t).shape) == 1 else "m" for t in types)
     return f"{tensor_name(subject)}_{name}{letters if mixed else ''}"
 
 
@@ -195,7 +195,7 @@ def _format(spelling: Spelling, operands: Sequence[str]) -> str:
 
 
 def _read(target: str, type: Type, name: str, indices: tuple[int | str, ...]) -> str:
-    return name if isinstance(type, Scalar) else element_text(target, type, name, indices)
+    return name if isinstance(type, Scalar) else element_text(target, _tensor(type), name, indices)
 
 
 def _elementwise(target: str, op: str, types: Sequence[Type], result: Type) -> Body:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from math import prod
 
-from ..ir.types import SCALARS, Scalar, Tensor, Type
+from ..ir.types import SCALARS, Scalar, Struct, Tensor, Type
 from .literals import scalar_name
 from .spelling_forms import ASSIGN, PRIMARY, UNARY, Spelling
 
@@ -38,11 +38,12 @@ def is_native(target: str, tensor: Tensor) -> bool:
 
 
 def name_of(target: str, type: Type) -> str:
-    """Return the name of any type in registers."""
+    """Return the name of a scalar or tensor in registers; structs are `structs.Structs`' business."""
+    assert not isinstance(type, Struct)
     return tensor_name(type) if isinstance(type, Tensor) else scalar_name(target, type)
 
 
-def parse_type(text: str) -> Type:
+def parse_type(text: str) -> Scalar | Tensor:
     """Return the type that `str` gave `text`: "f32" or "f32[3x3]"."""
     if "[" not in text:
         return SCALARS[text]

@@ -10,18 +10,18 @@ import ast
 import sys
 from typing import Any, get_args, get_origin
 
-from ..errors import InternalError, TaichiCompilationError, TaichiSyntaxError
+from ..errors import InternalError, TaichiCompilationError, TaichiSyntaxError, TaichiTypeError
 from ..ir.forms import FrontendResult
+from ..ir.nodes import Statement
 from ..ir.statements import ArgLoad, Parameter
-from ..ir.types import Type
-from ..lang.annotations import as_type
+from ..ir.types import Struct, StructError, Type, count_scalars
 from . import build_access, build_calls, build_loops
 from .build_assignment import bind
 from .build_statements import execute
 from .context import Context, NeedsMemory
 from .definition import ParameterDefinition
 from .signature import check_kinds
-from .specialization import ArrayArgument, ScalarArgument, Specialization
+from .specialization import ArrayArgument, ScalarArgument, Specialization, StructArgument
 
 HANDLERS = (build_access.build_subscript, build_calls.build_call, build_loops.build_for)
 """Handlers whose modules register all others on import."""
@@ -44,6 +44,9 @@ def build(specialization: Specialization) -> FrontendResult:
                 return _build(context)
             except NeedsMemory as request:
                 request.mutable.add(request.node)
+            except StructError as error:
+                text = f"The struct `{error.args[0]}` stands where a number, a vector or a matrix is needed"
+                raise context.error(TaichiTypeError, text, "name one of its members") from None
             except (AttributeError, KeyError, AssertionError, TypeError, ValueError, IndexError) as error:
                 if isinstance(error, TaichiCompilationError):
                     raise
@@ -89,7 +92,7 @@ def _return_types(context: Context, annotation: Any) -> list[Type]:
     if get_origin(annotation) is tuple:
         annotation = get_args(annotation)
     listed = annotation if isinstance(annotation, tuple | list) else (annotation,)
-    types = [as_type(item, context.options) for item in listed]
+    types = [context.type(item) for item in listed]
     found = [type for type in types if type is not None]
     if len(found) != len(types):
         raise context.error(
@@ -106,19 +109,31 @@ def _bind_argument(context: Context, position: int, parameter: ParameterDefiniti
     argument = context.specialization.arguments[position]
     node = _argument_node(context, parameter.name)
     if isinstance(argument, ArrayArgument):
-        array = context.new_array(parameter.name, argument.element, argument.ndim)
+        array = context.new_array(parameter.name, context.structs.named(argument.element), argument.ndim)
         array.parameter, array.may_alias = position, True
         frame.declare(parameter.name, array, node)
-    elif isinstance(argument, ScalarArgument):
-        made = Parameter(parameter.name, argument.type, position)
-        kernel.parameters.append(made)
+    elif isinstance(argument, ScalarArgument | StructArgument):
         context.builder.location = kernel.location
-        load = context.builder.add(ArgLoad(made, type=argument.type, name=parameter.name))
+        load = _load_argument(context, parameter.name, context.structs.named(argument.type), position, 0)
+        load.name = parameter.name
         is_mutable = node in frame.definition.parsed.mutable
         frame.declare(parameter.name, bind(context, load, parameter.name, is_mutable), node)
     else:
         context.note(argument.value, parameter.name, parameter.name)
         frame.declare(parameter.name, argument.value, node)
+
+
+def _load_argument(context: Context, path: str, type: Type, position: int, component: int) -> Statement:
+    """Return an argument passed by value; a struct is put together from one parameter a part, named by its path."""
+    if not isinstance(type, Struct):
+        made = Parameter(path, type, position, component)
+        context.kernel.parameters.append(made)
+        return context.builder.add(ArgLoad(made, type=type))
+    values = []
+    for name, member in type.members:
+        values.append(_load_argument(context, f"{path}.{name}", member, position, component))
+        component += count_scalars(member)
+    return context.builder.struct(values, type)
 
 
 def _argument_node(context: Context, name: str) -> ast.AST:

@@ -21,11 +21,13 @@ from ..errors import (
 )
 from ..ir.nodes import Statement
 from ..ir.statements import Array, ArrayShape, GlobalPtr
-from ..ir.types import Scalar, Tensor, element_of, i32
+from ..ir.types import Scalar, Struct, Tensor, element_of, i32, scalars_of
+from ..lang import struct as lang
 from ..lang.matrix import Matrix
 from .build_methods import METHOD_NAMES
+from .build_structs import array_attribute, array_member, bound, member_place, struct_attribute, struct_item
 from .context import Context, expression
-from .values import Method, Place, describe_kind, holds_runtime, is_number, is_runtime
+from .values import ArrayMember, Method, Place, describe_kind, holds_runtime, is_number, is_runtime
 
 COMPONENTS = ("xyzw", "rgba", "stpq")
 """The letter sets that name a vector's elements."""
@@ -39,7 +41,11 @@ def build_subscript(context: Context, node: ast.Subscript) -> Any:
     base = context.evaluate(node.value)
     array = context.array(base)
     if array is not None:
-        return _array_element(context, array, node)
+        element = _array_element(context, array, node)
+        owner = array_member(context, base)
+        return element if owner is None else member_place(context, owner, element)
+    if isinstance(base, Place | Statement) and isinstance(base.type, Struct):
+        return struct_item(context, base, base.type, context.value(node.slice))
     if isinstance(base, Place | Statement) and not isinstance(base.type, Tensor):
         kind = describe_kind(base)
         raise context.error(TaichiTypeError, f"A scalar of type {kind} cannot be subscripted", "leave out the brackets")
@@ -221,16 +227,21 @@ def build_attribute(context: Context, node: ast.Attribute) -> Any:
         return _value_attribute(context, base, node)
     array = context.array(base)
     if array is not None:
-        found = _array_attribute(context, array, node.attr)
+        owner = array_member(context, base) or ArrayMember(array, ())
+        found = _array_attribute(context, owner, node.attr)
         if found is not None:
             return found
         if node.attr == "fill":
-            return Method(array, "fill")
+            return Method(owner, "fill")
         if node.attr.startswith(("to_", "from_", "copy_")) and hasattr(base, node.attr):  # would run once, now
             text = f"`{array.name}.{node.attr}()` belongs to Python scope"
             raise context.error(TaichiSyntaxError, text, "call it outside the kernel")
-        if base is array:
-            _no_attribute(context, f"the array `{array.name}`", node.attr, ["shape", "dtype", "n", "m"])
+        if base is array or isinstance(base, ArrayMember):
+            _no_attribute(context, f"the array `{owner.name}`", node.attr, _known_of_array(owner))
+    if isinstance(base, lang.Struct) and node.attr not in base.keys and node.attr in base.methods:
+        return bound(base.methods[node.attr], base)
+    if isinstance(base, lang.StructType) and node.attr in ("cast", "filled_with_scalar"):
+        return Method(base, node.attr)
     if isinstance(base, Matrix) and node.attr in METHOD_NAMES:
         return Method(base, node.attr)
     if isinstance(base, list) and node.attr in ("append", "extend", "insert", "pop", "clear"):
@@ -245,7 +256,7 @@ def build_attribute(context: Context, node: ast.Attribute) -> Any:
         raise context.error(
             TaichiCompilationError, f"{type(error).__name__}: {error}", "this is computed at compile time"
         ) from None
-    if is_number(value) or isinstance(value, Matrix):
+    if is_number(value) or isinstance(value, Matrix | lang.Struct):
         context.captured[ast.unparse(node)] = value
     else:
         context.note(value, node.attr, node.attr)
@@ -258,21 +269,32 @@ def _no_attribute(context: Context, owner: str, name: str, known: list[str]) -> 
     raise context.error(TaichiNameError, f"AttributeError: {owner} has no attribute `{name}`", hint)
 
 
-def _array_attribute(context: Context, array: Array, name: str) -> Any:
+def _known_of_array(owner: ArrayMember) -> list[str]:
+    members = owner.type.names if isinstance(owner.type, Struct) else ()
+    return [*members, "shape", "dtype", "n", "m"]
+
+
+def _array_attribute(context: Context, owner: ArrayMember, name: str) -> Any:
+    array = owner.array
+    found = array_attribute(context, owner, name)
+    if found is not None:
+        return found
     if name == "shape":
         if array.shape is not None:
             return array.shape
         return tuple(context.builder.add(ArrayShape(array, axis, type=i32)) for axis in range(array.ndim))
     if name == "dtype":
-        return element_of(array.element)
-    if name in ("n", "m") and isinstance(array.element, Tensor):
-        shape = array.element.shape
+        return next(scalars_of(owner.type), None)
+    if name in ("n", "m") and isinstance(owner.type, Tensor):
+        shape = owner.type.shape
         return shape[0] if name == "n" else shape[1] if len(shape) == 2 else 1
     return None
 
 
 def _value_attribute(context: Context, base: Place | Statement, node: ast.Attribute) -> Any:
     type, name = base.type, node.attr
+    if isinstance(type, Struct):
+        return struct_attribute(context, base, type, name)
     if isinstance(type, Tensor):
         if name in ("n", "m"):
             return type.shape[0] if name == "n" else type.shape[1] if len(type.shape) == 2 else 1

@@ -10,10 +10,12 @@ from typing import Any
 
 from ..errors import TaichiNameError, TaichiSyntaxError, TaichiTypeError
 from ..ir.nodes import Statement
+from ..ir.types import Struct as StructInKernel
 from ..ir.types import Tensor, Type, element_of
-from ..lang.annotations import as_type
 from ..lang.functions import static
 from ..lang.matrix import Matrix
+from ..lang.struct import Struct
+from .build_structs import members_of
 from .context import Context, NeedsMemory, statement
 from .operators import BINARY, binary
 from .scope import Local
@@ -108,6 +110,8 @@ def unpack(context: Context, target: ast.Tuple | ast.List, value: Any) -> list[A
             )
     if isinstance(value, Statement) and isinstance(value.type, Tensor):
         values: list[Any] = list(context.elements(value))
+    elif isinstance(value, Statement) and isinstance(value.type, StructInKernel):
+        values = list(members_of(context, value))
     elif isinstance(value, list | tuple | Matrix | range):
         values = list(value)
     else:
@@ -177,7 +181,7 @@ def declare(context: Context, name: str, node: ast.AST, value: Any, type: Type |
     user_name = None if context.frame.is_library else name
     if type is not None:
         value = context.fit(value, type)
-    elif is_number(value) or isinstance(value, Matrix):
+    elif is_number(value) or isinstance(value, Matrix | Struct):
         value = context.lift(value)
     elif isinstance(value, list) and value and not isinstance(value[0], str):
         bound = [
@@ -289,7 +293,7 @@ def build_annotated(context: Context, node: ast.AnnAssign) -> None:
     """`a: ti.f32 = value`: the value is cast to the type."""
     if node.value is None:
         raise context.error(TaichiSyntaxError, "A declaration needs a value", "write `a: ti.i32 = 0`", node)
-    type = as_type(context.evaluate(node.annotation), context.options)
+    type = context.type(context.evaluate(node.annotation))
     if type is None:
         raise context.error(
             TaichiTypeError, "The annotation is no type of a kernel", "write a type such as `ti.f32`", node.annotation
@@ -303,6 +307,9 @@ def build_augmented(context: Context, node: ast.AugAssign) -> None:
     value = context.value(node.value)
     place = _augmented_place(context, node)
     symbol = ATOMIC.get(type(node.op))
+    if isinstance(place, Place) and isinstance(place.type, StructInKernel):
+        text = f"`{place.type}` is a struct; operators change numbers, vectors and matrices"
+        raise context.error(TaichiTypeError, text, "change its members one by one", node)
     if isinstance(place, Place) and symbol is not None and context.is_shared(place):
         context.builder.atomic(symbol, place.pointer, context.fit(value, place.type))
         return

@@ -14,14 +14,16 @@ from typing import Any
 from ..errors import PACKAGE, TaichiCompilationError, TaichiSyntaxError, TaichiTypeError
 from ..ir.nodes import Statement
 from ..ir.statements import Print, Rand
-from ..ir.types import Scalar, Tensor, element_of
+from ..ir.types import Scalar, Struct, Tensor, element_of
 from ..lang import functions
+from ..lang import struct as lang
 from ..lang.annotations import as_type
 from ..lang.decorators import BoundFunc, Func
 from ..lang.functions import ATOMIC_OF, OPERATION_OF
 from ..lang.matrix import Matrix, Vector
 from .build_frexp import frexp
 from .build_methods import call_method, matrix_constructors
+from .build_structs import make_anonymous, make_struct
 from .context import Context, expression, fits
 from .definition import KernelDefinition
 from .inlining import inline
@@ -79,7 +81,9 @@ def build_call(context: Context, node: ast.Call) -> Any:
     meaning = _lookup(FUNCTIONS, callee)
     if meaning is not None:
         return _checked(context, meaning, arguments, named, callee)
-    type = as_type(callee, context.options)
+    type = context.type(callee)
+    if isinstance(type, Struct):
+        return make_struct(context, type, arguments, named)
     if type is not None:
         return make_typed(context, type, arguments)
     return _python_call(context, callee, arguments, named)
@@ -205,7 +209,9 @@ def minimum_maximum(context: Context, name: str, arguments: list[Any]) -> Any:
 
 def cast_value(context: Context, value: Any, dtype: Any) -> Statement:
     """Return `ti.cast(value, dtype)`."""
-    type = as_type(dtype, context.options)
+    type = context.type(dtype)
+    if isinstance(type, Struct):
+        return context.fit(value, type)
     if not isinstance(type, Scalar):
         raise context.error(
             TaichiTypeError,
@@ -470,6 +476,8 @@ def _quantifier(name: str) -> Meaning:
 def _isinstance(context: Context, value: Any, kinds: Any) -> bool:
     if isinstance(value, Statement):
         wanted = kinds if isinstance(kinds, tuple) else (kinds,)
+        if isinstance(value.type, Struct):
+            return any(kind is lang.Struct or context.type(kind) == value.type for kind in wanted)
         return isinstance(value.type, Tensor) and any(kind in (Matrix, Vector) for kind in wanted)
     found: bool = context.python(isinstance, value, kinds)
     return found
@@ -507,6 +515,7 @@ FUNCTIONS: dict[Any, Meaning] = {
     any: _quantifier("any"),
     all: _quantifier("all"),
     isinstance: _isinstance,
+    lang.Struct: make_anonymous,
     **matrix_constructors(),
 }
 """What functions mean in a kernel; arguments come loaded."""

@@ -137,13 +137,13 @@ def _logical(context: Context, name: str, left: Statement, node: ast.expr, is_tr
 
 def _decided(context: Context, name: str, left: Statement, right: Statement, block: Block) -> Statement:
     """Return one of two numbers, as Python does: `3 and 5` is 5, `3 or 5` is 3, in the type they promote to."""
-    type, _ = unify(context, [left, right])
+    type = unify(context, [left, right])
     condition = context.condition(left, name)
     first = Block()
     with context.builder.into(first):
-        first.result = context.builder.cast(left, type)
+        first.result = context.builder.fit(left, type)
     with context.builder.into(block):
-        block.result = context.builder.cast(right, type)
+        block.result = context.builder.fit(right, type)
     branches = (block, first) if name == "and" else (first, block)
     return context.builder.add(IfExp(condition, *branches, type=type))
 
@@ -188,8 +188,7 @@ def build_conditional(context: Context, node: ast.IfExp) -> Any:
         _splice(context, otherwise)
         return context.builder.op("select", test, first, second)
     condition = context.condition(test, "if")
-    element, shape = unify(context, [first, second])
-    type = Tensor(shape, element) if shape else element
+    type = unify(context, [first, second])
     for block, value in ((then, first), (otherwise, second)):
         with context.builder.into(block):
             block.result = context.builder.fit(value, type)

@@ -7,12 +7,14 @@ from typing import Any
 
 from ..errors import TaichiSyntaxError, TaichiTypeError
 from ..ir.nodes import Statement
-from ..ir.statements import Array, GlobalPtr, LoopIndex, StructFor
+from ..ir.statements import LoopIndex, StructFor
 from ..ir.types import Scalar, Tensor, element_of, i32, u1
 from ..lang.annotations import as_type
 from ..lang.matrix import Matrix, Vector
+from ..lang.struct import StructType
+from .build_structs import call_struct_method, element_place, filled
 from .context import Context
-from .values import Method, Place, describe_kind, holds_runtime, is_number, is_runtime
+from .values import ArrayMember, Method, Place, describe_kind, holds_runtime, is_number, is_runtime
 
 Meaning = Callable[..., Any]
 
@@ -124,6 +126,8 @@ def call_method(context: Context, method: Method, arguments: list[Any], named: d
         return context.python(getattr(owner, method.name), *arguments, **named)
     if method.name == "fill":
         return _fill(context, owner, [*arguments, *named.values()])
+    if isinstance(owner, ArrayMember | StructType) or method.name == "to_dict":
+        return call_struct_method(context, method, [*arguments, *named.values()])
     value = context.lift(owner)
     if not isinstance(value.type, Tensor) and method.name != "cast":
         raise context.error(
@@ -146,24 +150,24 @@ def call_method(context: Context, method: Method, arguments: list[Any], named: d
 
 
 def _fill(context: Context, owner: Any, arguments: list[Any]) -> None:
-    if not isinstance(owner, Place | Array):
+    if not isinstance(owner, Place | ArrayMember):
         raise context.error(TaichiTypeError, "`.fill()` needs a variable", "assign the vector to a variable first")
     if len(arguments) != 1:
         raise context.error(
             TaichiSyntaxError, f"`.fill()` takes 1 argument, found {len(arguments)}", "write `v.fill(0.0)`"
         )
-    if isinstance(owner, Array):
+    if isinstance(owner, ArrayMember):
         _fill_array(context, owner, arguments[0])
     else:
         context.builder.store(owner.pointer, context.fit(arguments[0], owner.type))
 
 
-def _fill_array(context: Context, array: Array, value: Any) -> None:
-    """Store `value` in every element: a loop as the user would write it."""
-    build, location = context.builder, context.builder.location
-    filling = context.fit(value, array.element)
+def _fill_array(context: Context, owner: ArrayMember, value: Any) -> None:
+    """Store `value` in every element, or the member meant of it: a loop as the user would write it."""
+    build, location, array = context.builder, context.builder.location, owner.array
+    filling = filled(context, owner.type, value) if is_number(value) else context.fit(value, owner.type)
     if array.ndim == 0:
-        build.store(build.add(GlobalPtr(array, [], type=array.element)), filling)
+        build.store(element_place(context, owner, []).pointer, filling)
         return
     loop = StructFor(array, [f"i_{axis}" for axis in range(array.ndim)])
     loop.serialize = context.is_conditional
@@ -171,7 +175,7 @@ def _fill_array(context: Context, array: Array, value: Any) -> None:
         indices: list[Statement] = [
             build.add(LoopIndex(loop, axis, type=i32, name=name)) for axis, name in enumerate(loop.names)
         ]
-        build.store(build.add(GlobalPtr(array, indices, type=array.element)), filling)
+        build.store(element_place(context, owner, indices).pointer, filling)
     build.location = loop.location = location
     build.add(loop)
 

@@ -12,8 +12,10 @@ from typing import Any
 from ..errors import TaichiSyntaxError, TaichiTypeError
 from ..ir.nodes import Block, Statement
 from ..ir.statements import Array, Assert, Break, Const, Return
+from ..ir.types import Struct as StructInKernel
 from ..ir.types import Tensor, Type, u1
 from ..lang.matrix import Matrix
+from ..lang.struct import Struct
 from .build_assignment import display, static_argument
 from .context import STATEMENTS, Context, statement
 from .scope import Exit, Result
@@ -244,7 +246,11 @@ def _kernel_return(context: Context, node: ast.Return) -> Completion:
 
 def _returned(context: Context, value: Any, type: Type, node: ast.Return) -> Statement:
     value = context.loaded(value)
+    if isinstance(type, StructInKernel) and isinstance(value, dict | Struct):
+        return context.fit(value, type)
     found = context.lift(value, node.value)
+    if isinstance(type, StructInKernel) and isinstance(found.type, StructInKernel):
+        return context.fit(found, type)
     if _shape(found.type) != _shape(type):
         raise context.error(
             TaichiTypeError,
@@ -255,8 +261,8 @@ def _returned(context: Context, value: Any, type: Type, node: ast.Return) -> Sta
     return context.fit(value if is_number(value) else found, type)
 
 
-def _shape(type: Type | None) -> tuple[int, ...]:
-    return type.shape if isinstance(type, Tensor) else ()
+def _shape(type: Type | None) -> object:
+    return type.shape if isinstance(type, Tensor) else type if isinstance(type, StructInKernel) else ()
 
 
 @statement(ast.Pass)

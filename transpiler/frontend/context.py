@@ -34,12 +34,15 @@ from ..ir.statements import (
     base_pointer,
 )
 from ..ir.tasks import Kernel
-from ..ir.types import SCALARS, Scalar, Tensor, Type, element_of, u1
+from ..ir.types import SCALARS, Scalar, Struct, Tensor, Type, element_of, u1
+from ..lang import struct as lang
+from ..lang.annotations import as_type
 from ..lang.matrix import Matrix
 from .scope import MISSING, Exit, Frame, Local
 from .specialization import Specialization
+from .struct_types import StructTypes
 from .unsupported import SENTENCES
-from .values import Place, common_type, describe_kind, is_number, matrix_rows, number_type
+from .values import ArrayMember, Place, common_type, describe_kind, is_number, matrix_rows, number_type
 
 Handler = Callable[["Context", Any], Any]
 H = TypeVar("H", bound=Handler)
@@ -137,6 +140,7 @@ class Context:
         self.hints: dict[int, str] = {}
         self.loop_options: dict[str, Any] = {}
         self.array_names: set[str] = set()
+        self.structs = StructTypes(self.frames)
 
     # --- places in the source -------------------------------------------------------------------------------------
 
@@ -202,7 +206,7 @@ class Context:
 
     def note(self, value: Any, path: str, name: str) -> None:
         """Remember a number that was read from outside, and what the program calls an array."""
-        if is_number(value) or isinstance(value, Matrix):
+        if is_number(value) or isinstance(value, Matrix | lang.Struct):
             self.captured[path] = value
         elif hasattr(value, "describe_array"):
             self.hints.setdefault(id(value), name)
@@ -256,9 +260,11 @@ class Context:
             return self.tensor(matrix_rows(value))
         if isinstance(value, list | tuple) and value:
             return self.tensor(value)
+        if isinstance(value, lang.Struct):
+            return self.struct(value)
         kind = describe_kind(value)
         hint = None
-        if isinstance(value, Array) or hasattr(value, "describe_array"):
+        if isinstance(value, Array | ArrayMember) or hasattr(value, "describe_array"):
             hint = "give it indices: `a[i]`, or `a[None]` for a field without axes"
         elif isinstance(value, complex):
             hint = "use a vector of 2 elements and `ti.math.cmul`"
@@ -270,6 +276,20 @@ class Context:
         raise self.error(
             TaichiTypeError, f"{kind[0].upper()}{kind[1:]} cannot be used as a value in a kernel", hint, node
         )
+
+    def struct(self, value: lang.Struct) -> Statement:
+        """Return a struct of Python scope as a run-time value."""
+        declared = lang.type_of_struct(value)
+        if declared is not None:
+            return self.fit(value, self.structs.struct(declared.describe_type(self.options)))
+        values = {name: self.lift(part) for name, part in value.items}
+        members = tuple((name, part.type) for name, part in values.items() if part.type is not None)
+        return self.builder.struct(list(values.values()), self.structs.struct(Struct("", members)))
+
+    def type(self, annotation: Any) -> Type | None:
+        """Return the type that an annotation or a callable names, its structs under their names; else None."""
+        found = as_type(annotation, self.options)
+        return None if found is None else self.structs.named(found)
 
     def constant(self, value: Any) -> Const:
         """Return a Python number as a constant of its default type. Raises: TaichiTypeError if it does not fit."""
@@ -334,20 +354,19 @@ class Context:
     def condition(self, value: Any, what: str, node: ast.AST | None = None) -> Statement:
         """Return a scalar of type u1: whether `value` is not 0. what: the statement that asks, for the error."""
         found = self.lift(value, node)
-        if isinstance(found.type, Tensor):
-            raise self.error(
-                TaichiTypeError,
-                f"`{what}` conditions must be a scalar; found `{found.type}`",
-                "use `.any()` or `.all()` of the comparison",
-                node,
-            )
+        if not isinstance(found.type, Scalar):
+            hint = "use `.any()` or `.all()` of the comparison" if isinstance(found.type, Tensor) else "test a member"
+            text = f"`{what}` conditions must be a scalar; found `{found.type}`"
+            raise self.error(TaichiTypeError, text, hint, node)
         if found.type == u1:
             return found
-        assert found.type is not None
+        assert isinstance(found.type, Scalar)
         return self.builder.op("ne", found, self.builder.const(0, found.type))
 
     def fit(self, value: Any, type: Type) -> Statement:
         """Return `value` as a run-time value of `type`."""
+        if isinstance(type, Struct) and isinstance(value, dict | lang.Struct):
+            return self._fit_struct(value, type)
         if isinstance(type, Scalar) and is_number(value):
             if type.is_integral and type != u1 and isinstance(value, int) and not fits(value, type):
                 where = self.builder.location
@@ -364,12 +383,22 @@ class Context:
             value = self.tensor(matrix_rows(value) if isinstance(value, Matrix) else value, type.element)
         return self.builder.fit(self.lift(value), type)
 
+    def _fit_struct(self, value: Any, type: Struct) -> Statement:
+        """Return a dict, or a struct of Python scope, as the struct `type`."""
+        given = dict(value.items if isinstance(value, lang.Struct) else value.items())
+        if sorted(given) != sorted(type.names):
+            text = f"Member mismatch between structs {list(type.names)}, {list(given)}"
+            raise self.error(TaichiTypeError, text, "give a value for each member")
+        return self.builder.struct([self.fit(given[name], member) for name, member in type.members], type)
+
     # --- arrays ---------------------------------------------------------------------------------------------------
 
     def array(self, value: Any) -> Array | None:
         """Return the array that `value` is (a parameter, or an object that describes itself), or None."""
         if isinstance(value, Array):
             return value
+        if isinstance(value, ArrayMember):
+            return value.array
         if isinstance(value, Statement | Place | list | tuple | int | float | type):
             return None
         found = self.arrays.get(id(value))
@@ -379,8 +408,10 @@ class Context:
         if describe is None:
             return None
         description = self.python(describe)
+        if description.path:
+            return self.array(description.owner)
         name = self.hints.get(id(value)) or description.name or "array"
-        array = self.new_array(name, description.element, len(description.shape))
+        array = self.new_array(name, self.structs.named(description.element), len(description.shape))
         array.shape = tuple(description.shape)
         array.may_alias = description.kind == "ndarray"
         self.fields[array.slot] = value

@@ -11,12 +11,15 @@ from typing import Any, NoReturn
 
 from ..errors import TaichiSyntaxError, TaichiTypeError
 from ..ir.nodes import Block, Statement
-from ..ir.statements import Cast, LocalStore
+from ..ir.statements import LocalStore
 from ..ir.types import Scalar, Tensor, Type, element_of, promote, with_element
-from ..lang.annotations import NdarrayAnnotation, as_type, is_template
+from ..ir.types import Struct as StructInKernel
+from ..lang.annotations import NdarrayAnnotation, is_template
 from ..lang.decorators import BoundFunc, Func
+from ..lang.struct import Struct
 from .build_assignment import bind
 from .build_statements import execute
+from .build_structs import join_structs
 from .context import Context, NeedsMemory
 from .definition import NO_DEFAULT, KernelDefinition, ParameterDefinition, define
 from .scope import Frame
@@ -45,9 +48,13 @@ def inline(
     context.frames.append(frame)
     frame.leave = context.new_exit(f"{definition.name}_returned")
     loops, context.loops = context.loops, []
+    is_struct = isinstance(callee, BoundFunc) and isinstance(callee.instance, Statement | Place)
     try:
-        for parameter, value in bound:
-            _bind_parameter(context, parameter, value, outer, node)
+        for position, (parameter, value) in enumerate(bound):
+            if is_struct and position == 0:
+                _bind_self(context, parameter, value, outer)
+            else:
+                _bind_parameter(context, parameter, value, outer, node)
         location = context.builder.location
         done = execute(context, definition.tree.body)
         context.builder.location = location
@@ -137,10 +144,10 @@ def _bind_parameter(context: Context, parameter: ParameterDefinition, value: Any
         frame.declare(parameter.name, value, None)
         return
     value = context.loaded(value)
-    type = None if parameter.annotation is NO_DEFAULT else as_type(parameter.annotation, context.options)
+    type = None if parameter.annotation is NO_DEFAULT else context.type(parameter.annotation)
     if type is not None:
         value = _converted(context, value, type, parameter, node)
-    elif is_mutable and is_number(value):
+    elif is_mutable and (is_number(value) or isinstance(value, Struct)):
         value = context.lift(value)
     if isinstance(value, Statement):
         simple = value.name is not None or frame.is_library
@@ -148,8 +155,18 @@ def _bind_parameter(context: Context, parameter: ParameterDefinition, value: Any
     frame.declare(parameter.name, value, declaration)
 
 
+def _bind_self(context: Context, parameter: ParameterDefinition, value: Any, outer: Frame) -> None:
+    """Bind the struct whose method is called, by reference: the method may change its members."""
+    frame = context.frame
+    declaration = _declaration(frame.definition, parameter.name)
+    if declaration in frame.definition.parsed.mutable and isinstance(value, Statement):
+        _require_place(outer, value)
+        value = bind(context, value, parameter.name, True)  # a value of no variable: changed, then forgotten
+    frame.declare(parameter.name, value, declaration)
+
+
 def _converted(context: Context, value: Any, type: Type, parameter: ParameterDefinition, node: ast.Call) -> Statement:
-    found = context.lift(value) if not is_number(value) else value
+    found = value if is_number(value) or isinstance(value, dict | Struct) else context.lift(value)
     if isinstance(found, Statement) and isinstance(found.type, Tensor) and isinstance(type, Scalar):
         raise context.error(
             TaichiTypeError,
@@ -207,6 +224,16 @@ def _typed_load(context: Context, frame: Frame, position: int) -> Statement:
     assert frame.result is not None
     place, stores = frame.result.places[position], frame.result.stores[position]
     types: list[Type] = [store.value.type for _, store in stores if store.value.type is not None]
+    place.type = _joined(context, frame, types)
+    for block, store in stores:
+        _fit_stored(context, block, store, place.type)
+    return context.builder.load(place)
+
+
+def _joined(context: Context, frame: Frame, types: list[Type]) -> Type:
+    """Return the type that all `return`s of a function promote to."""
+    if any(isinstance(type, StructInKernel) for type in types):
+        return join_structs(context, types)
     element = element_of(types[0])
     for type in types[1:]:
         element = promote(element, element_of(type))
@@ -218,25 +245,24 @@ def _typed_load(context: Context, frame: Frame, position: int) -> Statement:
             f"All `return`s of `{frame.definition.name}` need values of one shape, found {found}",
             "return vectors of one length, or scalars, in all",
         )
-    place.type = with_element(types[0], element)
-    for block, store in stores:
-        _cast_stored(block, store, element)
-    return context.builder.load(place)
+    return with_element(types[0], element)
 
 
-def _cast_stored(block: Block, store: LocalStore, element: Scalar) -> None:
-    type = store.value.type
-    assert type is not None
-    if element_of(type) != element:
-        cast = Cast(store.value, type=with_element(type, element), location=store.location)
-        block.statements.insert(block.statements.index(store), cast)
-        store.value = cast
+def _fit_stored(context: Context, block: Block, store: LocalStore, type: Type) -> None:
+    """Put what makes the stored value one of `type` before the store."""
+    before = Block()
+    location, context.builder.location = context.builder.location, store.location
+    with context.builder.into(before):
+        store.value = context.builder.fit(store.value, type)
+    context.builder.location = location
+    position = block.statements.index(store)
+    block.statements[position:position] = before.statements
 
 
 def _annotated(context: Context, frame: Frame, value: Any) -> Any:
     """Return the result cast to the return annotation, if that is a type; a number type is one for elements too."""
     annotation = frame.definition.returns
-    type = None if annotation is None else as_type(annotation, context.options)
+    type = None if annotation is None else context.type(annotation)
     if type is None or value is None or isinstance(value, tuple | Place):
         return value
     if isinstance(type, Scalar) and isinstance(value, Statement) and isinstance(value.type, Tensor):

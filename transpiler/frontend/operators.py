@@ -9,7 +9,8 @@ from typing import Any
 
 from ..errors import TaichiTypeError
 from ..ir.nodes import Statement
-from ..ir.types import SCALARS, Scalar, Tensor, element_of, promote
+from ..ir.types import SCALARS, Struct, Tensor, Type, element_of, promote
+from .build_structs import join_structs
 from .context import Context
 from .values import describe_kind, holds_runtime
 
@@ -123,12 +124,14 @@ def logical(context: Context, name: str, left: Statement, right: Statement) -> S
     return context.builder.op(f"logical_{name}", left, right)
 
 
-def unify(context: Context, values: list[Any]) -> tuple[Scalar, tuple[int, ...]]:
-    """Return the element type and shape that the run-time values of several branches share.
+def unify(context: Context, values: list[Any]) -> Type:
+    """Return the type that the run-time values of several branches share.
 
-    Raises: TaichiTypeError if tensors differ in shape.
+    Raises: TaichiTypeError if tensors differ in shape, or structs in members.
     """
     types = [value.type for value in values]
+    if any(isinstance(type, Struct) for type in types):
+        return join_structs(context, types)
     element = element_of(types[0])
     for type in types[1:]:
         element = promote(element, element_of(type))
@@ -138,4 +141,4 @@ def unify(context: Context, values: list[Any]) -> tuple[Scalar, tuple[int, ...]]
         raise context.error(
             TaichiTypeError, f"Branches need values of one shape, found {found}", "give both branches the same shape"
         )
-    return element, shapes.pop() if shapes else ()
+    return Tensor(shapes.pop(), element) if shapes else element

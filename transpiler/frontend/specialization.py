@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
-from ..ir.types import Type
+from ..ir.types import Scalar, Struct, Tensor, Type, described
 from ..lang.decorators import BoundFunc, Func
 from ..options import Capabilities, CompileOptions
 from .definition import KernelDefinition
@@ -23,10 +23,20 @@ MAX_DEPTH = 4
 class ScalarArgument:
     """A number, vector or matrix passed by value."""
 
-    type: Type
+    type: Scalar | Tensor
 
     def __str__(self) -> str:
         return str(self.type)
+
+
+@dataclass(frozen=True, slots=True)
+class StructArgument:
+    """A struct passed by value: one parameter for each part that is no struct, in order."""
+
+    type: Struct
+
+    def __str__(self) -> str:
+        return described(self.type)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +47,7 @@ class ArrayArgument:
     ndim: int
 
     def __str__(self) -> str:
-        return f"ndarray[{self.element}, {self.ndim}]"
+        return f"ndarray[{described(self.element)}, {self.ndim}]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +60,7 @@ class TemplateArgument:
         return describe(self.value)
 
 
-Argument = ScalarArgument | ArrayArgument | TemplateArgument
+Argument = ScalarArgument | StructArgument | ArrayArgument | TemplateArgument
 
 
 @dataclass(frozen=True)

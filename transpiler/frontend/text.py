@@ -11,8 +11,11 @@ from typing import Any
 from ..errors import TaichiIndexError, TaichiNameError, TaichiSyntaxError, TaichiTypeError
 from ..ir.nodes import Statement
 from ..ir.printf import formatter
+from ..ir.types import Struct as StructInKernel
 from ..ir.types import element_of
 from ..lang.matrix import Matrix
+from ..lang.struct import Struct
+from .build_structs import members_of
 from .context import Context
 from .values import holds_runtime, is_number, is_runtime, number_type
 
@@ -113,6 +116,8 @@ class Parts:
             self._runtime(self.context.lift(value), specification)
         elif isinstance(value, Matrix):
             self._sequence(value.to_list(), specification)
+        elif isinstance(value, Struct):
+            self._struct({name: member for name, member in value.items}, specification)
         elif isinstance(value, list | tuple):
             self._sequence(value, specification)
         elif is_number(value):
@@ -123,6 +128,10 @@ class Parts:
 
     def _runtime(self, value: Statement, specification: str) -> None:
         assert value.type is not None
+        if isinstance(value.type, StructInKernel):
+            members = zip(value.type.names, members_of(self.context, value), strict=True)
+            self._struct(dict(members), specification)
+            return
         try:
             formatter(element_of(value.type), specification)
         except ValueError:
@@ -132,6 +141,14 @@ class Parts:
             ) from None
         self.parts.append((len(self.values), specification))
         self.values.append(value)
+
+    def _struct(self, members: dict[str, Any], specification: str) -> None:
+        """Add a struct as Python scope shows it: `{'a': 1, 'v': [1.0, 2.0]}`."""
+        self.text("{")
+        for position, (name, member) in enumerate(members.items()):
+            self.text(f"{', ' if position else ''}{name!r}: ")
+            self.add(member, specification)
+        self.text("}")
 
     def _sequence(self, value: Sequence[Any], specification: str) -> None:
         """Add lists and tuples in brackets, as Taichi shows both."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..ir.nodes import Statement
 from ..ir.statements import Array
-from ..ir.types import SCALARS, Scalar, Type, promote, u1
+from ..ir.types import SCALARS, Scalar, Struct, Type, promote, u1
 from ..lang.matrix import Matrix
 from ..options import CompileOptions
 
@@ -37,6 +37,28 @@ class Swizzle:
 
     place: Place
     components: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayMember:
+    """One member of every struct of an array: `particles.pos`. path: names that lead to it."""
+
+    array: Array
+    path: tuple[str, ...]
+
+    @property
+    def type(self) -> Type:
+        """Type of the member."""
+        type = self.array.element
+        for name in self.path:
+            assert isinstance(type, Struct)
+            type = type.member(name)
+        return type
+
+    @property
+    def name(self) -> str:
+        """What an error calls it."""
+        return ".".join((self.array.name, *self.path))
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +113,7 @@ def holds_runtime(value: Any) -> bool:
     """Tell whether `value`, or an item of a list or tuple, is known only at run time."""
     if isinstance(value, int | float | str):
         return False
-    if isinstance(value, Statement | Place | Array | RangeValue | NdrangeValue | GroupedValue):
+    if isinstance(value, Statement | Place | Array | ArrayMember | RangeValue | NdrangeValue | GroupedValue):
         return True
     if isinstance(value, list | tuple):
         return any(holds_runtime(item) for item in value)
@@ -129,7 +151,7 @@ def describe_kind(value: Any) -> str:
     """Return how an error calls a value: a type for numbers and tensors, words for the rest."""
     if isinstance(value, Statement | Place):
         return f"`{value.type}`"
-    if isinstance(value, Array):
+    if isinstance(value, Array | ArrayMember):
         return f"the array `{value.name}`"
     if hasattr(value, "describe_array") and not isinstance(value, type):
         return f"an array of type `{type(value).__name__}`"

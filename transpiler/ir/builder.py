@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
 
-from ..errors import NOWHERE, SourceLocation, TaichiTypeError
+from ..errors import NOWHERE, SourceLocation, TaichiCompilationError, TaichiTypeError
 from .nodes import Block, Statement
 from .ops import OPS, U1_OPS, RuleError, ShapeError
 from .statements import (
@@ -26,9 +26,12 @@ from .statements import (
     MatrixInit,
     MatrixPtr,
     Operation,
+    StructElement,
+    StructInit,
+    StructPtr,
     base_pointer,
 )
-from .types import Scalar, Tensor, Type, element_of, f32, i32, u1, with_element
+from .types import Scalar, Struct, Tensor, Type, element_of, f32, i32, u1, with_element
 
 S = TypeVar("S", bound=Statement)
 
@@ -96,6 +99,9 @@ class Builder:
         row = OPS[name]
         types = [operand.type for operand in operands]
         assert len(operands) == row.arity and None not in types
+        struct = next((type for type in types if isinstance(type, Struct)), None)
+        if struct is not None:
+            raise self._struct_operand(row.symbol or name, struct)
         try:
             needed, result = row.rule([element_of(t) for t in types if t is not None], self.default_fp)
             shape = (row.shape_rule or elementwise_shape)([t.shape if isinstance(t, Tensor) else () for t in types])
@@ -114,6 +120,11 @@ class Builder:
             name = U1_OPS.get(name, name)
         return self.add(Operation(name, cast, type=Tensor(shape, result) if shape else result))
 
+    def _struct_operand(self, name: str, struct: Struct) -> TaichiCompilationError:
+        message = f"`{name}` takes numbers, vectors and matrices; found the struct `{struct}`"
+        member = struct.names[0] if struct.members else "x"
+        return self.location.error(TaichiTypeError, message, f"use the members: `a.{member}`")
+
     def tensor(self, elements: Sequence[Statement], shape: tuple[int, ...], element: Scalar) -> Statement:
         """A vector or matrix of scalars, cast to `element`, row by row."""
         return self.add(MatrixInit([self.cast(e, element) for e in elements], type=Tensor(shape, element)))
@@ -129,6 +140,31 @@ class Builder:
         """A pointer to one element of the tensor at `origin`."""
         assert isinstance(origin.type, Tensor)
         return self.add(MatrixPtr(origin, list(indices), type=origin.type.element))
+
+    def struct(self, values: Sequence[Statement], type: Struct) -> Statement:
+        """A struct of `values`, which have the types of its members."""
+        return self.add(StructInit(list(values), type=type))
+
+    def member(self, value: Statement, name: str) -> Statement:
+        """A member of a struct value; of a struct just made, what it was made of."""
+        assert isinstance(value.type, Struct)
+        if isinstance(value, StructInit):
+            return value.values[value.type.names.index(name)]
+        return self.add(StructElement(value, name, type=value.type.member(name)))
+
+    def member_ptr(self, origin: Statement, name: str) -> Statement:
+        """A pointer to a member of the struct at `origin`."""
+        assert isinstance(origin.type, Struct)
+        return self.add(StructPtr(origin, name, type=origin.type.member(name)))
+
+    def zero(self, type: Type) -> Statement:
+        """The value of `type` that is 0 in every part."""
+        if isinstance(type, Struct):
+            return self.struct([self.zero(member) for _, member in type.members], type)
+        if isinstance(type, Tensor):
+            element = self.zero(type.element)
+            return self.add(MatrixInit([element] * type.size, type=type))
+        return self.const(0, type)
 
     def load(self, pointer: Statement) -> Statement:
         """The value at any pointer."""
@@ -150,10 +186,12 @@ class Builder:
         return self.add(AtomicOp(op, pointer, self.fit(value, pointer.type), type=pointer.type))
 
     def fit(self, value: Statement, type: Type) -> Statement:
-        """`value` cast to `type`; a scalar is repeated where `type` is a tensor.
+        """`value` cast to `type`; a scalar is repeated where `type` is a tensor, a struct is cast member by member.
 
-        Raises: TaichiTypeError if shapes differ.
+        Raises: TaichiTypeError if shapes differ, or the names of members.
         """
+        if isinstance(type, Struct) or isinstance(value.type, Struct):
+            return self._fit_struct(value, type)
         value = self.cast(value, element_of(type))
         if value.type == type:
             return value
@@ -161,6 +199,22 @@ class Builder:
             return self.tensor([value] * type.size, type.shape, type.element)
         message = f"Cannot assign `{value.type}` to a variable of type `{type}`"
         raise self.location.error(TaichiTypeError, message, "use a new variable for the new shape")
+
+    def _fit_struct(self, value: Statement, type: Type) -> Statement:
+        """`value` as the struct `type`: members go by their names, whatever their order."""
+        old = value.type
+        if old == type:
+            return value
+        if not isinstance(type, Struct):
+            message = f"Cannot assign the struct `{old}` to a variable of type `{type}`"
+            raise self.location.error(TaichiTypeError, message, "assign one of its members")
+        if not isinstance(old, Struct):
+            message = f"Only dict or Struct can be assigned to a Struct: `{type}` cannot take `{old}`"
+            raise self.location.error(TaichiTypeError, message, f"write `{type}(...)`, or assign a member")
+        if sorted(old.names) != sorted(type.names):
+            message = f"Member mismatch between structs {list(type.names)}, {list(old.names)}"
+            raise self.location.error(TaichiTypeError, message, "give both structs the same members")
+        return self.struct([self.fit(self.member(value, name), member) for name, member in type.members], type)
 
 
 def _cast_number(value: int | float | bool, type: Scalar) -> int | float | bool:

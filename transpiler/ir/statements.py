@@ -1,6 +1,6 @@
 """The statements of the IR, one dataclass each, with Taichi's names where Taichi has the concept.
 
-Pointers (`Alloca`, `GlobalPtr`, `GlobalTemporary`, `MatrixPtr`) are values whose `type` is that of what they point to.
+Pointers (`Alloca`, `GlobalPtr`, `GlobalTemporary`, `MatrixPtr`, `StructPtr`) are values whose `type` is that of what they point to.
 Conventions that every pass and printer may rely on:
 
 - an operand stands in an enclosing block, before the statement that reads it;
@@ -22,7 +22,7 @@ from .types import Scalar, Type
 class Array:
     """A dense array a kernel uses: an ndarray parameter or a captured field.
 
-    element: scalar or tensor, stored row by row. shape: constant extents of a field, None for an ndarray, whose extents
+    element: scalar, tensor (stored row by row) or struct. shape: constant extents of a field, None for an ndarray, whose extents
     come with each launch. parameter: position in the kernel's signature, None for a field. slot: position among
     the kernel's arrays. may_alias: whether another array of the kernel may share its memory (ndarrays may, fields not).
     """
@@ -38,11 +38,15 @@ class Array:
 
 @dataclass(eq=False, slots=True)
 class Parameter:
-    """A scalar or tensor passed by value. position: in the kernel's signature (`name` has the path to the member)."""
+    """A scalar or tensor passed by value, or a member of a struct that is (`name` has the path to it: `ray.origin`).
+
+    position: in the kernel's signature. component: number of its first scalar among those of the whole argument.
+    """
 
     name: str
     type: Type
     position: int
+    component: int = 0
 
 
 @dataclass(eq=False, slots=True)
@@ -96,6 +100,23 @@ class MatrixElement(Statement):
     OPERANDS: ClassVar[tuple[str, ...]] = ("value", "indices")
     value: Statement
     indices: list[Statement]
+
+
+@dataclass(eq=False, slots=True)
+class StructInit(Statement):
+    """A struct from its members, in the order of the type."""
+
+    OPERANDS: ClassVar[tuple[str, ...]] = ("values",)
+    values: list[Statement]
+
+
+@dataclass(eq=False, slots=True)
+class StructElement(Statement):
+    """A member of a struct value."""
+
+    OPERANDS: ClassVar[tuple[str, ...]] = ("value",)
+    value: Statement
+    member: str
 
 
 @dataclass(eq=False, slots=True)
@@ -178,8 +199,17 @@ class MatrixPtr(Statement):
 
 
 @dataclass(eq=False, slots=True)
+class StructPtr(Statement):
+    """A member of the struct at `origin`, a pointer."""
+
+    OPERANDS: ClassVar[tuple[str, ...]] = ("origin",)
+    origin: Statement
+    member: str
+
+
+@dataclass(eq=False, slots=True)
 class LocalLoad(Statement):
-    """The value of a local variable; pointer: Alloca, or MatrixPtr into one."""
+    """The value of a local variable; pointer: Alloca, or a pointer into one."""
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("pointer",)
     EFFECT: ClassVar[Effect] = Effect.READ
@@ -188,7 +218,7 @@ class LocalLoad(Statement):
 
 @dataclass(eq=False, slots=True)
 class LocalStore(Statement):
-    """Store to a local variable; pointer: Alloca, or MatrixPtr into one."""
+    """Store to a local variable; pointer: Alloca, or a pointer into one."""
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("pointer", "value")
     EFFECT: ClassVar[Effect] = Effect.WRITE
@@ -198,7 +228,7 @@ class LocalStore(Statement):
 
 @dataclass(eq=False, slots=True)
 class GlobalLoad(Statement):
-    """The value at a GlobalPtr, GlobalTemporary, or MatrixPtr into one."""
+    """The value at a GlobalPtr, a GlobalTemporary, or a pointer into one."""
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("pointer",)
     EFFECT: ClassVar[Effect] = Effect.READ
@@ -207,7 +237,7 @@ class GlobalLoad(Statement):
 
 @dataclass(eq=False, slots=True)
 class GlobalStore(Statement):
-    """Store at a GlobalPtr, GlobalTemporary, or MatrixPtr into one."""
+    """Store at a GlobalPtr, a GlobalTemporary, or a pointer into one."""
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("pointer", "value")
     EFFECT: ClassVar[Effect] = Effect.WRITE
@@ -306,7 +336,7 @@ class Continue(Statement):
 
 @dataclass(eq=False, slots=True)
 class Return(Statement):
-    """Give the kernel's results, one scalar or tensor each. After `lower` only as the last statement of the kernel."""
+    """Give the kernel's results, one value each. After `lower` only as the last statement of the kernel."""
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("values",)
     EFFECT: ClassVar[Effect] = Effect.WRITE | Effect.CONTROL
@@ -345,9 +375,14 @@ def is_const(statement: Statement, value: Any = None) -> bool:
 
 def base_pointer(pointer: Statement) -> Statement:
     """Return the Alloca, GlobalPtr or GlobalTemporary that `pointer` points into."""
-    while isinstance(pointer, MatrixPtr):
+    while isinstance(pointer, (MatrixPtr, StructPtr)):
         pointer = pointer.origin
     return pointer
+
+
+def origin_of(pointer: Statement) -> Statement | None:
+    """Return the pointer that `pointer` points inside of, None where it stands for itself."""
+    return pointer.origin if isinstance(pointer, (MatrixPtr, StructPtr)) else None
 
 
 def scalar_type(statement: Statement) -> Scalar:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 
 from ..errors import NOWHERE, SourceLocation
-from .nodes import Block
+from .nodes import Block, walk
 from .statements import Array, Parameter, RangeFor, Temporary
-from .types import Type
+from .types import Struct, Type
 
 
 class TaskKind(Enum):
@@ -57,3 +58,26 @@ class Kernel:
         if not self.tasks:
             return [self.body]
         return [block for task in self.tasks for block in (task.prologue, task.body)]
+
+    def structs(self) -> list[Struct]:
+        """Return the struct types of the kernel, each behind those of its members."""
+        types: list[Type | None] = [array.element for array in self.arrays]
+        types += [*self.returns, *(temporary.type for temporary in self.temporaries)]
+        types += [statement.type for root in self.roots() for statement in walk(root)]
+        return with_members(type for type in types if isinstance(type, Struct))
+
+
+def with_members(structs: Iterable[Struct]) -> list[Struct]:
+    """Return `structs` and those inside them, each once, members before what holds them."""
+    found: dict[Struct, None] = {}
+
+    def visit(struct: Struct) -> None:
+        if struct not in found:
+            for _, type in struct.members:
+                if isinstance(type, Struct):
+                    visit(type)
+            found[struct] = None
+
+    for struct in structs:
+        visit(struct)
+    return list(found)

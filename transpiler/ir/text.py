@@ -36,7 +36,10 @@ from .statements import (
     Rand,
     RangeFor,
     Return,
+    StructElement,
     StructFor,
+    StructInit,
+    StructPtr,
     While,
 )
 from .tasks import Kernel, Task
@@ -61,6 +64,8 @@ def _header(kernel: Kernel) -> list[str]:
     signature = ", ".join(text for _, text in sorted(items, key=lambda item: item[0]))
     returns = f" -> {', '.join(map(str, kernel.returns))}" if kernel.returns else ""
     lines = [VERSION_LINE, f"kernel {kernel.name}({signature}){returns}"]
+    for struct in kernel.structs():
+        lines.append(f"  struct {struct} {{{', '.join(f'{name}: {type}' for name, type in struct.members)}}}")
     lines += [f"  field {a.name}: {_array(a)}" for a in kernel.arrays if a.parameter is None]
     return lines + [f"  temporary {t.name}: {t.type}" for t in kernel.temporaries]
 
@@ -202,6 +207,12 @@ class _Flat(_Printer):
                 return f"element {self.ref(origin)} {self.tuple(indices)}"
             case MatrixPtr(origin=origin, indices=indices):
                 return f"element_ptr {self.ref(origin)} {self.tuple(indices)}"
+            case StructInit(values=values):
+                return f"struct {self.tuple(values)}"
+            case StructElement(value=origin, member=member):
+                return f"member {self.ref(origin)}.{member}"
+            case StructPtr(origin=origin, member=member):
+                return f"member_ptr {self.ref(origin)}.{member}"
             case Rand():
                 return "random"
             case LoopIndex(loop=loop, axis=axis):
@@ -375,6 +386,10 @@ class _Nested(_Printer):
                 return (f"[{self.texts_of(elements)}]", 3)
             case MatrixElement(value=origin, indices=indices) | MatrixPtr(origin=origin, indices=indices):
                 return (f"{self.text_of(origin, True)}[{self.texts_of(indices)}]", 3)
+            case StructInit(values=values):
+                return (f"{statement.type}({self.texts_of(values)})", 3)
+            case StructElement(value=origin, member=member) | StructPtr(origin=origin, member=member):
+                return (f"{self.text_of(origin, True)}.{member}", 3)
             case LoopIndex(loop=loop, axis=axis):
                 return (loop.names[axis] if axis < len(loop.names) else f"index{axis}", 3)
             case ArgLoad(parameter=parameter):

@@ -1,8 +1,14 @@
-"""Types of values in a kernel: scalars and tensors (vectors and matrices) of scalars, and the rules of promotion."""
+"""Types of values in a kernel: scalars, tensors (vectors and matrices) of scalars, structs; the rules of promotion.
+
+In memory every type is aligned to its widest scalar, and a struct ends at a multiple of that: C's layout, which CUDA
+shares, and GLSL's scalar block layout but for the end of structs (`backend/structs.py` fills that up).
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
 from math import prod
 from typing import Any
 
@@ -82,7 +88,58 @@ class Tensor:
         return f"{self.element}[{'x'.join(map(str, self.shape))}]"
 
 
-Type = Scalar | Tensor
+@dataclass(frozen=True, slots=True)
+class Struct:
+    """A record of named members, which may be structs themselves. name: what the emitted text calls the type.
+
+    origin: the object of the language that the type was written as (`lang.struct.StructType`), if it was; it tells
+    types apart that look alike until the frontend has given them names of their own.
+    """
+
+    name: str
+    members: tuple[tuple[str, Type], ...]
+    origin: Any = field(default=None, compare=False, repr=False)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the members in order."""
+        return tuple(name for name, _ in self.members)
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes in memory, up to where the next one would begin."""
+        return struct_layout(self)[1]
+
+    @property
+    def numpy(self) -> np.dtype[Any]:
+        """The NumPy type of equal layout."""
+        return _numpy_struct(self)
+
+    @property
+    def definition(self) -> str:
+        """The whole type as text: `Particle{pos: f32[3], mass: f32}`."""
+        return f"{self.name}{{{', '.join(f'{name}: {described(type)}' for name, type in self.members)}}}"
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.names))
+
+    def member(self, name: str) -> Type:
+        """Return the type of a member. Raises: KeyError where there is none such."""
+        for member, type in self.members:
+            if member == name:
+                return type
+        raise KeyError(name)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+Type = Scalar | Tensor | Struct
+
+
+class StructError(TypeError):
+    """A struct stands where a number, vector or matrix was expected; args: the type."""
+
 
 i8, i16, i32, i64 = (Scalar(f"i{bits}", "int", bits) for bits in (8, 16, 32, 64))
 u8, u16, u32, u64 = (Scalar(f"u{bits}", "uint", bits) for bits in (8, 16, 32, 64))
@@ -100,13 +157,82 @@ SCALAR_OF_NUMPY: dict[np.dtype[Any], Scalar] = {dtype: SCALARS[name] for name, d
 
 
 def element_of(type: Type) -> Scalar:
-    """Return the scalar type of a value: itself, or that of a tensor's elements."""
+    """Return the scalar type of a value: itself, or that of a tensor's elements. Raises: StructError for a struct."""
+    if isinstance(type, Struct):
+        raise StructError(type)
     return type.element if isinstance(type, Tensor) else type
 
 
 def with_element(type: Type, element: Scalar) -> Type:
-    """Return `type` with its scalar replaced by `element`."""
+    """Return `type`, a scalar or tensor, with its scalar replaced by `element`."""
     return Tensor(type.shape, element) if isinstance(type, Tensor) else element
+
+
+def parts_of(type: Type) -> Iterator[Scalar | Tensor]:
+    """Yield `type` itself, or the types of a struct's members and of the members of those, in order."""
+    if isinstance(type, Struct):
+        for _, member in type.members:
+            yield from parts_of(member)
+    else:
+        yield type
+
+
+def scalars_of(type: Type) -> Iterator[Scalar]:
+    """Yield the scalar types that `type` is made of, one for each part."""
+    return (element_of(part) for part in parts_of(type))
+
+
+def count_scalars(type: Type) -> int:
+    """Return how many numbers a value of `type` holds."""
+    return sum(part.size if isinstance(part, Tensor) else 1 for part in parts_of(type))
+
+
+def described(type: Type) -> str:
+    """Return a type as text that tells it apart from all others, structs with their members."""
+    return type.definition if isinstance(type, Struct) else str(type)
+
+
+# --- memory ---------------------------------------------------------------------------------------------------------
+
+
+def alignment_bytes(type: Type) -> int:
+    """Return what the address of a value in memory is a multiple of."""
+    return max((scalar.size_bytes for scalar in scalars_of(type)), default=1)
+
+
+def aligned(offset: int, alignment: int) -> int:
+    """Return the first multiple of `alignment` from `offset` on."""
+    return -(-offset // alignment) * alignment
+
+
+@lru_cache(maxsize=256)
+def struct_layout(struct: Struct) -> tuple[tuple[int, ...], int]:
+    """Return where each member lies, and the size [bytes], with what is added at the end."""
+    offsets: list[int] = []
+    end = 0
+    for _, type in struct.members:
+        offsets.append(aligned(end, alignment_bytes(type)))
+        end = offsets[-1] + type.size_bytes
+    return tuple(offsets), aligned(end, alignment_bytes(struct))
+
+
+def member_offset(struct: Struct, name: str) -> int:
+    """Return where a member lies in its struct [bytes]."""
+    return struct_layout(struct)[0][struct.names.index(name)]
+
+
+@lru_cache(maxsize=256)
+def _numpy_struct(struct: Struct) -> np.dtype[Any]:
+    offsets, size = struct_layout(struct)
+    formats = [_numpy_format(type) for _, type in struct.members]
+    return np.dtype({"names": list(struct.names), "formats": formats, "offsets": list(offsets), "itemsize": size})
+
+
+def _numpy_format(type: Type) -> Any:
+    return (type.element.numpy, type.shape) if isinstance(type, Tensor) else type.numpy
+
+
+# --- promotion ------------------------------------------------------------------------------------------------------
 
 
 def promote(a: Scalar, b: Scalar) -> Scalar:

@@ -34,13 +34,16 @@ from .statements import (
     Operation,
     RangeFor,
     Return,
+    StructElement,
     StructFor,
+    StructInit,
+    StructPtr,
     While,
     base_pointer,
 )
 from .tasks import Kernel
 from .text import print_kernel
-from .types import Scalar, Tensor, element_of, i32, i64, u1
+from .types import Scalar, Struct, Tensor, Type, element_of, i32, i64, u1
 
 
 class Stage(Enum):
@@ -79,7 +82,7 @@ def _need(condition: bool, text: str, statement: Statement | None = None) -> Non
         raise _Fault(text, statement)
 
 
-POINTERS = (Alloca, GlobalPtr, GlobalTemporary, MatrixPtr)
+POINTERS = (Alloca, GlobalPtr, GlobalTemporary, MatrixPtr, StructPtr)
 
 
 class _Checker:
@@ -207,6 +210,12 @@ class _Checker:
                 )
                 _need(isinstance(kind, Tensor) and statement.type == kind.element, "another element type", statement)
                 self.indices(statement, indices)
+            case StructInit(values=values):
+                kind = statement.type
+                same = isinstance(kind, Struct) and [v.type for v in values] == [type for _, type in kind.members]
+                _need(same, "a struct of other members than its type", statement)
+            case StructElement(value=origin, member=member) | StructPtr(origin=origin, member=member):
+                _need(_has_member(origin.type, member, statement.type), "a member that is not there", statement)
             case GlobalPtr():
                 _need(statement.array in self.arrays, "a pointer into an unknown array", statement)
                 _need(len(statement.indices) == statement.array.ndim, "another number of indices than axes", statement)
@@ -235,6 +244,7 @@ class _Checker:
         _need(len(statement.operands) == row.arity, "another number of operands", statement)
         types = [operand.type for operand in statement.operands]
         _need(None not in types, "an operand without value", statement)
+        _need(not any(isinstance(type, Struct) for type in types), "an operation on a struct", statement)
         scalars = [element_of(type) for type in types if type is not None]
         needed, _ = row.rule(scalars, next((t for t in scalars if t.is_float), scalars[0]))
         _need(
@@ -256,6 +266,10 @@ class _Checker:
             _need(statement.op in ATOMIC_OPS, f"an unknown atomic `{statement.op}`", statement)
         found = statement.type if isinstance(statement, (LocalLoad, GlobalLoad)) else statement.value.type
         _need(found == pointer.type, f"a value of type {found} at a place of type {pointer.type}", statement)
+
+
+def _has_member(owner: Type | None, name: str, type: Type | None) -> bool:
+    return isinstance(owner, Struct) and (name, type) in owner.members
 
 
 def _shape(statement: Statement) -> tuple[int, ...]:

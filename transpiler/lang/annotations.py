@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import TaichiSyntaxError
-from ..ir.types import SCALAR_OF_NUMPY, SCALARS, Scalar, Tensor, Type, element_of, u1
+from ..ir.types import SCALAR_OF_NUMPY, SCALARS, Scalar, Struct, Tensor, Type, element_of, u1
 from ..options import CompileOptions
 from .hooks import make_field, make_ndarray, scalar_of, uint
 from .matrix import Matrix, unwrap, wrap
@@ -72,7 +72,7 @@ class _TensorTypeMethods(ABC):
 
     def __call__(self, *values: Any) -> Any:
         """Make a value from one scalar for all elements, or from scalars, lists and vectors in row order."""
-        return _make_value(self.tensor, values)
+        return make_value(self.tensor, values)
 
     def field(self, *arguments: Any, **options: Any) -> Any:
         """Make a field of such elements; the arguments are those of `ti.field` after `dtype`."""
@@ -132,7 +132,7 @@ class MatrixType(_TensorTypeMethods):
 TensorType = VectorType | MatrixType
 
 
-def _make_value(tensor: Tensor, values: tuple[Any, ...]) -> Any:
+def make_value(tensor: Tensor, values: tuple[Any, ...]) -> Any:
     """Return a Vector or Matrix of type `tensor`; elements beyond its size are dropped, as Taichi does."""
     if not values:
         raise TaichiSyntaxError("Custom type instances need to be created with an initial value.")
@@ -165,13 +165,30 @@ def matrix(n: int, m: int, dtype: Any) -> MatrixType:
     return MatrixType(n, m, dtype)
 
 
+class DescribesType(ABC):
+    """Base of types of the language that stand for a struct in kernels."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def dtype(self) -> Struct:
+        """The IR type."""
+
+    @abstractmethod
+    def describe_type(self, options: CompileOptions) -> Struct:
+        """Return the IR type under the default number types of `options`."""
+
+
 def type_of(dtype: Any) -> Type:
-    """Return the IR type that an annotation or `dtype` argument names: a Scalar or a Tensor.
+    """Return the IR type that an annotation or `dtype` argument names: a Scalar, a Tensor or a Struct.
 
     Raises: ValueError where it names none.
     """
-    if isinstance(dtype, Tensor):
+    if isinstance(dtype, (Tensor, Struct)):
         return dtype
+    if isinstance(dtype, DescribesType):
+        return dtype.dtype
     return dtype.tensor if isinstance(dtype, (VectorType, MatrixType)) else scalar_of(dtype)
 
 
@@ -232,8 +249,10 @@ def _element_of_legacy_form(dtype: Any, element_shape: tuple[int, ...] | None) -
 
 def as_type(value: Any, options: CompileOptions) -> Type | None:
     """Return the IR type that an object used as annotation or callable names, or None."""
-    if isinstance(value, Scalar | Tensor):
+    if isinstance(value, Scalar | Tensor | Struct):
         return value
+    if isinstance(value, DescribesType):
+        return value.describe_type(options)
     if isinstance(value, (VectorType, MatrixType)):
         element = as_type(value.declared, options)
         return Tensor(value.shape, element_of(element) if element is not None else value.dtype)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from ..ir.types import Type
 
@@ -12,9 +13,12 @@ class ArrayDescription:
     """A dense array as the compiler sees it. kind: "field" (constant shape, captured) or "ndarray" (an argument).
 
     shape: extents (for a field part of the compiled code). name: the Python name if the object knows one.
+    owner, path: for a member of the structs of another array: that array, and the names that lead to the member.
     """
 
     element: Type
     shape: tuple[int, ...]
     kind: str
     name: str | None = None
+    owner: Any = None
+    path: tuple[str, ...] = ()

@@ -13,8 +13,10 @@ from ..ir.statements import (
     GlobalTemporary,
     LocalStore,
     Operation,
+    StructPtr,
     Temporary,
     base_pointer,
+    origin_of,
 )
 
 Place = Array | Temporary
@@ -41,10 +43,23 @@ def may_conflict(written: Statement, other: Statement) -> bool:
         return False
     if a is not b:
         return True
+    if any(i != j for i, j in zip(_members(written), _members(other), strict=False)):
+        return False  # two members of a struct, of one element or of two
     first, second = base_pointer(written), base_pointer(other)
     if isinstance(first, GlobalPtr) and isinstance(second, GlobalPtr):
         return not any(_differ(i, j) for i, j in zip(first.indices, second.indices, strict=True))
     return True
+
+
+def _members(pointer: Statement) -> list[str]:
+    """Return the members that lead from the element of an array to what `pointer` points to."""
+    found: list[str] = []
+    origin: Statement | None = pointer
+    while origin is not None:
+        if isinstance(origin, StructPtr):
+            found.insert(0, origin.member)
+        origin = origin_of(origin)
+    return found
 
 
 def _differ(i: Statement, j: Statement) -> bool:

@@ -30,6 +30,9 @@ from ..ir.statements import (
     MatrixInit,
     MatrixPtr,
     Operation,
+    StructElement,
+    StructInit,
+    StructPtr,
 )
 from ..ir.tasks import Kernel
 from .aliasing import may_conflict, may_overlap, place_of, written_places
@@ -132,6 +135,21 @@ def _matrix_ptr_key(statement: Statement) -> Key | None:
     return (MatrixPtr, statement.origin, *statement.indices)
 
 
+def _struct_key(statement: Statement) -> Key | None:
+    assert isinstance(statement, StructInit)
+    return (StructInit, statement.type, *statement.values)
+
+
+def _member_key(statement: Statement) -> Key | None:
+    assert isinstance(statement, StructElement)
+    return (StructElement, statement.value, statement.member)
+
+
+def _member_ptr_key(statement: Statement) -> Key | None:
+    assert isinstance(statement, StructPtr)
+    return (StructPtr, statement.origin, statement.member)
+
+
 def _global_ptr_key(statement: Statement) -> Key | None:
     assert isinstance(statement, GlobalPtr)
     return (statement.array, *statement.indices)
@@ -164,6 +182,9 @@ KEYS: dict[type[Statement], Callable[[Statement], Key | None]] = {
     MatrixInit: _init_key,
     MatrixElement: _element_key,
     MatrixPtr: _matrix_ptr_key,
+    StructInit: _struct_key,
+    StructElement: _member_key,
+    StructPtr: _member_ptr_key,
     GlobalPtr: _global_ptr_key,
     GlobalTemporary: _temporary_key,
     LoopIndex: _index_key,

@@ -13,6 +13,7 @@ reads of an array cell use the value last stored to it, unless something between
 from __future__ import annotations
 
 from ..errors import InternalError
+from ..ir.builder import Builder
 from ..ir.nodes import Block, Effect, Statement, blocks, operands
 from ..ir.statements import (
     Alloca,
@@ -25,13 +26,13 @@ from ..ir.statements import (
     LocalLoad,
     LocalStore,
     MatrixElement,
-    MatrixInit,
     MatrixPtr,
+    StructElement,
+    StructPtr,
     While,
     base_pointer,
 )
 from ..ir.tasks import Kernel
-from ..ir.types import Scalar, Tensor
 from .aliasing import may_conflict, may_overlap, place_of, stored_locals, written_places
 from .context import PassContext
 from .rewrite import GONE, Rewriter, transfer_name
@@ -92,7 +93,7 @@ class _Locals:
                     self.scan_load(statement, state)
                 case LocalStore(pointer=pointer):
                     self.scan_store(statement, pointer, state)
-                case MatrixPtr():
+                case MatrixPtr() | StructPtr():
                     pass
                 case If():
                     ended |= self.scan_branches(statement, [statement.then, statement.otherwise or Block()], state)
@@ -111,7 +112,7 @@ class _Locals:
             raise InternalError(f"a local load reads {type(base).__name__}")
         self.loads.setdefault(base, []).append(load)
         value = state.get(base)
-        if value is None or (load.pointer is not base and load.pointer.origin is not base):  # type: ignore[attr-defined]
+        if value is None:
             self.kept.add(base)
         else:
             self.read[load] = value
@@ -242,28 +243,31 @@ class _Locals:
         assert isinstance(load, LocalLoad)
         if load in self.mapping:
             return rewriter.resolve(self.mapping[load])
-        pointer = load.pointer
-        if isinstance(pointer, MatrixPtr) and base_pointer(pointer) not in self.kept:
-            value = rewriter.resolve(self.read[load])
-            return rewriter.emit(MatrixElement(value, pointer.indices[:], type=load.type), load)
-        return None
+        if base_pointer(load.pointer) in self.kept:
+            return None
+        return _part(rewriter, rewriter.resolve(self.read[load]), load.pointer, load)
 
     def rebuild_store(self, rewriter: Rewriter, store: Statement) -> Statement | None:
         return GONE if store in self.dropped else None
 
 
+def _part(rewriter: Rewriter, value: Statement, pointer: Statement, origin: Statement) -> Statement:
+    """The part of `value`, which a variable holds, that `pointer` into the variable points to."""
+    if isinstance(pointer, MatrixPtr):
+        value = _part(rewriter, value, pointer.origin, origin)
+        return rewriter.emit(MatrixElement(value, pointer.indices[:], type=pointer.type), origin)
+    if isinstance(pointer, StructPtr):
+        value = _part(rewriter, value, pointer.origin, origin)
+        return rewriter.emit(StructElement(value, pointer.member, type=pointer.type), origin)
+    return value
+
+
 def _zero(rewriter: Rewriter, alloca: Alloca) -> Statement:
     """The zero a variable begins with, in its place."""
-    if isinstance(alloca.type, Tensor):
-        element = _zero_scalar(rewriter, alloca, alloca.type.element)
-        return rewriter.emit(MatrixInit([element] * alloca.type.size, type=alloca.type), alloca)
     assert alloca.type is not None
-    return _zero_scalar(rewriter, alloca, alloca.type)
-
-
-def _zero_scalar(rewriter: Rewriter, alloca: Alloca, type: Scalar) -> Statement:
-    value = 0.0 if type.is_float else type.kind != "bool" and 0
-    return rewriter.emit(Const(value, type=type), alloca)
+    builder = Builder(Block(rewriter.out))
+    builder.location = alloca.location
+    return builder.zero(alloca.type)
 
 
 def _drop_overwritten(block: Block) -> bool:

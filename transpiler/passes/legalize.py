@@ -13,7 +13,7 @@ from ..ir.builder import Builder
 from ..ir.nodes import Block, Statement, walk
 from ..ir.statements import AtomicOp, Const, Operation
 from ..ir.tasks import Kernel
-from ..ir.types import Scalar, Tensor, Type, element_of
+from ..ir.types import Scalar, Tensor, Type, element_of, scalars_of
 from .context import PassContext
 from .rewrite import Rewriter
 
@@ -46,16 +46,20 @@ def _check_types(kernel: Kernel, context: PassContext) -> None:
     types = context.capabilities.types
     for root in kernel.roots():
         for statement in walk(root):
-            if statement.type is not None and element_of(statement.type).name not in types:
-                raise _unsupported(statement.type, statement.location, context)
+            if statement.type is not None and (lacking := _lacking(statement.type, types)) is not None:
+                raise _unsupported(lacking, statement.location, context)
     stored = [parameter.type for parameter in kernel.parameters] + [array.element for array in kernel.arrays]
     for type in stored + [temporary.type for temporary in kernel.temporaries]:
-        if element_of(type).name not in types:
-            raise _unsupported(type, kernel.location, context)
+        if (lacking := _lacking(type, types)) is not None:
+            raise _unsupported(lacking, kernel.location, context)
 
 
-def _unsupported(type: Type, location: SourceLocation, context: PassContext) -> Exception:
-    scalar = element_of(type)
+def _lacking(type: Type, types: frozenset[str]) -> Scalar | None:
+    """Return a scalar of `type` that the target does not compute with."""
+    return next((scalar for scalar in scalars_of(type) if scalar.name not in types), None)
+
+
+def _unsupported(scalar: Scalar, location: SourceLocation, context: PassContext) -> Exception:
     target = context.capabilities.target
     message = f"`{scalar}` is not available on {target}: the device has no {FEATURES.get(scalar.name, str(scalar))}"
     hint = f"use `{_substitute(scalar, context)}`, or another arch: ti.init(arch=ti.cpu) computes with all types"

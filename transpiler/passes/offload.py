@@ -15,23 +15,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from ..ir.builder import Builder
 from ..ir.nodes import Block, Effect, Statement, clone, has_effect, operands, walk, walk_blocks
 from ..ir.statements import (
     Alloca,
-    Const,
     GlobalLoad,
     GlobalPtr,
     GlobalStore,
     GlobalTemporary,
     LocalLoad,
     LocalStore,
-    MatrixInit,
     MatrixPtr,
     RangeFor,
+    StructPtr,
     Temporary,
+    base_pointer,
 )
 from ..ir.tasks import Kernel, Task, TaskKind
-from ..ir.types import Scalar, Tensor
 from .context import PassContext
 from .rewrite import GONE, Rewriter
 
@@ -103,7 +103,7 @@ class _Offload:
     def find_copied(self) -> None:
         """Find the values that are made anew in each task: uniform ones, and pointers."""
         for statement in self.kernel.body.statements:
-            if isinstance(statement, (GlobalPtr, MatrixPtr)) or (
+            if isinstance(statement, (GlobalPtr, MatrixPtr, StructPtr)) or (
                 not isinstance(statement, Alloca)
                 and statement.type is not None
                 and not has_effect(statement, Effect.READ | Effect.WRITE | Effect.CONTROL)
@@ -240,9 +240,7 @@ def _store_globally(rewriter: Rewriter, store: Statement) -> Statement | None:
 
 
 def _is_temporary(pointer: Statement) -> bool:
-    while isinstance(pointer, MatrixPtr):
-        pointer = pointer.origin
-    return isinstance(pointer, GlobalTemporary)
+    return isinstance(base_pointer(pointer), GlobalTemporary)
 
 
 def _is_stored_next(variable: Alloca, following: Group) -> bool:
@@ -257,16 +255,10 @@ def _is_stored_next(variable: Alloca, following: Group) -> bool:
 
 def _store_zero(variable: Alloca) -> list[Statement]:
     assert variable.type is not None
-    element = variable.type.element if isinstance(variable.type, Tensor) else variable.type
-    zero: Statement = Const(_zero_of(element), type=element, location=variable.location)
-    made = [zero]
-    if isinstance(variable.type, Tensor):
-        made.append(MatrixInit([zero] * variable.type.size, type=variable.type, location=variable.location))
-    return [*made, LocalStore(variable, made[-1], location=variable.location)]
-
-
-def _zero_of(type: Scalar) -> int | float | bool:
-    return 0.0 if type.is_float else False if type.kind == "bool" else 0
+    builder = Builder(Block())
+    builder.location = variable.location
+    builder.store(variable, builder.zero(variable.type))
+    return builder.block.statements
 
 
 def _unique(name: str, taken: set[str]) -> str:

@@ -26,12 +26,14 @@ from ..ir.statements import (
     Operation,
     RangeFor,
     Return,
+    StructElement,
     StructFor,
+    StructInit,
     While,
     is_const,
 )
 from ..ir.tasks import Kernel
-from ..ir.types import Scalar, Tensor, element_of, u1
+from ..ir.types import Scalar, Struct, Tensor, element_of, u1
 from .context import PassContext
 from .rewrite import GONE, Rewriter
 
@@ -224,6 +226,26 @@ def _matrix_init(rewriter: Rewriter, tensor: Statement) -> Statement | None:
     return first.value
 
 
+def _struct_element(rewriter: Rewriter, element: Statement) -> Statement | None:
+    assert isinstance(element, StructElement)
+    value = element.value
+    if not isinstance(value, StructInit) or not isinstance(value.type, Struct):
+        return None
+    return value.values[value.type.names.index(element.member)]
+
+
+def _struct_init(rewriter: Rewriter, struct: Statement) -> Statement | None:
+    """A struct of all members of another, in order, is that one."""
+    assert isinstance(struct, StructInit) and isinstance(struct.type, Struct)
+    first = struct.values[0] if struct.values else None
+    if not isinstance(first, StructElement) or first.value.type != struct.type:
+        return None
+    for name, value in zip(struct.type.names, struct.values, strict=True):
+        if not isinstance(value, StructElement) or value.value is not first.value or value.member != name:
+            return None
+    return first.value
+
+
 def _operation(rewriter: Rewriter, operation: Statement) -> Statement | None:
     assert isinstance(operation, Operation)
     identity = IDENTITIES.get(operation.op)
@@ -378,5 +400,7 @@ RULES: dict[type[Statement], Callable[[Rewriter, Statement], Statement | None]] 
     Cast: _cast,
     MatrixElement: _matrix_element,
     MatrixInit: _matrix_init,
+    StructElement: _struct_element,
+    StructInit: _struct_init,
     Operation: _operation,
 }

@@ -1,0 +1,199 @@
+"""Arrays of structs: indexing from Python gives structs that read and write the array; members are arrays themselves.
+
+In: a struct type and a shape. Out: `StructArray`, the base of `StructField` and `StructNdarray`.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, MutableMapping
+from typing import Any
+
+import numpy as np
+
+from ..transpiler.errors import TaichiRuntimeError
+from ..transpiler.ir.types import Struct, Tensor, Type
+from ..transpiler.lang.annotations import type_of
+from ..transpiler.lang.matrix import unwrap
+from ..transpiler.lang.struct import Struct as Value
+from ..transpiler.lang.struct import StructType, make_struct
+from .dense_array import DenseArray
+from .memory import Array
+
+
+class StructArray(DenseArray):
+    """An array of structs. element: the struct; `members` are arrays that share its memory.
+
+    `x.pos` is a member where no method has that name; `x.get_member_field("pos")` always is.
+    """
+
+    element: Struct
+    __slots__ = ()
+
+    @property
+    def type(self) -> StructType:
+        """The type as the author wrote it."""
+        found = self.element.origin
+        assert isinstance(found, StructType)
+        return found
+
+    def __getattr__(self, name: str) -> Any:
+        """Return a member of all elements as an array of its own."""
+        if name[:1] != "_" and name in self.element.names:
+            return self.get_member_field(name)
+        raise AttributeError(f"{self!r} has no member `{name}`; it has {', '.join(self.element.names)}")
+
+    @property
+    def keys(self) -> list[str]:
+        """Names of the members."""
+        return list(self.element.names)
+
+    def get_member_field(self, key: str) -> Any:
+        """Return a member of all elements as an array that shares this one's memory. Raises: KeyError."""
+        return self._member_array(key, self.element.member(key))
+
+    @abstractmethod
+    def _member_array(self, name: str, element: Type) -> Any:
+        """Return the member `name`, of type `element`, as an array."""
+
+    @property
+    def element_shape(self) -> tuple[int, ...]:
+        """(): a struct has no axes."""
+        return ()
+
+    # --- whole-array operations
+
+    def to_numpy(self) -> dict[str, Any]:  # type: ignore[override]
+        """Return a copy of each member by name; of members that are structs a dict."""
+        return _as_dict(self.memory.read_all(), self.element, lambda part: part.copy())
+
+    def from_numpy(self, array_dict: Mapping[str, Any]) -> None:  # type: ignore[override]
+        """Set every member from an array of its own, as `to_numpy` gives them, or all from a structured array.
+
+        Raises: KeyError where a member is missing; ValueError where a shape differs.
+        """
+        values = self.memory.read_all()
+        _set_members(self, values, self.element, array_dict)
+        self.memory.write_all(values)
+
+    def to_torch(self, device: Any = None) -> dict[str, Any]:
+        """Return a copy of each member as a torch tensor."""
+        return {name: self.get_member_field(name).to_torch(device) for name in self.keys}
+
+    def from_torch(self, array_dict: Mapping[str, Any]) -> None:
+        """Set every member from a torch tensor."""
+        for name in self.keys:
+            self.get_member_field(name).from_torch(array_dict[name])
+
+    def to_paddle(self, place: Any = None) -> dict[str, Any]:
+        """Return a copy of each member as a paddle tensor."""
+        return {name: self.get_member_field(name).to_paddle(place) for name in self.keys}
+
+    def from_paddle(self, array_dict: Mapping[str, Any]) -> None:
+        """Set every member from a paddle tensor."""
+        for name in self.keys:
+            self.get_member_field(name).from_paddle(array_dict[name])
+
+    def copy_from(self, other: Any) -> None:
+        """Copy another array of structs with the same members and shape. Raises: TypeError, ValueError."""
+        if isinstance(other, StructArray) and other.element.names != self.element.names:
+            raise ValueError(f"cannot copy {other!r} into {self!r}: they have other members")
+        super().copy_from(other)
+
+    def fill(self, val: Any) -> None:
+        """Set every number of every element to `val`, or every element to a struct or dict."""
+        whole = isinstance(val, (Value, dict))
+        self.memory.fill(self.pack(val if whole else self.type.filled_with_scalar(val)))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        if copy is False:
+            raise ValueError(f"{self!r} lives on a device; reading it into NumPy makes a copy")
+        return self.memory.read_all()
+
+    # --- elements
+
+    def __getitem__(self, key: Any) -> Any:
+        return make_struct(Entries(self, self.index_of(key)), self.type)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        index = self.index_of(key)
+        packed = self.pack(value)
+        self.ready(index)[index] = packed
+        if self.memory.mirrored:
+            self.memory.mark(index)
+
+    def pack(self, value: Any) -> Array:
+        """Return a struct or dict as a structured array without axes. Raises: KeyError, TypeError, TaichiTypeError."""
+        packed = np.zeros((), self.element.numpy)
+        _pack(packed, self.element, self.type.cast(value), self)
+        return packed
+
+    def __repr__(self) -> str:
+        name = f" `{self.name}`" if self.name else ""
+        return f"<ti.Struct.{self.KIND}{name} of {{{', '.join(self.keys)}}}, shape {self.shape}>"
+
+
+class Entries(MutableMapping[str, Any]):
+    """The members of one element of an array, read and written where they lie."""
+
+    __slots__ = ("array", "index")
+
+    def __init__(self, array: StructArray, index: tuple[int, ...]) -> None:
+        self.array, self.index = array, index
+
+    def __getitem__(self, name: str) -> Any:
+        return self.array.get_member_field(name)[self.index]
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        self.array.get_member_field(name)[self.index] = value
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.array.element.names
+
+    def __delitem__(self, name: str) -> None:
+        raise TypeError("members of structs cannot be deleted")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.array.element.names)
+
+    def __len__(self) -> int:
+        return len(self.array.element.names)
+
+
+def _pack(place: Array, struct: Struct, value: Value, owner: StructArray) -> None:
+    for name, type in struct.members:
+        member = value[name]
+        if isinstance(type, Struct):
+            _pack(place[name], type, member, owner)
+        elif isinstance(type, Tensor):
+            place[name] = np.asarray(unwrap(member)).reshape(type.shape)
+        else:
+            place[name] = type(member) if type.is_integral else member
+
+
+def _as_dict(values: Array, struct: Struct, copied: Any) -> dict[str, Any]:
+    return {
+        name: _as_dict(values[name], type, copied) if isinstance(type, Struct) else copied(values[name])
+        for name, type in struct.members
+    }
+
+
+def _set_members(owner: StructArray, values: Array, struct: Struct, given: Any) -> None:
+    for name, type in struct.members:
+        if isinstance(type, Struct):
+            _set_members(owner, values[name], type, given[name])
+            continue
+        found = np.asarray(given[name])
+        if found.shape != values[name].shape:
+            raise ValueError(
+                f"{owner!r}: member `{name}` has shape {values[name].shape}, the numpy array shape {found.shape}"
+            )
+        values[name] = found
+
+
+def stored_type(dtype: Any) -> Type:
+    """Return the type of an array's elements. Raises: TaichiRuntimeError for a struct without members."""
+    element = type_of(dtype)
+    if isinstance(element, Struct) and not element.size_bytes:
+        raise TaichiRuntimeError("a struct without members cannot be the element of an array. Hint: give it a member")
+    return element
