@@ -29,6 +29,7 @@ from .compiler import compile_kernel
 from .inspection import Inspection, dump, observe, printing_observer
 from .instance import Instance
 from .interop import is_read_only, read_only
+from .packs import unpacker
 from .session import Session
 from .tracebacks import hides_own_frames
 
@@ -55,10 +56,11 @@ class Kernel:
         self._launchers: dict[Any, Callable[..., Any]] = {}
         self._keyed = [
             (position, isinstance(parameter.annotation, NdarrayAnnotation))
-            for position, parameter in enumerate(self.definition.parameters)
+            for position, parameter in enumerate(self.definition.leaves)
             if isinstance(parameter.annotation, NdarrayAnnotation) or is_template(parameter.annotation)
         ]
         self._key = _key_function(self._keyed)
+        self._unpack = unpacker(self.definition)
         self._kept: dict[int, Any] = {}
         """Objects that keys name by identity: they must live as long as the keys."""
 
@@ -67,6 +69,8 @@ class Kernel:
         try:
             if kwargs or len(args) != self._arity:
                 args = self._bind(args, kwargs)
+            if self._unpack is not None:
+                args = self._unpack(args)
             session = self._session
             if session is None or session.epoch < 0:
                 self._enter(sessions.current())
@@ -99,6 +103,8 @@ class Kernel:
         """Compile for these arguments on the current device without launching; returns the module."""
         self._enter(sessions.current())
         args = self._bind(args, kwargs)
+        if self._unpack is not None:
+            args = self._unpack(args)
         self._find(args)
         return self._instances[self._slow_key(args)].module
 
@@ -185,7 +191,7 @@ class Kernel:
             if is_template(parameter.annotation):
                 raise TaichiSyntaxError(f"Missing argument `{parameter.name}` of kernel `{self.definition.name}`")
             values.append(parameter.annotation)
-        return tuple(values)
+        return tuple(values) if self._unpack is None else self._unpack(values)
 
     def _specialization(self, args: Sequence[Any], arch: Arch | None) -> tuple[Specialization, str]:
         session = sessions.CURRENT
@@ -242,7 +248,7 @@ class Kernel:
         if instance is None:
             return
         classify(self.definition, args, instance.session.options)
-        for position, parameter in enumerate(self.definition.parameters):
+        for position, parameter in enumerate(self.definition.leaves):
             where = f"`{parameter.name}` of kernel `{self.definition.name}`"
             if not instance.accepts(position, args[position]):
                 error = TaichiRuntimeTypeError.get(position, parameter.annotation, type(args[position]))

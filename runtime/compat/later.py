@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from ...transpiler.errors import NotYetError
 
-PACKS = ("argument packs and dataclasses as arguments", 3)
 FUNCTIONS = ("real functions and references", 3)
 DECOMPOSITIONS = ("decompositions and solvers of small matrices", 3)
 THREADS = ("threads, blocks and subgroups", 3)
@@ -22,7 +21,6 @@ QUANTISED = ("quantised types", None)
 
 LATER: dict[str, dict[str, tuple[str, int | None]]] = {
     "ti": {
-        **dict.fromkeys(("ArgPack",), PACKS),
         **dict.fromkeys(("real_func", "ref", "experimental"), FUNCTIONS),
         **dict.fromkeys(("eig", "polar_decompose", "solve", "svd", "sym_eig"), DECOMPOSITIONS),
         **dict.fromkeys(("block_local", "cache_read_only", "global_thread_idx"), THREADS),
@@ -42,7 +40,6 @@ LATER: dict[str, dict[str, tuple[str, int | None]]] = {
         **dict.fromkeys(("BitpackedFields",), QUANTISED),
     },
     "ti.types": {
-        **dict.fromkeys(("argpack",), PACKS),
         **dict.fromkeys(("ref",), FUNCTIONS),
         **dict.fromkeys(("rw_texture", "texture"), TEXTURES),
         **dict.fromkeys(("sparse_matrix_builder",), LIBRARIES),

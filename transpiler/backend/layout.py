@@ -277,8 +277,7 @@ class _Members:
         else:
             declared = storage_name(self.target.name, parameter.type)
             sources = [("argument", parameter.position, first + k) for k in range(parameter.type.size)]
-        path = parameter.name.replace(".", "_")
-        self._add(path, parameter, name, declared, str(parameter.type), sources, _scalar(name).size_bytes)
+        self._add(parameter.name, parameter, name, declared, str(parameter.type), sources, _scalar(name).size_bytes)
 
     def _array_pointer(self, array: Array) -> str:
         element = self.structs.type_text(array.element, True)

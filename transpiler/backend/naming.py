@@ -18,8 +18,9 @@ def legal(name: str) -> str:
     """Return `name` as an identifier of letters, digits and single underscores, at most 64 long.
 
     Letters outside ASCII lose their accents or become their code point; GLSL takes neither those nor `__` or `gl_`,
-    and no macro `GL_`.
+    and no macro `GL_`. Dots of a path to a member become underscores.
     """
+    name = name.replace(".", "_")
     if not name.isascii():
         parts = [_ascii(character) for character in name]
         joints = ["_" if len(a) > 1 and b[:1].isalnum() else "" for a, b in zip(parts, [*parts[1:], ""], strict=True)]

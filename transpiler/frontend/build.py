@@ -22,6 +22,7 @@ from .context import Context, NeedsMemory
 from .definition import ParameterDefinition
 from .signature import check_kinds
 from .specialization import ArrayArgument, ScalarArgument, Specialization, StructArgument
+from .values import Pack
 
 HANDLERS = (build_access.build_subscript, build_calls.build_call, build_loops.build_for)
 """Handlers whose modules register all others on import."""
@@ -67,8 +68,9 @@ def _build(context: Context) -> FrontendResult:
     definition = context.specialization.definition
     check_kinds(definition)
     context.kernel.returns = _return_types(context, definition.returns)
-    for position, parameter in enumerate(definition.parameters):
-        _bind_argument(context, position, parameter)
+    packs: dict[str, Pack] = {}
+    for position, parameter in enumerate(definition.leaves):
+        _bind_argument(context, position, parameter, packs)
     context.frame.scopes.append({})
     done = execute(context, definition.tree.body)
     if context.kernel.returns and not context.frame.returned:
@@ -104,23 +106,35 @@ def _return_types(context: Context, annotation: Any) -> list[Type]:
     return found
 
 
-def _bind_argument(context: Context, position: int, parameter: ParameterDefinition) -> None:
+def _bind_argument(context: Context, position: int, parameter: ParameterDefinition, packs: dict[str, Pack]) -> None:
+    """Bind one parameter's name to its value, or put a member into its pack, whose name is bound with the first."""
+    node = _argument_node(context, parameter.name)
+    value = _argument(context, position, parameter, node)
+    if not parameter.path:
+        context.frame.declare(parameter.name, value, node)
+        return
+    name = parameter.name.partition(".")[0]
+    if name not in packs:
+        packs[name] = Pack(name)
+        context.frame.declare(name, packs[name], node)
+    packs[name].set(parameter.path, value)
+
+
+def _argument(context: Context, position: int, parameter: ParameterDefinition, node: ast.AST) -> Any:
     frame, kernel = context.frame, context.kernel
     argument = context.specialization.arguments[position]
-    node = _argument_node(context, parameter.name)
     if isinstance(argument, ArrayArgument):
         array = context.new_array(parameter.name, context.structs.named(argument.element), argument.ndim)
         array.parameter, array.may_alias = position, True
-        frame.declare(parameter.name, array, node)
-    elif isinstance(argument, ScalarArgument | StructArgument):
+        return array
+    if isinstance(argument, ScalarArgument | StructArgument):
         context.builder.location = kernel.location
         load = _load_argument(context, parameter.name, context.structs.named(argument.type), position, 0)
         load.name = parameter.name
-        is_mutable = node in frame.definition.parsed.mutable
-        frame.declare(parameter.name, bind(context, load, parameter.name, is_mutable), node)
-    else:
-        context.note(argument.value, parameter.name, parameter.name)
-        frame.declare(parameter.name, argument.value, node)
+        is_mutable = node in frame.definition.parsed.mutable and not parameter.path
+        return bind(context, load, parameter.name, is_mutable)
+    context.note(argument.value, parameter.name, parameter.name)
+    return argument.value
 
 
 def _load_argument(context: Context, path: str, type: Type, position: int, component: int) -> Statement:
@@ -139,6 +153,6 @@ def _load_argument(context: Context, path: str, type: Type, position: int, compo
 def _argument_node(context: Context, name: str) -> ast.AST:
     arguments = context.specialization.definition.tree.args
     for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
-        if argument.arg == name:
+        if argument.arg == name.partition(".")[0]:
             return argument
     raise context.kernel.location.error(TaichiCompilationError, f"`{name}` is no parameter of `{context.kernel.name}`")

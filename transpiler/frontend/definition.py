@@ -15,6 +15,7 @@ from typing import Any, cast
 
 from ..errors import SourceLocation, SourceText, TaichiCompilationError, TaichiSyntaxError
 from ..lang.annotations import template
+from ..lang.packs import leaves_of
 from .bindings import find_mutable
 
 NO_DEFAULT = inspect.Parameter.empty
@@ -26,12 +27,16 @@ PARSED = "_shadesmith_parsed"
 
 @dataclass(frozen=True, slots=True)
 class ParameterDefinition:
-    """One parameter. annotation, default: `NO_DEFAULT` where there is none. kind: as in `inspect.Parameter`."""
+    """One parameter. annotation, default: `NO_DEFAULT` where there is none. kind: as in `inspect.Parameter`.
+
+    path: for a member of a pack the names that lead to it from the parameter, and `name` is "pack.member".
+    """
 
     name: str
     annotation: Any
     default: Any
     kind: Any = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    path: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -112,13 +117,34 @@ class KernelDefinition:
             listed[0] = ParameterDefinition(listed[0].name, template(), NO_DEFAULT)
         return tuple(listed)
 
+    @cached_property
+    def leaves(self) -> tuple[ParameterDefinition, ...]:
+        """What a launch passes: the parameters, with each member of a pack in the pack's place."""
+        return tuple(
+            ParameterDefinition(".".join((p.name, *path)), annotation, p.default, p.kind, path) if path else p
+            for p in self.parameters
+            for path, annotation in self._leaves_of(p)
+        )
+
+    def _leaves_of(self, parameter: ParameterDefinition) -> list[tuple[tuple[str, ...], Any]]:
+        try:
+            return list(leaves_of(parameter.annotation))
+        except Exception as error:
+            raise self.parameter_location(parameter.name).error(
+                TaichiSyntaxError,
+                f"The annotations of the members of `{parameter.name}` cannot be evaluated: "
+                f"{type(error).__name__}: {error}",
+                "define what they name at the level of the dataclass's module",
+            ) from None
+
     @property
     def returns(self) -> Any:
         """The return annotation, None without one."""
         return self.annotations.get("return")
 
     def parameter_location(self, name: str) -> SourceLocation:
-        """Where the parameter `name`, or the annotation of what is returned ("return"), stands."""
+        """Where the parameter `name` (or that of the pack it is in), or what is returned ("return"), stands."""
+        name = name.partition(".")[0]
         try:
             tree = self.tree
         except TaichiCompilationError:

@@ -21,7 +21,7 @@ OPTIONS = CompileOptions()
 def check_parameters(definition: KernelDefinition) -> None:
     """Check that every parameter has one value and an annotation that is a type. Raises: TaichiSyntaxError."""
     check_kinds(definition)
-    for parameter in definition.parameters:
+    for parameter in definition.leaves:
         annotation = parameter.annotation
         if annotation is NO_DEFAULT:
             raise definition.parameter_location(parameter.name).error(

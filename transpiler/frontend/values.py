@@ -99,6 +99,23 @@ class Method:
     name: str
 
 
+class Pack:
+    """A parameter that stands for several: its members are attributes, packs too."""
+
+    def __init__(self, name: str) -> None:
+        self.__dict__["_name"] = name
+
+    def set(self, path: tuple[str, ...], value: Any) -> None:
+        """Put a member in, by the names that lead to it."""
+        members = self.__dict__
+        for name in path[:-1]:
+            members = members.setdefault(name, Pack(f"{members['_name']}.{name}")).__dict__
+        members[path[-1]] = value
+
+    def __dir__(self) -> list[str]:
+        return [name for name in self.__dict__ if name != "_name"]
+
+
 def cells_of(node: Any) -> NdrangeValue:
     """Return the indices of all cells of a node of `ti.root`, whose extents are known at compile time."""
     return NdrangeValue(tuple((0, extent) for extent in node.describe_domain()))
@@ -113,7 +130,7 @@ def holds_runtime(value: Any) -> bool:
     """Tell whether `value`, or an item of a list or tuple, is known only at run time."""
     if isinstance(value, int | float | str):
         return False
-    if isinstance(value, Statement | Place | Array | ArrayMember | RangeValue | NdrangeValue | GroupedValue):
+    if isinstance(value, Statement | Place | Array | ArrayMember | Pack | RangeValue | NdrangeValue | GroupedValue):
         return True
     if isinstance(value, list | tuple):
         return any(holds_runtime(item) for item in value)
@@ -155,6 +172,8 @@ def describe_kind(value: Any) -> str:
         return f"the array `{value.name}`"
     if hasattr(value, "describe_array") and not isinstance(value, type):
         return f"an array of type `{type(value).__name__}`"
+    if isinstance(value, Pack):
+        return f"the argument pack `{value.__dict__['_name']}`"
     if isinstance(value, types.ModuleType):
         return f"the module `{value.__name__}`"
     if value is None:

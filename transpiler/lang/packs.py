@@ -1,0 +1,135 @@
+"""Several kernel arguments under one name: `ti.types.argpack`, and Python's dataclasses that hold arrays and numbers.
+
+In: names with annotations. Out: `ArgPackType`, which makes `ArgPack` values; `members_of`, by which the rest of the
+compiler sees a pack as the parameters it stands for. A kernel takes only those members that it uses.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from collections.abc import ItemsView, Iterator, KeysView
+from keyword import iskeyword
+from typing import Any, NoReturn
+
+from .annotations import NdarrayAnnotation, is_template, type_of
+
+
+class ArgPackType:
+    """The annotation of a parameter that stands for several. members: annotation by name.
+
+    Calling it makes an `ArgPack`; members left out are zero, and may not be arrays. Raises: ValueError for a member
+    that is no type of a kernel's parameter, or has no name that could be an attribute.
+    """
+
+    __slots__ = ("members",)
+
+    def __init__(self, **members: Any) -> None:
+        for name, annotation in members.items():
+            if not name.isidentifier() or iskeyword(name) or name.startswith("_") or hasattr(ArgPack, name):
+                raise ValueError(f"`{name}` cannot be the name of an argument pack's member")
+            if not isinstance(annotation, NdarrayAnnotation | ArgPackType) and not is_template(annotation):
+                type_of(annotation)
+        self.members = members
+
+    def __call__(self, *args: Any, **kwargs: Any) -> ArgPack:
+        """Return a pack of these values, by position or name. Raises: TypeError for too many or unknown ones."""
+        if len(args) > len(self.members):
+            raise TypeError(f"{self} takes {len(self.members)} values, and {len(args)} were given")
+        values = dict(zip(self.members, args, strict=False))
+        for name, value in kwargs.items():
+            if name not in self.members or name in values:
+                known = "is given twice" if name in values else f"is no member; there are {', '.join(self.members)}"
+                raise TypeError(f"{self}: `{name}` {known}")
+            values[name] = value
+        return ArgPack(
+            self,
+            {
+                name: values[name] if name in values else self._zero(name, annotation)
+                for name, annotation in self.members.items()
+            },
+        )
+
+    def _zero(self, name: str, annotation: Any) -> Any:
+        if isinstance(annotation, ArgPackType):
+            return annotation()
+        if isinstance(annotation, NdarrayAnnotation) or is_template(annotation):
+            raise TypeError(f"{self} needs a value for `{name}`")
+        return annotation(0)
+
+    def __repr__(self) -> str:
+        return f"ti.types.argpack({', '.join(self.members)})"
+
+
+class ArgPack:
+    """Values of the members of an `ArgPackType`, as attributes; they may be changed between launches."""
+
+    def __init__(self, type: ArgPackType, values: dict[str, Any]) -> None:
+        self.__dict__.update(values, _type=type)
+
+    @property
+    def _members(self) -> dict[str, Any]:
+        type: ArgPackType = self.__dict__["_type"]
+        return type.members
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in self._members:
+            self.__getattr__(name)
+        self.__dict__[name] = value
+
+    def __getattr__(self, name: str) -> NoReturn:
+        members = ", ".join(self.__dict__["_type"].members) if "_type" in self.__dict__ else ""
+        raise AttributeError(f"this argument pack has no member `{name}`; it has {members}")
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._members:
+            raise KeyError(name)
+        return self.__dict__[name]
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        setattr(self, name, value)
+
+    @property
+    def keys(self) -> KeysView[str]:
+        """Names of the members."""
+        return self.to_dict().keys()
+
+    @property
+    def items(self) -> ItemsView[str, Any]:
+        """Names and values of the members."""
+        return self.to_dict().items()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the members by name; packs in packs as dicts too."""
+        values = {name: self.__dict__[name] for name in self._members}
+        return {name: value.to_dict() if isinstance(value, ArgPack) else value for name, value in values.items()}
+
+    def __repr__(self) -> str:
+        return f"<ti.ArgPack {self.to_dict()}>"
+
+
+def members_of(annotation: Any) -> dict[str, Any] | None:
+    """Return the annotations of a pack's members by name, None for what is no pack.
+
+    Annotations of a dataclass that are texts (`from __future__ import annotations`) are evaluated in its module.
+    Raises: NameError and kin where one cannot be.
+    """
+    if isinstance(annotation, ArgPackType):
+        return annotation.members
+    if not (isinstance(annotation, type) and dataclasses.is_dataclass(annotation)):
+        return None
+    names = vars(sys.modules[annotation.__module__])
+    return {
+        field.name: eval(field.type, names) if isinstance(field.type, str) else field.type
+        for field in dataclasses.fields(annotation)
+    }
+
+
+def leaves_of(annotation: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Return path and annotation of all that is no pack below `annotation`, in order; the path of itself is ()."""
+    members = members_of(annotation)
+    if members is None:
+        yield path, annotation
+        return
+    for name, member in members.items():
+        yield from leaves_of(member, (*path, name))
