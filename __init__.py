@@ -88,6 +88,7 @@ from .transpiler.lang.arch import (
     x64,
     x86_64,
 )
+from .transpiler.lang.decompositions import eig, polar_decompose, solve, svd, sym_eig
 from .transpiler.lang.decorators import data_oriented, func, pyfunc
 from .transpiler.lang.functions import (
     abs,  # noqa: A004
@@ -148,14 +149,15 @@ __all__ = [
     "TaichiRuntimeError", "TaichiRuntimeTypeError", "TaichiSyntaxError", "TaichiTypeError", "UnsupportedError",
     "Vector", "VectorNdarray", "WARN", "abs", "acos", "amdgpu", "arm64", "asin", "atan2", "atomic_add", "atomic_and",
     "atomic_max", "atomic_min", "atomic_mul", "atomic_or", "atomic_sub", "atomic_xor", "axes", "bit_cast", "bit_shr",
-    "cast", "cc", "ceil", "cos", "cpu", "cuda", "data_oriented", "dataclass", "dx11", "dx12", "exp", "extension",
-    "f16", "f32", "f64", "field", "float16", "float32", "float64", "floor", "frexp", "func", "gles", "gpu", "grouped",
-    "hex_to_rgb", "i16", "i32", "i64", "i8", "init", "int16", "int32", "int64", "int8", "is_logging_effective",
-    "kernel", "lang", "log", "loop_config", "math", "max", "metal", "min", "ndarray", "ndrange", "one", "opengl",
-    "pow", "pyfunc", "python", "randn", "random", "raw_div", "raw_mod", "reset", "rgb_to_hex", "root", "round",
-    "rsqrt", "select", "set_logging_level", "simt", "sin", "sqrt", "static", "static_assert", "static_print",
-    "stop_grad", "sync", "tan", "tanh", "template", "types", "u1", "u16", "u32", "u64", "u8", "ui", "uint1", "uint16",
-    "uint32", "uint64", "uint8", "vulkan", "x64", "x86_64", "zero",
+    "cast", "cc", "ceil", "cos", "cpu", "cuda", "data_oriented", "dataclass", "dx11", "dx12", "eig", "exp",
+    "extension", "f16", "f32", "f64", "field", "float16", "float32", "float64", "floor", "frexp", "func", "gles",
+    "gpu", "grouped", "hex_to_rgb", "i16", "i32", "i64", "i8", "init", "int16", "int32", "int64", "int8",
+    "is_logging_effective", "kernel", "lang", "log", "loop_config", "math", "max", "metal", "min", "ndarray",
+    "ndrange", "one", "opengl", "polar_decompose", "pow", "pyfunc", "python", "randn", "random", "raw_div", "raw_mod",
+    "reset", "rgb_to_hex", "root", "round", "rsqrt", "select", "set_logging_level", "simt", "sin", "solve", "sqrt",
+    "static", "static_assert", "static_print", "stop_grad", "svd", "sym_eig", "sync", "tan", "tanh", "template",
+    "types", "u1", "u16", "u32", "u64", "u8", "ui", "uint1", "uint16", "uint32", "uint64", "uint8", "vulkan", "x64",
+    "x86_64", "zero",
 ]  # fmt: skip
 
 VectorNdarray = MatrixNdarray

@@ -8,7 +8,6 @@ from __future__ import annotations
 from ...transpiler.errors import NotYetError
 
 FUNCTIONS = ("real functions and references", 3)
-DECOMPOSITIONS = ("decompositions and solvers of small matrices", 3)
 THREADS = ("threads, blocks and subgroups", 3)
 NODES = ("layouts by SNodes, sparse ones too,", 4)
 FILES = ("images, videos and the memory report", 4)
@@ -22,7 +21,6 @@ QUANTISED = ("quantised types", None)
 LATER: dict[str, dict[str, tuple[str, int | None]]] = {
     "ti": {
         **dict.fromkeys(("real_func", "ref", "experimental"), FUNCTIONS),
-        **dict.fromkeys(("eig", "polar_decompose", "solve", "svd", "sym_eig"), DECOMPOSITIONS),
         **dict.fromkeys(("block_local", "cache_read_only", "global_thread_idx"), THREADS),
         **dict.fromkeys(
             (

@@ -178,7 +178,7 @@ def check_assignable(context: Context, local: Local, target: ast.Name) -> None:
 def declare(context: Context, name: str, node: ast.AST, value: Any, type: Type | None = None) -> None:
     """Bind a new variable: to a value if it never changes, else to memory."""
     is_mutable = node in context.frame.definition.parsed.mutable
-    user_name = None if context.frame.is_library else name
+    user_name = None if context.frame.hides_names else name
     if type is not None:
         value = context.fit(value, type)
     elif is_number(value) or isinstance(value, Matrix | Struct):

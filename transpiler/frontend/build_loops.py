@@ -206,7 +206,7 @@ def _bind_indices(context: Context, target: ast.expr, loop: RangeFor | StructFor
     if isinstance(target, ast.Name):
         if grouped or axes > 1:
             value: Any = context.builder.tensor(indices, (axes,), i32) if indices else []
-            if isinstance(value, Statement) and not context.frame.is_library:
+            if isinstance(value, Statement) and not context.frame.hides_names:
                 value.name = target.id
         else:
             value = indices[0]

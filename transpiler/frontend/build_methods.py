@@ -94,7 +94,12 @@ def _rows(context: Context, rows: Any) -> Statement:
 
 
 def _cols(context: Context, cols: Any) -> Statement:
-    return context.builder.op("transpose", context.tensor(cols))
+    columns = context.tensor(cols)
+    assert isinstance(columns.type, Tensor)
+    if len(columns.type.shape) != 2:
+        raise context.error(TaichiTypeError, "`Matrix.cols` takes vectors", "write `ti.Vector([...])` for one column")
+    (n, m), flat = columns.type.shape, context.elements(columns)
+    return context.builder.tensor([flat[i * m + j] for j in range(m) for i in range(n)], (m, n), columns.type.element)
 
 
 def matrix_constructors() -> dict[Any, Meaning]:

@@ -480,7 +480,7 @@ class Context:
         """Declare, where the current function begins, a variable for what it returns."""
         leave = self.frame.leave
         assert leave is not None
-        made = Alloca(type=type, name=None if self.frame.is_library else name, location=self.builder.location)
+        made = Alloca(type=type, name=None if self.frame.hides_names else name, location=self.builder.location)
         leave.block.statements.insert(leave.position, made)
         return made
 

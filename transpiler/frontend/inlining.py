@@ -29,7 +29,10 @@ MAX_DEPTH = 100
 """How deep inlined calls may nest; compile-time recursion ends before."""
 
 LIBRARY = Func.__module__.rpartition(".")[0]
-"""Package of functions of ours (`ti.math`), whose names and lines mean nothing to a user."""
+"""Package of functions of ours (`ti.math`), whose lines mean nothing to a user."""
+
+ALGORITHMS = f"{LIBRARY}.decompositions"
+"""Module of functions of ours that are long: the names of their variables help a reader of the emitted text."""
 
 
 def inline(
@@ -42,7 +45,9 @@ def inline(
     if isinstance(callee, BoundFunc):
         arguments = [callee.instance, *arguments]
     frame = Frame(definition, context.builder.location, context.builder.block)
-    frame.is_library = (definition.function.__module__ or "").startswith(LIBRARY)
+    module = definition.function.__module__ or ""
+    frame.is_library = module.startswith(LIBRARY)
+    frame.hides_names = frame.is_library and module != ALGORITHMS
     bound = _match(context, definition, arguments, named, node)
     outer, context.frame = context.frame, frame
     context.frames.append(frame)
@@ -52,9 +57,9 @@ def inline(
     try:
         for position, (parameter, value) in enumerate(bound):
             if is_struct and position == 0:
-                _bind_self(context, parameter, value, outer)
+                _bind_self(context, parameter, value)
             else:
-                _bind_parameter(context, parameter, value, outer, node)
+                _bind_parameter(context, parameter, value, node)
         location = context.builder.location
         done = execute(context, definition.tree.body)
         context.builder.location = location
@@ -63,7 +68,16 @@ def inline(
         context.frames.pop()
     context.loops = loops
     context.frame = outer
+    if frame.is_library and not outer.is_library:
+        _forget_names(result)
     return result
+
+
+def _forget_names(result: Any) -> None:
+    """Let the caller name what a function of ours returns."""
+    for value in result if isinstance(result, tuple) else (result,):
+        if isinstance(value, Statement):
+            value.name = None
 
 
 def _fail_recursion(context: Context, definition: KernelDefinition) -> NoReturn:
@@ -134,13 +148,13 @@ def _shown_call(definition: KernelDefinition) -> str:
     return f"`{definition.name}({', '.join(parameter.name for parameter in definition.parameters)})`"
 
 
-def _bind_parameter(context: Context, parameter: ParameterDefinition, value: Any, outer: Frame, node: ast.Call) -> None:
+def _bind_parameter(context: Context, parameter: ParameterDefinition, value: Any, node: ast.Call) -> None:
     frame = context.frame
     declaration = _declaration(frame.definition, parameter.name)
     is_mutable = declaration in frame.definition.parsed.mutable
     if is_template(parameter.annotation) or isinstance(parameter.annotation, NdarrayAnnotation):
         if is_mutable and isinstance(value, Statement):
-            _require_place(outer, value)
+            _require_place(context, value)
         frame.declare(parameter.name, value, None)
         return
     value = context.loaded(value)
@@ -155,12 +169,12 @@ def _bind_parameter(context: Context, parameter: ParameterDefinition, value: Any
     frame.declare(parameter.name, value, declaration)
 
 
-def _bind_self(context: Context, parameter: ParameterDefinition, value: Any, outer: Frame) -> None:
+def _bind_self(context: Context, parameter: ParameterDefinition, value: Any) -> None:
     """Bind the struct whose method is called, by reference: the method may change its members."""
     frame = context.frame
     declaration = _declaration(frame.definition, parameter.name)
     if declaration in frame.definition.parsed.mutable and isinstance(value, Statement):
-        _require_place(outer, value)
+        _require_place(context, value)
         value = bind(context, value, parameter.name, True)  # a value of no variable: changed, then forgotten
     frame.declare(parameter.name, value, declaration)
 
@@ -177,12 +191,16 @@ def _converted(context: Context, value: Any, type: Type, parameter: ParameterDef
     return context.fit(found, type)
 
 
-def _require_place(outer: Frame, value: Statement) -> None:
-    """Start again with memory for the caller's variable that holds `value`, since the function changes it."""
-    for scope in reversed(outer.scopes):
-        for local in scope.values():
-            if local.value is value and local.node is not None and not local.is_loop_index:
-                raise NeedsMemory(local.node, outer)
+def _require_place(context: Context, value: Statement) -> None:
+    """Start again with memory for the variable that holds `value`, since the function changes it.
+
+    It is the caller's, or, where the caller has it as a `ti.template()` parameter itself, one further out.
+    """
+    for frame in reversed(context.frames[:-1]):
+        for scope in reversed(frame.scopes):
+            for local in scope.values():
+                if local.value is value and local.node is not None and not local.is_loop_index:
+                    raise NeedsMemory(local.node, frame)
 
 
 def _declaration(definition: KernelDefinition, name: str) -> ast.AST:

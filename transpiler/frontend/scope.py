@@ -62,7 +62,8 @@ class Frame:
 
     entry: the block its body starts in. leave: the exit `return` takes, None in the kernel. value: what it returned,
     where one `return` decides. returned: a `return` was met. call_site: where it is inlined. is_library: it is code of
-    ours (`ti.math`), whose names and lines mean nothing to the user. captured: values from enclosing functions.
+    ours (`ti.math`), whose lines mean nothing to the user. hides_names: nor do its names. captured: values from enclosing
+    functions.
     """
 
     definition: KernelDefinition
@@ -73,6 +74,7 @@ class Frame:
     result: Result | None = None
     returned: bool = False
     is_library: bool = False
+    hides_names: bool = False
     captured: dict[str, Any] = field(init=False)
     scopes: list[dict[str, Local]] = field(default_factory=lambda: [{}])
     locations: dict[ast.AST, SourceLocation] = field(default_factory=dict)

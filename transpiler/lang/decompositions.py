@@ -1,0 +1,429 @@
+"""`ti.svd`, `ti.polar_decompose`, `ti.eig`, `ti.sym_eig` and `ti.solve` of small matrices, for kernels.
+
+Written in the language itself and inlined by the frontend. Iterations stay loops, so that a call costs some two hundred
+statements and not a thousand. Every algorithm first brings its matrix into range by a power of two, which is exact: no
+square overflows, and the result of `2 * A` is that of `A`, scaled. Nothing divides by what may be zero, and nothing
+depends on an order of summation, so `fast_math` changes the last digits only.
+
+Results have the type `dt`; left out, that of `A` if it is a floating-point type, else `default_fp`. f16 is computed in
+f32. Conventions of order and sign are Taichi's, as measured; they stand with each function.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from ..errors import TaichiCompilationError, TaichiTypeError
+from ..ir.types import Scalar, f16, f32, f64, i32, i64
+from .annotations import template
+from .decorators import func
+from .functions import abs, bit_cast, cast, max, min, select, sqrt, static  # noqa: A004
+from .hooks import scalar_of
+from .matrix import Matrix, Vector
+
+__all__ = ["eig", "polar_decompose", "solve", "svd", "sym_eig"]
+
+MAX_SWEEPS = 16
+"""Jacobi's iterations converge quadratically: 3 to 7 sweeps do for matrices of 3 rows."""
+
+BIG, SMALL = 2.0**64, 2.0**-64
+"""Beyond these a matrix is brought into range in two steps, since 1 / x overflows where x is subnormal."""
+
+NEGLIGIBLE = {f32: 1e-15, f64: 1e-30}
+"""Relative to the largest element of a matrix: a column as short as this has no direction worth keeping."""
+
+ORTHOGONAL = {f32: 2.5e-7, f64: 5e-16}
+"""A cosine as small as this is rounding: the columns are orthogonal."""
+
+DIAGONAL = {f32: 1e-8, f64: 1e-17}
+"""Relative to the largest element of a matrix: a tenth of its rounding."""
+
+LEAST_PIVOT, LARGEST = 1e-37, 1e30
+"""Relative to the largest element: the reciprocal of a lesser pivot overflows in f32; no unknown grows beyond."""
+
+
+# --- at compile time ------------------------------------------------------------------------------------------------
+
+
+def _refuse(message: str, hint: str) -> NoReturn:
+    error = TaichiCompilationError(message)
+    error.hint = hint  # type: ignore[attr-defined]
+    raise error
+
+
+def _check_square(name: str, shape: tuple[int, ...], sizes: tuple[int, ...]) -> None:
+    """Check what `name` is given. Raises: TaichiCompilationError for a shape it does not take."""
+    if len(shape) != 2 or shape[0] != shape[1] or shape[0] not in sizes:
+        taken = " and ".join(f"{n}x{n}" for n in sizes)
+        found = "x".join(map(str, shape)) if len(shape) == 2 else f"a vector of {shape[0]} elements"
+        _refuse(f"`ti.{name}` takes matrices of {taken}, found {found}", "give it a square matrix of that size")
+
+
+def _check_system(a: tuple[int, ...], b: tuple[int, ...]) -> None:
+    """Check what `solve` is given. Raises: TaichiCompilationError for shapes that do not fit."""
+    if len(a) != 2 or a[0] != a[1]:
+        _refuse(f"`ti.solve` takes a square matrix, found shape {a}", "give it as many equations as unknowns")
+    if b[0] != a[0]:
+        _refuse(f"`ti.solve` takes {a[0]} right-hand sides for {a[0]} equations, found {b[0]}", "check the shapes")
+
+
+def _result_type(dtype: Scalar, dt: Any) -> Scalar:
+    """Return the type of the results. Raises: TaichiTypeError if `dt` is no floating-point type."""
+    wanted = dtype if dt is None and dtype.is_float else scalar_of(float if dt is None else dt)
+    if not wanted.is_float:
+        raise TaichiTypeError(f"`dt` must be a floating-point type, found `{wanted}`")
+    return wanted
+
+
+def _working_type(wanted: Scalar) -> Scalar:
+    """Return the type to compute in: f16 has too few digits."""
+    return f32 if wanted == f16 else wanted
+
+
+# --- pieces ---------------------------------------------------------------------------------------------------------
+
+
+@func
+def _power_of_two(x: Any) -> Any:
+    """Return the power of two at or below `x` >= 0 (0.0 if there is none) and its reciprocal.
+
+    By the bits of the exponent: drivers need not divide exactly.
+    """
+    if static(x.dtype == f64):
+        bits = bit_cast(x, i64) & i64(0x7FF0000000000000)
+        return bit_cast(bits, f64), bit_cast(i64(0x7FE0000000000000) - bits, f64)
+    bits = bit_cast(x, i32) & 0x7F800000
+    return bit_cast(bits, f32), bit_cast(0x7F000000 - bits, f32)
+
+
+@func
+def _into_range(a: Any) -> Any:
+    """Return `a` with its largest element brought into [1, 2) by a power of two, and that power in two factors.
+
+    The factors come with their reciprocals, which bring the result back: (a, scale, shift, 1 / scale, 1 / shift).
+    """
+    largest = abs(a).max()
+    shift, unshift = cast(1.0, a.dtype), cast(1.0, a.dtype)
+    if largest > BIG:
+        shift, unshift = SMALL, BIG
+    if largest < SMALL:
+        shift, unshift = BIG, SMALL
+    unscale, scale = _power_of_two(largest * shift)
+    return a * shift * scale, scale, shift, unscale, unshift
+
+
+@func
+def _rotation(alpha: Any, beta: Any, gamma: Any) -> Any:
+    """Return tangent and cosine of the rotation that makes [[alpha, gamma], [gamma, beta]] diagonal; gamma is not 0.
+
+    Source: Jacobi's method; the tangent as 2g / (d + sqrt(d^2 + 4g^2)), which has no quotient that overflows.
+    """
+    one = cast(1.0, alpha.dtype)
+    d, g = beta - alpha, gamma + gamma
+    t = min(abs(g) / (abs(d) + sqrt(d * d + g * g)), one)
+    return select((d < 0.0) == (g < 0.0), t, -t), one / sqrt(one + t * t)
+
+
+@func
+def _turn(x: template, y: template, t: Any, c: Any) -> None:
+    """Rotate two columns by the angle with tangent `t` and cosine `c`."""
+    x, y = c * (x - t * y), c * (y + t * x)
+
+
+@func
+def _direction(v: Any, otherwise: Any) -> Any:
+    """Return `v` at length 1, or `otherwise` where `v` has no length to speak of."""
+    length = v.norm()
+    result = otherwise
+    if length > cast(static(NEGLIGIBLE[v.dtype]), v.dtype):
+        result = v / length
+    return result
+
+
+@func
+def _unit(n: template, k: template, dtype: template) -> Any:
+    return Vector([1 if i == k else 0 for i in static(range(n))], dtype)
+
+
+# --- singular values ------------------------------------------------------------------------------------------------
+
+
+@func
+def _orthogonalise(x: template, y: template, p: template, q: template) -> Any:
+    """Make the columns `x` and `y` orthogonal by a rotation that turns `p` and `q` too; tell whether they were not."""
+    alpha, beta, gamma = x.dot(x), y.dot(y), x.dot(y)
+    is_turned = abs(gamma) > cast(static(ORTHOGONAL[x.dtype]), x.dtype) * sqrt(alpha) * sqrt(beta)
+    if is_turned:
+        t, c = _rotation(alpha, beta, gamma)
+        _turn(x, y, t, c)
+        _turn(p, q, t, c)
+    return is_turned
+
+
+@func
+def _longer_first(x: template, y: template, p: template, q: template) -> None:
+    """Order two columns by length, by a quarter of a turn."""
+    if x.dot(x) < y.dot(y):
+        _turn_quarter(x, y)
+        _turn_quarter(p, q)
+
+
+@func
+def _turn_quarter(x: template, y: template) -> None:
+    x, y = y, -x
+
+
+@func
+def _perpendicular(v: Any) -> Any:
+    """Return a unit vector at right angles to a unit vector of 3 elements.
+
+    Source: Duff et al., "Building an Orthonormal Basis, Revisited" (2017).
+    """
+    one = cast(1.0, v.dtype)
+    sign = select(v.z < 0.0, -one, one)
+    a = -v.x / (sign + v.z)
+    return Vector([one + sign * v.x * a, sign * v.y * a, -sign * v.x])
+
+
+@func
+def _svd_2(a: Any) -> Any:
+    x, y = a[:, 0], a[:, 1]
+    p, q = _unit(2, 0, a.dtype), _unit(2, 1, a.dtype)
+    _orthogonalise(x, y, p, q)
+    _longer_first(x, y, p, q)
+    u = _direction(x, _unit(2, 0, a.dtype))
+    v = Vector([-u.y, u.x])
+    second = v.dot(y)
+    if second < 0.0:
+        second, v = -second, -v
+    return Matrix.cols([u, v]), Vector([x.norm(), second]), Matrix.cols([p, q])
+
+
+@func
+def _svd_3(a: Any) -> Any:
+    x, y, z = a[:, 0], a[:, 1], a[:, 2]
+    p, q, r = _unit(3, 0, a.dtype), _unit(3, 1, a.dtype), _unit(3, 2, a.dtype)
+    is_turning, sweep = True, 0
+    while is_turning and sweep < MAX_SWEEPS:
+        first = _orthogonalise(x, y, p, q)
+        second = _orthogonalise(x, z, p, r)
+        third = _orthogonalise(y, z, q, r)
+        is_turning = first or second or third
+        sweep += 1
+    _longer_first(x, y, p, q)
+    _longer_first(x, z, p, r)
+    _longer_first(y, z, q, r)
+    u = _direction(x, _unit(3, 0, a.dtype))
+    v = _direction(y, _perpendicular(u))
+    w = u.cross(v)
+    return Matrix.cols([u, v, w]), Vector([x.norm(), y.norm(), w.dot(z)]), Matrix.cols([p, q, r])
+
+
+@func
+def svd(A: Any, dt: template = None) -> Any:  # type: ignore[assignment]
+    """Return U, S, V with A = U S V^T: U and V orthogonal, S diagonal, the largest singular value first.
+
+    2x2: the singular values are not negative, V is a rotation, and U has the sign of the determinant of A. 3x3: U and
+    V are rotations, and the last singular value has the sign of the determinant of A.
+    Source: Hestenes, "Inversion of Matrices by Biorthogonalization" (1958): Jacobi's rotations on the columns of A.
+    """
+    a = Matrix(A)
+    _check_square("svd", a.shape, (2, 3))
+    wanted = static(_result_type(a.dtype, dt))
+    b, _, _, unscale, unshift = _into_range(cast(a, static(_working_type(wanted))))
+    u, values, v = static(_svd_2 if a.n == 2 else _svd_3)(b)
+    s = cast(values * unscale * unshift, wanted)
+    zero = cast(0, wanted)
+    diagonal = Matrix([[s[i] if static(i == j) else zero for j in static(range(a.n))] for i in static(range(a.n))])
+    return cast(u, wanted), diagonal, cast(v, wanted)
+
+
+@func
+def polar_decompose(A: Any, dt: template = None) -> Any:  # type: ignore[assignment]
+    """Return U, P with A = U P: U orthogonal, P symmetric.
+
+    2x2: P has no negative eigenvalue, and U has the sign of the determinant of A. 3x3: U is a rotation, and the least
+    eigenvalue of P has the sign of the determinant of A.
+    """
+    a = Matrix(A)
+    _check_square("polar_decompose", a.shape, (2, 3))
+    wanted = static(_result_type(a.dtype, dt))
+    b, _, _, unscale, unshift = _into_range(cast(a, static(_working_type(wanted))))
+    u, values, v = static(_svd_2 if a.n == 2 else _svd_3)(b)
+    stretch = values[0] * v[:, 0].outer_product(v[:, 0])
+    for k in static(range(1, a.n)):
+        stretch += values[k] * v[:, k].outer_product(v[:, k])
+    stretch = cast(0.5, b.dtype) * (stretch + stretch.transpose())
+    return cast(u @ v.transpose(), wanted), cast(stretch * unscale * unshift, wanted)
+
+
+# --- eigenvalues ----------------------------------------------------------------------------------------------------
+
+
+@func
+def _sym_eig_2(a: Any) -> Any:
+    x, y = a[0, 0], a[1, 1]
+    p, q = _unit(2, 0, a.dtype), _unit(2, 1, a.dtype)
+    if a[0, 1] != 0.0:
+        t, c = _rotation(x, y, a[0, 1])
+        x, y = x - t * a[0, 1], y + t * a[0, 1]
+        _turn(p, q, t, c)
+    if x < y:
+        x, y = y, x
+        _turn_quarter(p, q)
+    return Vector([x, y]), Matrix.cols([p, q])
+
+
+@func
+def _diagonalise(
+    x: template, y: template, xy: template, xz: template, yz: template, p: template, q: template
+) -> Any:
+    """Make the element `xy` of [[x, xy, xz], [xy, y, yz], [xz, yz, z]] zero by a rotation; tell whether it was not."""
+    is_turned = abs(xy) > cast(static(DIAGONAL[x.dtype]), x.dtype)
+    if is_turned:
+        t, c = _rotation(x, y, xy)
+        x, y, xy = x - t * xy, y + t * xy, 0.0
+        _turn(xz, yz, t, c)
+        _turn(p, q, t, c)
+    return is_turned
+
+
+@func
+def _lesser_first(x: template, y: template, p: template, q: template) -> None:
+    """Order two eigenvalues and their vectors, by a quarter of a turn."""
+    if x > y:
+        x, y = y, x
+        _turn_quarter(p, q)
+
+
+@func
+def _sym_eig_3(a: Any) -> Any:
+    x, y, z = a[0, 0], a[1, 1], a[2, 2]
+    xy, xz, yz = a[0, 1], a[0, 2], a[1, 2]
+    p, q, r = _unit(3, 0, a.dtype), _unit(3, 1, a.dtype), _unit(3, 2, a.dtype)
+    is_turning, sweep = True, 0
+    while is_turning and sweep < MAX_SWEEPS:
+        first = _diagonalise(x, y, xy, xz, yz, p, q)
+        second = _diagonalise(x, z, xz, xy, yz, p, r)
+        third = _diagonalise(y, z, yz, xy, xz, q, r)
+        is_turning = first or second or third
+        sweep += 1
+    _lesser_first(x, y, p, q)
+    _lesser_first(x, z, p, r)
+    _lesser_first(y, z, q, r)
+    return Vector([x, y, z]), Matrix.cols([p, q, r])
+
+
+@func
+def sym_eig(A: Any, dt: template = None) -> Any:  # type: ignore[assignment]
+    """Return the eigenvalues of a symmetric matrix, and its eigenvectors as the columns of a rotation.
+
+    2x2: the larger eigenvalue first. 3x3: the least first. Of A the diagonal and what is above it is read.
+    Source: Jacobi, "Ueber ein leichtes Verfahren ..." (1846): cyclic rotations.
+    """
+    a = Matrix(A)
+    _check_square("sym_eig", a.shape, (2, 3))
+    wanted = static(_result_type(a.dtype, dt))
+    b, _, _, unscale, unshift = _into_range(cast(a, static(_working_type(wanted))))
+    values, vectors = static(_sym_eig_2 if a.n == 2 else _sym_eig_3)(b)
+    return cast(values * unscale * unshift, wanted), cast(vectors, wanted)
+
+
+@func
+def _eigenvector(x: Any, y: Any, otherwise: Any, sign: Any) -> Any:
+    """Return (x, y) at length 1, its second element of the sign of `sign`; `otherwise` where there is no length."""
+    largest = max(abs(x), abs(y))
+    result = otherwise
+    if largest > cast(static(NEGLIGIBLE[x.dtype]), x.dtype):
+        v = Vector([x, y]) / largest
+        result = v / v.norm()
+        if (result.y < 0.0) != (sign < 0.0):
+            result = -result
+    return result
+
+
+@func
+def _real_eigenvectors(p: Any, r: Any, b: Any, c: Any) -> Any:
+    """Return the null vectors of [[p - r, b], [c, -p - r]] and [[p + r, b], [c, r - p]]; r >= 0, p*p + b*c = r*r.
+
+    Of the two rows that each may be taken from, the one without cancellation.
+    """
+    u, v = Vector([r + p, c]), Vector([b, -r - p])
+    i, j = _unit(2, 0, p.dtype), _unit(2, 1, p.dtype)
+    if p < 0.0:
+        u, v = Vector([b, r - p]), Vector([r - p, -c])
+        i, j = j, i
+    return _eigenvector(u.x, u.y, i, c), _eigenvector(v.x, v.y, j, c)
+
+
+@func
+def eig(A: Any, dt: template = None) -> Any:  # type: ignore[assignment]
+    """Return eigenvalues and eigenvectors of a real 2x2 matrix, as complex numbers.
+
+    Eigenvalues: a (2, 2) matrix, each row one eigenvalue (real part, imaginary part); the larger one first, of a pair
+    that with the positive imaginary part. Eigenvectors: a (4, 2) matrix, each column one of length 1, as real and
+    imaginary part of its first element, then of its second. A defective matrix gives its one eigenvector twice.
+    """
+    a = Matrix(A)
+    _check_square("eig", a.shape, (2,))
+    wanted = static(_result_type(a.dtype, dt))
+    m, _, _, unscale, unshift = _into_range(cast(a, static(_working_type(wanted))))
+    half = cast(0.5, m.dtype)
+    zero = cast(0, m.dtype)
+    mean, p, b, c = half * (m[0, 0] + m[1, 1]), half * (m[0, 0] - m[1, 1]), m[0, 1], m[1, 0]
+    square = p * p + b * c
+    r = sqrt(abs(square))
+    values = Matrix([[mean + r, zero], [mean - r, zero]])
+    u, v = _real_eigenvectors(p, r, b, c)
+    vectors = Matrix([[u.x, v.x], [zero, zero], [u.y, v.y], [zero, zero]])
+    if square < 0.0:
+        values = Matrix([[mean, r], [mean, -r]])
+        length = sqrt(p * p + r * r + c * c)
+        vectors = Matrix([[p, p], [r, -r], [c, c], [zero, zero]]) / length
+    return cast(values * unscale * unshift, wanted), cast(vectors, wanted)
+
+
+# --- linear systems -------------------------------------------------------------------------------------------------
+
+
+@func
+def solve(A: Any, b: Any, dt: template = None) -> Any:  # type: ignore[assignment]
+    """Return x with A x = b, for a vector b or, column by column, a matrix b.
+
+    A singular A gives zeros for the unknowns that the equations leave free: a solution, where there is one.
+    Source: Gauss's elimination, with the largest element of each column as the pivot.
+    """
+    a, right = Matrix(A), Matrix(b)
+    _check_system(a.shape, right.shape)
+    wanted = static(_result_type(a.dtype, dt))
+    m, scale, shift, _, _ = _into_range(cast(a, static(_working_type(wanted))))
+    y, _, _, unscale, unshift = _into_range(cast(right, static(_working_type(wanted))))
+    x = _eliminate(m, y)
+    return cast(select(x == 0.0, x, x * unscale * scale * unshift * shift), wanted)
+
+
+@func
+def _eliminate(a: Any, b: Any) -> Any:
+    """Return x with a x = b, its elements at most `LARGEST`; no element of `a` and `b` is above 2."""
+    n = static(a.n)
+    rows = [a[i, :] for i in static(range(n))]
+    right = [b[i, :] if static(len(b.shape) == 2) else b[i] for i in static(range(n))]
+    pivots = []
+    for k in static(range(n)):
+        for i in static(range(k + 1, n)):
+            if abs(rows[i][k]) > abs(rows[k][k]):
+                rows[i], rows[k] = rows[k], rows[i]
+                right[i], right[k] = right[k], right[i]
+        reciprocal = cast(0, a.dtype)
+        if abs(rows[k][k]) > LEAST_PIVOT:
+            reciprocal = cast(1.0, a.dtype) / rows[k][k]
+        pivots.append(reciprocal)
+        for i in static(range(k + 1, n)):
+            factor = rows[i][k] * reciprocal
+            rows[i] = rows[i] - factor * rows[k]
+            right[i] = right[i] - factor * right[k]
+    for k in static(range(n - 1, -1, -1)):
+        for j in static(range(k + 1, n)):
+            right[k] = right[k] - rows[k][j] * right[j]
+        right[k] = max(min(right[k] * pivots[k], LARGEST), -LARGEST)
+    return Matrix(right)
