@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Protocol
 
 from ..ir.types import Scalar, Tensor, Type, element_of
-from . import literals, tables_c, tables_cuda, tables_glsl
+from . import elimination, literals, tables_c, tables_cuda, tables_glsl
 from .helpers import called
 from .spelling_forms import ASSIGN, PRIMARY, UNARY, Spelling, infix, prefix
 from .tensors import (
@@ -331,6 +331,16 @@ def _product(target: str, a: Tensor, b: Tensor, position: Sequence[int | str], k
     return f"{left} * {right}"
 
 
+def _determinant(target: str, op: str, types: Sequence[Type], result: Type) -> Body:
+    scalar = element_of(result)
+    return elimination.determinant(target, _tensor(types[0]), scalar_spelling(target, "abs", scalar, scalar).text), ()
+
+
+def _inverse(target: str, op: str, types: Sequence[Type], result: Type) -> Body:
+    scalar = element_of(result)
+    return elimination.inverse(target, _tensor(types[0]), scalar_spelling(target, "abs", scalar, scalar).text), ()
+
+
 SHAPED: dict[str, Callable[[str, str, Sequence[Type], Type], Body]] = {
     "splat": _splat,
     "at": _at,
@@ -342,5 +352,7 @@ SHAPED: dict[str, Callable[[str, str, Sequence[Type], Type], Body]] = {
     "transpose": _transpose,
     "outer_product": _outer_product,
     "matmul": _matmul,
+    "determinant": _determinant,
+    "inverse": _inverse,
 }
 """Operations that are not elementwise."""

@@ -8,7 +8,7 @@ from typing import Any
 from ..errors import TaichiSyntaxError, TaichiTypeError
 from ..ir.nodes import Statement
 from ..ir.statements import LoopIndex, StructFor
-from ..ir.types import Scalar, Tensor, element_of, i32, u1
+from ..ir.types import Scalar, Tensor, element_of, f32, i32, u1
 from ..lang.annotations import as_type
 from ..lang.matrix import Matrix, Vector
 from ..lang.struct import StructType
@@ -17,6 +17,9 @@ from .context import Context
 from .values import ArrayMember, Method, Place, describe_kind, holds_runtime, is_number, is_runtime
 
 Meaning = Callable[..., Any]
+
+MAX_COFACTORS = 4
+"""Determinants of integers are expanded up to this size: the number of products is its factorial."""
 
 # --- constructors ---------------------------------------------------------------------------------------------------
 
@@ -297,36 +300,41 @@ def _determinant_of(context: Context, rows: list[list[Statement]]) -> Statement:
     return total
 
 
-def _check_size(context: Context, rows: list[list[Statement]], name: str) -> None:
-    if len(rows) > 4:
-        raise context.error(
-            TaichiTypeError,
-            f"`.{name}()` takes matrices up to 4x4, found {len(rows)}x{len(rows)}",
-            "split the matrix into blocks",
-        )
-
-
 def _determinant(context: Context, value: Statement) -> Statement:
+    """Return the determinant: of floats from 3x3 on by elimination, else, exact for integers, by cofactors."""
     rows = _square(context, value, "determinant")
-    _check_size(context, rows, "determinant")
+    element = element_of(value.type)  # type: ignore[arg-type]
+    if element.is_float and len(rows) > 2:
+        return _in_f32_at_least(context, "determinant", value, element)
+    if len(rows) > MAX_COFACTORS:
+        found = f"{len(rows)}x{len(rows)}"
+        text = f"`.determinant()` takes integer matrices up to {MAX_COFACTORS}x{MAX_COFACTORS}, found {found}"
+        raise context.error(TaichiTypeError, text, "cast it first: `m.cast(ti.f32)`")
     return _determinant_of(context, rows)
 
 
 def _inverse(context: Context, value: Statement) -> Statement:
-    """Return the inverse: cofactors, transposed, over the determinant."""
+    """Return the inverse: from 3x3 on by elimination, else cofactors, transposed, over the determinant."""
     rows = _square(context, value, "inverse")
-    _check_size(context, rows, "inverse")
     element = element_of(value.type)  # type: ignore[arg-type]
     if not element.is_float:
         value = context.builder.cast(value, context.default_fp)
         rows = _square(context, value, "inverse")
         element = context.default_fp
     size = len(rows)
+    if size > 2:
+        return _in_f32_at_least(context, "inverse", value, element)
     reciprocal = context.builder.op("div", context.builder.const(1, element), _determinant_of(context, rows))
     if size == 1:
         return context.tensor([[reciprocal]])
     cofactors = [[_cofactor(context, rows, j, i) for j in range(size)] for i in range(size)]
     return context.builder.op("mul", context.tensor(cofactors), reciprocal)
+
+
+def _in_f32_at_least(context: Context, name: str, value: Statement, element: Scalar) -> Statement:
+    """Apply an operation on floats; f16 has too few digits for its intermediate results."""
+    wide = context.builder.cast(value, f32) if element.bits < f32.bits else value
+    return context.builder.cast(context.builder.op(name, wide), element)
 
 
 def _cofactor(context: Context, rows: list[list[Statement]], row: int, column: int) -> Statement:

@@ -229,6 +229,24 @@ def _vector_itself(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
     return shapes[0]
 
 
+def _square_to_scalar(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    _square_itself(shapes)
+    return ()
+
+
+def _square_itself(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    if len(shapes[0]) != 2 or shapes[0][0] != shapes[0][1]:
+        raise ShapeError("takes a square matrix")
+    return shapes[0]
+
+
+def _inverse(a: Any) -> Any:
+    try:
+        return np.linalg.inv(a)
+    except np.linalg.LinAlgError:  # singular: what elimination gives on the other targets, without its signs
+        return np.full_like(a, np.inf)
+
+
 def _norm(a: Any) -> Any:
     return np.sqrt((a * a).sum(dtype=a.dtype))
 
@@ -292,6 +310,8 @@ OPS: dict[str, Op] = {
         Op("transpose", 1, _promoted, np.transpose, "", False, _transpose_shape),
         Op("norm", 1, _real, _norm, "", False, _any_to_scalar),
         Op("normalized", 1, _real, lambda a: a / _norm(a), "", False, _vector_itself),
+        Op("determinant", 1, _real, np.linalg.det, "", False, _square_to_scalar),
+        Op("inverse", 1, _real, _inverse, "", False, _square_itself),
         Op("sum", 1, _arithmetic, lambda a: a.sum(dtype=a.dtype), "", False, _any_to_scalar),
     )
 }
