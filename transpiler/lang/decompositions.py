@@ -390,7 +390,7 @@ def eig(A: Any, dt: template = None) -> Any:  # type: ignore[assignment]
 def solve(A: Any, b: Any, dt: template = None) -> Any:  # type: ignore[assignment]
     """Return x with A x = b, for a vector b or, column by column, a matrix b.
 
-    A singular A gives zeros for the unknowns that the equations leave free: a solution, where there is one.
+    A singular A gives finite numbers, with which the equations need not hold.
     Source: Gauss's elimination, with the largest element of each column as the pivot.
     """
     a, right = Matrix(A), Matrix(b)

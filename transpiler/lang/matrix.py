@@ -221,6 +221,12 @@ class Matrix(_Swizzles):
     def __rshift__(self, other: Any) -> Any:
         return wrap(self.entries >> unwrap(other))
 
+    def __rlshift__(self, other: Any) -> Any:
+        return wrap(unwrap(other) << self.entries)
+
+    def __rrshift__(self, other: Any) -> Any:
+        return wrap(unwrap(other) >> self.entries)
+
     def __neg__(self) -> Any:
         return wrap(-self.entries)
 
