@@ -21,10 +21,10 @@ from ..transpiler.errors import ShadesmithWarning
 from .session import Session
 
 WORD_BYTES = 4
-HEADER_WORDS = 6
+HEADER_WORDS = 9
 RECORD_WORDS = 3
 """What stands before the words of a record: site, thread, number of words."""
-FAILURE_BYTES = 32 << 10
+FAILURE_BYTES = 64 << 10
 """Room for failed checks besides the room for prints: what is printed may not displace them."""
 EMPTY_SITE = 0xFFFFFFFF
 CODES = {"i32": "i", "u32": "I", "f32": "f", "i64": "q", "u64": "Q", "f64": "d"}
@@ -44,14 +44,15 @@ class ReportBuffer:
         self._allocation = session.allocate(self._ends[1] * WORD_BYTES)
         self.address = self._allocation.address
         first, last = self._ends
-        self._header = np.array([HEADER_WORDS, first, 0, first, last, 0], np.uint32)
+        never = 0xFFFFFFFF
+        self._header = np.array([HEADER_WORDS, first, 0, first, last, 0, 0, never, never], np.uint32)
         self._clear()
 
     def _clear(self) -> None:
         self._device.write(self._allocation, memoryview(self._header.tobytes()))
 
     def take(self) -> tuple[bytes, bytes, int, int] | None:
-        """Wait for all launches; return the rooms of prints and of failures and how many each lost, None if empty."""
+        """Wait for all launches; return both rooms, how many prints are lost and how many checks failed; None if empty."""
         header = self._read(0, HEADER_WORDS)
         if header == self._header.tobytes():
             return None
@@ -59,7 +60,7 @@ class ReportBuffer:
         prints = self._read(HEADER_WORDS, min(words[0], words[1]))
         failures = self._read(self._ends[0], min(words[3], words[4]))
         self._clear()
-        return prints, failures, words[2], words[5]
+        return prints, failures, words[2], words[6]
 
     def _read(self, begin: int, end: int) -> bytes:
         data = bytearray((end - begin) * WORD_BYTES)
@@ -86,7 +87,7 @@ class Reports:
         found = self._buffer.take()
         if found is None:
             return
-        prints, failures, lost, more = found
+        prints, failures, lost, count = found
         text = "".join([self._writer(site)(numbers) for site, _, numbers in self._ordered(prints)])
         if text:
             sys.stdout.write(text)
@@ -99,8 +100,8 @@ class Reports:
             )
         failed = self._ordered(failures)
         if failed:
-            site, _, numbers = failed[0]
-            raise failure(self._sites[site], numbers, len(failed) + more)
+            site, thread, numbers = failed[0]
+            raise failure(self._kernel, self._sites[site], numbers, thread, count)
 
     def _writer(self, site: int) -> Callable[[Sequence[Any]], str]:
         if site not in self._writers:

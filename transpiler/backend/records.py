@@ -10,7 +10,7 @@ import string
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..errors import TaichiAssertionError
+from ..errors import SourceLocation, SourceText, TaichiAssertionError
 from ..ir.printf import formatter
 from ..ir.types import SCALARS
 
@@ -60,9 +60,47 @@ def _value_writer(write: Callable[[Any], str], shape: Sequence[int], start: int)
     return lambda numbers: "[" + ", ".join([part(numbers) for part in inner]) + "]"
 
 
-def failure(site: dict[str, Any], numbers: Sequence[Any], count: int) -> TaichiAssertionError:
-    """Return the error for a failed check. count: how many failed in this launch."""
-    text = f"{site['where']}\n{text_writer(site)(numbers)}"
+def location(site: dict[str, Any]) -> SourceLocation:
+    """Return where a site stands, with the calls that led there."""
+    found: SourceLocation | None = None
+    for frame in site["frames"]:
+        line, column, end_line, end_column = frame["span"]
+        source = SourceText(frame["file"], line, (frame["text"],) if frame["text"] else ())
+        found = SourceLocation(source, line, column, end_line, end_column, frame["function"], found)
+    assert found is not None
+    return found
+
+
+def failure(kernel: str, site: dict[str, Any], numbers: Sequence[Any], thread: int, count: int) -> TaichiAssertionError:
+    """Return the error for a failed check. thread: number of the turn of the loop. count: how many failed in all."""
+    place, loop = location(site), site["loop"]
+    message = text_writer(site)(numbers)
+    turn = None if loop is None else _indices_of(loop, thread)
+    error = TaichiAssertionError(f"{place.describe()}\n{message}{_circumstances(loop, turn, thread, count)}")
+    error.location, error.kind, error.kernel, error.message = place, site["kind"], kernel, message
+    error.iteration, error.failures, error.values = turn, count, tuple(numbers)
+    if site["kind"] == "bounds":
+        error.array = site["array"]
+        error.index, error.shape = tuple(numbers[: site["axes"]]), tuple(numbers[site["axes"] :])
+    return error
+
+
+def _circumstances(loop: dict[str, Any] | None, turn: dict[str, int] | None, thread: int, count: int) -> str:
+    """Return the last line of an error: which turn of which loop, and whether there were others."""
+    if loop is None:
+        return ""
+    at = ", ".join(f"{name} = {index}" for name, index in turn.items()) if turn else f"turn {thread}"
     if count > 1:
-        text += f"\n({count} checks failed in this launch; this is the first in the order of the loop)"
-    return TaichiAssertionError(text)
+        return f"\n({count} checks failed in this launch; this is the first in the order of the loop: {at})"
+    return f"\n(in the parallel loop of line {loop['line']}: {at})"
+
+
+def _indices_of(loop: dict[str, Any], thread: int) -> dict[str, int] | None:
+    """Return the indices of a turn by their names, None where the extents are known to the launch alone."""
+    found: list[int] = []
+    for axis, (begin, step, turns) in reversed(list(enumerate(loop["axes"]))):
+        if begin is None or step is None or (axis > 0 and not turns):
+            return None
+        thread, own = (thread // turns, thread % turns) if axis > 0 else (0, thread)
+        found.append(begin + step * own)
+    return dict(zip(loop["names"], reversed(found), strict=True))
