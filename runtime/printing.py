@@ -12,13 +12,18 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from operator import itemgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..transpiler.backend.records import failure, text_writer
+from ..transpiler.backend.records import Turn, failure, text_writer
 from ..transpiler.errors import ShadesmithWarning
+from ..transpiler.ir.ops import OPS
+from .launcher import PACK_CODES
 from .session import Session
+
+if TYPE_CHECKING:
+    from ..transpiler.backend.interface import BackendModule, LoopIndices, TaskSource
 
 WORD_BYTES = 4
 HEADER_WORDS = 9
@@ -70,15 +75,16 @@ class ReportBuffer:
 
 
 class Reports:
-    """The sites of one kernel. address: of the buffer its launches write to."""
+    """The sites of one kernel. address: of the buffer its launches write to. arguments: block of the last launch."""
 
-    def __init__(self, session: Session, kernel: str, sites: Sequence[dict[str, Any]]) -> None:
+    def __init__(self, session: Session, module: BackendModule, arguments: Any) -> None:
         if session.reports is None:
             session.reports = ReportBuffer(session)
         self._buffer: ReportBuffer = session.reports
         self.address = self._buffer.address
-        self._kernel = kernel
-        self._sites = sites
+        self._module = module
+        self._arguments = arguments
+        self._sites = sites = module.interface.reports
         self._formats = [struct.Struct("<" + "".join(_codes(site))) for site in sites]
         self._writers: dict[int, Callable[[Sequence[Any]], str]] = {}
 
@@ -93,7 +99,7 @@ class Reports:
             sys.stdout.write(text)
         if lost:
             warnings.warn(
-                f"kernel `{self._kernel}`: the buffer for prints is full, {lost} prints of this launch are lost. "
+                f"kernel `{self._module.kernel}`: the buffer for prints is full, {lost} prints of this launch are lost. "
                 "Hint: print less, or make it larger with ti.init(report_bytes=...)",
                 ShadesmithWarning,
                 stacklevel=5,
@@ -101,7 +107,30 @@ class Reports:
         failed = self._ordered(failures)
         if failed:
             site, thread, numbers = failed[0]
-            raise failure(self._kernel, self._sites[site], numbers, thread, count)
+            task = self._module.tasks[self._sites[site]["task"]]
+            turn = None if task.loop is None else Turn(task.loop.line, thread, self._indices(task, task.loop, thread))
+            raise failure(self._module.kernel, self._sites[site], numbers, turn, count)
+
+    def _indices(self, task: TaskSource, loop: LoopIndices, thread: int) -> dict[str, int] | None:
+        """Return the indices of a turn of a loop, None where the host cannot know them."""
+        if task.extents is None or None in loop.begins:
+            return None
+        indices: dict[str, int] = {}
+        for axis in reversed(range(len(loop.names))):
+            extent = self._value(task.extents[axis]) if axis > 0 else thread + 1
+            indices[loop.names[axis]] = self._value(loop.begins[axis]) + loop.steps[axis] * (thread % extent)
+            thread //= extent
+        return dict(reversed(indices.items()))
+
+    def _value(self, expression: Any) -> int:
+        """Return an expression of arguments, as they were in the last launch."""
+        kind, *operands = expression
+        if kind == "const":
+            return int(operands[0])
+        if kind == "member":
+            member = self._module.interface.members[operands[0]]
+            return int(struct.unpack_from(f"<{PACK_CODES[member.type]}", self._arguments, member.offset_bytes)[0])
+        return int(OPS[kind].meaning(*[np.int64(self._value(operand)) for operand in operands]))
 
     def _writer(self, site: int) -> Callable[[Sequence[Any]], str]:
         if site not in self._writers:

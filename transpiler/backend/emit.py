@@ -48,7 +48,7 @@ from .reserved import OURS
 from .spelling import extensions, helpers_source, spell_operation, type_name
 from .tables_c import HEADERS
 from .target import TARGETS, Target
-from .threads import Threads, host_count, spread
+from .threads import Threads, host_count, loop_indices, spread
 from .turns import NONE, serial_turns
 
 PUSH_BYTES = 128
@@ -401,8 +401,6 @@ def digest(interface: Interface) -> str:
     data = asdict(interface)
     for site in data["reports"]:
         site.update(frames=[])
-        if site.get("loop"):
-            site["loop"].update(line=0)
     return sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:8]
 
 
@@ -460,6 +458,7 @@ def _task_source(p: _Printed, file: int, form: Layout, limited: bool) -> TaskSou
         writes=writes,
         strided=_is_strided(p),
         serial_turns=None if turns[0] == "const" else turns,
+        loop=None if p.task.loop is None else loop_indices(form, p.task.loop, p.names),
     )
 
 

@@ -56,7 +56,7 @@ from ..ir.tasks import Kernel, Task
 from ..ir.types import Scalar, Struct, Tensor, Type, element_of
 from ..options import MAX_TURNS
 from .random_stream import RandomStream, task_seed
-from .records import failure, text_writer
+from .records import Turn, failure, text_writer
 from .sites import describe_site
 
 Place = tuple[np.ndarray[Any, Any], tuple[int, ...]]
@@ -78,9 +78,8 @@ def run(kernel: Kernel, arrays: Sequence[np.ndarray[Any, Any]], parameters: Sequ
         for number, task in enumerate(kernel.tasks):
             machine.run_task(task, task_seed(seed, number))
             if machine.failures:
-                site, values, turn = machine.failures[0]
-                described = describe_site(site, number, task.loop)
-                raise failure(kernel.name, described, values, turn, len(machine.failures))
+                check, values, turn = machine.failures[0]
+                raise failure(kernel.name, describe_site(check, number), values, turn, len(machine.failures))
     return machine.results
 
 
@@ -101,8 +100,8 @@ class _Machine:
         self.values: dict[Statement, Any] = {}
         self.indices: dict[Any, tuple[int, ...]] = {}
         self.results: list[Any] = []
-        self.failures: list[tuple[Record, list[Any], int]] = []
-        self.turn = 0
+        self.failures: list[tuple[Record, list[Any], Turn | None]] = []
+        self.turn: Turn | None = None
         self.writers: dict[Print, Callable[[Sequence[Any]], str]] = {}
         self.random = RandomStream(0, 0)
         self.table: dict[type, Callable[[Any], Any]] = {
@@ -136,6 +135,7 @@ class _Machine:
     def run_task(self, task: Task, seed: int) -> None:
         """Run a task: its body once, or for every index tuple in order. seed: of its random numbers."""
         self.random = RandomStream(seed, 0)
+        self.turn = None
         self.run_block(task.prologue)
         if task.loop is None:
             self._turn(task.body)
@@ -147,7 +147,7 @@ class _Machine:
         for linear, index in enumerate(self._index_tuples(loop)):
             self.indices[loop] = index
             self.random = RandomStream(seed, linear)
-            self.turn = linear
+            self.turn = Turn(loop.location.line, linear, dict(zip(loop.names, index, strict=False)))
             self._turn(task.body)
 
     def _turn(self, body: Block) -> None:
@@ -273,7 +273,7 @@ class _Machine:
     def _print(self, statement: Print) -> None:
         write = self.writers.get(statement)
         if write is None:
-            write = self.writers[statement] = text_writer(describe_site(statement, 0, None))
+            write = self.writers[statement] = text_writer(describe_site(statement, 0))
         print(write(self._numbers(statement)), end="")
 
     def _assert(self, statement: Assert) -> None:

@@ -334,7 +334,7 @@ def layout(kernel: Kernel, target: Target, complete: bool = False, volatile: boo
     parts = [part for type in _stored(kernel, use) for part in parts_of(type)]
     stored = [with_element(part, u8) if element_of(part) == u1 else part for part in parts]
     slots = tuple(_slot(array, use) for array in kernel.arrays)
-    sites = tuple(describe_site(site, use.task_of[site], kernel.tasks[use.task_of[site]].loop) for site in use.sites)
+    sites = tuple(describe_site(site, use.task_of[site]) for site in use.sites)
     interface = Interface(interface_members, size, slots, result_fields, result_size, temporaries_size, sites)
     return Layout(
         interface=interface,

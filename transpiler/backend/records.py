@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import string
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..errors import SourceLocation, SourceText, TaichiAssertionError
 from ..ir.printf import formatter
@@ -16,6 +16,14 @@ from ..ir.types import SCALARS
 
 Part = str | tuple[int, str] | list[Any]
 """A text, or the number of a value and its format specification (a list where it comes from JSON)."""
+
+
+class Turn(NamedTuple):
+    """A turn of a parallel loop. line: of the loop in Python. indices: by name, None where only the device knows."""
+
+    line: int
+    number: int
+    indices: dict[str, int] | None
 
 
 def text_writer(site: dict[str, Any]) -> Callable[[Sequence[Any]], str]:
@@ -71,36 +79,28 @@ def location(site: dict[str, Any]) -> SourceLocation:
     return found
 
 
-def failure(kernel: str, site: dict[str, Any], numbers: Sequence[Any], thread: int, count: int) -> TaichiAssertionError:
-    """Return the error for a failed check. thread: number of the turn of the loop. count: how many failed in all."""
-    place, loop = location(site), site["loop"]
+def failure(
+    kernel: str, site: dict[str, Any], numbers: Sequence[Any], turn: Turn | None, count: int
+) -> TaichiAssertionError:
+    """Return the error for a failed check. turn: None in a serial task. count: how many failed in the launch."""
+    place = location(site)
     message = text_writer(site)(numbers)
-    turn = None if loop is None else _indices_of(loop, thread)
-    error = TaichiAssertionError(f"{place.describe()}\n{message}{_circumstances(loop, turn, thread, count)}")
+    error = TaichiAssertionError(f"{place.describe()}\n{message}{_circumstances(turn, count)}")
     error.location, error.kind, error.kernel, error.message = place, site["kind"], kernel, message
-    error.iteration, error.failures, error.values = turn, count, tuple(numbers)
+    error.values, error.failures = tuple(numbers), count
+    error.iteration = None if turn is None else turn.indices
     if site["kind"] == "bounds":
         error.array = site["array"]
         error.index, error.shape = tuple(numbers[: site["axes"]]), tuple(numbers[site["axes"] :])
     return error
 
 
-def _circumstances(loop: dict[str, Any] | None, turn: dict[str, int] | None, thread: int, count: int) -> str:
+def _circumstances(turn: Turn | None, count: int) -> str:
     """Return the last line of an error: which turn of which loop, and whether there were others."""
-    if loop is None:
+    if turn is None:
         return ""
-    at = ", ".join(f"{name} = {index}" for name, index in turn.items()) if turn else f"turn {thread}"
+    indices = turn.indices or {"turn": turn.number}
+    at = ", ".join(f"{name} = {index}" for name, index in indices.items())
     if count > 1:
         return f"\n({count} checks failed in this launch; this is the first in the order of the loop: {at})"
-    return f"\n(in the parallel loop of line {loop['line']}: {at})"
-
-
-def _indices_of(loop: dict[str, Any], thread: int) -> dict[str, int] | None:
-    """Return the indices of a turn by their names, None where the extents are known to the launch alone."""
-    found: list[int] = []
-    for axis, (begin, step, turns) in reversed(list(enumerate(loop["axes"]))):
-        if begin is None or step is None or (axis > 0 and not turns):
-            return None
-        thread, own = (thread // turns, thread % turns) if axis > 0 else (0, thread)
-        found.append(begin + step * own)
-    return dict(zip(loop["names"], reversed(found), strict=True))
+    return f"\n(in the parallel loop of line {turn.line}: {at})"
