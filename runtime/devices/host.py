@@ -144,6 +144,8 @@ class HostDevice:
 
     def build(self, module: BackendModule) -> HostProgram:
         """Compile the module's one file and load it. Raises: TaichiCompilationError, TaichiRuntimeError."""
+        if not module.files:  # a kernel that does nothing
+            return HostProgram(module, [])
         entries = [task.entry for task in module.tasks]
         parts = _split(module.files[0], entries, self.threads or _usable_cores())
         hidden = [[entry for entry in entries if entry not in part] for part in parts]

@@ -29,7 +29,7 @@ from .definition import KernelDefinition
 from .inlining import inline
 from .iteration import compile_time_items
 from .operators import BINARY, binary
-from .text import Parts, format_method
+from .text import Formatted, Parts, format_method
 from .values import (
     GroupedValue,
     Method,
@@ -390,6 +390,9 @@ def _static_assert(context: Context, cond: Any, msg: Any = None) -> None:
         raise context.error(
             TaichiTypeError, "`ti.static_assert` needs a condition known at compile time", "use `assert`"
         )
+    if holds_runtime(msg) or isinstance(msg, Formatted):
+        text = "The message of `ti.static_assert` holds a value that is known at run time only"
+        raise context.error(TaichiTypeError, text, "leave the value out, or use `assert`")
     if not cond:
         raise context.error(
             TaichiCompilationError,
