@@ -57,7 +57,7 @@ class ReportBuffer:
         self._device.write(self._allocation, memoryview(self._header.tobytes()))
 
     def take(self) -> tuple[bytes, bytes, int, int] | None:
-        """Wait for all launches; return both rooms, how many prints are lost and how many checks failed; None if empty."""
+        """Wait for all launches; return both rooms, how many prints are lost, how many checks failed; None if empty."""
         header = self._read(0, HEADER_WORDS)
         if header == self._header.tobytes():
             return None
@@ -99,8 +99,8 @@ class Reports:
             sys.stdout.write(text)
         if lost:
             warnings.warn(
-                f"kernel `{self._module.kernel}`: the buffer for prints is full, {lost} prints of this launch are lost. "
-                "Hint: print less, or make it larger with ti.init(report_bytes=...)",
+                f"kernel `{self._module.kernel}`: the buffer for prints is full, {lost} prints of this launch are "
+                "lost. Hint: print less, or make it larger with ti.init(report_bytes=...)",
                 ShadesmithWarning,
                 stacklevel=5,
             )

@@ -167,6 +167,56 @@ def inside_a_comprehension(w):
     return lambda: run(2)
 
 
+# --- structs
+
+
+@outside("s", (3,), (3,))
+def struct_of_a_field(w):
+    s = ti.Struct.field({"x": ti.f32, "p": ti.math.vec3}, shape=3)
+
+    @ti.kernel
+    def run(i: ti.i32):
+        s[i].x = 9.0  # out
+
+    return lambda: run(3)
+
+
+@outside("s.p", (3,), (3,))
+def vector_in_a_struct_of_a_field(w):
+    s = ti.Struct.field({"x": ti.f32, "p": ti.math.vec3}, shape=3)
+
+    @ti.kernel
+    def run(j: ti.i32):
+        s[1].p[j] += 9.0  # out
+
+    return lambda: run(3)
+
+
+@outside("s.q.p", (-1,), (3,))
+def vector_in_a_nested_struct(w):
+    Inner = ti.types.struct(p=ti.math.vec3)
+    Outer = ti.types.struct(q=Inner, x=ti.f32)
+
+    @ti.kernel
+    def run(j: ti.i32) -> ti.f32:
+        s = Outer(q=Inner(p=ti.Vector([1.0, 2.0, 3.0])), x=w.a[0])
+        s.q.p[j] = 9.0  # out
+        return s.q.p.sum()
+
+    return lambda: run(-1)
+
+
+@outside("x", (2,), (2,))
+def struct_of_an_ndarray(w):
+    x = ti.ndarray(ti.types.struct(x=ti.f32, p=ti.math.vec3), 2)
+
+    @ti.kernel
+    def run(x: ti.types.ndarray(), i: ti.i32) -> ti.f32:
+        return x[i].x  # out
+
+    return lambda: run(x, 2)
+
+
 # --- forms of an index
 
 

@@ -68,7 +68,7 @@ def run(kernel: Kernel, arrays: Sequence[np.ndarray[Any, Any]], parameters: Sequ
 
     arrays: by slot, shaped (*shape, *element shape), changed in place. parameters: in the order of `kernel.parameters`,
     numbers or arrays of the tensor's shape. seed: of this launch, for random numbers.
-    A check that fails ends one turn of a parallel loop, or a serial task. The other turns still run, later tasks do not,
+    A check that fails ends one turn of a parallel loop, or a serial task. The other turns still run, but no later task,
     as on every target.
     Raises: TaichiRuntimeError for an access outside an array; TaichiAssertionError, at the end, for the first check
     that failed.

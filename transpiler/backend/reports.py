@@ -24,7 +24,6 @@ from .sites import WORD_TYPES
 from .spelling import spell_element
 from .spelling_forms import SHIFT
 
-
 MAX_AXES = 4
 """Indices that one of the helpers `outside_1`, `outside_2`, ... checks."""
 

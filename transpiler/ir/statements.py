@@ -358,7 +358,10 @@ class Print(Statement):
 
 @dataclass(eq=False, slots=True)
 class Assert(Statement):
-    """Stop with a message if `condition` is false. kind: "assert", "overflow" or "iterations". message: with {0}, {1} for `values`."""
+    """Stop with a message if `condition` is false. kind: "assert", "overflow" or "iterations".
+
+    message: with {0}, {1} for `values`.
+    """
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("condition", "values")
     EFFECT: ClassVar[Effect] = Effect.WRITE

@@ -27,8 +27,9 @@ from ..ir.statements import (
     MatrixElement,
     MatrixPtr,
     RangeFor,
+    StructElement,
     StructFor,
-    base_pointer,
+    StructPtr,
 )
 from ..ir.tasks import Kernel
 from ..ir.types import Scalar, Tensor, i32
@@ -126,11 +127,15 @@ def _access(statement: Statement) -> Access | None:
 
 
 def _name_of(owner: Statement) -> str:
-    """Return what Python calls a vector or matrix: a variable, or the array it is an element of."""
-    while isinstance(owner, (LocalLoad, GlobalLoad)) and owner.name is None:
-        owner = owner.pointer
-    base = base_pointer(owner)
-    return base.array.name if isinstance(base, GlobalPtr) else base.name or ""
+    """Return what Python calls a vector or matrix: a variable, the array it is an element of, or a member of these."""
+    match owner:
+        case GlobalPtr(array=array):
+            return array.name
+        case LocalLoad(pointer=inner, name=None) | GlobalLoad(pointer=inner, name=None) | MatrixPtr(origin=inner):
+            return _name_of(inner)
+        case StructPtr(origin=inner, member=member) | StructElement(value=inner, member=member):
+            return f"{_name_of(inner)}.{member}".lstrip(".")
+    return owner.name or ""
 
 
 def _key(access: Access) -> Hashable:

@@ -164,7 +164,8 @@ def _is_not_lowest(builder: Builder, values: Values) -> Statement:
 def _quotient_fits(builder: Builder, values: Values) -> Statement:
     kind = values[1].type
     assert isinstance(kind, Scalar)
-    return builder.op("logical_or", _is_not_lowest(builder, values), builder.op("ne", values[1], builder.const(-1, kind)))
+    is_not_minus_one = builder.op("ne", values[1], builder.const(-1, kind))
+    return builder.op("logical_or", _is_not_lowest(builder, values), is_not_minus_one)
 
 
 def _cast_fits(builder: Builder, value: Statement, old: Scalar, new: Scalar) -> Statement:

@@ -1,6 +1,6 @@
 // ===== checked_0.comp
 // checked(a: ndarray[f32, 2], n: i32, k: u32), task 0 of 2: serial
-// from checked.py:4, interface 7724fcd1
+// from checked.py:4, interface d76a930d
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -105,7 +105,7 @@ void main() {
 
 // ===== checked_1.comp
 // checked(a: ndarray[f32, 2], n: i32, k: u32), task 1 of 2: range_for over i
-// from checked.py:4, interface 7724fcd1
+// from checked.py:4, interface d76a930d
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require

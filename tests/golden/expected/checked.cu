@@ -1,5 +1,5 @@
 // checked(a: ndarray[f32, 2], n: i32, k: u32), 2 tasks
-// from checked.py:4, interface 7724fcd1
+// from checked.py:4, interface d76a930d
 
 #define BLOCK 128
 
