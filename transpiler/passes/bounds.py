@@ -104,7 +104,7 @@ class _Guard:
         return changed
 
     def check(self, builder: Builder, access: Access) -> IndexCheck:
-        extents = [
+        extents: list[Statement] = [
             builder.add(ArrayShape(access.array, axis, type=i32))
             if access.array is not None and access.shape is None
             else builder.const(access.shape[axis] if access.shape is not None else 0)
