@@ -6,7 +6,7 @@ TAICHI ?=
 JOBS ?= $(shell n=$$(nproc 2>/dev/null || echo 2); [ $$n -lt 2 ] && n=2; echo $$n)
 TEST ?=
 
-.PHONY: setup demo test test-gpu check golden bench bench-gpu clean
+.PHONY: setup demo test test-debug test-gpu check golden bench bench-gpu clean
 
 setup: $(VENV)/.ready
 
@@ -24,6 +24,10 @@ demo: $(VENV)/.demo
 
 test: setup
 	@$(PYTHON) -m pytest -n $(JOBS) -m "not gpu" $(TEST)
+
+# For false alarms: all kernels checked, each pass verified.
+test-debug: setup
+	@$(PYTHON) -m pytest -n $(JOBS) -m "not gpu" --debug-kernels $(TEST)
 
 # On a machine with an NVIDIA GPU that has its own Python: make test-gpu PYTHON=python3 (PYTHONPATH holding shadesmith)
 test-gpu:

@@ -23,6 +23,7 @@ EFFECTIVE: dict[str, str] = {
     "default_up": "type of `ti.uint`",
     "debug": "checks indices, keeps asserts, verifies the IR between passes",
     "check_out_of_bound": "checks indices",
+    "check_overflow": "traps integer overflow, division by zero and casts of floats that do not fit",
     "fast_math": "lets compilers reorder floating-point operations",
     "short_circuit_operators": "`and` and `or` leave out what they need not evaluate",
     "unrolling_limit": "warns about longer `ti.static` loops",
@@ -121,6 +122,7 @@ class Config:
     unrolling_limit: int = 32
     dump_dir: str = ""
     report_bytes: int = 1 << 20
+    check_overflow: bool = False
 
     def compile_options(self) -> CompileOptions:
         """Return what the compiler must know of these options."""
@@ -136,6 +138,7 @@ class Config:
             fast_math=self.fast_math,
             debug=self.debug,
             check_out_of_bound=self.check_out_of_bound or self.debug,
+            check_overflow=self.check_overflow,
             short_circuit_operators=self.short_circuit_operators,
             block_dim=min(self.default_gpu_block_dim, self.max_block_dim),
             unrolling_limit=self.unrolling_limit,

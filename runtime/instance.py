@@ -77,7 +77,7 @@ class Instance:
         interface = self.module.interface
         if not any(member.source == ("report",) for member in interface.members):
             return None
-        return Reports(self.session, self.module.kernel, interface.reports)
+        return Reports(self.session, self.module, self.program.arguments)
 
     def _constants(self) -> dict[tuple[Any, ...], int]:
         constants: dict[tuple[Any, ...], int] = {}

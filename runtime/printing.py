@@ -12,19 +12,24 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from operator import itemgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..transpiler.backend.records import failure, text_writer
+from ..transpiler.backend.records import Turn, failure, text_writer
 from ..transpiler.errors import ShadesmithWarning
+from ..transpiler.ir.ops import OPS
+from .launcher import PACK_CODES
 from .session import Session
 
+if TYPE_CHECKING:
+    from ..transpiler.backend.interface import BackendModule, LoopIndices, TaskSource
+
 WORD_BYTES = 4
-HEADER_WORDS = 6
+HEADER_WORDS = 9
 RECORD_WORDS = 3
 """What stands before the words of a record: site, thread, number of words."""
-FAILURE_BYTES = 32 << 10
+FAILURE_BYTES = 64 << 10
 """Room for failed checks besides the room for prints: what is printed may not displace them."""
 EMPTY_SITE = 0xFFFFFFFF
 CODES = {"i32": "i", "u32": "I", "f32": "f", "i64": "q", "u64": "Q", "f64": "d"}
@@ -44,14 +49,15 @@ class ReportBuffer:
         self._allocation = session.allocate(self._ends[1] * WORD_BYTES)
         self.address = self._allocation.address
         first, last = self._ends
-        self._header = np.array([HEADER_WORDS, first, 0, first, last, 0], np.uint32)
+        never = 0xFFFFFFFF
+        self._header = np.array([HEADER_WORDS, first, 0, first, last, 0, 0, never, never], np.uint32)
         self._clear()
 
     def _clear(self) -> None:
         self._device.write(self._allocation, memoryview(self._header.tobytes()))
 
     def take(self) -> tuple[bytes, bytes, int, int] | None:
-        """Wait for all launches; return the rooms of prints and of failures and how many each lost, None if empty."""
+        """Wait for all launches; return both rooms, how many prints are lost, how many checks failed; None if empty."""
         header = self._read(0, HEADER_WORDS)
         if header == self._header.tobytes():
             return None
@@ -59,7 +65,7 @@ class ReportBuffer:
         prints = self._read(HEADER_WORDS, min(words[0], words[1]))
         failures = self._read(self._ends[0], min(words[3], words[4]))
         self._clear()
-        return prints, failures, words[2], words[5]
+        return prints, failures, words[2], words[6]
 
     def _read(self, begin: int, end: int) -> bytes:
         data = bytearray((end - begin) * WORD_BYTES)
@@ -69,15 +75,16 @@ class ReportBuffer:
 
 
 class Reports:
-    """The sites of one kernel. address: of the buffer its launches write to."""
+    """The sites of one kernel. address: of the buffer its launches write to. arguments: block of the last launch."""
 
-    def __init__(self, session: Session, kernel: str, sites: Sequence[dict[str, Any]]) -> None:
+    def __init__(self, session: Session, module: BackendModule, arguments: Any) -> None:
         if session.reports is None:
             session.reports = ReportBuffer(session)
         self._buffer: ReportBuffer = session.reports
         self.address = self._buffer.address
-        self._kernel = kernel
-        self._sites = sites
+        self._module = module
+        self._arguments = arguments
+        self._sites = sites = module.interface.reports
         self._formats = [struct.Struct("<" + "".join(_codes(site))) for site in sites]
         self._writers: dict[int, Callable[[Sequence[Any]], str]] = {}
 
@@ -86,21 +93,44 @@ class Reports:
         found = self._buffer.take()
         if found is None:
             return
-        prints, failures, lost, more = found
+        prints, failures, lost, count = found
         text = "".join([self._writer(site)(numbers) for site, _, numbers in self._ordered(prints)])
         if text:
             sys.stdout.write(text)
         if lost:
             warnings.warn(
-                f"kernel `{self._kernel}`: the buffer for prints is full, {lost} prints of this launch are lost. "
-                "Hint: print less, or make it larger with ti.init(report_bytes=...)",
+                f"kernel `{self._module.kernel}`: the buffer for prints is full, {lost} prints of this launch are "
+                "lost. Hint: print less, or make it larger with ti.init(report_bytes=...)",
                 ShadesmithWarning,
                 stacklevel=5,
             )
         failed = self._ordered(failures)
         if failed:
-            site, _, numbers = failed[0]
-            raise failure(self._sites[site], numbers, len(failed) + more)
+            site, thread, numbers = failed[0]
+            task = self._module.tasks[self._sites[site]["task"]]
+            turn = None if task.loop is None else Turn(task.loop.line, thread, self._indices(task, task.loop, thread))
+            raise failure(self._module.kernel, self._sites[site], numbers, turn, count)
+
+    def _indices(self, task: TaskSource, loop: LoopIndices, thread: int) -> dict[str, int] | None:
+        """Return the indices of a turn of a loop, None where the host cannot know them."""
+        if task.extents is None or None in loop.begins:
+            return None
+        indices: dict[str, int] = {}
+        for axis in reversed(range(len(loop.names))):
+            extent = self._value(task.extents[axis]) if axis > 0 else thread + 1
+            indices[loop.names[axis]] = self._value(loop.begins[axis]) + loop.steps[axis] * (thread % extent)
+            thread //= extent
+        return dict(reversed(indices.items()))
+
+    def _value(self, expression: Any) -> int:
+        """Return an expression of arguments, as they were in the last launch."""
+        kind, *operands = expression
+        if kind == "const":
+            return int(operands[0])
+        if kind == "member":
+            member = self._module.interface.members[operands[0]]
+            return int(struct.unpack_from(f"<{PACK_CODES[member.type]}", self._arguments, member.offset_bytes)[0])
+        return int(OPS[kind].meaning(*[np.int64(self._value(operand)) for operand in operands]))
 
     def _writer(self, site: int) -> Callable[[Sequence[Any]], str]:
         if site not in self._writers:

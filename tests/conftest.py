@@ -13,7 +13,12 @@ ARCHES = {"cpu": "cpu", "vulkan": "vulkan", "cuda": "cuda", "python": "python"}
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """SHADESMITH_COLLECT=FOLDER keeps every text the run emits; `python tests/emitted.py FOLDER` then checks them."""
+    """SHADESMITH_COLLECT=FOLDER keeps every text the run emits; `python tests/emitted.py FOLDER` then checks them.
+
+    `--debug-kernels` is for false alarms: all kernels are checked, and each pass is verified.
+    """
+    if config.getoption("--debug-kernels"):
+        os.environ["SHADESMITH_DEBUG"] = "1"
     if os.environ.get("SHADESMITH_COLLECT"):
         os.environ["SHADESMITH_DUMP_DIR"] = os.path.abspath(os.environ["SHADESMITH_COLLECT"])
 
@@ -21,6 +26,9 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--targets", default="cpu,vulkan,python", help="comma-separated: cpu, vulkan, cuda, python")
     parser.addoption("--update-golden", action="store_true", help="rewrite the golden files from what is emitted now")
+
+
+    parser.addoption("--debug-kernels", action="store_true", help="let every ti.init mean debug=True, unless it says")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -40,7 +40,24 @@ class TaichiRuntimeError(RuntimeError):
 
 
 class TaichiAssertionError(TaichiRuntimeError, AssertionError):
-    """An `assert` inside a kernel was false."""
+    """A check inside a kernel failed while it ran: an `assert`, an index, an overflow.
+
+    location: where, with the chain of calls (`.call_site`). kind: "assert", "bounds", "overflow" or "iterations".
+    kernel: its name. message: the text without place. values: the numbers in it. iteration: indices of the parallel
+    loop by name, None outside loops and where only the launch knows. failures: how many checks failed in the launch.
+    array, index, shape: of an access out of bounds.
+    """
+
+    location: SourceLocation | None = None
+    kind: str = "assert"
+    kernel: str = ""
+    message: str = ""
+    values: tuple[Any, ...] = ()
+    iteration: dict[str, int] | None = None
+    failures: int = 1
+    array: str | None = None
+    index: tuple[int, ...] = ()
+    shape: tuple[int, ...] = ()
 
 
 class TaichiRuntimeTypeError(TaichiRuntimeError, TypeError):

@@ -22,6 +22,7 @@ class CompileOptions:
     fast_math: bool = True
     debug: bool = False
     check_out_of_bound: bool = False
+    check_overflow: bool = False
     short_circuit_operators: bool = True
     block_dim: int = 128
     unrolling_limit: int = 32

@@ -224,6 +224,8 @@ class CudaDevice:
 
         Raises: TaichiCompilationError if NVRTC refuses it, TaichiRuntimeError if the GPU does.
         """
+        if not module.files:  # a kernel that does nothing
+            return CudaProgram(self, module, None, "")
         file = module.files[0]
         cubin, log = compile_cubin(
             file.text, self.arch, bool(module.options.get("fast_math", True)), file.name, file.lines

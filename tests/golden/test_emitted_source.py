@@ -37,9 +37,8 @@ def compiled(name: str, target: str) -> BackendModule:
     module = load(name)
     arguments = tuple(ArrayArgument(*a) if isinstance(a, tuple) else ScalarArgument(a) for a in module.arguments)
     capabilities = Capabilities(target, atomics=NATIVE[target], max_push_bytes=128 if target == "vulkan" else None)
-    return compile_kernel(
-        Specialization(define(module.kernel), arguments, CompileOptions(), capabilities), target
-    ).module
+    options = CompileOptions(**getattr(module, "options", {}))
+    return compile_kernel(Specialization(define(module.kernel), arguments, options, capabilities), target).module
 
 
 @pytest.mark.parametrize("language", SUFFIX)

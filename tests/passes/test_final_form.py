@@ -3,13 +3,14 @@
 import pytest
 
 from shadesmith.transpiler.errors import UnsupportedError
-from shadesmith.transpiler.ir.statements import LoopIndex, StructFor
-from shadesmith.transpiler.ir.types import f32, i32
+from shadesmith.transpiler.ir.statements import Cast, If, LoopIndex, StructFor
+from shadesmith.transpiler.ir.types import f32, i32, i64
 from shadesmith.transpiler.options import Capabilities, CompileOptions
 from shadesmith.transpiler.passes import PassContext, Stage
 from shadesmith.transpiler.passes.bounds import bounds
 from shadesmith.transpiler.passes.legalize import legalize
 from shadesmith.transpiler.passes.struct_for import struct_for
+from shadesmith.transpiler.passes.wide_bounds import wide_bounds
 
 
 def over(sketch, array):
@@ -36,8 +37,27 @@ def checked(sketch):
 def test_each_access_is_checked(checked):
     checked.store(checked.ptr(checked.m, checked.arg("n"), checked.arg("n")), checked.arg("w"))
     text = checked.apply(bounds)
-    assert text.index("assert") < text.index("ptr m")
-    assert "indices [{0}, {1}]: `m` has shape ({2}, {3})" in text
+    assert text.index("check m ($") < text.index("ptr m")
+
+
+def test_an_index_is_checked_once_in_a_block_and_those_inside(checked):
+    n = checked.arg("n")
+    branch = checked.add(If(checked.arg("flag")))
+    with checked.into(branch.then):
+        checked.store(checked.ptr(checked.a, n), checked.arg("w"))
+        inner = checked.add(If(checked.arg("flag")))
+        with checked.into(inner.then):
+            checked.store(checked.ptr(checked.a, n), checked.arg("w"))
+    checked.store(checked.ptr(checked.a, n), checked.arg("w"))
+    assert checked.apply(bounds).count("check a ($") == 2
+
+
+def test_a_wide_index_is_checked_before_it_is_cut(checked):
+    cut = checked.add(Cast(checked.const(2**32 + 1, i64), type=i32))
+    checked.store(checked.ptr(checked.a, cut), checked.arg("w"))
+    text = checked.apply(wide_bounds)
+    assert "4294967297" in text and text.index("check a ($") < text.index("ptr a")
+    assert checked.apply(bounds).count("check a ($") == 1
 
 
 def test_indices_that_cannot_be_wrong_are_not_checked(checked):
@@ -45,17 +65,17 @@ def test_indices_that_cannot_be_wrong_are_not_checked(checked):
     loop = checked.loop(8)
     with checked.into(loop.body):
         checked.store(checked.ptr(checked.a, checked.index(loop)), checked.read(checked.b, 7))
-    assert "assert" not in checked.apply(bounds)
+    assert "check" not in checked.apply(bounds)
 
 
 def test_constant_outside_a_shape_is_checked(checked):
     checked.store(checked.ptr(checked.a, 8), checked.arg("w"))
-    assert "assert" in checked.apply(bounds)
+    assert "check a" in checked.apply(bounds)
 
 
 def test_no_checks_unless_asked_for(sketch):
     sketch.store(sketch.ptr(sketch.a, 8), sketch.arg("w"))
-    assert "assert" not in sketch.apply(bounds)
+    assert "check" not in sketch.apply(bounds)
 
 
 def legal(sketch):

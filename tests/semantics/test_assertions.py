@@ -99,7 +99,8 @@ def test_the_chain_of_calls_is_shown(debug):
     text = failure_of(run)
     assert [part in text for part in ("in run:", "in outer:", "in inner:")] == [True] * 3
     assert text.index("in run:") < text.index("in outer:") < text.index("in inner:")
-    assert text.splitlines()[-1] == "2 is too large"
+    place = line_of("for i in range(2):")
+    assert text.splitlines()[-2:] == ["2 is too large", f"(in the parallel loop of line {place}: i = 1)"]
 
 
 def test_a_kernel_can_be_used_again(debug):

@@ -15,15 +15,14 @@ from typing import Any
 from ..errors import NOWHERE
 from ..ir.nodes import Block, walk
 from ..ir.statements import (
+    RECORDS,
     Array,
-    Assert,
     AtomicOp,
     GlobalLoad,
     GlobalPtr,
     GlobalStore,
     GlobalTemporary,
     Operation,
-    Print,
     Rand,
     RangeFor,
     While,
@@ -44,11 +43,12 @@ from .print_statements import WRITERS as STATEMENT_WRITERS
 from .random_stream import task_seed
 from .render import render
 from .reports import WRITERS as REPORT_WRITERS
+from .reports import stop_after_failure
 from .reserved import OURS
 from .spelling import extensions, helpers_source, spell_operation, type_name
 from .tables_c import HEADERS
 from .target import TARGETS, Target
-from .threads import Threads, host_count, spread
+from .threads import Threads, host_count, loop_indices, spread
 from .turns import NONE, serial_turns
 
 PUSH_BYTES = 128
@@ -134,9 +134,9 @@ class _Printer:
         """Print one task: the function of one turn, and what the entry computes before it."""
         single = len(self.kernel.tasks) == 1 or self.target.file_per_task
         body, names, statements = self._body(task, number)
-        prologue, threads, entry_uses_args, entry_helpers = self._entry(task, names)
+        prologue, threads, entry_uses_args, entry_helpers = self._entry(task, number, names)
         loop, linear = task.loop, statements.linear_index
-        counted = any(isinstance(s, (Rand, Print, Assert)) for s in walk(task.body))
+        counted = any(isinstance(s, (Rand, *RECORDS)) for s in walk(task.body))
         unsigned = type_name(self.target.name, u32)
         used = [k for k in range(len(names)) if loop is not None and (loop, k) in statements.e.indices_used]
         return _Printed(
@@ -178,15 +178,21 @@ class _Printer:
             printer.commented.add((task.loop.location.file, task.loop.location.line))
         if any(isinstance(s, Rand) for s in walk(task.body)):
             _start_random(printer, number)
+        if task.loop is None:
+            stop_after_failure(printer, number)
         printer.block(block)
         return printer.lines, names, printer
 
-    def _entry(self, task: Task, names: list[str]) -> tuple[list[str], Threads | None, bool, Expressions]:
+    def _entry(
+        self, task: Task, number: int, names: list[str]
+    ) -> tuple[list[str], Threads | None, bool, Expressions]:
         bounds = [*task.loop.begins, *task.loop.ends] if task.loop is not None else []
         printer = self._statements(place([(task.prologue, bounds)], self._is_infix))
         for name in names:
             printer.names.declare(name)
         printer.comments = False
+        if task.loop is not None:
+            stop_after_failure(printer, number)
         printer.block(task.prologue)
         threads = None if task.loop is None else spread(printer.e, task.loop, names, self.form)
         lines = [INDENT * line.depth + line.text for line in printer.lines]
@@ -241,7 +247,7 @@ class _Printer:
     def _task_data(self, p: _Printed, blocks: list[int]) -> dict[str, Any]:
         threads = p.threads
         loops = any(isinstance(s, (While, RangeFor)) for s in walk(p.task.body))
-        plain = not loops and not any(isinstance(s, (AtomicOp, Rand, Print, Assert)) for s in walk(p.task.body))
+        plain = not loops and not any(isinstance(s, (AtomicOp, Rand, *RECORDS)) for s in walk(p.task.body))
         parameters = [*self._args_parameter(p), *p.parameters]
         arguments = [*(["args"] if parameters[len(p.parameters) :] else []), *p.arguments]
         block = "1" if p.task.kind is TaskKind.SERIAL else "BLOCK" if len(blocks) == 1 else f"BLOCK_{p.task.block_dim}"
@@ -394,7 +400,7 @@ def digest(interface: Interface) -> str:
     """Return a short name of what text and launcher agree on; where the user's file stands is no part of that."""
     data = asdict(interface)
     for site in data["reports"]:
-        site.update(file="", line=0, where="")
+        site.update(frames=[])
     return sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:8]
 
 
@@ -452,6 +458,7 @@ def _task_source(p: _Printed, file: int, form: Layout, limited: bool) -> TaskSou
         writes=writes,
         strided=_is_strided(p),
         serial_turns=None if turns[0] == "const" else turns,
+        loop=None if p.task.loop is None else loop_indices(form, p.task.loop, p.names),
     )
 
 

@@ -67,6 +67,19 @@ class ResultField:
 
 
 @dataclass(frozen=True, slots=True)
+class LoopIndices:
+    """How the indices of a parallel loop follow from the number of a turn; one name, begin and step an axis.
+
+    line: of the loop in Python. begins: None where only the device knows.
+    """
+
+    line: int
+    names: tuple[str, ...]
+    begins: tuple[Expression | None, ...]
+    steps: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class TaskSource:
     """One launch. entry: name of the function to start. file: index into `BackendModule.files`.
 
@@ -87,6 +100,8 @@ class TaskSource:
     strided: bool = False
     serial_turns: Expression | None = None
     """Turns of the serial loops in one thread, where they depend on arguments and the target limits them."""
+    loop: LoopIndices | None = None
+    """For reports of checks that failed."""
 
 
 @dataclass(frozen=True, slots=True)

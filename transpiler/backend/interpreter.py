@@ -32,6 +32,7 @@ from ..ir.statements import (
     GlobalTemporary,
     If,
     IfExp,
+    IndexCheck,
     LocalLoad,
     LocalStore,
     LoopIndex,
@@ -43,6 +44,7 @@ from ..ir.statements import (
     Print,
     Rand,
     RangeFor,
+    Record,
     Return,
     StructElement,
     StructInit,
@@ -54,7 +56,7 @@ from ..ir.tasks import Kernel, Task
 from ..ir.types import Scalar, Struct, Tensor, Type, element_of
 from ..options import MAX_TURNS
 from .random_stream import RandomStream, task_seed
-from .records import failure, text_writer
+from .records import Turn, failure, text_writer
 from .sites import describe_site
 
 Place = tuple[np.ndarray[Any, Any], tuple[int, ...]]
@@ -66,16 +68,18 @@ def run(kernel: Kernel, arrays: Sequence[np.ndarray[Any, Any]], parameters: Sequ
 
     arrays: by slot, shaped (*shape, *element shape), changed in place. parameters: in the order of `kernel.parameters`,
     numbers or arrays of the tensor's shape. seed: of this launch, for random numbers.
-    A false assert ends one turn of a parallel loop, or a serial task; the others still run, as on every target.
-    Raises: TaichiRuntimeError for an access outside an array; TaichiAssertionError, at the end, for the first that was.
+    A check that fails ends one turn of a parallel loop, or a serial task. The other turns still run, but no later task,
+    as on every target.
+    Raises: TaichiRuntimeError for an access outside an array; TaichiAssertionError, at the end, for the first check
+    that failed.
     """
     machine = _Machine(kernel, arrays, parameters)
     with np.errstate(all="ignore"):
         for number, task in enumerate(kernel.tasks):
             machine.run_task(task, task_seed(seed, number))
-    if machine.failures:
-        site, values = machine.failures[0]
-        raise failure(describe_site(site, 0), values, len(machine.failures))
+            if machine.failures:
+                check, values, turn = machine.failures[0]
+                raise failure(kernel.name, describe_site(check, number), values, turn, len(machine.failures))
     return machine.results
 
 
@@ -96,7 +100,8 @@ class _Machine:
         self.values: dict[Statement, Any] = {}
         self.indices: dict[Any, tuple[int, ...]] = {}
         self.results: list[Any] = []
-        self.failures: list[tuple[Assert, list[Any]]] = []
+        self.failures: list[tuple[Record, list[Any], Turn | None]] = []
+        self.turn: Turn | None = None
         self.writers: dict[Print, Callable[[Sequence[Any]], str]] = {}
         self.random = RandomStream(0, 0)
         self.table: dict[type, Callable[[Any], Any]] = {
@@ -124,11 +129,13 @@ class _Machine:
             AtomicOp: self._atomic,
             Print: self._print,
             Assert: self._assert,
+            IndexCheck: self._index_check,
         }
 
     def run_task(self, task: Task, seed: int) -> None:
         """Run a task: its body once, or for every index tuple in order. seed: of its random numbers."""
         self.random = RandomStream(seed, 0)
+        self.turn = None
         self.run_block(task.prologue)
         if task.loop is None:
             self._turn(task.body)
@@ -140,6 +147,7 @@ class _Machine:
         for linear, index in enumerate(self._index_tuples(loop)):
             self.indices[loop] = index
             self.random = RandomStream(seed, linear)
+            self.turn = Turn(loop.location.line, linear, dict(zip(loop.names, index, strict=False)))
             self._turn(task.body)
 
     def _turn(self, body: Block) -> None:
@@ -270,10 +278,18 @@ class _Machine:
 
     def _assert(self, statement: Assert) -> None:
         if not self.values[statement.condition]:
-            self.failures.append((statement, self._numbers(statement)))
-            raise _TurnEnded
+            self._fail(statement)
 
-    def _numbers(self, statement: Print | Assert) -> list[Any]:
+    def _index_check(self, check: IndexCheck) -> None:
+        pairs = zip(check.indices, check.extents, strict=True)
+        if not all(0 <= int(self.values[index]) < int(self.values[extent]) for index, extent in pairs):
+            self._fail(check)
+
+    def _fail(self, statement: Record) -> None:
+        self.failures.append((statement, self._numbers(statement), self.turn))
+        raise _TurnEnded
+
+    def _numbers(self, statement: Record) -> list[Any]:
         return [number for value in statement.values for number in np.ravel(self.values[value]).tolist()]
 
 

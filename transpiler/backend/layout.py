@@ -20,10 +20,12 @@ from ..ir.statements import (
     GlobalLoad,
     GlobalPtr,
     GlobalStore,
+    IndexCheck,
     MatrixPtr,
     Parameter,
     Print,
     Rand,
+    Record,
     Temporary,
     base_pointer,
 )
@@ -93,7 +95,7 @@ class _Use:
     parameters: dict[Parameter, None] = field(default_factory=dict)
     random: bool = False
     has_records: bool = True
-    sites: dict[Statement, int] = field(default_factory=dict)
+    sites: dict[Record, int] = field(default_factory=dict)
     task_of: dict[Statement, int] = field(default_factory=dict)
     types: dict[Type, None] = field(default_factory=dict)
 
@@ -160,7 +162,7 @@ def _collect(kernel: Kernel) -> _Use:
                 use.parameters[parameter] = None
             case Rand():
                 use.random = True
-            case Print() | Assert():
+            case Print() | Assert() | IndexCheck():
                 use.sites[statement] = len(use.sites)
                 use.task_of[statement] = root // 2
     for key, found in names.items():
@@ -241,7 +243,7 @@ class _Members:
             self._block("result", "Result", "what the kernel returns")
         if self.use.sites and self.use.has_records:
             declared = f"{type_name(self.target.name, u32)} *" if self.target.has_pointers else "Report"
-            self._pointer("report", "report", declared, "records of print and assert", ("report",))
+            self._pointer("report", "report", declared, "records of print and of checks", ("report",))
         for parameter in sorted(self.use.parameters, key=lambda p: p.position):
             self._parameter(parameter)
         for (array, axis), name in sorted(self.use.shapes.items(), key=lambda s: (s[0][0].slot, s[0][1])):
@@ -332,7 +334,7 @@ def layout(kernel: Kernel, target: Target, complete: bool = False, volatile: boo
     parts = [part for type in _stored(kernel, use) for part in parts_of(type)]
     stored = [with_element(part, u8) if element_of(part) == u1 else part for part in parts]
     slots = tuple(_slot(array, use) for array in kernel.arrays)
-    sites = tuple(describe_site(site, use.task_of[site]) for site in use.sites if isinstance(site, (Print, Assert)))
+    sites = tuple(describe_site(site, use.task_of[site]) for site in use.sites)
     interface = Interface(interface_members, size, slots, result_fields, result_size, temporaries_size, sites)
     return Layout(
         interface=interface,

@@ -254,7 +254,8 @@ class Expressions:
 
     def negated(self, condition: Statement) -> str:
         """Return the text of `not condition`."""
-        return f"!{self.operand(condition, UNARY)}"
+        text, _, template = self.of(condition)
+        return text.removeprefix("!") if template == "!{0}" else f"!{self.operand(condition, UNARY)}"
 
     def choice(self, value: IfExp) -> Written:
         """Return an IfExp whose branches have no lines of their own."""

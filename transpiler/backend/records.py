@@ -8,14 +8,22 @@ from __future__ import annotations
 
 import string
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from ..errors import TaichiAssertionError
+from ..errors import SourceLocation, SourceText, TaichiAssertionError
 from ..ir.printf import formatter
 from ..ir.types import SCALARS
 
 Part = str | tuple[int, str] | list[Any]
 """A text, or the number of a value and its format specification (a list where it comes from JSON)."""
+
+
+class Turn(NamedTuple):
+    """A turn of a parallel loop. line: of the loop in Python. indices: by name, None where only the device knows."""
+
+    line: int
+    number: int
+    indices: dict[str, int] | None
 
 
 def text_writer(site: dict[str, Any]) -> Callable[[Sequence[Any]], str]:
@@ -60,9 +68,39 @@ def _value_writer(write: Callable[[Any], str], shape: Sequence[int], start: int)
     return lambda numbers: "[" + ", ".join([part(numbers) for part in inner]) + "]"
 
 
-def failure(site: dict[str, Any], numbers: Sequence[Any], count: int) -> TaichiAssertionError:
-    """Return the error for a failed check. count: how many failed in this launch."""
-    text = f"{site['where']}\n{text_writer(site)(numbers)}"
+def location(site: dict[str, Any]) -> SourceLocation:
+    """Return where a site stands, with the calls that led there."""
+    found: SourceLocation | None = None
+    for frame in site["frames"]:
+        line, column, end_line, end_column = frame["span"]
+        source = SourceText(frame["file"], line, (frame["text"],) if frame["text"] else ())
+        found = SourceLocation(source, line, column, end_line, end_column, frame["function"], found)
+    assert found is not None
+    return found
+
+
+def failure(
+    kernel: str, site: dict[str, Any], numbers: Sequence[Any], turn: Turn | None, count: int
+) -> TaichiAssertionError:
+    """Return the error for a failed check. turn: None in a serial task. count: how many failed in the launch."""
+    place = location(site)
+    message = text_writer(site)(numbers)
+    error = TaichiAssertionError(f"{place.describe()}\n{message}{_circumstances(turn, count)}")
+    error.location, error.kind, error.kernel, error.message = place, site["kind"], kernel, message
+    error.values, error.failures = tuple(numbers), count
+    error.iteration = None if turn is None else turn.indices
+    if site["kind"] == "bounds":
+        error.array = site["array"]
+        error.index, error.shape = tuple(numbers[: site["axes"]]), tuple(numbers[site["axes"] :])
+    return error
+
+
+def _circumstances(turn: Turn | None, count: int) -> str:
+    """Return the last line of an error: which turn of which loop, and whether there were others."""
+    if turn is None:
+        return ""
+    indices = turn.indices or {"turn": turn.number}
+    at = ", ".join(f"{name} = {index}" for name, index in indices.items())
     if count > 1:
-        text += f"\n({count} checks failed in this launch; this is the first in the order of the loop)"
-    return TaichiAssertionError(text)
+        return f"\n({count} checks failed in this launch; this is the first in the order of the loop: {at})"
+    return f"\n(in the parallel loop of line {turn.line}: {at})"

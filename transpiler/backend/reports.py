@@ -1,10 +1,13 @@
-"""Prints `print` and `assert` as records in the report buffer; what a record means stands in `Interface.reports`.
+"""Prints `print` and checks as records in the report buffer; what a record means stands in `Interface.reports`.
 
 In: the statement and the printer of its function. Out: lines that call the helpers of `templates/*/lib/reports.*`.
 
     print(i, x)    ->    uint record = report_print(args.report, 0u, index, 2u);
                          record = report_i32(args.report, record, i);
                          report_f32(args.report, record, x);
+    a[i, j]        ->    if (outside_2(args.report, 1u, index, i, j, args.n, args.m)) return;
+
+Where a check fails, this turn of the loop ends; tasks behind it end at once (`stop_after_failure`).
 """
 
 from __future__ import annotations
@@ -12,15 +15,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..ir.statements import Assert, Print
+from ..ir.nodes import Statement
+from ..ir.statements import CHECKS, Assert, Const, IndexCheck, Print, Record, scalar_type
 from ..ir.types import Scalar, Tensor, Type, i32, u32
 from .print_expressions import Expressions
 from .print_statements import Statements
 from .sites import WORD_TYPES
 from .spelling import spell_element
+from .spelling_forms import SHIFT
+
+MAX_AXES = 4
+"""Indices that one of the helpers `outside_1`, `outside_2`, ... checks."""
 
 
-def print_record(p: Statements, statement: Print | Assert, location: Any) -> None:
+def print_record(p: Statements, statement: Record, location: Any) -> None:
     """Print the lines that write one record."""
     p.e.uses_args = True
     words = [word for value in statement.values for word in _words(p.e, value)]
@@ -60,6 +68,48 @@ def write_assert(p: Statements, statement: Assert) -> None:
     p.emit("}")
 
 
+def write_index_check(p: Statements, check: IndexCheck) -> None:
+    """Print the check of an access: one call, or all of it where an index is wider than i32 or there are many."""
+    site = p.e.layout.use.sites[check]
+    axes = len(check.indices)
+    if axes <= MAX_AXES and all(index.type == i32 for index in check.indices):
+        p.e.uses_args = True
+        p.e.need(f"outside_{axes}")
+        values = ", ".join(p.e.of(value).text for value in check.values)
+        p.emit(f"if (outside_{axes}(args.report, {site}u, {p.linear_index}, {values})) return;", check.location)
+        return
+    conditions = [
+        condition
+        for index, extent in zip(check.indices, check.extents, strict=True)
+        for condition in _outside(p.e, index, extent)
+    ]
+    p.emit(f"if ({' || '.join(conditions)}) {{", check.location)
+    with p.indented():
+        print_record(p, check, check.location)
+        p.emit("return;")
+    p.emit("}")
+
+
+def _outside(e: Expressions, index: Statement, extent: Statement) -> list[str]:
+    """Return the conditions under which an index lies outside; an extent is made unsigned beside an unsigned one."""
+    text, limit = e.operand(index, SHIFT), e.of(extent).text
+    if scalar_type(index).kind == "int":
+        below = [] if isinstance(index, Const) and index.value >= 0 else [f"{text} < 0"]
+        return [*below, f"{text} >= {limit}"]
+    return [f"{text} >= {f'{limit}u' if isinstance(extent, Const) else e.target.unsigned.format(limit)}"]
+
+
+def stop_after_failure(p: Statements, task: int) -> None:
+    """Print the line that ends a task where a check failed in one before it, which may not have left what it should."""
+    use = p.e.layout.use
+    if not any(isinstance(site, CHECKS) and use.task_of[site] < task for site in use.sites):
+        return
+    first = next((number for site, number in use.sites.items() if use.task_of[site] >= task), len(use.sites))
+    p.e.uses_args = True
+    p.e.need("report_stopped")
+    p.emit(f"if (report_stopped(args.report, {first}u)) return;")
+
+
 def _words(e: Expressions, value: Any) -> list[tuple[str, str]]:
     """Return the kind and the text of each scalar of a value."""
     kind: Type = value.type
@@ -90,5 +140,5 @@ def _word(e: Expressions, kind: Scalar, text: str) -> tuple[str, str]:
     return name, f"{wide}({text})"
 
 
-WRITERS: dict[type, Callable[..., None]] = {Print: write_print, Assert: write_assert}
+WRITERS: dict[type, Callable[..., None]] = {Print: write_print, Assert: write_assert, IndexCheck: write_index_check}
 """What `print_statements.WRITERS` has for the other effects."""

@@ -100,6 +100,7 @@ INTEGERS: dict[str, Spelling] = {
     "shr": written("($T)(($U){0} >> ({1} & $m))", UNARY, UNARY, MULTIPLY),
     "popcnt": call("__builtin_popcount"),
     "clz": call("clz_$t"),
+    **{f"{op}_overflows": call(f"{op}_overflows_$t", 2) for op in ("add", "sub", "mul", "shl", "pow")},
 }
 """For i32, u32, i64, u64; `$m` is the mask of a shift, `$U` the unsigned type."""
 

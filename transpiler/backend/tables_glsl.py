@@ -99,6 +99,7 @@ INTEGERS: dict[str, Spelling] = {
     "shr": written("$T($U({0}) >> ({1} & $m))", PRIMARY, ASSIGN, MULTIPLY),
     "popcnt": call("popcnt_u64"),
     "clz": call("clz_u64"),
+    **{f"{op}_overflows": call(f"{op}_overflows_$t", 2) for op in ("add", "sub", "mul", "shl", "pow")},
 }
 
 UNSIGNED: dict[str, Spelling] = {

@@ -15,7 +15,7 @@ from ..ir.ops import OPS
 from ..ir.statements import ArgLoad, ArrayShape, Cast, Const, IfExp, Operation, RangeFor
 from ..ir.types import Scalar
 from ..options import MAX_TURNS
-from .interface import Expression
+from .interface import Expression, LoopIndices
 from .layout import Layout
 from .print_expressions import Expressions, Written
 from .print_statements import bound, loop_head
@@ -172,6 +172,14 @@ def extent_on_host(layout: Layout, loop: RangeFor, axis: int) -> Expression | No
     if abs(step) > 1:
         span = ("floordiv", ("add", span, ("const", abs(step) - 1)), ("const", abs(step)))
     return span if isinstance(loop.ends[axis], ArrayShape) and span is end else ("max", span, ("const", 0))
+
+
+def loop_indices(layout: Layout, loop: RangeFor, names: list[str]) -> LoopIndices:
+    """Return what tells a host the indices of a turn. names: of the indices, where Python gives them none."""
+    begins = tuple(_on_host(layout, begin) for begin in loop.begins)
+    steps = tuple(_step(loop, axis) for axis in range(len(begins)))
+    named = loop.names if len(loop.names) == len(begins) else names
+    return LoopIndices(loop.location.line, tuple(named), begins, steps)
 
 
 def _on_host(layout: Layout, value: Statement) -> Expression | None:

@@ -85,7 +85,8 @@ def _build(context: Context) -> FrontendResult:
         context.warnings.append(
             f"{where.file}:{where.line}: `{context.kernel.name}` may end without `return`; it gives 0 then"
         )
-    return FrontendResult(context.kernel, context.fields, context.captured, context.warnings)
+    warnings = list(dict.fromkeys(context.warnings))  # one a line, however often a static loop or a call comes by
+    return FrontendResult(context.kernel, context.fields, context.captured, warnings)
 
 
 def _return_types(context: Context, annotation: Any) -> list[Type]:

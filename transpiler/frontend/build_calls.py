@@ -11,9 +11,9 @@ from collections.abc import Callable
 from types import BuiltinMethodType
 from typing import Any
 
-from ..errors import PACKAGE, TaichiCompilationError, TaichiSyntaxError, TaichiTypeError
+from ..errors import PACKAGE, TaichiSyntaxError, TaichiTypeError
 from ..ir.nodes import Statement
-from ..ir.statements import Print, Rand
+from ..ir.statements import Rand
 from ..ir.types import Scalar, Struct, Tensor, element_of
 from ..lang import functions
 from ..lang import struct as lang
@@ -22,6 +22,7 @@ from ..lang.decorators import BoundFunc, Func
 from ..lang.functions import ATOMIC_OF, OPERATION_OF
 from ..lang.matrix import Matrix, Vector
 from .build_frexp import frexp
+from .build_messages import build_print, static_assert
 from .build_methods import call_method, matrix_constructors
 from .build_structs import make_anonymous, make_struct
 from .context import Context, expression, fits
@@ -29,7 +30,7 @@ from .definition import KernelDefinition
 from .inlining import inline
 from .iteration import compile_time_items
 from .operators import BINARY, binary
-from .text import Parts, format_method
+from .text import format_method
 from .values import (
     GroupedValue,
     Method,
@@ -385,19 +386,6 @@ def _grouped(context: Context, x: Any) -> GroupedValue:
     return GroupedValue(x)
 
 
-def _static_assert(context: Context, cond: Any, msg: Any = None) -> None:
-    if is_runtime(cond):
-        raise context.error(
-            TaichiTypeError, "`ti.static_assert` needs a condition known at compile time", "use `assert`"
-        )
-    if not cond:
-        raise context.error(
-            TaichiCompilationError,
-            "Static assertion failed" + ("" if msg is None else f": {msg}"),
-            "see the condition above",
-        )
-
-
 def _loop_config(context: Context, **options: Any) -> None:
     known = ("block_dim", "serialize", "parallelize", "block_dim_adaptive", "bit_vectorize")
     for name, value in options.items():
@@ -500,7 +488,7 @@ FUNCTIONS: dict[Any, Meaning] = {
     functions.randn: _randn,
     functions.ndrange: _ndrange,
     functions.grouped: _grouped,
-    functions.static_assert: _static_assert,
+    functions.static_assert: static_assert,
     functions.stop_grad: _same,
     functions.loop_config: _loop_config,
     len: _length,
@@ -539,29 +527,6 @@ def _static(context: Context, node: ast.Call) -> Any:
     return values[0] if len(values) == 1 else tuple(values)
 
 
-def _print(context: Context, node: ast.Call) -> None:
-    separator, end = " ", "\n"
-    for keyword in node.keywords:
-        value = context.value(keyword.value)
-        if keyword.arg not in ("sep", "end") or not isinstance(value, str | None):
-            raise context.error(
-                TaichiSyntaxError,
-                f"`print` takes `sep` and `end` as texts, found `{keyword.arg}`",
-                "write the text itself, such as `end=''`",
-                keyword.value,
-            )
-        if keyword.arg == "sep" and value is not None:
-            separator = value
-        elif keyword.arg == "end" and value is not None:
-            end = value
-    parts = Parts(context)
-    for position, argument in enumerate(node.args):
-        parts.text(separator if position else "")
-        parts.add(context.value(argument))
-    parts.text(end)
-    context.builder.add(Print(parts.values, parts.parts))
-
-
 def _static_print(context: Context, node: ast.Call) -> None:
     arguments, named = _arguments(context, node)
     where = context.location()
@@ -594,7 +559,7 @@ def _range(context: Context, node: ast.Call) -> Any:
 FORMS: dict[Any, Form] = {
     functions.static: _static,
     functions.static_print: _static_print,
-    print: _print,
+    print: build_print,
     range: _range,
 }
 """What functions mean that need the syntax of the call."""

@@ -111,6 +111,13 @@ def _count(types: Sequence[Scalar], default_fp: Scalar) -> tuple[tuple[Scalar, .
     return (types[0],), i32
 
 
+def _overflow(types: Sequence[Scalar], default_fp: Scalar) -> tuple[tuple[Scalar, ...], Scalar]:
+    common = types[0]
+    if common.kind not in ("int", "uint") or common.bits < 32 or any(t != common for t in types):
+        raise RuleError("takes integers of one type of 32 or 64 bits")
+    return tuple(types), u1
+
+
 def _select(types: Sequence[Scalar], default_fp: Scalar) -> tuple[tuple[Scalar, ...], Scalar]:
     common = promote(types[1], types[2])
     return (u1, common, common), common
@@ -171,6 +178,21 @@ def _shift_right(a: Any, b: Any) -> Any:
 def _shift_right_logical(a: Any, b: Any) -> Any:
     bits = a.dtype.itemsize * 8
     return _wrap((int(a) & ((1 << bits) - 1)) >> (int(b) & (bits - 1)), type(a))
+
+
+def _overflows(value: int, kind: type) -> Any:
+    """Return whether a number does not fit a NumPy integer `kind`."""
+    return np.bool_(not np.iinfo(kind).min <= value <= np.iinfo(kind).max)
+
+
+def _shift_overflows(a: Any, b: Any) -> Any:
+    return np.True_ if not 0 <= b < a.dtype.itemsize * 8 else _overflows(int(a) << int(b), type(a))
+
+
+def _power_overflows(a: Any, b: Any) -> Any:
+    if b < 0 or abs(int(a)) <= 1:
+        return np.False_
+    return np.True_ if b >= a.dtype.itemsize * 8 else _overflows(int(a) ** int(b), type(a))
 
 
 def _round_half_even(a: Any) -> Any:
@@ -303,6 +325,11 @@ OPS: dict[str, Op] = {
         Op("popcnt", 1, _count, _ones),
         Op("clz", 1, _count, _leading_zeros),
         Op("select", 3, _select, lambda c, a, b: a if c else b),
+        Op("add_overflows", 2, _overflow, lambda a, b: _overflows(int(a) + int(b), type(a))),
+        Op("sub_overflows", 2, _overflow, lambda a, b: _overflows(int(a) - int(b), type(a))),
+        Op("mul_overflows", 2, _overflow, lambda a, b: _overflows(int(a) * int(b), type(a))),
+        Op("shl_overflows", 2, _overflow, _shift_overflows),
+        Op("pow_overflows", 2, _overflow, _power_overflows),
         Op("dot", 2, _linear, lambda a, b: (a * b).sum(dtype=a.dtype), "", True, _same_shape),
         Op("cross", 2, _linear, np.cross, "", False, _cross_shape),
         Op("matmul", 2, _linear, lambda a, b: a @ b, "@", False, _matmul_shape),

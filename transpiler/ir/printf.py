@@ -31,7 +31,7 @@ def formatter(type: Scalar, specification: str = "", shortest: bool = False) -> 
         return f"%{digits}{'f' if type.is_float else 'd'}".__mod__
     found = PRINTF.fullmatch(specification)
     if found is not None and found[3] in CONVERSIONS[type.is_float]:  # "" is in every text: no letter will do
-        precision = found[2] or ("" if found[3] else digits)
+        precision = found[2] or ("" if found[3] in ("g", "G") else digits)
         return f"%{found[1]}{precision}{found[3] or ('f' if type.is_float else 'd')}".__mod__
     format(0.0 if type.is_float else 0, specification)
     return lambda value: format(value if type.is_float else int(value), specification)

@@ -358,7 +358,10 @@ class Print(Statement):
 
 @dataclass(eq=False, slots=True)
 class Assert(Statement):
-    """Stop with a message if `condition` is false. kind: "assert" or "bounds". message: with {0}, {1} for `values`."""
+    """Stop with a message if `condition` is false. kind: "assert", "overflow" or "iterations".
+
+    message: with {0}, {1} for `values`.
+    """
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("condition", "values")
     EFFECT: ClassVar[Effect] = Effect.WRITE
@@ -366,6 +369,34 @@ class Assert(Statement):
     message: str
     values: list[Statement]
     kind: str = "assert"
+
+
+@dataclass(eq=False, slots=True)
+class IndexCheck(Statement):
+    """Stop unless every index lies within its extent; made by the passes `wide_bounds` and `bounds`.
+
+    indices: integers of any width. extents: i32. message: with {0}, {1}, ... for indices and then extents. array: what
+    Python calls what is indexed.
+    """
+
+    OPERANDS: ClassVar[tuple[str, ...]] = ("indices", "extents")
+    EFFECT: ClassVar[Effect] = Effect.WRITE
+    indices: list[Statement]
+    extents: list[Statement]
+    message: str
+    array: str
+
+    @property
+    def values(self) -> list[Statement]:
+        """What its record holds."""
+        return [*self.indices, *self.extents]
+
+
+Record = Print | Assert | IndexCheck
+RECORDS = (Print, Assert, IndexCheck)
+"""Statements that write a record for the host."""
+CHECKS = (Assert, IndexCheck)
+"""Those of them that end the turn of the loop, and the kernel with its task."""
 
 
 def is_const(statement: Statement, value: Any = None) -> bool:

@@ -25,6 +25,7 @@ from .statements import (
     GlobalTemporary,
     If,
     IfExp,
+    IndexCheck,
     LocalLoad,
     LocalStore,
     LoopIndex,
@@ -252,6 +253,8 @@ class _Flat(_Printer):
                 return f"print {_print_parts([self.ref(v) for v in values], parts)}"
             case Assert(condition=condition, values=values, message=message, kind=kind):
                 return f"assert {self.ref(condition)}, {kind}, {message!r}, {self.tuple(values)}"
+            case IndexCheck(indices=indices, extents=extents, array=array):
+                return f"check {array} {self.tuple(indices)} within {self.tuple(extents)}"
         return type(statement).__name__
 
 

@@ -25,6 +25,7 @@ from .statements import (
     GlobalTemporary,
     If,
     IfExp,
+    IndexCheck,
     LocalLoad,
     LocalStore,
     LoopIndex,
@@ -227,6 +228,10 @@ class _Checker:
                 _need(statement.temporary in self.kernel.temporaries, "an unknown temporary", statement)
             case LoopIndex():
                 _need(statement.loop in self.loops, "an index outside its loop", statement)
+            case IndexCheck(indices=indices, extents=extents):
+                _need(len(indices) == len(extents), "another number of indices than extents", statement)
+                integral = all(isinstance(i.type, Scalar) and i.type.is_integral for i in indices)
+                _need(integral, "an index that is no integer", statement)
             case If() | IfExp():
                 _need(statement.condition.type == u1, "a condition that is not u1", statement)
             case LocalLoad() | GlobalLoad() | LocalStore() | GlobalStore() | AtomicOp():

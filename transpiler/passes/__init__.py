@@ -1,9 +1,11 @@
 """The passes and their order: a kernel as the frontend made it comes in, tasks in final form come out.
 
-Order constraints: `lower` first (all others need structured returns); local atomics become plain before the first
-cleanup, which then sees through them; `bounds` after a cleanup, so that merged pointers are checked once; `struct_for`
-before `offload`, so that tasks hold range loops only; `demote_atomics` after `offload`, where it is known which
-iterations run side by side; `legalize` last, since cleanup must not rebuild what it removed.
+Order constraints: `overflow` before all others, which compute on their own; then `lower` (the rest needs structured
+returns); local atomics become plain before the first
+cleanup, which then sees through them; `bounds` after a cleanup, so that merged pointers are checked once, but
+`wide_bounds` before it, while indices are whole; `struct_for` before `offload`, so that tasks hold range loops only;
+`demote_atomics` after `offload`, where it is known which iterations run side by side; `legalize` last, since cleanup
+must not rebuild what it removed.
 """
 
 from __future__ import annotations
@@ -25,8 +27,10 @@ from .iteration_limit import iteration_limit
 from .legalize import legalize
 from .lower import lower
 from .offload import offload
+from .overflow import overflow
 from .simplify import simplify
 from .struct_for import struct_for
+from .wide_bounds import wide_bounds
 
 __all__ = ["PASSES", "REQUIRED", "Cleanup", "Pass", "PassContext", "Stage", "run", "until_stable"]
 
@@ -47,7 +51,7 @@ def until_stable(*steps: Pass) -> Cleanup:
 cleanup = until_stable(fold, simplify, forward_stores, common_subexpressions, dead_code)
 
 PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
-    Stage.LOWERED: (lower, demote_atomics, cleanup, bounds),
+    Stage.LOWERED: (overflow, lower, demote_atomics, wide_bounds, cleanup, bounds),
     Stage.TASKS: (struct_for, offload, demote_atomics, cleanup, branch_depth, iteration_limit),
     Stage.FINAL: (legalize, cleanup),
 }

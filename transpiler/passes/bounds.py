@@ -1,129 +1,174 @@
 """Guards every access to an array by a check of its indices, if the user asked for it; also to vectors and matrices.
 
-    $3 = ptr a ($i)    ->    assert 0 <= $i < shape a 0, "... with indices [{0}]: `a` has shape ({1})"
+    $3 = ptr a ($i)    ->    check a ($i) within (shape a 0)
                              $3 = ptr a ($i)
 
-Indices that cannot be wrong are not checked: constants within a constant shape, indices of a loop over the array.
+Indices that cannot be wrong are not checked: constants within a constant shape, indices of a loop over the array, those
+checked before in the same block or one around it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
 
 from ..ir.builder import Builder
-from ..ir.nodes import Block, Statement
+from ..ir.nodes import Block, Statement, blocks
 from ..ir.statements import (
     Array,
     ArrayShape,
-    Assert,
+    Cast,
     Const,
+    GlobalLoad,
     GlobalPtr,
+    IndexCheck,
+    LocalLoad,
     LoopIndex,
     MatrixElement,
     MatrixPtr,
     RangeFor,
+    StructElement,
     StructFor,
-    base_pointer,
+    StructPtr,
 )
 from ..ir.tasks import Kernel
-from ..ir.types import Tensor, i32
+from ..ir.types import Scalar, Tensor, i32
 from .context import PassContext
-from .rewrite import Rewriter
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """What indices reach for. array: None for a vector or matrix. shape: extents, None where a launch brings them."""
+
+    indices: list[Statement]
+    array: Array | None
+    shape: tuple[int, ...] | None
+    name: str
 
 
 def bounds(kernel: Kernel, context: PassContext) -> bool:
-    """Put an Assert of kind "bounds" before each access, under `debug` or `check_out_of_bound`."""
-    if not (context.options.debug or context.options.check_out_of_bound):
-        return False
+    """Put an IndexCheck before each access, under `debug` or `check_out_of_bound`.
 
-    def check_array(rewriter: Rewriter, pointer: Statement) -> None:
-        assert isinstance(pointer, GlobalPtr)
-        _check_array(rewriter, pointer, kernel.name)
+    Wide indices are left alone: `wide_bounds` has checked them before cleanup could cut them short.
+    """
 
-    rewriter = Rewriter({GlobalPtr: check_array, MatrixPtr: _check_tensor, MatrixElement: _check_tensor})
-    rewriter.run(kernel)
-    return rewriter.changed
+    def needs_check(access: Access) -> bool:
+        return not all(_is_safe(access, axis) for axis in range(len(access.indices))) and not is_wide(access)
+
+    return context.options.check_out_of_bound and guard(kernel, needs_check)
 
 
-def _check_array(rewriter: Rewriter, pointer: GlobalPtr, kernel: str) -> None:
-    array = pointer.array
-    unsafe = [not _is_safe(pointer, axis) for axis in range(array.ndim)]
-    if not any(unsafe):
-        return
-    builder = Builder(Block(rewriter.out))
-    builder.location = pointer.location
-    extents = [
-        builder.add(ArrayShape(array, axis, type=i32)) if array.shape is None else builder.const(array.shape[axis])
-        for axis in range(array.ndim)
-    ]
-    _add_check(rewriter, builder, pointer.indices, extents, unsafe, _array_message(array, kernel))
+def guard(kernel: Kernel, needs_check: Callable[[Access], bool]) -> bool:
+    """Put an IndexCheck before each access that needs one; return whether any did."""
+    return _Guard(kernel.name, needs_check).block(kernel.body)
 
 
-def _array_message(array: Array, kernel: str) -> str:
+def is_wide(access: Access) -> bool:
+    """Return whether an index was cut to i32 from an integer that may not fit."""
+    return any(uncut(index) is not index for index in access.indices)
+
+
+def uncut(index: Statement) -> Statement:
+    """Return an index as it was before it was cut to i32: the i64, u64 or u32 itself."""
+    if isinstance(index, Cast) and not index.bits and isinstance(index.value.type, Scalar):
+        wide = index.value.type
+        if wide.is_integral and (wide.bits == 64 or wide.name == "u32"):
+            return index.value
+    return index
+
+
+class _Guard:
+    """known: checks made so far in the block at hand and those around it."""
+
+    def __init__(self, kernel: str, needs_check: Callable[[Access], bool]) -> None:
+        self.kernel, self.needs_check = kernel, needs_check
+        self.known: set[Hashable] = set()
+
+    def block(self, block: Block) -> bool:
+        builder = Builder(Block())
+        own: list[Hashable] = []
+        changed = False
+        for statement in block.statements:
+            for inner in blocks(statement):
+                changed |= self.block(inner)
+            access = _access(statement)
+            if access is not None and self.needs_check(access) and (key := _key(access)) not in self.known:
+                self.known.add(key)
+                own.append(key)
+                builder.location = statement.location
+                builder.add(self.check(builder, access))
+                changed = True
+            builder.add(statement)
+        block.statements = builder.block.statements
+        self.known.difference_update(own)
+        return changed
+
+    def check(self, builder: Builder, access: Access) -> IndexCheck:
+        extents: list[Statement] = [
+            builder.add(ArrayShape(access.array, axis, type=i32))
+            if access.array is not None and access.shape is None
+            else builder.const(access.shape[axis] if access.shape is not None else 0)
+            for axis in range(len(access.indices))
+        ]
+        indices = [uncut(index) for index in access.indices]
+        return IndexCheck(indices, extents, _message(access, self.kernel), access.name)
+
+
+def _access(statement: Statement) -> Access | None:
+    """Return what a statement indexes, None if nothing."""
+    if isinstance(statement, GlobalPtr):
+        array = statement.array
+        return Access(statement.indices, array, array.shape, array.name) if array.ndim else None
+    if isinstance(statement, (MatrixPtr, MatrixElement)):
+        owner = statement.origin if isinstance(statement, MatrixPtr) else statement.value
+        assert isinstance(owner.type, Tensor)
+        return Access(statement.indices, None, owner.type.shape, _name_of(owner))
+    return None
+
+
+def _name_of(owner: Statement) -> str:
+    """Return what Python calls a vector or matrix: a variable, the array it is an element of, or a member of these."""
+    match owner:
+        case GlobalPtr(array=array):
+            return array.name
+        case LocalLoad(pointer=inner, name=None) | GlobalLoad(pointer=inner, name=None) | MatrixPtr(origin=inner):
+            return _name_of(inner)
+        case StructPtr(origin=inner, member=member) | StructElement(value=inner, member=member):
+            return f"{_name_of(inner)}.{member}".lstrip(".")
+    return owner.name or ""
+
+
+def _key(access: Access) -> Hashable:
+    values = tuple(index.value if isinstance(index, Const) else index for index in map(uncut, access.indices))
+    return values, access.array if access.shape is None else access.shape
+
+
+def _message(access: Access, kernel: str) -> str:
     """Return Taichi's message, and what it lacks."""
-    places = [f"{{{k}}}" for k in range(2 * array.ndim)]
-    indices, shape = ", ".join(places[: array.ndim]), ", ".join(places[array.ndim :])
-    if array.parameter is None:
-        return f"(kernel={kernel}) Accessing field ({array.name}) of size ({shape}) with indices ({indices})"
-    return (
-        f"[kernel={kernel}] Out of bound access to ndarray at arg {array.parameter} with indices [{indices}]: "
-        f"`{array.name}` has shape ({shape})"
-    )
+    places = [f"{{{k}}}" for k in range(2 * len(access.indices))]
+    indices, shape = ", ".join(places[: len(access.indices)]), ", ".join(places[len(access.indices) :])
+    if access.array is None:
+        kind = "vector" if len(access.indices) == 1 else "matrix"
+        message = f"(kernel={kernel}) Out of bound access to a {kind} of shape ({shape}) with indices [{indices}]"
+        return message + (f": `{access.name}`" if access.name else "")
+    if access.array.parameter is None:
+        return f"(kernel={kernel}) Accessing field ({access.name}) of size ({shape}) with indices ({indices})"
+    where = f"[kernel={kernel}] Out of bound access to ndarray at arg {access.array.parameter}"
+    return f"{where} with indices [{indices}]: `{access.name}` has shape ({shape})"
 
 
-def _check_tensor(rewriter: Rewriter, access: Statement) -> None:
-    """Check indices into a vector or matrix that are known only at run time."""
-    assert isinstance(access, MatrixPtr | MatrixElement)
-    owner = access.origin if isinstance(access, MatrixPtr) else access.value
-    assert isinstance(owner.type, Tensor)
-    shape = owner.type.shape
-    unsafe = [not _fits(index, extent) for index, extent in zip(access.indices, shape, strict=True)]
-    if not any(unsafe):
-        return
-    builder = Builder(Block(rewriter.out))
-    builder.location = access.location
-    base = base_pointer(owner)
-    name = base.array.name if isinstance(base, GlobalPtr) else base.name
-    kind = "vector" if len(shape) == 1 else "matrix"
-    indices = ", ".join(f"{{{k}}}" for k in range(len(shape)))
-    message = f"Out of bound access to a {kind} of shape ({', '.join(map(str, shape))}) with indices [{indices}]"
-    extents = [builder.const(extent) for extent in shape]
-    _add_check(rewriter, builder, access.indices, extents, unsafe, message + (f": `{name}`" if name else ""))
-
-
-def _add_check(
-    rewriter: Rewriter,
-    builder: Builder,
-    indices: Sequence[Statement],
-    extents: Sequence[Statement],
-    unsafe: Sequence[bool],
-    message: str,
-) -> None:
-    conditions = [
-        condition
-        for index, extent, is_unsafe in zip(indices, extents, unsafe, strict=True)
-        if is_unsafe
-        for condition in (builder.op("ge", index, builder.const(0)), builder.op("lt", index, extent))
-    ]
-    condition = conditions[0]
-    for other in conditions[1:]:
-        condition = builder.op("logical_and", condition, other)
-    builder.add(Assert(condition, message, [*indices, *extents], "bounds"))
-    rewriter.changed = True
-
-
-def _is_safe(pointer: GlobalPtr, axis: int) -> bool:
-    """Return whether an index lies within the array by construction."""
-    index, array = pointer.indices[axis], pointer.array
-    if array.shape is not None and _fits(index, array.shape[axis]):
+def _is_safe(access: Access, axis: int) -> bool:
+    """Return whether an index lies within its extent by construction."""
+    index = access.indices[axis]
+    if access.shape is not None and _fits(index, access.shape[axis]):
         return True
     if not isinstance(index, LoopIndex):
         return False
     over = index.loop.array if isinstance(index.loop, StructFor) else index.loop.over
     if over is None:
         return False
-    same_extent = over.shape is not None and array.shape is not None and over.shape[index.axis] == array.shape[axis]
-    return (over is array and index.axis == axis) or same_extent
+    same_extent = over.shape is not None and access.shape is not None and over.shape[index.axis] == access.shape[axis]
+    return (over is access.array and index.axis == axis) or same_extent
 
 
 def _fits(index: Statement, extent: int) -> bool:

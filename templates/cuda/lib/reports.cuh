@@ -1,6 +1,7 @@
 // Records of print and of failed checks, read by the host. words[0..2]: where the next record of a print goes, the end
-// of their room, how many found none; words[3..5]: the same of failed checks, which have room of their own. A record:
-// site, thread, number of words, words. What is left of a room behind a record that did not fit begins with EMPTY_SITE.
+// of their room, how many found none; words[3..5]: the same of failed checks, which have room of their own;
+// words[6..8]: how many checks failed, the first turn of the loop and the first site with one. A record: site, thread,
+// number of words, words. What is left of a room behind a record that did not fit begins with EMPTY_SITE.
 // Use: `uint record = report_print(report, site, thread, 2u); record = report_f32(report, record, x); ...`; 64 bit
 // numbers take 2 words, the low one first. Chunks are separated by blank lines, each defines one name.
 
@@ -34,8 +35,16 @@ __device__ inline uint32_t report_print(uint32_t *report, uint32_t site, uint32_
     return report_start(report, 0u, site, thread, size);
 }
 
+// Begin the record of a failed check, unless a turn before this one has one: the first is the one that is shown.
 __device__ inline uint32_t report_failure(uint32_t *report, uint32_t site, uint32_t thread, uint32_t size) {
-    return report_start(report, 3u, site, thread, size);
+    atomicAdd(&report[6], 1u);
+    atomicMin(&report[8], site);
+    return thread < atomicMin(&report[7], thread) ? report_start(report, 3u, site, thread, size) : 0u;
+}
+
+// Tell whether a check failed in a task before the one whose first site this is.
+__device__ inline bool report_stopped(const uint32_t *report, uint32_t site) {
+    return *(const volatile uint32_t *)&report[8] < site;
 }
 
 // Write one word; gives where the next one goes.
@@ -65,4 +74,61 @@ __device__ inline uint32_t report_f64(uint32_t *report, uint32_t cursor, double 
 
 __device__ inline uint32_t report_i64(uint32_t *report, uint32_t cursor, int64_t value) {
     return report_u64(report, cursor, (uint64_t)value);
+}
+
+// Tell whether an index lies outside its extent; if so, record all indices and extents.
+__device__ inline bool outside_1(uint32_t *report, uint32_t site, uint32_t thread, int i, int n) {
+    if (i >= 0 && i < n) {
+        return false;
+    }
+    uint32_t record = report_failure(report, site, thread, 2u);
+    record = report_i32(report, record, i);
+    report_i32(report, record, n);
+    return true;
+}
+
+__device__ inline bool outside_2(uint32_t *report, uint32_t site, uint32_t thread, int i, int j, int ni, int nj) {
+    if (i >= 0 && i < ni && j >= 0 && j < nj) {
+        return false;
+    }
+    uint32_t record = report_failure(report, site, thread, 4u);
+    record = report_i32(report, record, i);
+    record = report_i32(report, record, j);
+    record = report_i32(report, record, ni);
+    report_i32(report, record, nj);
+    return true;
+}
+
+__device__ inline bool outside_3(
+    uint32_t *report, uint32_t site, uint32_t thread, int i, int j, int k, int ni, int nj, int nk
+) {
+    if (i >= 0 && i < ni && j >= 0 && j < nj && k >= 0 && k < nk) {
+        return false;
+    }
+    uint32_t record = report_failure(report, site, thread, 6u);
+    record = report_i32(report, record, i);
+    record = report_i32(report, record, j);
+    record = report_i32(report, record, k);
+    record = report_i32(report, record, ni);
+    record = report_i32(report, record, nj);
+    report_i32(report, record, nk);
+    return true;
+}
+
+__device__ inline bool outside_4(
+    uint32_t *report, uint32_t site, uint32_t thread, int i, int j, int k, int l, int ni, int nj, int nk, int nl
+) {
+    if (i >= 0 && i < ni && j >= 0 && j < nj && k >= 0 && k < nk && l >= 0 && l < nl) {
+        return false;
+    }
+    uint32_t record = report_failure(report, site, thread, 8u);
+    record = report_i32(report, record, i);
+    record = report_i32(report, record, j);
+    record = report_i32(report, record, k);
+    record = report_i32(report, record, l);
+    record = report_i32(report, record, ni);
+    record = report_i32(report, record, nj);
+    record = report_i32(report, record, nk);
+    report_i32(report, record, nl);
+    return true;
 }

@@ -1,6 +1,7 @@
 // Records of print and of failed checks, read by the host. words[0..2]: where the next record of a print goes, the end
-// of their room, how many found none; words[3..5]: the same of failed checks, which have room of their own. A record:
-// site, thread, number of words, words. What is left of a room behind a record that did not fit begins with EMPTY_SITE.
+// of their room, how many found none; words[3..5]: the same of failed checks, which have room of their own;
+// words[6..8]: how many checks failed, the first turn of the loop and the first site with one. A record: site, thread,
+// number of words, words. What is left of a room behind a record that did not fit begins with EMPTY_SITE.
 // Use: `uint record = report_print(report, site, thread, 2u); record = report_f32(report, record, x); ...`; 64 bit
 // numbers take 2 words, the low one first. Chunks are separated by blank lines, each defines one name.
 
@@ -34,8 +35,16 @@ uint report_print(Report report, uint site, uint thread, uint size) {
     return report_start(report, 0u, site, thread, size);
 }
 
+// Begin the record of a failed check, unless a turn before this one has one: the first is the one that is shown.
 uint report_failure(Report report, uint site, uint thread, uint size) {
-    return report_start(report, 3u, site, thread, size);
+    atomicAdd(report.words[6], 1u);
+    atomicMin(report.words[8], site);
+    return thread < atomicMin(report.words[7], thread) ? report_start(report, 3u, site, thread, size) : 0u;
+}
+
+// Tell whether a check failed in a task before the one whose first site this is.
+bool report_stopped(Report report, uint site) {
+    return report.words[8] < site;
 }
 
 // Write one word; gives where the next one goes.
@@ -67,4 +76,57 @@ uint report_f64(Report report, uint cursor, double value) {
 
 uint report_i64(Report report, uint cursor, int64_t value) {
     return report_u64(report, cursor, uint64_t(value));
+}
+
+// Tell whether an index lies outside its extent; if so, record all indices and extents.
+bool outside_1(Report report, uint site, uint thread, int i, int n) {
+    if (i >= 0 && i < n) {
+        return false;
+    }
+    uint record = report_failure(report, site, thread, 2u);
+    record = report_i32(report, record, i);
+    report_i32(report, record, n);
+    return true;
+}
+
+bool outside_2(Report report, uint site, uint thread, int i, int j, int ni, int nj) {
+    if (i >= 0 && i < ni && j >= 0 && j < nj) {
+        return false;
+    }
+    uint record = report_failure(report, site, thread, 4u);
+    record = report_i32(report, record, i);
+    record = report_i32(report, record, j);
+    record = report_i32(report, record, ni);
+    report_i32(report, record, nj);
+    return true;
+}
+
+bool outside_3(Report report, uint site, uint thread, int i, int j, int k, int ni, int nj, int nk) {
+    if (i >= 0 && i < ni && j >= 0 && j < nj && k >= 0 && k < nk) {
+        return false;
+    }
+    uint record = report_failure(report, site, thread, 6u);
+    record = report_i32(report, record, i);
+    record = report_i32(report, record, j);
+    record = report_i32(report, record, k);
+    record = report_i32(report, record, ni);
+    record = report_i32(report, record, nj);
+    report_i32(report, record, nk);
+    return true;
+}
+
+bool outside_4(Report report, uint site, uint thread, int i, int j, int k, int l, int ni, int nj, int nk, int nl) {
+    if (i >= 0 && i < ni && j >= 0 && j < nj && k >= 0 && k < nk && l >= 0 && l < nl) {
+        return false;
+    }
+    uint record = report_failure(report, site, thread, 8u);
+    record = report_i32(report, record, i);
+    record = report_i32(report, record, j);
+    record = report_i32(report, record, k);
+    record = report_i32(report, record, l);
+    record = report_i32(report, record, ni);
+    record = report_i32(report, record, nj);
+    record = report_i32(report, record, nk);
+    report_i32(report, record, nl);
+    return true;
 }

@@ -1,5 +1,5 @@
 // report(a: ndarray[f32, 1]), range_for over a
-// from report.py:4, interface 15ec971a
+// from report.py:4, interface 5f215077
 #include <stdint.h>
 
 static inline uint32_t f32_bits_to_u32(float x) {
@@ -52,7 +52,7 @@ static inline uint32_t report_f32(uint32_t *report, uint32_t cursor, float value
 
 struct Args {
     const float *a_data;  // a: ndarray[f32, 1]
-    uint32_t *report;     // records of print and assert
+    uint32_t *report;     // records of print and of checks
     int a_n;              // a.shape[0]
 };
 

@@ -1,5 +1,5 @@
 // report(a: ndarray[f32, 1]), range_for over a
-// from report.py:4, interface 15ec971a
+// from report.py:4, interface 5f215077
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -57,7 +57,7 @@ uint report_f32(Report report, uint cursor, float value) {
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
 layout(push_constant, scalar) uniform Args {
     F32 a_data;     // a: ndarray[f32, 1]
-    Report report;  // records of print and assert
+    Report report;  // records of print and of checks
     int a_n;        // a.shape[0]
 } args;
 

@@ -1,0 +1,148 @@
+// Whether integer arithmetic leaves the range of its type. Chunks are separated by blank lines, each defines one name; a
+// file carries those it uses.
+
+bool add_overflows_i32(int a, int b) {
+    int sum = a + b;
+    return ((a ^ sum) & (b ^ sum)) < 0;
+}
+
+bool sub_overflows_i32(int a, int b) {
+    int difference = a - b;
+    return ((a ^ b) & (a ^ difference)) < 0;
+}
+
+bool mul_overflows_i32(int a, int b) {
+    if (a == -1) {
+        return b != 0 && b == -b;  // the lowest number
+    }
+    return a != 0 && (a * b) / a != b;
+}
+
+bool shl_overflows_i32(int a, int count) {
+    return count < 0 || count >= 32 || (a << count) >> count != a;
+}
+
+bool pow_overflows_i32(int base, int exponent) {
+    int result = 1;
+    while (exponent > 0) {
+        if ((exponent & 1) != 0) {
+            if (mul_overflows_i32(result, base)) {
+                return true;
+            }
+            result *= base;
+        }
+        exponent >>= 1;
+        if (exponent > 0 && mul_overflows_i32(base, base)) {
+            return true;
+        }
+        base *= base;
+    }
+    return false;
+}
+
+bool add_overflows_u32(uint a, uint b) {
+    return a + b < a;
+}
+
+bool sub_overflows_u32(uint a, uint b) {
+    return a < b;
+}
+
+bool mul_overflows_u32(uint a, uint b) {
+    return a != 0u && (a * b) / a != b;
+}
+
+bool shl_overflows_u32(uint a, uint count) {
+    return count >= 32u || (a << count) >> count != a;
+}
+
+bool pow_overflows_u32(uint base, uint exponent) {
+    uint result = 1u;
+    while (exponent > 0u) {
+        if ((exponent & 1u) != 0u) {
+            if (mul_overflows_u32(result, base)) {
+                return true;
+            }
+            result *= base;
+        }
+        exponent >>= 1;
+        if (exponent > 0u && mul_overflows_u32(base, base)) {
+            return true;
+        }
+        base *= base;
+    }
+    return false;
+}
+
+bool add_overflows_i64(int64_t a, int64_t b) {
+    int64_t sum = a + b;
+    return ((a ^ sum) & (b ^ sum)) < 0l;
+}
+
+bool sub_overflows_i64(int64_t a, int64_t b) {
+    int64_t difference = a - b;
+    return ((a ^ b) & (a ^ difference)) < 0l;
+}
+
+bool mul_overflows_i64(int64_t a, int64_t b) {
+    if (a == -1l) {
+        return b != 0l && b == -b;  // the lowest number
+    }
+    return a != 0l && (a * b) / a != b;
+}
+
+bool shl_overflows_i64(int64_t a, int64_t count) {
+    return count < 0l || count >= 64l || (a << count) >> count != a;
+}
+
+bool pow_overflows_i64(int64_t base, int64_t exponent) {
+    int64_t result = 1l;
+    while (exponent > 0l) {
+        if ((exponent & 1l) != 0l) {
+            if (mul_overflows_i64(result, base)) {
+                return true;
+            }
+            result *= base;
+        }
+        exponent >>= 1;
+        if (exponent > 0l && mul_overflows_i64(base, base)) {
+            return true;
+        }
+        base *= base;
+    }
+    return false;
+}
+
+bool add_overflows_u64(uint64_t a, uint64_t b) {
+    return a + b < a;
+}
+
+bool sub_overflows_u64(uint64_t a, uint64_t b) {
+    return a < b;
+}
+
+bool mul_overflows_u64(uint64_t a, uint64_t b) {
+    return a != 0ul && (a * b) / a != b;
+}
+
+bool shl_overflows_u64(uint64_t a, uint64_t count) {
+    return count >= 64ul || (a << count) >> count != a;
+}
+
+bool pow_overflows_u64(uint64_t base, uint64_t exponent) {
+    uint64_t result = 1ul;
+    while (exponent > 0ul) {
+        if ((exponent & 1ul) != 0ul) {
+            if (mul_overflows_u64(result, base)) {
+                return true;
+            }
+            result *= base;
+        }
+        exponent >>= 1;
+        if (exponent > 0ul && mul_overflows_u64(base, base)) {
+            return true;
+        }
+        base *= base;
+    }
+    return false;
+}

@@ -1,0 +1,264 @@
+"""`ti.init(check_overflow=True)`: integer arithmetic that leaves its type raises, with the operands; Python's integers
+say when. Without the option nothing is emitted (the last test)."""
+
+from __future__ import annotations
+
+import operator
+
+import numpy as np
+import pytest
+
+import shadesmith as ti
+
+INTEGERS = ["i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64"]
+SENTINEL = 77
+
+
+@pytest.fixture(autouse=True)
+def checking(target):
+    ti.init(arch=getattr(ti, target), check_overflow=True, enable_fallback=False, log_level=ti.WARN)
+
+
+def line_of(text: str) -> int:
+    lines = open(__file__, encoding="utf-8").read().splitlines()
+    return next(number for number, line in enumerate(lines, 1) if line.strip() == text)
+
+
+def edges(name: str) -> np.ndarray:
+    info = np.iinfo(getattr(np, {"i": "int", "u": "uint"}[name[0]] + name[1:]))
+    low = [info.min, info.min + 1, -46341, -3, -2, -1] if info.min else []
+    root = int(info.max**0.5)
+    values = [*low, 0, 1, 2, 3, 7, root, root + 1, info.bits - 1, info.bits, info.max // 2 + 1, info.max - 1, info.max]
+    return np.array([v for v in dict.fromkeys(values) if info.min <= v <= info.max], info.dtype)
+
+
+def failed(call) -> ti.TaichiAssertionError | None:
+    try:
+        call()
+        ti.sync()
+    except ti.TaichiAssertionError as error:
+        return error
+    return None
+
+
+@ti.kernel
+def add(a: ti.types.ndarray(), b: ti.types.ndarray(), out: ti.types.ndarray()):
+    for i in out:
+        out[i] = a[i] + b[i]
+
+
+@ti.kernel
+def sub(a: ti.types.ndarray(), b: ti.types.ndarray(), out: ti.types.ndarray()):
+    for i in out:
+        out[i] = a[i] - b[i]
+
+
+@ti.kernel
+def mul(a: ti.types.ndarray(), b: ti.types.ndarray(), out: ti.types.ndarray()):
+    for i in out:
+        out[i] = a[i] * b[i]
+
+
+@ti.kernel
+def shl(a: ti.types.ndarray(), b: ti.types.ndarray(), out: ti.types.ndarray()):
+    for i in out:
+        out[i] = a[i] << b[i]
+
+
+@ti.kernel
+def power(a: ti.types.ndarray(), b: ti.types.ndarray(), out: ti.types.ndarray()):
+    for i in out:
+        out[i] = a[i] ** b[i]
+
+
+@ti.kernel
+def divide(a: ti.types.ndarray(), b: ti.types.ndarray(), out: ti.types.ndarray()):
+    for i in out:
+        out[i] = a[i] // b[i]
+
+
+@ti.kernel
+def remainder(a: ti.types.ndarray(), b: ti.types.ndarray(), out: ti.types.ndarray()):
+    for i in out:
+        out[i] = a[i] % b[i]
+
+
+BINARY = {
+    "add": (add, operator.add),
+    "sub": (sub, operator.sub),
+    "mul": (mul, operator.mul),
+    "shl": (shl, lambda a, b: a << b),
+    "pow": (power, lambda a, b: a ** min(b, 99) if abs(a) > 1 else a ** (b % 2 + 2 * (b > 1))),
+    "floordiv": (divide, lambda a, b: a // b),
+    "mod": (remainder, lambda a, b: a % b),
+}
+
+
+def exact(name: str, meaning, a: int, b: int, info: np.iinfo) -> int | None:
+    """Return the mathematical result, None where there is none or it does not fit."""
+    if (name in ("floordiv", "mod") and b == 0) or (name == "shl" and not 0 <= b < info.bits):
+        return None
+    result = meaning(a, b)
+    return result if info.min <= result <= info.max else None
+
+
+@pytest.mark.parametrize("kind", INTEGERS)
+@pytest.mark.parametrize("name", BINARY)
+def test_results_that_do_not_fit_are_trapped_and_no_others(name, kind):
+    kernel, meaning = BINARY[name]
+    values = edges(kind)
+    a, b = (part.ravel() for part in np.meshgrid(values, values, indexing="ij"))
+    if name == "pow":
+        a, b = a[b >= 0], b[b >= 0]
+    out = np.full(a.shape, SENTINEL, a.dtype)
+    error = failed(lambda: kernel(a, b, out))
+    wanted = [exact(name, meaning, int(x), int(y), np.iinfo(a.dtype)) for x, y in zip(a, b, strict=True)]
+    assert out.tolist() == [SENTINEL if w is None else w for w in wanted]
+    assert error is not None and error.failures == wanted.count(None) and error.kind == "overflow"
+    first = wanted.index(None)
+    assert error.values == (int(a[first]), int(b[first])) and error.iteration == {"i": first}
+
+
+@pytest.mark.parametrize("kind", INTEGERS)
+def test_negation_and_absolute_value(kind):
+    @ti.kernel
+    def negate(a: ti.types.ndarray(), out: ti.types.ndarray()):
+        for i in out:
+            out[i] = -a[i]
+
+    @ti.kernel
+    def absolute(a: ti.types.ndarray(), out: ti.types.ndarray()):
+        for i in out:
+            out[i] = abs(a[i])
+
+    a = edges(kind)
+    info = np.iinfo(a.dtype)
+    for kernel, meaning in ((negate, operator.neg), (absolute, abs)):
+        out = np.full(a.shape, SENTINEL, a.dtype)
+        error = failed(lambda kernel=kernel, out=out: kernel(a, out))
+        wanted = [r if info.min <= (r := meaning(int(x))) <= info.max else None for x in a]
+        assert out.tolist() == [SENTINEL if w is None else w for w in wanted]
+        assert (error.failures if error else 0) == wanted.count(None)
+
+
+@pytest.mark.parametrize("kind", INTEGERS)
+@pytest.mark.parametrize("real", ["f32", "f64"])
+def test_casts_of_floats(kind, real):
+    @ti.kernel
+    def convert(a: ti.types.ndarray(), out: ti.types.ndarray(), kind: ti.template()):
+        for i in out:
+            out[i] = ti.cast(a[i], kind)
+
+    dtype = edges(kind).dtype
+    info, number = np.iinfo(dtype), np.dtype(real.replace("f", "float")).type
+    around = [number(v) for v in (info.min, info.min - 1, info.max, info.max + 1, 0, -0.5, -0.99, -1, 1.99, 1e30)]
+    steps = [np.nextafter(v, number(d)) for v in around for d in (-np.inf, np.inf)]
+    a = np.array([*around, *steps, np.inf, -np.inf, np.nan], number)
+    out = np.full(a.shape, SENTINEL, dtype)
+    error = failed(lambda: convert(a, out, getattr(ti, kind)))
+    wanted = [int(x) if np.isfinite(x) and info.min <= int(x) <= info.max else None for x in a]
+    assert out.tolist() == [SENTINEL if w is None else w for w in wanted]
+    assert error.failures == wanted.count(None) and "Cast overflow detected" in error.message
+
+
+def test_the_message_names_line_and_operands():
+    @ti.func
+    def double(n):
+        return n * 2
+
+    @ti.kernel
+    def run(n: ti.i32) -> ti.i32:
+        return double(n) + 1
+
+    assert run(1 << 29) == (1 << 30) + 1
+    error = failed(lambda: run(1 << 30))
+    assert error.message == "Multiplication overflow detected: 1073741824 * 2 does not fit i32"
+    assert error.location.line == line_of("return n * 2") and error.location.function == "double"
+    assert error.location.call_site.line == line_of("return double(n) + 1")
+    assert str(error).splitlines()[-1] == error.message and "^^^^^" in str(error)
+    assert "Addition overflow detected: 2147483647 + 1" in failed(lambda: run_add(2**31 - 1)).message
+
+
+@ti.kernel
+def run_add(n: ti.i32) -> ti.i32:
+    return n + 1
+
+
+def test_division_by_zero():
+    @ti.kernel
+    def run(a: ti.i32, b: ti.i32) -> ti.i32:
+        return a // b
+
+    assert run(7, -2) == -4
+    assert failed(lambda: run(7, 0)).message == "Division by zero: 7 // 0"
+    assert failed(lambda: run(-(2**31), -1)).message == (
+        "Division overflow detected: -2147483648 // -1 does not fit i32"
+    )
+
+
+def test_vectors_are_checked_element_by_element():
+    @ti.kernel
+    def run(n: ti.i32) -> ti.i32:
+        v = ti.Vector([1, n, 3]) + 5
+        return v[1]
+
+    assert run(2**31 - 6) == 2**31 - 1
+    assert failed(lambda: run(2**31 - 5)).message == (
+        "Addition overflow detected: [1, 2147483643, 3] + 5 does not fit i32"
+    )
+
+
+def test_updates_of_memory_and_variables():
+    total = ti.field(ti.i32, 2)
+
+    @ti.kernel
+    def shared(n: ti.i32):
+        for i in range(3):
+            total[0] += n
+
+    @ti.kernel
+    def local(n: ti.i32) -> ti.i32:
+        sum = n
+        for i in range(3):
+            sum += 2**30
+        return sum
+
+    shared(5)
+    assert total[0] == 15
+    assert failed(lambda: shared(2**30)).failures in (1, 2)  # by the order of the threads
+    assert local(-(2**31)) == 2**30
+    assert "Addition overflow detected: 1073741825 + 1073741824" in failed(lambda: local(1)).message
+    assert total[1] == 0
+
+
+def test_what_wraps_by_definition_is_let_through():
+    @ti.kernel
+    def run(n: ti.i32) -> ti.u8:
+        return ti.cast(n, ti.u8)
+
+    @ti.kernel
+    def bits(n: ti.u32) -> ti.u32:
+        return (n ^ (n >> 3)) | ti.bit_shr(n, 2) & ~n
+
+    assert run(300) == 44 and bits(2**32 - 1) == (2**32 - 1) ^ (2**29 - 1)
+
+
+def test_index_arithmetic_of_loops_is_not_the_users():
+    out = ti.field(ti.i32, (3, 4))
+
+    @ti.kernel
+    def run(low: ti.i32, high: ti.i32):
+        for i, j in ti.ndrange((low, high), 4):
+            out[i - low, j] = j
+        for k in range(high, low, -1):
+            out[0, 0] = k
+
+    run(2**31 - 4, 2**31 - 1)
+    assert out.to_numpy()[1:].tolist() == [[0, 1, 2, 3]] * 2
+
+
+@pytest.mark.parametrize("debug", [False, True])
+def test_without_the_option_nothing_is_emitted(target, debug):
+    ti.init(arch=getattr(ti, target), debug=debug, log_level=ti.WARN)
+    assert run_add(2**31 - 1) == -(2**31)
+    assert "overflows" not in run_add.source(1)
