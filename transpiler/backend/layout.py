@@ -474,7 +474,7 @@ def _result_layout(types: list[Type], structs: Structs) -> tuple[tuple[ResultFie
         name = "value" if len(types) == 1 else f"value_{number}"
         members.append(Declaration(structs.type_text(type, True), name, str(type)))
         offset += type.size_bytes
-    return tuple(fields), members, aligned(offset, 8)
+    return tuple(fields), members, aligned(max(offset, 1), 8) if types else 0  # a struct may have no members
 
 
 def _result_field(type: Type, offset: int) -> ResultField:
@@ -482,5 +482,5 @@ def _result_field(type: Type, offset: int) -> ResultField:
         starts, _ = struct_layout(type)
         inner = zip(type.members, starts, strict=True)
         parts = tuple((name, _result_field(member, offset + start)) for (name, member), start in inner)
-        return ResultField(type.name, (), offset, parts)
+        return ResultField(f"struct {type}", (), offset, parts)
     return ResultField(element_of(type).name, type.shape if isinstance(type, Tensor) else (), offset)
