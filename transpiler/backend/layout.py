@@ -362,9 +362,10 @@ def _structs(kernel: Kernel, target: Target, use: _Use) -> Structs:
         return Structs(target.name, frozenset())
     blocks = macros(task.block_dim for task in kernel.tasks)
     taken = target.reserved | target.functions | _ours(kernel, target) | blocks
-    return make_structs(
-        target.name, _stored(kernel, use), found, taken, target.reserved | MEMBERS[target.name] | blocks
-    )
+    members = target.reserved | MEMBERS[target.name] | blocks
+    temporaries = [temporary.type for temporary in kernel.temporaries]
+    several = [type for block in (kernel.returns, temporaries) if len(block) > 1 for type in block]
+    return make_structs(target.name, _stored(kernel, use), several, found, taken, members)
 
 
 def _ours(kernel: Kernel, target: Target) -> frozenset[str]:

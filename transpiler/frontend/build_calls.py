@@ -21,6 +21,7 @@ from ..lang.annotations import as_type
 from ..lang.decorators import BoundFunc, Func
 from ..lang.functions import ATOMIC_OF, OPERATION_OF
 from ..lang.matrix import Matrix, Vector
+from .build_assignment import root_local
 from .build_frexp import frexp
 from .build_methods import call_method, matrix_constructors
 from .build_structs import make_anonymous, make_struct
@@ -268,7 +269,7 @@ def _atomic(context: Context, node: ast.Call, op: str, arguments: list[Any]) -> 
             f"write `ti.atomic_{op}(x[i], value)`",
         )
     target = node.args[0]
-    local = context.frame.find(target.id) if isinstance(target, ast.Name) else None
+    local = root_local(context, target)
     if not isinstance(arguments[0], Place) and (local is None or local.is_loop_index or not is_runtime(arguments[0])):
         raise context.error(
             TaichiTypeError,

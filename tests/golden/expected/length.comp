@@ -1,5 +1,5 @@
 // length(x: f32, y: f32), serial
-// from length.py:4, interface ecb349bd
+// from length.py:4, interface c24a2c4e
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
