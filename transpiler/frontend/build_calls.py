@@ -14,7 +14,7 @@ from typing import Any
 from ..errors import PACKAGE, TaichiCompilationError, TaichiSyntaxError, TaichiTypeError
 from ..ir.nodes import Statement
 from ..ir.statements import Print, Rand
-from ..ir.types import Scalar, Struct, Tensor, element_of
+from ..ir.types import Scalar, Struct, StructError, Tensor, element_of
 from ..lang import functions
 from ..lang import struct as lang
 from ..lang.annotations import as_type
@@ -133,7 +133,7 @@ def _checked(context: Context, meaning: Meaning, arguments: list[Any], named: di
     try:
         return meaning(context, *arguments, **named)
     except TypeError as error:
-        if isinstance(error, TaichiTypeError):
+        if isinstance(error, TaichiTypeError | StructError):
             raise
         name = getattr(callee, "__name__", str(callee))
         text = str(error).split("() ", 1)[-1]
