@@ -189,7 +189,6 @@ LATER = [
     kernel("is_active", SYNTAX, "issue 4", "x = «ti.is_active(f, 0)", head=FIELD),
     kernel("svd", SYNTAX, "issue", "x = «ti.svd(ti.Matrix([[1.0, 2.0], [3.0, 4.0]]))"),
     kernel("global_thread_idx", SYNTAX, "issue", "x = «ti.global_thread_idx()"),
-    kernel("struct_in_kernel", SYNTAX, "issue 3", "x = «ti.Struct(a=1)"),
 ]  # fmt: skip
 
 FUNC = "@ti.func\ndef "

@@ -271,6 +271,7 @@ def swizzle_target(context: Context, target: ast.Attribute) -> Swizzle | None:
 
 
 def root_local(context: Context, target: ast.AST) -> Local | None:
+    """Return the variable that an element or member belongs to (`v` of `v[0].x`), None if it is none."""
     while isinstance(target, ast.Subscript | ast.Attribute):
         target = target.value
     return context.frame.find(target.id) if isinstance(target, ast.Name) else None
