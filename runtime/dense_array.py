@@ -63,7 +63,7 @@ class DenseArray(ABC):
 
     def as_member(self, owner: DenseArray, name: str, element: Type) -> None:
         """Make this, not yet set up, the member `name` of the structs of `owner`, whose memory it shares."""
-        root, path = owner.owner or owner, (*owner.path, name)
+        root, path = owner if owner.owner is None else owner.owner, (*owner.path, name)
         self._set_up(MemberMemory(root.memory, path, element), element, owner.shape, f"{owner.name}.{name}")
         self.owner, self.path = root, path
         self.signature = (root.signature, path)
@@ -77,7 +77,7 @@ class DenseArray(ABC):
     def end(self) -> None:
         """Give the memory back because the session ends; any later use raises."""
         self.memory.end()
-        self.allocation = Ended()  # type: ignore[assignment]  # as in `Memory.end`
+        self.allocation = Ended()  # as in `Memory.end`
 
     @abstractmethod
     def _signature(self) -> object:

@@ -1,6 +1,7 @@
 """`ti.field`, `ti.Vector.field`, `ti.Struct.field` and their kin: dense arrays that kernels capture, shape included.
 
-In: an element type and a shape. Out: `ScalarField`, `MatrixField` or `StructField`, each with an allocation of its own, row major.
+In: an element type and a shape. Out: `ScalarField`, `MatrixField` or `StructField`, each with an allocation
+of its own, row major.
 """
 
 from __future__ import annotations
@@ -146,8 +147,8 @@ def field(
     Without a shape the field waits for `ti.root...place(x)`.
 
     dtype: a number type, Python's `int` or `float`, or a vector, matrix or struct type. order: axes from the slowest
-    to the fastest, as "ij"; it is checked, and memory is row major in any case. name: shown in errors. needs_grad, needs_dual:
-    make `.grad` and `.dual` beside it.
+    to the fastest, as "ij"; it is checked, and memory is row major in any case. name: shown in errors. needs_grad,
+    needs_dual: make `.grad` and `.dual` beside it.
     Raises: TaichiRuntimeError before `ti.init()`, for a shape with an extent below 1, and where memory
     does not suffice; TaichiSyntaxError for `offset` or `order` that do not fit the shape.
     """

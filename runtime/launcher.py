@@ -51,10 +51,11 @@ def make_launcher(
 ) -> Callable[..., Any]:
     """Return a function of the kernel's arguments that launches it.
 
-    kinds: one an argument: "scalar", "tensor", "struct", "ndarray" (has .allocation and .shape), "numpy" (host memory used in
-    place), "other" (its address comes from `hooks["stage"](argument, written)`), "template". constants: values of
-    members known now, by their source. hooks: "session", whose `pending` writes go first and whose `epoch` counts
-    launches; "stage", "host_address", "flatten", "flatten_struct", "seed"; "after", if there, is called last and gives the result.
+    kinds: one an argument: "scalar", "tensor", "struct", "ndarray" (has .allocation and .shape), "numpy" (host memory
+    used in place), "other" (its address comes from `hooks["stage"](argument, written)`), "template". constants: values
+    of members known now, by their source. hooks: "session", whose `pending` writes go first and whose `epoch` counts
+    launches; "stage", "host_address", "flatten", "flatten_struct", "seed"; "after", if there, is called last and
+    gives the result.
     """
     writer = _Writer(module, kinds, constants)
     namespace = {

@@ -270,7 +270,7 @@ class MemberMemory:
 
     def read_all(self) -> Array:
         """Return a copy of the member in all elements."""
-        return _member(self.whole.read_all(), self.path).copy()
+        return np.array(_member(self.whole.read_all(), self.path))
 
     def write_all(self, values: Array) -> None:
         """Set the member in all elements."""

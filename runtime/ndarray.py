@@ -1,6 +1,7 @@
 """`ti.ndarray`: dense arrays passed to kernels as arguments, whose shape is no part of the compiled code.
 
-In: an element type (a number type, a vector or matrix type) and a shape. Out: `ScalarNdarray`, `MatrixNdarray` or `StructNdarray`.
+In: an element type (a number type, a vector or matrix type) and a shape. Out: `ScalarNdarray`, `MatrixNdarray` or
+`StructNdarray`.
 """
 
 from __future__ import annotations
@@ -73,7 +74,8 @@ def _class_of(element: Type) -> type[ScalarNdarray] | type[MatrixNdarray] | type
 def ndarray(dtype: Any, shape: Any, needs_grad: bool = False) -> DenseArray:
     """Make a zeroed ndarray of `shape` (an integer or a tuple; extents may be 0).
 
-    dtype: a number type, Python's `int` or `float`, or a vector, matrix or struct type. needs_grad: make `.grad` beside it.
+    dtype: a number type, Python's `int` or `float`, or a vector, matrix or struct type. needs_grad: make `.grad` beside
+    it.
     Raises: TaichiRuntimeError before `ti.init()`, for a shape that is none, and where memory does not suffice.
     """
     session = current("ndarray")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import exception, impl, kernel_impl, matrix, misc, ops, simt
+from . import exception, impl, kernel_impl, matrix, misc, ops, simt, struct
 from . import host as util
 
-__all__ = ["exception", "impl", "kernel_impl", "matrix", "misc", "ops", "simt", "util"]
+__all__ = ["exception", "impl", "kernel_impl", "matrix", "misc", "ops", "simt", "struct", "util"]

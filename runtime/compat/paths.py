@@ -21,6 +21,7 @@ from . import (
     ops,
     primitive_types,
     simt,
+    struct,
     system,
     types,
 )
@@ -41,6 +42,7 @@ PATHS: dict[str, ModuleType] = {
     "lang.misc": misc,
     "lang.ops": ops,
     "lang.simt": simt,
+    "lang.struct": struct,
     "lang.util": host,
     "simt": simt,
     "ui": ui,

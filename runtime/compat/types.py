@@ -36,9 +36,10 @@ from .primitive_types import (
 )
 
 __all__ = [
-    "NDArray", "argpack", "f16", "f32", "f64", "float16", "float32", "float64", "i8", "i16", "i32", "i64", "int8", "int16",
-    "int32", "int64", "is_integral", "is_real", "is_signed", "is_tensor", "matrix", "ndarray", "primitive_types",
-    "struct", "template", "u1", "u8", "u16", "u32", "u64", "uint1", "uint8", "uint16", "uint32", "uint64", "vector",
+    "NDArray", "argpack", "f16", "f32", "f64", "float16", "float32", "float64", "i8", "i16", "i32", "i64", "int8",
+    "int16", "int32", "int64", "is_integral", "is_real", "is_signed", "is_tensor", "matrix", "ndarray",
+    "primitive_types", "struct", "template", "u1", "u8", "u16", "u32", "u64", "uint1", "uint8", "uint16", "uint32",
+    "uint64", "vector",
 ]  # fmt: skip
 
 

@@ -72,7 +72,7 @@ class PythonProgram:
 
 def _write_result(address: int, place: ResultField, value: Any) -> None:
     """Write what a kernel returned to its place behind `address`, a struct member by member."""
-    if place.members:
+    if place.type not in NUMPY:
         for name, member in place.members:
             _write_result(address, member, value[name])
     else:

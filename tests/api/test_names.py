@@ -11,11 +11,11 @@ import pytest
 import shadesmith as ti
 
 TI = """
-CRITICAL DEBUG ERROR Field GUI INFO Layout Matrix MatrixField MatrixNdarray Ndarray ScalarField ScalarNdarray TRACE
+CRITICAL DEBUG ERROR Field GUI INFO Layout Matrix MatrixField MatrixNdarray Ndarray ScalarField ScalarNdarray Struct StructField TRACE
 TaichiAssertionError TaichiCompilationError TaichiNameError TaichiRuntimeError TaichiRuntimeTypeError
 TaichiSyntaxError TaichiTypeError Vector VectorNdarray WARN abs acos amdgpu arm64 asin atan2 atomic_add atomic_and
 atomic_max atomic_min atomic_mul atomic_or atomic_sub atomic_xor bit_cast bit_shr cast cc ceil cos cpu cuda
-data_oriented dx11 dx12 exp extension f16 f32 f64 field float16 float32 float64 floor func gles gpu grouped
+data_oriented dataclass dx11 dx12 exp extension f16 f32 f64 field float16 float32 float64 floor func gles gpu grouped
 hex_to_rgb i16 i32 i64 i8 init int16 int32 int64 int8 is_logging_effective kernel log loop_config math max metal
 min ndarray ndrange one opengl pow pyfunc randn random raw_div raw_mod reset rgb_to_hex round rsqrt select
 set_logging_level sin sqrt static static_assert static_print stop_grad sync tan tanh template types u1 u16 u32 u64
@@ -30,14 +30,14 @@ sign sin smoothstep sqrt step tan tanh translate uvec2 uvec3 uvec4 vdir vec2 vec
 """.split()
 
 TYPES = """f16 f32 f64 float16 float32 float64 i16 i32 i64 i8 int16 int32 int64 int8 is_integral is_real is_signed
-is_tensor matrix ndarray template u1 u16 u32 u64 u8 uint1 uint16 uint32 uint64 uint8 vector NDArray""".split()
+is_tensor matrix ndarray struct template u1 u16 u32 u64 u8 uint1 uint16 uint32 uint64 uint8 vector NDArray""".split()
 
 MATRIX = """all any cast cols cross determinant diag dot field fill get_shape identity inverse max min ndarray norm
 norm_inv norm_sqr normalized one outer_product rows sum to_list to_numpy trace transpose unit zero
 x y z w r g b a s t p q xy zyx rgba stpq xxxx wzyx""".split()
 
 PATHS = """math types types.primitive_types lang lang.impl lang.misc lang.util lang.exception lang.ops lang.kernel_impl
-lang.matrix lang.simt _lib _lib.core _lib.utils _logging simt""".split()
+lang.matrix lang.simt lang.struct _lib _lib.core _lib.utils _logging simt""".split()
 
 
 @pytest.mark.parametrize("name", TI)

@@ -51,6 +51,27 @@ STATEMENTS = [
     kernel("else_on_for_in_func", SYNTAX, "'else' clause", "g()", head="@ti.func\ndef g():\n    for i in range(3):\n        pass\n    else:\n        pass\n"),
 ]  # fmt: skip
 
+STRUCT = "S = ti.types.struct(a=ti.i32, v=ti.types.vector(3, ti.f32))\nf = S.field(shape=4)\n"
+
+STRUCTS = [
+    kernel("struct_equality", TYPE, "`==` takes numbers", "s = S(1)", "x = «s == s", head=STRUCT),
+    kernel("struct_sum", TYPE, "`+` takes numbers", "s = S(1)", "x = «s + s", head=STRUCT),
+    kernel("struct_in_condition", TYPE, "`if` conditions must be a scalar", "s = S(1)", "if «s:", "    pass", head=STRUCT),
+    kernel("struct_as_number", TYPE, "stands where a number", "s = S(1)", "x = «ti.cast(s, ti.f32)", head=STRUCT),
+    kernel("struct_as_index", TYPE, "indices must be integers", "s = S(1)", "x = f[«s]", head=STRUCT),
+    kernel("struct_augmented", TYPE, "is a struct; operators", "«f[0] += S(1)", head=STRUCT),
+    kernel("struct_and_number", TYPE, "values of one struct", "x = «S(1) if n > 0 else 3", head=STRUCT, signature="n: ti.i32"),
+    kernel("struct_assigned_number", TYPE, "Only dict or Struct", "s = S(1)", "«s = 3", head=STRUCT),
+    kernel("struct_of_other_members", TYPE, "Member mismatch", "s = S(1)", "«s = ti.Struct(z=1)", head=STRUCT),
+    kernel("struct_member_read", NAME, "has no member `vv`", "x = «f[0].vv", head=STRUCT),
+    kernel("struct_member_written", NAME, "has no member `z`", "s = S(1)", "«s.z = 3", head=STRUCT),
+    kernel("struct_keyword", NAME, "has no member `q`", "x = «S(q=1)", head=STRUCT),
+    kernel("struct_too_many", SYNTAX, "`S` has 2 members, found 3", "x = «S(1, 2, 3)", head=STRUCT),
+    kernel("struct_by_number", TYPE, "subscripted by the name", "x = «S(1)[n]", head=STRUCT, signature="n: ti.i32"),
+    kernel("struct_returned", TYPE, "The return type is `f32`, found `S`", "return «S(1)", head=STRUCT, returns="ti.f32"),
+    kernel("part_of_tuple", TYPE, "A part of a tuple cannot be changed", "x = (S(1), S(2))", "«x[0].a = 3", head=STRUCT),
+]  # fmt: skip
+
 NAMES = [
     kernel("undefined", NAME, 'Name "y" is not defined', "x = «y + 1"),
     kernel("defined_in_branch", NAME, 'Name "a" is not defined', "if n > 1:", "    a = 1", "b = «a", signature="n: ti.i32"),
@@ -167,7 +188,6 @@ LATER = [
     kernel("length", SYNTAX, "issue 4", "x = «ti.length(f, 0)", head=FIELD),
     kernel("is_active", SYNTAX, "issue 4", "x = «ti.is_active(f, 0)", head=FIELD),
     kernel("global_thread_idx", SYNTAX, "issue", "x = «ti.global_thread_idx()"),
-    kernel("struct_in_kernel", SYNTAX, "issue 3", "x = «ti.Struct(a=1)"),
 ]  # fmt: skip
 
 FUNC = "@ti.func\ndef "
@@ -216,4 +236,4 @@ UNSEEN = [
     kernel("sync_in_kernel", SYNTAX, "cannot be called in a kernel", "«ti.sync()"),
 ]  # fmt: skip
 
-CASES = [*STATEMENTS, *NAMES, *TYPES, *INDEXING, *LOOPS, *FUNCTIONS, *DEFINITION, *PLACES, *LATER, *UNSEEN]
+CASES = [*STATEMENTS, *STRUCTS, *NAMES, *TYPES, *INDEXING, *LOOPS, *FUNCTIONS, *DEFINITION, *PLACES, *LATER, *UNSEEN]

@@ -6,12 +6,20 @@ import importlib.util
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
 from shadesmith.transpiler.backend.interface import BackendModule
 from shadesmith.transpiler.frontend.definition import define
-from shadesmith.transpiler.frontend.specialization import ArrayArgument, ScalarArgument, Specialization
+from shadesmith.transpiler.frontend.specialization import (
+    Argument,
+    ArrayArgument,
+    ScalarArgument,
+    Specialization,
+    StructArgument,
+)
+from shadesmith.transpiler.ir.types import Struct
 from shadesmith.transpiler.options import Capabilities, CompileOptions
 from shadesmith.transpiler.pipeline import compile_kernel
 
@@ -35,10 +43,16 @@ def load(name: str) -> ModuleType:
 
 def compiled(name: str, target: str) -> BackendModule:
     module = load(name)
-    arguments = tuple(ArrayArgument(*a) if isinstance(a, tuple) else ScalarArgument(a) for a in module.arguments)
+    arguments = tuple(_argument(a) for a in module.arguments)
     capabilities = Capabilities(target, atomics=NATIVE[target], max_push_bytes=128 if target == "vulkan" else None)
     options = CompileOptions(**getattr(module, "options", {}))
     return compile_kernel(Specialization(define(module.kernel), arguments, options, capabilities), target).module
+
+
+def _argument(type: Any) -> Argument:
+    if isinstance(type, tuple):
+        return ArrayArgument(*type)
+    return StructArgument(type) if isinstance(type, Struct) else ScalarArgument(type)
 
 
 @pytest.mark.parametrize("language", SUFFIX)

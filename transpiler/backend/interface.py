@@ -57,7 +57,7 @@ class ArraySlot:
 class ResultField:
     """One value the kernel returns, in the result buffer.
 
-    type: name of a scalar, or of a struct, whose members then have fields of their own, by name.
+    type: name of a scalar, or "struct " and that of a struct, whose members then have fields of their own, by name.
     """
 
     type: str

@@ -364,9 +364,10 @@ def _structs(kernel: Kernel, target: Target, use: _Use) -> Structs:
         return Structs(target.name, frozenset())
     blocks = macros(task.block_dim for task in kernel.tasks)
     taken = target.reserved | target.functions | _ours(kernel, target) | blocks
-    return make_structs(
-        target.name, _stored(kernel, use), found, taken, target.reserved | MEMBERS[target.name] | blocks
-    )
+    members = target.reserved | MEMBERS[target.name] | blocks
+    temporaries = [temporary.type for temporary in kernel.temporaries]
+    several = [type for block in (kernel.returns, temporaries) if len(block) > 1 for type in block]
+    return make_structs(target.name, _stored(kernel, use), several, found, taken, members)
 
 
 def _ours(kernel: Kernel, target: Target) -> frozenset[str]:
@@ -476,7 +477,7 @@ def _result_layout(types: list[Type], structs: Structs) -> tuple[tuple[ResultFie
         name = "value" if len(types) == 1 else f"value_{number}"
         members.append(Declaration(structs.type_text(type, True), name, str(type)))
         offset += type.size_bytes
-    return tuple(fields), members, aligned(offset, 8)
+    return tuple(fields), members, aligned(max(offset, 1), 8) if types else 0  # a struct may have no members
 
 
 def _result_field(type: Type, offset: int) -> ResultField:
@@ -484,5 +485,5 @@ def _result_field(type: Type, offset: int) -> ResultField:
         starts, _ = struct_layout(type)
         inner = zip(type.members, starts, strict=True)
         parts = tuple((name, _result_field(member, offset + start)) for (name, member), start in inner)
-        return ResultField(type.name, (), offset, parts)
+        return ResultField(f"struct {type}", (), offset, parts)
     return ResultField(element_of(type).name, type.shape if isinstance(type, Tensor) else (), offset)

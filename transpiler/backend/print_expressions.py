@@ -158,7 +158,7 @@ class Expressions:
         return self.layout.structs.members[struct][member]
 
     def is_in_memory(self, pointer: Statement) -> bool:
-        """Tell whether what lies at `pointer` has the form it has in memory, as do members of structs that lie there."""
+        """Tell whether what lies at `pointer` has the form of memory, as do members of structs that lie there."""
         base = pointer
         if isinstance(base, MatrixPtr):
             base = base.origin

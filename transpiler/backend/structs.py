@@ -2,8 +2,8 @@
 
 In: the struct types of a kernel, and which of them lie in memory. Out: texts. A struct has the members of the Python
 type in the same order; memory is laid out as `ir.types` says, with two differences that GLSL needs: u1 is a byte in
-structs that lie in memory, since GLSL has no bool there, and the end of a struct is filled up by members of its own,
-since scalar block layout, unlike C, would put the next member into the gap.
+structs that lie in memory, since GLSL has no bool there, and the end of a struct that something follows is filled up by
+members of its own, since scalar block layout, unlike C, would put the next member into the gap.
 """
 
 from __future__ import annotations
@@ -22,10 +22,15 @@ INDENT = "    "
 
 @dataclass(slots=True)
 class Structs:
-    """The structs of one kernel in one language. stored: those that lie in memory. names: of all; members: by struct."""
+    """The structs of one kernel in one language.
+
+    stored: those that lie in memory. followed: those of them that stand in a struct or block, where another member may
+    follow. names: of all structs. members: names of members by struct.
+    """
 
     target: str
     stored: frozenset[Struct]
+    followed: frozenset[Struct] = frozenset()
     names: dict[Struct, str] = field(default_factory=dict)
     members: dict[Struct, dict[str, str]] = field(default_factory=dict)
 
@@ -69,7 +74,7 @@ class Structs:
 
     def padding(self, struct: Struct) -> list[tuple[str, Scalar]]:
         """Return the names and types of what fills up the end of a struct in GLSL."""
-        if self.target != "vulkan" or struct not in self.stored or not struct.members:
+        if self.target != "vulkan" or struct not in self.followed or not struct.members:
             return []
         offsets, size = struct_layout(struct)
         gap = size - offsets[-1] - struct.members[-1][1].size_bytes
@@ -88,14 +93,21 @@ class Structs:
 
 
 def make_structs(
-    target: str, stored: Iterable[Type], used: Iterable[Struct], taken: frozenset[str], members: frozenset[str]
+    target: str,
+    stored: Sequence[Type],
+    blocks: Iterable[Type],
+    used: Iterable[Struct],
+    taken: frozenset[str],
+    members: frozenset[str],
 ) -> Structs:
     """Return how the structs of a kernel are written, under names of their own.
 
-    stored: types of what lies in memory. used: all structs, members before what holds them. taken: names that no type
-    may have. members: names that no member may have.
+    stored: types of what lies in memory. blocks: those that stand in a block of several. used: all structs, members
+    before what holds them. taken: names that no type may have. members: names that no member may have.
     """
-    structs = Structs(target, frozenset(with_members(type for type in stored if isinstance(type, Struct))))
+    found = frozenset(with_members(type for type in stored if isinstance(type, Struct)))
+    inner = [type for struct in found for _, type in struct.members]
+    structs = Structs(target, found, frozenset(type for type in (*blocks, *inner) if isinstance(type, Struct)))
     names = Names(taken)
     for struct in used:
         structs.names[struct] = names.declare(struct.name)

@@ -226,7 +226,7 @@ def place_of_target(context: Context, target: ast.expr) -> Place | Swizzle:
     found = context.evaluate(target)
     if isinstance(found, Place | Swizzle):
         return found
-    root = _root_local(context, target)
+    root = root_local(context, target)
     if root is not None and isinstance(found, Statement):
         context.place_of(found, root)
     raise context.error(
@@ -255,7 +255,7 @@ def swizzle_target(context: Context, target: ast.Attribute) -> Swizzle | None:
     if len(from_name) < 2 or len(from_name) > 4 or any(letter not in "xyzwrgbastpq" for letter in from_name):
         return None
     base = context.evaluate(target.value)
-    if isinstance(base, Statement) and (root := _root_local(context, target)) is not None:
+    if isinstance(base, Statement) and (root := root_local(context, target)) is not None:
         context.place_of(base, root)
     if not isinstance(base, Place) or not isinstance(base.type, Tensor):
         return None
@@ -270,7 +270,8 @@ def swizzle_target(context: Context, target: ast.Attribute) -> Swizzle | None:
     return None
 
 
-def _root_local(context: Context, target: ast.AST) -> Local | None:
+def root_local(context: Context, target: ast.AST) -> Local | None:
+    """Return the variable that an element or member belongs to (`v` of `v[0].x`), None if it is none."""
     while isinstance(target, ast.Subscript | ast.Attribute):
         target = target.value
     return context.frame.find(target.id) if isinstance(target, ast.Name) else None

@@ -14,13 +14,14 @@ from typing import Any
 from ..errors import PACKAGE, TaichiSyntaxError, TaichiTypeError
 from ..ir.nodes import Statement
 from ..ir.statements import Rand
-from ..ir.types import Scalar, Struct, Tensor, element_of
+from ..ir.types import Scalar, Struct, StructError, Tensor, element_of
 from ..lang import functions
 from ..lang import struct as lang
 from ..lang.annotations import as_type
 from ..lang.decorators import BoundFunc, Func
 from ..lang.functions import ATOMIC_OF, OPERATION_OF
 from ..lang.matrix import Matrix, Vector
+from .build_assignment import root_local
 from .build_frexp import frexp
 from .build_messages import build_print, static_assert
 from .build_methods import call_method, matrix_constructors
@@ -133,7 +134,7 @@ def _checked(context: Context, meaning: Meaning, arguments: list[Any], named: di
     try:
         return meaning(context, *arguments, **named)
     except TypeError as error:
-        if isinstance(error, TaichiTypeError):
+        if isinstance(error, TaichiTypeError | StructError):
             raise
         name = getattr(callee, "__name__", str(callee))
         text = str(error).split("() ", 1)[-1]
@@ -269,7 +270,7 @@ def _atomic(context: Context, node: ast.Call, op: str, arguments: list[Any]) -> 
             f"write `ti.atomic_{op}(x[i], value)`",
         )
     target = node.args[0]
-    local = context.frame.find(target.id) if isinstance(target, ast.Name) else None
+    local = root_local(context, target)
     if not isinstance(arguments[0], Place) and (local is None or local.is_loop_index or not is_runtime(arguments[0])):
         raise context.error(
             TaichiTypeError,

@@ -8,7 +8,7 @@ from typing import Any
 from ..errors import TaichiSyntaxError, TaichiTypeError
 from ..ir.nodes import Statement
 from ..ir.statements import LoopIndex, StructFor
-from ..ir.types import Scalar, Tensor, element_of, f32, i32, u1
+from ..ir.types import Scalar, StructError, Tensor, element_of, f32, i32, u1
 from ..lang.annotations import as_type
 from ..lang.matrix import Matrix, Vector
 from ..lang.struct import StructType
@@ -151,7 +151,7 @@ def call_method(context: Context, method: Method, arguments: list[Any], named: d
     try:
         return meaning(context, value, *arguments, **named)
     except TypeError as error:
-        if isinstance(error, TaichiTypeError):
+        if isinstance(error, TaichiTypeError | StructError):
             raise
         text = str(error).split("() ", 1)[-1]
         raise context.error(TaichiSyntaxError, f"`.{method.name}()` {text}", "check the arguments") from None

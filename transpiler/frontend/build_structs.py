@@ -197,6 +197,13 @@ def array_member(context: Context, value: Any) -> ArrayMember | None:
 def array_attribute(context: Context, owner: ArrayMember, name: str) -> Any:
     """Return what an array of structs, or a member of one, has under `name`, None if nothing."""
     type = owner.type
+    if name in ("grad", "dual") and owner.path:
+        other = getattr(context.fields[owner.array.slot], name, None)
+        if other is None:
+            return None
+        context.note(other, name, f"{owner.array.name}_{name}")
+        found = context.array(other)
+        return None if found is None else ArrayMember(found, owner.path)
     if not isinstance(type, Struct):
         return None
     if name in type.names:

@@ -117,7 +117,7 @@ class Parts:
         elif isinstance(value, Matrix):
             self._sequence(value.to_list(), specification)
         elif isinstance(value, Struct):
-            self._struct({name: member for name, member in value.items}, specification)
+            self._struct(dict(value.items), specification)
         elif isinstance(value, list | tuple):
             self._sequence(value, specification)
         elif is_number(value):

@@ -1,6 +1,7 @@
 """The statements of the IR, one dataclass each, with Taichi's names where Taichi has the concept.
 
-Pointers (`Alloca`, `GlobalPtr`, `GlobalTemporary`, `MatrixPtr`, `StructPtr`) are values whose `type` is that of what they point to.
+Pointers (`Alloca`, `GlobalPtr`, `GlobalTemporary`, `MatrixPtr`, `StructPtr`) are values whose `type` is that of what
+they point to.
 Conventions that every pass and printer may rely on:
 
 - an operand stands in an enclosing block, before the statement that reads it;
@@ -22,8 +23,8 @@ from .types import Scalar, Type
 class Array:
     """A dense array a kernel uses: an ndarray parameter or a captured field.
 
-    element: scalar, tensor (stored row by row) or struct. shape: constant extents of a field, None for an ndarray, whose extents
-    come with each launch. parameter: position in the kernel's signature, None for a field. slot: position among
+    element: scalar, tensor (stored row by row) or struct. shape: constant extents of a field, None for an ndarray,
+    whose extents come with each launch. parameter: position in the kernel's signature, None for a field. slot: position among
     the kernel's arrays. may_alias: whether another array of the kernel may share its memory (ndarrays may, fields not).
     """
 

@@ -1,0 +1,111 @@
+// particles(x: ndarray[Particle, 1], floor.normal: f32[3], floor.offset: f32, dt: f32), 3 tasks
+// from particles.py:18, interface 766a49e4
+#include <math.h>
+#include <stdbool.h>
+
+typedef struct {
+    float x, y, z;
+} vec3;
+
+static inline vec3 vec3_add(vec3 a, vec3 b) {
+    return (vec3){a.x + b.x, a.y + b.y, a.z + b.z};
+}
+
+static inline float atomic_max_f32(float *place, float value) {
+    float old, new;
+    __atomic_load(place, &old, __ATOMIC_RELAXED);
+    do {
+        new = fmaxf(old, value);
+    } while (!__atomic_compare_exchange(place, &old, &new, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    return old;
+}
+
+static inline float vec3_dot(vec3 a, vec3 b) {
+    return a.x * b.x + a.y * b.y + a.z * b.z;
+}
+
+static inline vec3 vec3_mul_vs(vec3 a, float b) {
+    return (vec3){a.x * b, a.y * b, a.z * b};
+}
+
+typedef struct {
+    vec3 pos;
+    vec3 vel;
+    bool alive;
+} Particle;
+_Static_assert(sizeof(Particle) == 28, "the host packs it so");
+
+typedef struct {
+    vec3 normal;
+    float offset;
+} Plane;
+_Static_assert(sizeof(Plane) == 16, "the host packs it so");
+
+struct Temporaries {
+    Plane highest;  // Plane
+};
+
+struct Result {
+    Plane value;  // Plane
+};
+
+struct Args {
+    Particle *x_data;                 // x: ndarray[Particle, 1]
+    struct Temporaries *temporaries;  // values that cross tasks
+    struct Result *result;            // what the kernel returns
+    vec3 floor_normal;                // floor.normal: f32[3]
+    float floor_offset;               // floor.offset: f32
+    float dt;                         // dt: f32
+    int x_n;                          // x.shape[0]
+};
+
+#define x(i) args.x_data[i]
+
+// task 0 of 3: serial
+static inline void task_0(const struct Args args) {
+    // particles.py:19  highest = Plane(offset=-1e9)
+    args.temporaries->highest = (Plane){(vec3){0.0f, 0.0f, 0.0f}, -1e9f};
+}
+
+void particles_0(const struct Args *arguments) {
+    const struct Args args = *arguments;
+    task_0(args);
+}
+
+// task 1 of 3: range_for over x
+// particles.py:20  for i in x:
+static inline void task_1(const struct Args args, int i) {
+    // particles.py:21  p = x[i]
+    Particle p = x(i);
+    // particles.py:15  self.pos += self.vel * dt
+    p.pos = vec3_add(p.pos, vec3_mul_vs(p.vel, args.dt));
+    // particles.py:23  height = floor.normal.dot(p.pos) - floor.offset
+    float height = vec3_dot(args.floor_normal, p.pos) - args.floor_offset;
+    // particles.py:24  p.alive = p.alive and height > 0
+    p.alive = p.alive && height > 0.0f;
+    // particles.py:25  x[i] = p
+    x(i) = p;
+    // particles.py:26  x[i].vel.y -= 9.8 * dt
+    x(i).vel.y -= 9.8f * args.dt;
+    // particles.py:27  ti.atomic_max(highest.offset, height)
+    atomic_max_f32(&args.temporaries->highest.offset, height);
+}
+
+void particles_1(const struct Args *arguments) {
+    const struct Args args = *arguments;
+    #pragma omp parallel for firstprivate(args) schedule(static) if (args.x_n >= 8192)
+    for (int i = 0; i < args.x_n; i++) {
+        task_1(args, i);
+    }
+}
+
+// task 2 of 3: serial
+static inline void task_2(const struct Args args) {
+    // particles.py:28  return highest
+    args.result->value = args.temporaries->highest;
+}
+
+void particles_2(const struct Args *arguments) {
+    const struct Args args = *arguments;
+    task_2(args);
+}
