@@ -63,6 +63,18 @@ class _Finder:
             for element in target.elts:
                 self.loop_target(element)
 
+    def case(self, case: ast.match_case) -> None:
+        """Declare the names a pattern binds, or note that they change, and go through the case's body."""
+        self.scopes.append({})
+        for pattern in ast.walk(case.pattern):
+            if isinstance(pattern, ast.MatchAs | ast.MatchStar) and pattern.name is not None:
+                if self.find(pattern.name) is None:
+                    self.declare(pattern.name, pattern)
+                else:
+                    self.change(ast.Name(pattern.name))
+        self.block(case.body)
+        self.scopes.pop()
+
     def block(self, statements: list[ast.stmt]) -> None:
         self.scopes.append({})
         self.statements(statements)
@@ -81,6 +93,9 @@ class _Finder:
                 case ast.If(body=body, orelse=otherwise) | ast.While(body=body, orelse=otherwise):
                     self.block(body)
                     self.block(otherwise)
+                case ast.Match(cases=cases):
+                    for case in cases:
+                        self.case(case)
                 case ast.For(target=target, body=body):
                     self.scopes.append({})
                     self.loop_target(target)

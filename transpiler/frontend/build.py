@@ -15,7 +15,7 @@ from ..ir.forms import FrontendResult
 from ..ir.nodes import Statement
 from ..ir.statements import ArgLoad, Parameter
 from ..ir.types import Struct, StructError, Type, count_scalars
-from . import build_access, build_calls, build_loops
+from . import build_access, build_calls, build_loops, build_match
 from .build_assignment import bind
 from .build_statements import execute
 from .context import Context, NeedsMemory
@@ -24,7 +24,7 @@ from .signature import check_kinds
 from .specialization import ArrayArgument, ScalarArgument, Specialization, StructArgument
 from .values import Pack
 
-HANDLERS = (build_access.build_subscript, build_calls.build_call, build_loops.build_for)
+HANDLERS = (build_access.build_subscript, build_calls.build_call, build_loops.build_for, build_match.build_match)
 """Handlers whose modules register all others on import."""
 
 RECURSION_LIMIT = 20_000

@@ -20,7 +20,7 @@ from .context import Context, NeedsMemory, statement
 from .operators import BINARY, binary
 from .scope import Local
 from .text import Formatted
-from .values import Place, Swizzle, describe_kind, is_number
+from .values import Place, Swizzle, describe_kind, is_number, is_runtime
 
 ATOMIC: dict[type[ast.operator], str] = {
     ast.Add: "add",
@@ -94,7 +94,11 @@ def assign_static(context: Context, target: ast.expr, value: Any) -> None:
         for element, item in zip(target.elts, values, strict=True):
             assign_static(context, element, item)
     elif isinstance(target, ast.Name):
-        context.frame.declare(target.id, value, target)
+        local = context.frame.find(target.id)
+        if local is not None and is_runtime(local.value) and is_number(value):
+            assign_name(context, target.id, target, value)  # Taichi leaves the variable as it was, without a word
+        else:
+            context.frame.declare(target.id, value, target)
     else:
         raise context.error(
             TaichiSyntaxError, "`ti.static` values can only be bound to names", "leave out `ti.static`", target
@@ -134,7 +138,7 @@ def unpack(context: Context, target: ast.Tuple | ast.List, value: Any) -> list[A
 def assign(context: Context, target: ast.expr, value: Any, type: Type | None = None) -> None:
     """Assign a loaded value to a name, an element, a member, or a tuple of those. type: of an annotation."""
     if isinstance(target, ast.Name):
-        _assign_name(context, target, value, type)
+        assign_name(context, target.id, target, value, type)
     elif isinstance(target, ast.Tuple | ast.List):
         for element, item in zip(target.elts, unpack(context, target, value), strict=True):
             assign(context, element, item)
@@ -146,32 +150,30 @@ def assign(context: Context, target: ast.expr, value: Any, type: Type | None = N
         store(context, place_of_target(context, target), value, target)
 
 
-def _assign_name(context: Context, target: ast.Name, value: Any, type: Type | None) -> None:
-    local = context.frame.find(target.id)
+def assign_name(context: Context, name: str, node: ast.AST, value: Any, type: Type | None = None) -> None:
+    """Assign a loaded value to a variable; it is declared where there is none. node: the name or pattern."""
+    local = context.frame.find(name)
     if local is None:
-        declare(context, target.id, target, value, type)
+        declare(context, name, node, value, type)
         return
-    check_assignable(context, local, target)
+    check_assignable(context, local, name, node)
     if isinstance(local.value, Statement) and local.node is not None:
         raise NeedsMemory(local.node, context.frame)
     if not isinstance(local.value, Place):
         raise context.error(
             TaichiSyntaxError,
-            f"`{target.id}` is {describe_kind(local.value)} known at compile time and cannot be assigned again",
+            f"`{name}` is {describe_kind(local.value)} known at compile time and cannot be assigned again",
             "choose another name",
-            target,
+            node,
         )
-    store(context, local.value, value, target)
+    store(context, local.value, value, node)
 
 
-def check_assignable(context: Context, local: Local, target: ast.Name) -> None:
+def check_assignable(context: Context, local: Local, name: str, node: ast.AST) -> None:
     """Raise if a variable is a loop index."""
     if local.is_loop_index:
         raise context.error(
-            TaichiTypeError,
-            f"Loop variable `{target.id}` cannot be assigned",
-            f"copy it first: `k = {target.id}`",
-            target,
+            TaichiTypeError, f"Loop variable `{name}` cannot be assigned", f"copy it first: `k = {name}`", node
         )
 
 
@@ -294,12 +296,26 @@ def build_annotated(context: Context, node: ast.AnnAssign) -> None:
     """`a: ti.f32 = value`: the value is cast to the type."""
     if node.value is None:
         raise context.error(TaichiSyntaxError, "A declaration needs a value", "write `a: ti.i32 = 0`", node)
-    type = context.type(context.evaluate(node.annotation))
+    type = context.type(context.evaluate(_annotation(node)))
     if type is None:
         raise context.error(
             TaichiTypeError, "The annotation is no type of a kernel", "write a type such as `ti.f32`", node.annotation
         )
     assign(context, node.target, context.value(node.value), type)
+
+
+def _annotation(node: ast.AnnAssign) -> ast.expr:
+    """Return the annotation; one written as a text is parsed, and stands where the text does."""
+    found = node.annotation
+    if not isinstance(found, ast.Constant) or not isinstance(found.value, str):
+        return found
+    try:
+        parsed = ast.parse(found.value.strip(), mode="eval").body
+    except SyntaxError:
+        return found
+    for inner in ast.walk(parsed):
+        ast.copy_location(inner, found)
+    return parsed
 
 
 @statement(ast.AugAssign)
@@ -354,7 +370,7 @@ def _augmented_place(context: Context, node: ast.AugAssign) -> Place | Swizzle:
             f"copy it first, or keep it in a field: `{target.id}[None]`",
             target,
         )
-    check_assignable(context, local, target)
+    check_assignable(context, local, target.id, target)
     if isinstance(local.value, Place):
         return local.value
     if isinstance(local.value, Statement) and local.node is not None:

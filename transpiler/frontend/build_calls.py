@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import ast
-import builtins
 from collections.abc import Callable
 from types import BuiltinMethodType
 from typing import Any
@@ -20,8 +19,9 @@ from ..lang import struct as lang
 from ..lang.annotations import as_type
 from ..lang.decorators import BoundFunc, Func
 from ..lang.functions import ATOMIC_OF, OPERATION_OF
-from ..lang.matrix import Matrix, Vector
+from ..lang.matrix import Matrix
 from .build_assignment import root_local
+from .build_builtins import BUILTINS, build_range, build_super, minimum_maximum
 from .build_frexp import frexp
 from .build_messages import build_print, static_assert
 from .build_methods import call_method, matrix_constructors
@@ -29,7 +29,7 @@ from .build_structs import make_anonymous, make_struct
 from .context import Context, expression, fits
 from .definition import KernelDefinition
 from .inlining import inline
-from .iteration import compile_time_items
+from .iteration import positional
 from .operators import BINARY, binary
 from .text import format_method
 from .values import (
@@ -60,7 +60,7 @@ KERNEL_IN_KERNEL = (
 @expression(ast.Call)
 def build_call(context: Context, node: ast.Call) -> Any:
     """A call: of a method, a form, a function of the language, a type, a `@ti.func`, or a Python function."""
-    callee = context.evaluate(node.func)
+    callee = _callable(context.evaluate(node.func))
     if isinstance(callee, Func | BoundFunc):
         arguments, named = _arguments(context, node)
         return inline(context, callee, arguments, named, node)
@@ -91,6 +91,12 @@ def build_call(context: Context, node: ast.Call) -> Any:
     return _python_call(context, callee, arguments, named)
 
 
+def _callable(callee: Any) -> Any:
+    """Return what calling an object calls: the `@ti.func` that its class has as `__call__`, else itself."""
+    call = getattr(type(callee), "__call__", None)
+    return BoundFunc(call, callee) if isinstance(call, Func) else callee
+
+
 def _is_hashable(value: Any) -> bool:
     try:
         hash(value)
@@ -105,12 +111,7 @@ def _lookup(table: dict[Any, Any], callee: Any) -> Any:
 
 def _arguments(context: Context, node: ast.Call) -> tuple[list[Any], dict[str, Any]]:
     """Evaluate arguments without loading places: `ti.template()` parameters take them by reference."""
-    arguments: list[Any] = []
-    for argument in node.args:
-        if isinstance(argument, ast.Starred):
-            arguments.extend(compile_time_items(context, context.value(argument.value), argument))
-        else:
-            arguments.append(context.evaluate(argument))
+    arguments = positional(context, node)
     named: dict[str, Any] = {}
     for keyword in node.keywords:
         if keyword.arg is None:
@@ -191,22 +192,6 @@ def _operation(context: Context, callee: Any, name: str, arguments: list[Any], n
             )
         result = context.builder.op(name, *[context.lift(argument) for argument in arguments])
     return result if dtype is None else cast_value(context, result, dtype)
-
-
-def minimum_maximum(context: Context, name: str, arguments: list[Any]) -> Any:
-    """Return the least or greatest of one or more values, in the type they promote to."""
-    if len(arguments) == 1 and not is_number(arguments[0]):
-        found = arguments[0]
-        is_tensor = isinstance(found, Statement) and isinstance(found.type, Tensor)
-        arguments = compile_time_items(context, found) if is_tensor or isinstance(found, list | tuple) else [found]
-    if not arguments:
-        raise context.error(TaichiTypeError, f"`{name}` takes at least one argument", f"write `{name}(a, b)`")
-    if not any(holds_runtime(argument) or isinstance(argument, Matrix) for argument in arguments):
-        return context.python(getattr(builtins, name), *arguments) if len(arguments) > 1 else arguments[0]
-    result = context.lift(arguments[0])
-    for argument in arguments[1:]:
-        result = context.builder.op(name, result, context.lift(argument))
-    return result
 
 
 def cast_value(context: Context, value: Any, dtype: Any) -> Statement:
@@ -406,79 +391,6 @@ def _loop_config(context: Context, **options: Any) -> None:
     context.loop_options = options
 
 
-def _length(context: Context, value: Any) -> Any:
-    if isinstance(value, Statement) and isinstance(value.type, Tensor):
-        return value.type.shape[0]
-    array = context.array(value)
-    if array is not None:
-        raise context.error(TaichiTypeError, f"`len` of the array `{array.name}`", f"use `{array.name}.shape[0]`")
-    if is_runtime(value):
-        raise context.error(
-            TaichiTypeError,
-            f"`len` takes a vector or a Python sequence, found {describe_kind(value)}",
-            "for an array write `a.shape[0]`",
-        )
-    return context.python(len, value)
-
-
-def _absolute(context: Context, x: Any) -> Any:
-    return context.builder.op("abs", context.lift(x)) if holds_runtime(x) else context.python(abs, x)
-
-
-def _builtin_round(context: Context, x: Any, digits: Any = None) -> Any:
-    if holds_runtime(x):
-        return context.builder.op("round", context.lift(x))
-    return context.python(round, x, digits)
-
-
-def _power(context: Context, base: Any, exponent: Any) -> Any:
-    return binary(context, BINARY[ast.Pow], base, exponent)
-
-
-def _zip(context: Context, *sequences: Any, strict: bool = False) -> list[Any]:
-    lists = [compile_time_items(context, sequence) for sequence in sequences]
-    found: list[Any] = context.python(lambda: list(zip(*lists, strict=strict)))
-    return found
-
-
-def _enumerate(context: Context, sequence: Any, start: int = 0) -> list[Any]:
-    return list(enumerate(compile_time_items(context, sequence), start))
-
-
-def _sum(context: Context, sequence: Any, start: Any = 0) -> Any:
-    if isinstance(sequence, Statement):
-        return call_method(context, Method(sequence, "sum"), [], {})
-    for item in compile_time_items(context, sequence):
-        start = binary(context, BINARY[ast.Add], start, item)
-    return start
-
-
-def _quantifier(name: str) -> Meaning:
-    def meaning(context: Context, value: Any) -> Any:
-        if isinstance(value, Statement):
-            return call_method(context, Method(value, name), [], {})
-        return context.python(getattr(builtins, name), value)
-
-    return meaning
-
-
-def _isinstance(context: Context, value: Any, kinds: Any) -> bool:
-    if isinstance(value, Statement):
-        wanted = kinds if isinstance(kinds, tuple) else (kinds,)
-        if isinstance(value.type, Struct):
-            return any(kind is lang.Struct or context.type(kind) == value.type for kind in wanted)
-        return isinstance(value.type, Tensor) and any(kind in (Matrix, Vector) for kind in wanted)
-    found: bool = context.python(isinstance, value, kinds)
-    return found
-
-
-def _extremum(name: str) -> Meaning:
-    def meaning(context: Context, *values: Any) -> Any:
-        return minimum_maximum(context, name, list(values))
-
-    return meaning
-
-
 FUNCTIONS: dict[Any, Meaning] = {
     functions.cast: _cast,
     functions.bit_cast: _bit_cast,
@@ -492,19 +404,8 @@ FUNCTIONS: dict[Any, Meaning] = {
     functions.static_assert: static_assert,
     functions.stop_grad: _same,
     functions.loop_config: _loop_config,
-    len: _length,
-    abs: _absolute,
-    round: _builtin_round,
-    pow: _power,
-    min: _extremum("min"),
-    max: _extremum("max"),
-    zip: _zip,
-    enumerate: _enumerate,
-    sum: _sum,
-    any: _quantifier("any"),
-    all: _quantifier("all"),
-    isinstance: _isinstance,
     lang.Struct: make_anonymous,
+    **BUILTINS,
     **matrix_constructors(),
 }
 """What functions mean in a kernel; arguments come loaded."""
@@ -535,32 +436,11 @@ def _static_print(context: Context, node: ast.Call) -> None:
     print(f"[{where.file}:{where.line}]", *shown, **named)
 
 
-def _range(context: Context, node: ast.Call) -> Any:
-    limits = [context.loaded(argument) for argument in _arguments(context, node)[0]]
-    if not 1 <= len(limits) <= 3 or node.keywords:
-        text = f"Range should have 1 to 3 arguments, found {len(limits)}"
-        raise context.error(TaichiSyntaxError, text, "write `range(begin, end, step)`", node)
-    nodes = node.args if len(node.args) == len(limits) else [node] * len(limits)
-    for limit, at in zip(limits, nodes, strict=True):
-        if isinstance(limit, float):
-            text = f"The bounds of a range must be integers, found {limit}"
-            raise context.error(TaichiTypeError, text, f"write `{int(limit)}`", at)
-    begin, end = (0, limits[0]) if len(limits) == 1 else limits[:2]
-    step = limits[2] if len(limits) == 3 else 1
-    if is_runtime(step):
-        text = "The step of a range must be known at compile time"
-        raise context.error(TaichiTypeError, text, "write a `while` loop", nodes[2])
-    if is_number(step) and step == 0:
-        raise context.error(TaichiTypeError, "The step of a range cannot be 0", "use a step of 1 or -1", node)
-    if is_runtime(begin) or is_runtime(end):
-        return RangeValue(begin, end, step)
-    return context.python(range, begin, end, step)
-
-
 FORMS: dict[Any, Form] = {
     functions.static: _static,
     functions.static_print: _static_print,
     print: build_print,
-    range: _range,
+    range: build_range,
+    super: build_super,
 }
 """What functions mean that need the syntax of the call."""

@@ -24,6 +24,7 @@ from ..ir.statements import (
 from ..ir.types import Tensor, u1
 from .context import Context, expression
 from .iteration import compile_time_items
+from .membership import is_member
 from .operators import BINARY, COMPARE, UNARY, binary, compare, logical, unary, unify
 from .text import formatted
 from .values import holds_runtime, is_number, is_runtime
@@ -58,7 +59,8 @@ def build_compare(context: Context, node: ast.Compare) -> Any:
     result: Any = None
     left = context.value(node.left)
     for kind, right_node in zip(node.ops, node.comparators, strict=True):
-        right = context.value(right_node)
+        is_set = isinstance(right_node, ast.Set)  # no value elsewhere; in the order written, so that texts are stable
+        right = tuple(_items(context, right_node.elts)) if is_set else context.value(right_node)
         found = _compare_one(context, kind, left, right)
         if result is None:
             result = found
@@ -75,7 +77,7 @@ def _compare_one(context: Context, kind: ast.cmpop, left: Any, right: Any) -> An
     if row is not None:
         return compare(context, row, left, right)
     if isinstance(kind, ast.Is | ast.IsNot):
-        if is_runtime(left) or is_runtime(right):
+        if (is_runtime(left) and right is not None) or (is_runtime(right) and left is not None):
             name = "is" if isinstance(kind, ast.Is) else "is not"
             raise context.error(
                 TaichiSyntaxError, f'Operator "{name}" in Taichi scope is not supported.', "use `==` or `!=`"
@@ -84,15 +86,8 @@ def _compare_one(context: Context, kind: ast.cmpop, left: Any, right: Any) -> An
     is_in = isinstance(kind, ast.In)
     if not holds_runtime(left) and not holds_runtime(right):
         return context.python(lambda: (left in right) == is_in)
-    if not isinstance(right, list | tuple) or not right:
-        raise context.error(
-            TaichiSyntaxError, '"In" is only supported inside `ti.static`.', "use a tuple: `x in (1, 2)`"
-        )
-    found: Any = None
-    for item in right:
-        equal = context.lift(compare(context, COMPARE[ast.Eq], left, item))
-        found = equal if found is None else logical(context, "or", found, equal)
-    return found if is_in else context.builder.op("logical_not", found)
+    found = is_member(context, left, right)
+    return found if is_in else unary(context, UNARY[ast.Not], found)
 
 
 @expression(ast.BoolOp)

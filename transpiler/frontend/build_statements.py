@@ -6,6 +6,7 @@ Handlers return None, or a `Completion` where the statement may not go on to the
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,6 +36,7 @@ class Completion:
     tail: Block | None = None
 
 
+Branch = Callable[[], Completion]
 NORMAL = Completion()
 NEVER = Completion(falls=False)
 
@@ -129,14 +131,23 @@ def _if(context: Context, node: ast.If) -> Completion:
         context.is_conditional = outer
         return done
     condition = context.condition(value, "if", node.test)
+    otherwise = (lambda: scoped(context, node.orelse)) if node.orelse else None
+    return branch(context, condition, lambda: scoped(context, node.body), otherwise)
+
+
+def branch(
+    context: Context, condition: Statement, build_then: Branch, build_otherwise: Branch | None = None
+) -> Completion:
+    """Append an `if` on a run-time condition, its sides built by callables."""
+    location = context.builder.location
     then, otherwise = Block(), Block()
     with context.builder.into(then):
-        first = scoped(context, node.body)
+        first = build_then()
     with context.builder.into(otherwise):
-        second = scoped(context, node.orelse)
+        second = build_otherwise() if build_otherwise is not None else NORMAL
     exits = _merge(first.exits, second.exits)
     context.builder.location = location
-    keeps_otherwise = bool(node.orelse) or bool(exits)
+    keeps_otherwise = build_otherwise is not None or bool(exits)
     context.add_if(condition, then, otherwise if keeps_otherwise else None)
     return Completion(first.falls or second.falls, exits, _tail(then, first, otherwise, second) if exits else None)
 

@@ -45,6 +45,17 @@ def compile_time_items(context: Context, value: Any, node: ast.AST | None = None
     return found
 
 
+def positional(context: Context, node: ast.Call) -> list[Any]:
+    """Evaluate the arguments of a call that stand by position; places are not loaded."""
+    found: list[Any] = []
+    for argument in node.args:
+        if isinstance(argument, ast.Starred):
+            found.extend(compile_time_items(context, context.value(argument.value), argument))
+        else:
+            found.append(context.evaluate(argument))
+    return found
+
+
 def _product(context: Context, value: Any, node: ast.AST | None) -> list[tuple[int, ...]]:
     if not isinstance(value, NdrangeValue) or any(is_runtime(bound) for pair in value.bounds for bound in pair):
         raise context.error(

@@ -16,7 +16,6 @@ SENTENCES: dict[str, tuple[str, str | None]] = {
     "Import": ("kernels cannot import", "import at the top of the file"),
     "ImportFrom": ("kernels cannot import", "import at the top of the file"),
     "Lambda": ("kernels have no lambdas", "define a function outside and decorate it with `@ti.func`"),
-    "Match": ("kernels have no `match`", "write `if` and `elif`"),
     "Nonlocal": ("variables outside are constants in kernels", "keep the value in a field"),
     "Raise": ("kernels cannot raise", "use `assert`, which is checked with `ti.init(debug=True)`"),
     "Set": ("a set is no value of a kernel", "use a tuple"),
