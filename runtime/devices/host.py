@@ -6,6 +6,7 @@ there is nothing to wait for. Loops without OpenMP in the compiler run on one co
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import math
 import os
@@ -147,11 +148,13 @@ class HostDevice:
         if not module.files:  # a kernel without effect
             return HostProgram(module, [])
         entries = [task.entry for task in module.tasks]
+        if not entries:  # an empty kernel has no text
+            return HostProgram(module, [])
         parts = _split(module.files[0], entries, self.threads or _usable_cores())
         hidden = [[entry for entry in entries if entry not in part] for part in parts]
         libraries = [load_library(binary) for binary in self._compile(module, hidden)]
         if self.threads is not None and self.openmp:
-            libraries[0].function("omp_set_num_threads", ctypes.c_int)(self.threads)  # for launches of this thread
+            _limit_threads(libraries, self.threads)
         owners = [next(library for part, library in zip(parts, libraries) if entry in part) for entry in entries]
         try:
             return HostProgram(module, owners)
@@ -179,6 +182,17 @@ class HostDevice:
 
     def close(self) -> None:
         """Nothing to do: memory and libraries go with the objects that hold them."""
+
+
+def _limit_threads(libraries: Sequence[Library], count: int) -> None:
+    """Set how many threads the loops of launches from this thread use, if there are any.
+
+    A library without a parallel loop is not linked with OpenMP's runtime (`--as-needed`), and lacks its functions.
+    """
+    for library in libraries:
+        with contextlib.suppress(OSError):
+            library.function("omp_set_num_threads", ctypes.c_int)(count)
+            return
 
 
 def open_device(threads: int | None = None) -> HostDevice:

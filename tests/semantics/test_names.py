@@ -1,0 +1,126 @@
+"""Names of every kind that some target cannot spell: renamed readably there, and never mixed up with another."""
+
+import numpy as np
+import pytest
+
+import shadesmith as ti
+
+RESERVED = [
+    "input", "sample", "float2", "restrict", "register", "double", "uniform", "shared", "half", "texture", "image",
+    "threadIdx", "template", "operator", "vec3", "mat4", "uint", "int32_t", "switch", "do", "new", "this", "asm",
+    "main", "task", "args", "Args", "Result", "rng", "BLOCK", "gl_Position", "a__b", "__x", "_", "printf", "sin",
+    "length", "distance", "clamp", "mix", "min3", "dot", "transpose", "unix", "linux", "errno", "NULL", "true", "std",
+    "atomicAdd", "abs", "buffer", "layout", "discard", "precise", "const", "signed", "volatile", "extern", "inline",
+    "θ", "λ", "x̂", "Größe", "naïve", "数", "été", "ß", "Δt",
+]  # fmt: skip
+
+KERNEL = """def compute({name}: ti.i32, out: ti.types.ndarray()) -> ti.i32:
+    {name}_1 = {name} * 2
+    total = 0
+    for {name}_i in range(3):
+        total += {name}_1
+        out[{name}_i] = {name} + {name}_i
+    return total
+"""
+
+
+@pytest.mark.parametrize("name", RESERVED)
+def test_a_name_of_an_argument_a_variable_and_an_index(target: str, define_kernel, name: str) -> None:
+    out = np.zeros(3, np.int32)
+    assert define_kernel(KERNEL.format(name=name))(7, out) == 42 and out.tolist() == [7, 8, 9]
+
+
+@pytest.mark.parametrize("name", [name for name in RESERVED if name != "_"])
+def test_a_name_of_a_kernel_a_field_and_an_array(target: str, name: str, define_kernel) -> None:
+    field = ti.field(ti.i32, 2)
+    text = f"""def {name}(array_{name}: ti.types.ndarray()):
+    for i in {name}_field:
+        {name}_field[i] = array_{name}[i] + i
+    for i in array_{name}:
+        array_{name}[i] = {name}_field[i]
+"""
+    array = np.array([5, 6], np.int32)
+    define_kernel(text, **{f"{name}_field": field})(array)
+    assert array.tolist() == [5, 7] and field.to_numpy().tolist() == [5, 7]
+
+
+@pytest.mark.parametrize("name", [name for name in RESERVED if name not in ("_", "ti")])
+def test_a_name_of_an_array_alone(target: str, name: str, define_kernel) -> None:
+    text = f"def compute({name}: ti.types.ndarray(), n: ti.i32):\n    for i in {name}:\n        {name}[i] += n\n"
+    array = np.array([5, 6], np.int32)
+    define_kernel(text)(array, 2)
+    assert array.tolist() == [7, 8]
+
+
+FUNCTION = """
+@ti.func
+def {name}(value):
+    if value > 5:
+        return value
+    {name} = value
+    while {name} < 10:
+        {name} += value
+    return {name}
+
+@ti.kernel
+def compute(n: ti.i32) -> ti.i32:
+    {name}_ = {name}(n) + {name}(value=n + 1)
+    return {name}_
+"""
+
+
+@pytest.mark.parametrize("name", [name for name in RESERVED if name != "_"])
+def test_a_name_of_a_function_and_of_its_variables(target: str, name: str, define_program) -> None:
+    assert define_program(FUNCTION.format(name=name))["compute"](3) == 12 + 12
+
+
+def test_names_that_become_equal_stay_apart(target: str) -> None:
+    @ti.kernel
+    def compute(theta: ti.i32, θ: ti.i32, input: ti.i32, input_: ti.i32) -> ti.i32:  # noqa: A002
+        sample, sample_, sample__ = theta + 1, θ + 1, input + 1
+        é, e, è = input_ + 1, 7, 8
+        sample += 1
+        sample_ += 1
+        é += 1
+        return ((((sample * 10 + sample_) * 10 + sample__) * 10 + é) * 10 + e) * 10 + è
+
+    assert compute(0, 1, 2, 3) == 233578
+
+
+def test_reserved_names_stay_readable() -> None:
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+
+    @ti.kernel
+    def main(θ: ti.f32, input: ti.f32) -> ti.f32:  # noqa: A002
+        sample = θ * input
+        sample += 1
+        register = sample * sample
+        return register / (register + 1) + sample
+
+    for arch in (ti.vulkan, ti.cuda, ti.cpu):
+        text = main.source(1.0, 1.0, arch=arch)
+        code = "\n".join(line.split("//")[0] for line in text.splitlines())
+        assert code.isascii() and "args.theta" in code
+        assert "float register_ =" in code or "float register =" in code
+        assert "sample_" in code if arch is ti.vulkan else "sample" in code
+
+
+def test_two_fields_of_one_name(target: str) -> None:
+    def make(n: int):
+        x = ti.field(ti.i32, n)
+
+        @ti.func
+        def last():
+            return x[n - 1]
+
+        return x, last
+
+    (a, last_a), (b, last_b) = make(2), make(3)
+
+    @ti.kernel
+    def run() -> ti.i32:
+        x = last_a() * 10
+        return x + last_b()
+
+    a[1], b[2] = 4, 5
+    assert run() == 45
