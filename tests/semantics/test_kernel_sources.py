@@ -235,6 +235,12 @@ def test_a_text_with_another_encoding_and_line_ends(tmp_path: Path) -> None:
     assert space["compute"]() == 4
 
 
+def test_texts_that_python_keeps_by_code_object(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the prompt of Python 3.14 does, where many texts are called `<stdin>`."""
+    monkeypatch.setattr(linecache, "_getlines_from_code", lambda code: CELL.splitlines(True), raising=False)
+    assert run(CELL, "<stdin>")["compute"](4) == 9
+
+
 SESSION = """
 import shadesmith as ti
 ti.init(arch=ti.python, log_level=ti.ERROR)

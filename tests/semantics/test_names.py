@@ -124,3 +124,24 @@ def test_two_fields_of_one_name(target: str) -> None:
 
     a[1], b[2] = 4, 5
     assert run() == 45
+
+
+@pytest.mark.parametrize("name", ["count", "index", "i_1", "end_i", "extent_i", "extent_j", "n", "t0", "BLOCK_1"])
+def test_a_variable_that_bounds_a_parallel_loop(target: str, name: str, define_kernel) -> None:
+    """Its value is computed again where the loop's threads start, beside names of ours."""
+    n, x = ti.field(ti.i32, ()), ti.field(ti.i32, (9, 9))
+    n[None] = 4
+    text = f"""def fill(out: ti.types.ndarray()):
+    {name} = n[None] + 1
+    for i in range({name} - 1):
+        out[i] = {name}
+    for i, j in ti.ndrange({name} - 1, (1, {name} * 2 - 4)):
+        x[i, j] = {name}
+    for i in range({name}):
+        out[i] += 10
+"""
+    out = np.zeros(9, np.int32)
+    define_kernel(text, n=n, x=x)(out)
+    expected = np.zeros((9, 9), int)
+    expected[:4, 1:6] = 5
+    assert out.tolist() == [15] * 4 + [10] + [0] * 4 and np.array_equal(x.to_numpy(), expected)

@@ -188,8 +188,9 @@ class _Printer:
     ) -> tuple[list[str], Threads | None, bool, Expressions]:
         bounds = [*task.loop.begins, *task.loop.ends] if task.loop is not None else []
         printer = self._statements(place([(task.prologue, bounds)], self._is_infix))
-        for name in names:
-            printer.names.declare(name)
+        ours = [] if self.target.nested_loops else ["count", "index"]
+        for name in [*names, *ours, *(f"{word}_{name}" for name in names for word in ("end", "extent"))]:
+            printer.names.declare(name)  # the entry's own, beside which the prologue's variables stand
         printer.comments = False
         if task.loop is not None:
             stop_after_failure(printer, number)

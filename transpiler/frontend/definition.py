@@ -11,6 +11,7 @@ import linecache
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from types import CodeType
 from typing import Any, cast
 
 from ..errors import SourceLocation, SourceText, TaichiCompilationError, TaichiSyntaxError
@@ -208,7 +209,7 @@ def parse(function: Callable[..., Any]) -> ParsedFunction:
     )
     if code.co_name == "<lambda>":
         raise nowhere.error(TaichiSyntaxError, "A kernel cannot be a lambda", "write it as `def` with a decorator")
-    lines = _file_lines(code.co_filename, function.__globals__)
+    lines = _file_lines(code, function.__globals__)
     text = lines[code.co_firstlineno - 1 :]
     tree = _parse_block(text, code.co_name) if text else None
     if tree is None:
@@ -224,11 +225,14 @@ def parse(function: Callable[..., Any]) -> ParsedFunction:
     return ParsedFunction(source, cast(ast.FunctionDef, definition), find_mutable(cast(ast.FunctionDef, definition)))
 
 
-def _file_lines(file: str, module_globals: dict[str, Any]) -> list[str]:
+def _file_lines(code: CodeType, module_globals: dict[str, Any]) -> list[str]:
     """Return the lines of a file, a notebook cell or a text registered with `linecache`."""
+    file = code.co_filename
     if file.startswith("<") and file.endswith(">"):
         # Not through the module's loader: under `exec` it would return the text of the module that calls `exec`.
-        return linecache.getlines(file)
+        lines = linecache.getlines(file)
+        by_code = getattr(linecache, "_getlines_from_code", None)  # the prompt of Python 3.14 keeps texts so
+        return lines or (by_code(code) if by_code is not None else [])
     linecache.checkcache(file)
     return linecache.getlines(file, module_globals)
 
