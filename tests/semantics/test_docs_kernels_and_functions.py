@@ -1,5 +1,6 @@
 """What Taichi's pages on kernels and functions teach: arguments, results, globals, calls, and what is refused."""
 
+import functools
 from typing import Tuple  # noqa: UP035 - programs written for older Pythons spell it so
 
 import numpy as np
@@ -357,6 +358,61 @@ def test_template_arguments_of_functions_are_the_callers(target: str) -> None:
         return a
 
     assert use() == 6 and x.to_numpy().tolist() == [0, 7]
+
+
+@ti.func
+def swap(a: ti.template(), b: ti.template()):
+    old = a
+    a = b
+    b = old
+
+
+@ti.func
+def sort_two(a: ti.template(), b: ti.template()):
+    if a > b:
+        swap(a, b)
+
+
+def test_references_to_parts_of_variables_through_several_functions(target: str) -> None:
+    x = ti.Vector.field(2, ti.i32, ())
+
+    @ti.kernel
+    def use(n: ti.i32) -> ti.i32:
+        v = ti.Vector([n + 2, n, n + 1])
+        m = ti.Matrix([[n, 7], [8, 9]])
+        a, b = 4, 3
+        sort_two(v[0], v[1])
+        sort_two(v.y, v.z)
+        sort_two(a, b)
+        sort_two(m[0, 1], m[0, 0])
+        x[None] = ti.Vector([5, 2])
+        sort_two(x[None][0], x[None].y)
+        ti.atomic_add(v[0], 10)
+        return (((v[0] * 10 + v[1]) * 10 + v[2]) * 10 + a) * 1000 + b * 100 + m[0, 0] * 10 + m[0, 1]
+
+    assert use(1) == 11233471 and x[None].to_list() == [2, 5]
+
+
+@pytest.mark.parametrize("argument", ["3", "n + 1", "i", "v.xy"])
+def test_references_need_a_variable(target: str, define_kernel, argument: str) -> None:
+    text = f"def use(n: ti.i32):\n    v = ti.math.ivec3(n)\n    for i in range(3):\n        change({argument})\n"
+
+    @ti.func
+    def change(x: ti.template()):
+        x += 1
+
+    with pytest.raises((ti.TaichiCompilationError, RuntimeError), match="given .* which is no variable and cannot"):
+        define_kernel(text, change=change)(1)
+
+
+def test_functions_with_some_arguments_given(target: str) -> None:
+    ten_more = functools.partial(add_pair, 10)
+
+    @ti.kernel
+    def use(n: ti.i32) -> ti.i32:
+        return ten_more(n) * 100 + functools.partial(add_pair, b=1)(n)
+
+    assert use(2) == 1203
 
 
 def test_annotated_arguments_of_functions_are_cast(target: str) -> None:

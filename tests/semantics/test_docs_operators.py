@@ -409,6 +409,46 @@ def test_shapes_that_do_not_fit_are_refused(target: str, define_kernel, text: st
         kernel()
 
 
+def test_slices_are_read_and_written(target: str) -> None:
+    x = ti.Matrix.field(2, 3, ti.i32, ())
+
+    @ti.kernel
+    def run(row: ti.i32) -> ti.i32:
+        v = ti.Vector([1, 2, 3, 4])
+        v[1:3] = v[2:4]
+        v[::2] += 10
+        m = ti.Matrix([[1, 2, 3], [4, 5, 6]])
+        m[:, 1:] = ti.Matrix([[10, 20], [30, 40]])
+        m[row, :] = m[row, :] * 2
+        x[None][0, :] = v[:3]
+        x[None][:, 0] -= 1
+        return v.sum() * 1000 + m.sum()
+
+    assert run(0) == (11 + 3 + 14 + 4) * 1000 + (2 + 20 + 40 + 4 + 30 + 40)
+    assert x[None].to_list() == [[10, 3, 14], [-1, 0, 0]]
+
+
+def test_parts_of_vectors_are_added_to_atomically(target: str) -> None:
+    x = ti.Vector.field(4, ti.i32, ())
+
+    @ti.kernel
+    def run(n: ti.i32):
+        for i in range(n):
+            x[None].xz += ti.Vector([1, i])
+            x[None][1::2] -= 1
+
+    run(1000)
+    assert x[None].to_list() == [1000, -1000, 499500, -1000]
+
+
+@pytest.mark.parametrize("text", ["v[1:3] = ti.Vector([1, 2, 3])", "v[2:2] = 1", "v[0:n] = 1", "m[0:1] = 1", "m[5, :] = 1"])
+def test_slices_that_do_not_fit_are_refused(target: str, define_kernel, text: str) -> None:
+    names = "v, m = ti.Vector([1, 2, 3]), ti.Matrix([[1, 2, 3], [4, 5, 6]])"
+    kernel = define_kernel(f"def use(n: ti.i32):\n    {names}\n    {text}\n")
+    with pytest.raises((ti.TaichiCompilationError, ti.TaichiRuntimeError)):
+        kernel(1)
+
+
 def test_swap_needs_no_third_variable(target: str) -> None:
     @ti.kernel
     def swap() -> (ti.i32, ti.i32):

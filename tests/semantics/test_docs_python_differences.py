@@ -74,7 +74,8 @@ def test_plain_statements(target: str) -> None:
             pass
         a = b = n + 1
         (a, b), c = (b, a + 1), 5
-        a += 1; b -= 1  # noqa: E702
+        a += 1
+        b -= 1  # noqa: E702
         x = y = ti.Vector([1, 2])
         x[0] = 10  # what was assigned together stays apart
         return a * 1000 + b * 100 + c * 10 + y[0]
@@ -144,8 +145,7 @@ def test_long_expressions_over_lines(target: str) -> None:
             n
             + m  # another
             * 2
-        ) - \
-            1
+        ) - 1
 
     assert run(1, 2) == 4
 
@@ -177,7 +177,7 @@ def test_assert_forms(target: str) -> None:
     def run(n: ti.i32):
         assert n
         assert n > 0, "message"
-        assert (n > 0), f"{n}"
+        assert n > 0, f"{n}"
         assert n > 0 and n < 10, ("n", n)
 
     ti.init(arch=getattr(ti, target), debug=True, log_level=ti.ERROR)

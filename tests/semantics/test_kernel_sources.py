@@ -55,7 +55,9 @@ def test_a_cell_that_is_run_again_is_read_again() -> None:
 
 def test_a_text_that_nobody_keeps_is_refused_by_name() -> None:
     kernel = run(CELL, "<string>")["compute"]
-    with pytest.raises(ti.TaichiSyntaxError, match="source of `compute` is not available in <string>, line 6") as caught:
+    with pytest.raises(
+        ti.TaichiSyntaxError, match="source of `compute` is not available in <string>, line 6"
+    ) as caught:
         kernel(1)
     assert "linecache" in str(caught.value)
 

@@ -44,11 +44,8 @@ def build(specialization: Specialization) -> FrontendResult:
                 context = Context(specialization)
                 return _build(context)
             except NeedsMemory as request:
-                if request.node in request.mutable:  # memory does not help: the variable holds a tuple
-                    text = "A part of a tuple cannot be changed"
-                    raise context.error(
-                        TaichiTypeError, text, "keep it in a variable of its own, or use a list"
-                    ) from None
+                if request.node in request.mutable:  # it has memory already; to start again would never end
+                    raise _internal(context, request) from request
                 request.mutable.add(request.node)
             except StructError as error:
                 text = f"The struct `{error.args[0]}` stands where a number, a vector or a matrix is needed"

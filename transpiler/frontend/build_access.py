@@ -21,13 +21,15 @@ from ..errors import (
 )
 from ..ir.nodes import Statement
 from ..ir.statements import Array, ArrayShape, GlobalPtr
-from ..ir.types import Scalar, Struct, Tensor, element_of, i32, scalars_of
+from ..ir.types import Struct, Tensor, element_of, i32, scalars_of
 from ..lang import struct as lang
 from ..lang.matrix import Matrix
 from .build_methods import METHOD_NAMES
 from .build_structs import array_attribute, array_member, bound, member_place, struct_attribute, struct_item
 from .context import Context, expression
-from .values import ArrayMember, Method, Place, describe_kind, holds_runtime, is_number, is_runtime
+from .references import need_memory
+from .slices import check_bounds, has_slice, index_statement, read_slice
+from .values import ArrayMember, Method, Place, describe_kind, holds_runtime, is_number
 
 COMPONENTS = ("xyzw", "rgba", "stpq")
 """The letter sets that name a vector's elements."""
@@ -51,8 +53,8 @@ def build_subscript(context: Context, node: ast.Subscript) -> Any:
         raise context.error(TaichiTypeError, f"A scalar of type {kind} cannot be subscripted", "leave out the brackets")
     if isinstance(base, Method):
         raise context.error(TaichiTypeError, f"`{base.name}` is a method", f"call it: `{base.name}()`")
-    if _has_slice(node.slice) and (isinstance(base, Place | Statement)):
-        return _slice(context, context.lift(base), node)
+    if has_slice(node.slice) and (isinstance(base, Place | Statement)):
+        return read_slice(context, context.lift(base), node)
     index = context.value(node.slice)
     if isinstance(base, Matrix) and holds_runtime(index):
         base = context.lift(base)
@@ -74,13 +76,8 @@ def build_subscript(context: Context, node: ast.Subscript) -> Any:
     return context.python(lambda: base[index])
 
 
-def _has_slice(node: ast.expr) -> bool:
-    items = node.elts if isinstance(node, ast.Tuple) else [node]
-    return any(isinstance(item, ast.Slice) for item in items)
-
-
 def _array_element(context: Context, array: Array, node: ast.Subscript) -> Place:
-    if _has_slice(node.slice):
+    if has_slice(node.slice):
         raise context.error(
             TaichiSyntaxError,
             f"`{array.name}` is indexed element by element; slices are not supported",
@@ -100,7 +97,7 @@ def _array_element(context: Context, array: Array, node: ast.Subscript) -> Place
             node,
         )
     for axis, item in enumerate(flat):
-        _check_bounds(
+        check_bounds(
             context,
             item,
             array.shape[axis] if array.shape is not None else None,
@@ -125,38 +122,6 @@ def _index_scalars(context: Context, item: Any, node: ast.Subscript) -> list[Any
     return [item]
 
 
-def index_statement(context: Context, item: Any, node: ast.AST | None = None) -> Statement:
-    """Return an index as an i32. Raises: TaichiTypeError for floats."""
-    found = context.lift(item, node)
-    type = found.type
-    if not isinstance(type, Scalar) or type.is_float:
-        raise context.error(
-            TaichiTypeError,
-            f"indices must be integers, however '{type}' is provided",
-            "write `ti.cast(x, ti.i32)` or `int(x)`",
-            node,
-        )
-    return context.builder.cast(found, i32)
-
-
-def _check_bounds(context: Context, item: Any, extent: int | None, node: ast.AST, what: str) -> None:
-    """Raise for a constant index that cannot be right."""
-    value = int(item) if isinstance(item, int) else None
-    if value is None:
-        return
-    if value < 0:
-        raise context.error(
-            TaichiIndexError,
-            f"Index {value} of {what} is negative",
-            "count from the start: the last element is `n - 1`",
-            node,
-        )
-    if extent is not None and value >= extent:
-        raise context.error(
-            TaichiIndexError, f"Index {value} of {what} is out of range [0, {extent})", "choose a smaller index", node
-        )
-
-
 def _tensor_element(context: Context, base: Place | Statement, index: Any, node: ast.Subscript) -> Any:
     type = base.type
     assert isinstance(type, Tensor)
@@ -170,7 +135,7 @@ def _tensor_element(context: Context, base: Place | Statement, index: Any, node:
             node,
         )
     for axis, item in enumerate(items):
-        _check_bounds(context, item, type.shape[axis], node, f"axis {axis} of `{type}`")
+        check_bounds(context, item, type.shape[axis], node, f"axis {axis} of `{type}`")
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     nodes = parts if len(parts) == len(items) else [node.slice] * len(items)
     indices = [index_statement(context, item, at) for item, at in zip(items, nodes, strict=True)]
@@ -182,38 +147,6 @@ def tensor_element(context: Context, base: Place | Statement, indices: list[Stat
     if isinstance(base, Place):
         return Place(context.builder.element_ptr(base.pointer, indices))
     return context.builder.element(base, indices)
-
-
-def _slice(context: Context, base: Statement, node: ast.Subscript) -> Statement:
-    """Return a part of a tensor: `v[1:3]`, `m[:, 0]`."""
-    type = base.type
-    assert isinstance(type, Tensor)
-    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-    if len(parts) != len(type.shape):
-        raise context.error(
-            TaichiIndexError,
-            f"`{type}` takes {len(type.shape)} indices or slices, found {len(parts)}",
-            "write `:` for all",
-            node,
-        )
-    chosen: list[Any] = []
-    for part, extent in zip(parts, type.shape, strict=True):
-        if isinstance(part, ast.Slice):
-            limits = [None if limit is None else context.value(limit) for limit in (part.lower, part.upper, part.step)]
-            if any(is_runtime(limit) for limit in limits):
-                raise context.error(
-                    TaichiSyntaxError, "The bounds of a slice must be known at compile time", "write numbers", part
-                )
-            chosen.append(range(extent)[slice(*limits)])
-        else:
-            chosen.append(index_statement(context, context.value(part)))
-    if len(chosen) == 1:
-        return context.tensor([context.builder.element(base, [context.builder.const(i)]) for i in chosen[0]])
-    rows, columns = [[context.builder.const(i) for i in part] if isinstance(part, range) else [part] for part in chosen]
-    table = [[context.builder.element(base, [i, j]) for j in columns] for i in rows]
-    if not isinstance(chosen[0], range):
-        return context.tensor(table[0])
-    return context.tensor(table if isinstance(chosen[1], range) else [row[0] for row in table])
 
 
 # --- attributes -----------------------------------------------------------------------------------------------------
@@ -306,8 +239,8 @@ def _value_attribute(context: Context, base: Place | Statement, node: ast.Attrib
     if name == "dtype":
         assert type is not None
         return element_of(type)
-    if name == "fill" and isinstance(node.value, ast.Name):
-        base = context.place_of(base, context.frame.find(node.value.id))
+    if name == "fill" and not isinstance(base, Place):
+        need_memory(context.frame, node.value)
     if name in METHOD_NAMES:
         return Method(base, name)
     _no_attribute(

@@ -16,9 +16,11 @@ from ..lang.functions import static
 from ..lang.matrix import Matrix
 from ..lang.struct import Struct
 from .build_structs import members_of
-from .context import Context, NeedsMemory, statement
+from .context import Context, statement
 from .operators import BINARY, binary
+from .references import need_memory, need_memory_of
 from .scope import Local
+from .slices import has_slice, index_statements, slice_of_place
 from .text import Formatted
 from .values import Place, Swizzle, describe_kind, is_number, is_runtime
 
@@ -157,9 +159,9 @@ def assign_name(context: Context, name: str, node: ast.AST, value: Any, type: Ty
         declare(context, name, node, value, type)
         return
     check_assignable(context, local, name, node)
-    if isinstance(local.value, Statement) and local.node is not None:
-        raise NeedsMemory(local.node, context.frame)
+    need_memory_of(context.frame, name)
     if not isinstance(local.value, Place):
+        _check_reference(context, name, local, node)
         raise context.error(
             TaichiSyntaxError,
             f"`{name}` is {describe_kind(local.value)} known at compile time and cannot be assigned again",
@@ -167,6 +169,13 @@ def assign_name(context: Context, name: str, node: ast.AST, value: Any, type: Ty
             node,
         )
     store(context, local.value, value, node)
+
+
+def _check_reference(context: Context, name: str, local: Local, node: ast.AST) -> None:
+    """Raise if a variable is a `ti.template()` parameter that was given no variable."""
+    if local.node is None and name in context.frame.references:
+        text = f"The parameter `{name}` was given {describe_kind(local.value)}, which is no variable and cannot change"
+        raise context.error(TaichiTypeError, text, "pass a variable, or one element of a vector or an array", node)
 
 
 def check_assignable(context: Context, local: Local, name: str, node: ast.AST) -> None:
@@ -225,18 +234,27 @@ def place_of_target(context: Context, target: ast.expr) -> Place | Swizzle:
         if components is not None:
             return components
         _refuse_python_member(context, target)
+    elif has_slice(target.slice):
+        return _slice_target(context, target)
     found = context.evaluate(target)
-    if isinstance(found, Place | Swizzle):
+    if isinstance(found, Place):
         return found
-    root = root_local(context, target)
-    if root is not None and isinstance(found, Statement):
-        context.place_of(found, root)
+    need_memory(context.frame, target)
     raise context.error(
         TaichiTypeError,
         f"Cannot assign to {describe_kind(found)}",
         "keep it in a variable, a vector or an array",
         target,
     )
+
+
+def _slice_target(context: Context, target: ast.Subscript) -> Swizzle:
+    base = context.evaluate(target.value)
+    if isinstance(base, Place) and isinstance(base.type, Tensor):
+        return slice_of_place(context, base, target)
+    need_memory(context.frame, target)
+    context.evaluate(target)  # raises for arrays, which take no slices
+    raise context.error(TaichiTypeError, f"Cannot assign to a slice of {describe_kind(base)}", "name elements", target)
 
 
 def _refuse_python_member(context: Context, target: ast.Attribute) -> None:
@@ -257,8 +275,8 @@ def swizzle_target(context: Context, target: ast.Attribute) -> Swizzle | None:
     if len(from_name) < 2 or len(from_name) > 4 or any(letter not in "xyzwrgbastpq" for letter in from_name):
         return None
     base = context.evaluate(target.value)
-    if isinstance(base, Statement) and (root := root_local(context, target)) is not None:
-        context.place_of(base, root)
+    if not isinstance(base, Place):
+        need_memory(context.frame, target)
     if not isinstance(base, Place) or not isinstance(base.type, Tensor):
         return None
     for letters in ("xyzw", "rgba", "stpq"):
@@ -268,15 +286,8 @@ def swizzle_target(context: Context, target: ast.Attribute) -> Swizzle | None:
                 raise context.error(
                     TaichiSyntaxError, f"`.{from_name}` names a component twice", "assign each component once", target
                 )
-            return Swizzle(base, components)
+            return Swizzle(base, tuple((component,) for component in components), (len(components),))
     return None
-
-
-def root_local(context: Context, target: ast.AST) -> Local | None:
-    """Return the variable that an element or member belongs to (`v` of `v[0].x`), None if it is none."""
-    while isinstance(target, ast.Subscript | ast.Attribute):
-        target = target.value
-    return context.frame.find(target.id) if isinstance(target, ast.Name) else None
 
 
 def store(context: Context, place: Place | Swizzle, value: Any, target: ast.AST) -> None:
@@ -284,11 +295,14 @@ def store(context: Context, place: Place | Swizzle, value: Any, target: ast.AST)
     if isinstance(place, Place):
         context.builder.store(place.pointer, context.fit(value, place.type))
         return
-    element = place.place.type.element  # type: ignore[union-attr]
-    value = context.fit(value, Tensor((len(place.components),), element))
-    for component, item in zip(place.components, context.elements(value), strict=True):
-        pointer = context.builder.element_ptr(place.place.pointer, [context.builder.const(component)])
+    value = context.fit(value, Tensor(place.shape, place.place.type.element))  # type: ignore[union-attr]
+    for pointer, item in zip(_pointers(context, place), context.elements(value), strict=True):
         context.builder.store(pointer, item)
+
+
+def _pointers(context: Context, place: Swizzle) -> list[Statement]:
+    origin = place.place.pointer
+    return [context.builder.element_ptr(origin, index_statements(context, indices)) for indices in place.elements]
 
 
 @statement(ast.AnnAssign)
@@ -327,20 +341,30 @@ def build_augmented(context: Context, node: ast.AugAssign) -> None:
     if isinstance(place, Place) and isinstance(place.type, StructInKernel):
         text = f"`{place.type}` is a struct; operators change numbers, vectors and matrices"
         raise context.error(TaichiTypeError, text, "change its members one by one", node)
-    if isinstance(place, Place) and symbol is not None and context.is_shared(place):
+    if isinstance(place, Swizzle):
+        _augment_elements(context, node, place, value)
+        return
+    if symbol is not None and context.is_shared(place):
         context.builder.atomic(symbol, place.pointer, context.fit(value, place.type))
         return
-    if isinstance(place, Swizzle):
-        loaded = context.lift(place.place)
-        assert isinstance(loaded.type, Tensor)
-        items = context.elements(loaded)
-        old: Any = context.builder.tensor(
-            [items[k] for k in place.components], (len(place.components),), loaded.type.element
-        )
-    else:
-        if symbol is not None:
-            value = _in_type_of(context, value, place.type)
-        old = context.builder.load(place.pointer)
+    if symbol is not None:
+        value = _in_type_of(context, value, place.type)
+    old = context.builder.load(place.pointer)
+    store(context, place, binary(context, BINARY[type(node.op)], old, value), node.target)
+
+
+def _augment_elements(context: Context, node: ast.AugAssign, place: Swizzle, value: Any) -> None:
+    """Build `v.xy += value` and `m[0, :] += value`: each element for itself, atomically where others may change it."""
+    element = element_of(place.place.type)
+    symbol = ATOMIC.get(type(node.op))
+    if symbol is not None and context.is_shared(place.place):
+        value = context.fit(value, Tensor(place.shape, element))
+        for pointer, item in zip(_pointers(context, place), context.elements(value), strict=True):
+            context.builder.atomic(symbol, pointer, item)
+        return
+    loaded = context.lift(place.place)
+    items = [context.builder.element(loaded, index_statements(context, indices)) for indices in place.elements]
+    old = context.builder.tensor(items, place.shape, element)
     store(context, place, binary(context, BINARY[type(node.op)], old, value), node.target)
 
 
@@ -373,8 +397,8 @@ def _augmented_place(context: Context, node: ast.AugAssign) -> Place | Swizzle:
     check_assignable(context, local, target.id, target)
     if isinstance(local.value, Place):
         return local.value
-    if isinstance(local.value, Statement) and local.node is not None:
-        raise NeedsMemory(local.node, context.frame)
+    need_memory_of(context.frame, target.id)
+    _check_reference(context, target.id, local, target)
     raise context.error(
         TaichiTypeError,
         f"`{target.id}` is {describe_kind(local.value)} and cannot be changed",

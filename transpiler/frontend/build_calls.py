@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from functools import partial
 from types import BuiltinMethodType
 from typing import Any
 
@@ -20,7 +21,6 @@ from ..lang.annotations import as_type
 from ..lang.decorators import BoundFunc, Func
 from ..lang.functions import ATOMIC_OF, OPERATION_OF
 from ..lang.matrix import Matrix
-from .build_assignment import root_local
 from .build_builtins import BUILTINS, build_range, build_super, minimum_maximum
 from .build_frexp import frexp
 from .build_messages import build_print, static_assert
@@ -31,6 +31,7 @@ from .definition import KernelDefinition
 from .inlining import inline
 from .iteration import positional
 from .operators import BINARY, binary
+from .references import need_memory
 from .text import format_method
 from .values import (
     GroupedValue,
@@ -64,6 +65,9 @@ def build_call(context: Context, node: ast.Call) -> Any:
     if isinstance(callee, Func | BoundFunc):
         arguments, named = _arguments(context, node)
         return inline(context, callee, arguments, named, node)
+    if isinstance(callee, partial) and isinstance(callee.func, Func | BoundFunc):
+        arguments, named = _arguments(context, node)
+        return inline(context, callee.func, [*callee.args, *arguments], {**callee.keywords, **named}, node)
     form = _lookup(FORMS, callee)
     if form is not None:
         return form(context, node)
@@ -93,7 +97,7 @@ def build_call(context: Context, node: ast.Call) -> Any:
 
 def _callable(callee: Any) -> Any:
     """Return what calling an object calls: the `@ti.func` that its class has as `__call__`, else itself."""
-    call = getattr(type(callee), "__call__", None)
+    call = getattr(type(callee), "__call__", None)  # noqa: B004 - which function it is, not whether there is one
     return BoundFunc(call, callee) if isinstance(call, Func) else callee
 
 
@@ -220,6 +224,8 @@ def make_typed(context: Context, type: Any, arguments: list[Any]) -> Any:
                 TaichiSyntaxError, f"`{type}` takes 1 argument, found {len(arguments)}", f"write `{type}(x)`"
             )
         value = arguments[0]
+        if isinstance(value, str):  # `float("inf")`
+            return context.python(float if type.is_float else int, value)
         if isinstance(value, int) and type.is_integral and type.bits > 1 and not fits(value, type):
             text = f"Integer literal {value} exceeded the range of specified dtype: {type}"
             raise context.error(TaichiTypeError, text, f"use a wider type, or `ti.cast({value}, ti.{type})`")
@@ -255,15 +261,15 @@ def _atomic(context: Context, node: ast.Call, op: str, arguments: list[Any]) -> 
             f"write `ti.atomic_{op}(x[i], value)`",
         )
     target = node.args[0]
-    local = root_local(context, target)
-    if not isinstance(arguments[0], Place) and (local is None or local.is_loop_index or not is_runtime(arguments[0])):
+    place = arguments[0]
+    if not isinstance(place, Place):
+        need_memory(context.frame, target)
         raise context.error(
             TaichiTypeError,
             f"cannot use a non-writable target as the first operand of 'atomic_{op}'",
             "give it an element of an array or a variable",
             node,
         )
-    place = context.place_of(arguments[0], local)
     if op in ("and", "or", "xor") and element_of(place.type).is_float:
         raise context.error(
             TaichiTypeError, f"`ti.atomic_{op}` takes integers, found `{place.type}`", "use an integer array", target

@@ -22,6 +22,7 @@ from ..ir.statements import (
     Operation,
 )
 from ..ir.types import Tensor, u1
+from .build_assignment import assign_name
 from .context import Context, expression
 from .iteration import compile_time_items
 from .membership import is_member
@@ -204,9 +205,8 @@ def build_walrus(context: Context, node: ast.NamedExpr) -> Any:
         context.frame.declare(name, place, node.target)
         context.builder.store(place.pointer, found)
         return found
-    place = context.place_of(local.value, local)
-    context.builder.store(place.pointer, context.fit(value, place.type))
-    return context.builder.load(place.pointer)
+    assign_name(context, name, node.target, value)
+    return context.loaded(local.value)
 
 
 # --- displays -------------------------------------------------------------------------------------------------------

@@ -38,7 +38,7 @@ from ..ir.types import SCALARS, Scalar, Struct, Tensor, Type, element_of, u1
 from ..lang import struct as lang
 from ..lang.annotations import as_type
 from ..lang.matrix import Matrix
-from .scope import MISSING, Exit, Frame, Local
+from .scope import MISSING, Exit, Frame
 from .specialization import Specialization
 from .struct_types import StructTypes
 from .unsupported import SENTENCES
@@ -443,16 +443,6 @@ class Context:
         """Tell whether other iterations may change a place: an array's, or a variable from outside a parallel loop."""
         base = base_pointer(place.pointer)
         return isinstance(base, GlobalPtr) or (self.is_parallel and base in self.outside)
-
-    def place_of(self, value: Any, local: Local | None) -> Place:
-        """Return the place a variable stands in; a variable bound as a value gets one, by a new start of the build."""
-        if isinstance(value, Place):
-            return value
-        if local is not None and local.node is not None and isinstance(value, Statement) and not local.is_loop_index:
-            raise NeedsMemory(local.node, self.frame)
-        raise self.error(
-            TaichiTypeError, "This needs a place that can be written: a variable or an element of an array", "name one"
-        )
 
     # --- ways out -------------------------------------------------------------------------------------------------
 

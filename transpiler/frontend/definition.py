@@ -208,7 +208,7 @@ def parse(function: Callable[..., Any]) -> ParsedFunction:
         SourceText(code.co_filename, code.co_firstlineno, ()), code.co_firstlineno, 1, 1, 1, code.co_name
     )
     if code.co_name == "<lambda>":
-        raise nowhere.error(TaichiSyntaxError, "A kernel cannot be a lambda", "write it as `def` with a decorator")
+        raise nowhere.error(TaichiSyntaxError, "A kernel or function cannot be a lambda", "write it as `def`")
     lines = _file_lines(code, function.__globals__)
     text = lines[code.co_firstlineno - 1 :]
     tree = _parse_block(text, code.co_name) if text else None

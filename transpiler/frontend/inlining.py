@@ -20,8 +20,9 @@ from ..lang.struct import Struct
 from .build_assignment import bind
 from .build_statements import execute
 from .build_structs import join_structs
-from .context import Context, NeedsMemory
+from .context import Context
 from .definition import NO_DEFAULT, KernelDefinition, ParameterDefinition, define
+from .references import need_memory, references
 from .scope import Frame
 from .values import Place, describe_kind, is_number
 
@@ -48,6 +49,7 @@ def inline(
     module = definition.function.__module__ or ""
     frame.is_library = module.startswith(LIBRARY)
     frame.hides_names = frame.is_library and module != ALGORITHMS
+    frame.references = references(definition, callee, node, context.frame)
     bound = _match(context, definition, arguments, named, node)
     outer, context.frame = context.frame, frame
     context.frames.append(frame)
@@ -154,7 +156,7 @@ def _bind_parameter(context: Context, parameter: ParameterDefinition, value: Any
     is_mutable = declaration in frame.definition.parsed.mutable
     if is_template(parameter.annotation) or isinstance(parameter.annotation, NdarrayAnnotation):
         if is_mutable and isinstance(value, Statement):
-            _require_place(context, value)
+            _need_memory(frame, parameter.name)
         frame.declare(parameter.name, value, None)
         return
     value = context.loaded(value)
@@ -174,7 +176,7 @@ def _bind_self(context: Context, parameter: ParameterDefinition, value: Any) -> 
     frame = context.frame
     declaration = _declaration(frame.definition, parameter.name)
     if declaration in frame.definition.parsed.mutable and isinstance(value, Statement):
-        _require_place(context, value)
+        _need_memory(frame, parameter.name)
         value = bind(context, value, parameter.name, True)  # a value of no variable: changed, then forgotten
     frame.declare(parameter.name, value, declaration)
 
@@ -191,16 +193,11 @@ def _converted(context: Context, value: Any, type: Type, parameter: ParameterDef
     return context.fit(found, type)
 
 
-def _require_place(context: Context, value: Statement) -> None:
-    """Start again with memory for the variable that holds `value`, since the function changes it.
-
-    It is the caller's, or, where the caller has it as a `ti.template()` parameter itself, one further out.
-    """
-    for frame in reversed(context.frames[:-1]):
-        for scope in reversed(frame.scopes):
-            for local in scope.values():
-                if local.value is value and local.node is not None and not local.is_loop_index:
-                    raise NeedsMemory(local.node, frame)
+def _need_memory(frame: Frame, parameter: str) -> None:
+    """Start again with memory for the caller's variable that a parameter refers to, since the function changes it."""
+    reference = frame.references.get(parameter)
+    if reference is not None:
+        need_memory(*reference)
 
 
 def _declaration(definition: KernelDefinition, name: str) -> ast.AST:

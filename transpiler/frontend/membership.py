@@ -1,7 +1,7 @@
 """`x in container` with a run-time side: comparisons with each item, or with the ends of a range.
 
-    n in (2, 3)        ->    n == 2 or n == 3
-    n in range(9)      ->    n >= 0 and n <= 8
+n in (2, 3)        ->    n == 2 or n == 3
+n in range(9)      ->    n >= 0 and n <= 8
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ class Frame:
     entry: the block its body starts in. leave: the exit `return` takes, None in the kernel. value: what it returned,
     where one `return` decides. returned: a `return` was met. call_site: where it is inlined. is_library: it is code of
     ours (`ti.math`), whose lines mean nothing to the user. hides_names: nor do its names. captured: values from enclosing
-    functions.
+    functions. references: by parameter, the caller's frame and the expression in it that the argument was.
     """
 
     definition: KernelDefinition
@@ -75,6 +75,7 @@ class Frame:
     returned: bool = False
     is_library: bool = False
     hides_names: bool = False
+    references: dict[str, tuple[Frame, ast.expr]] = field(default_factory=dict)
     captured: dict[str, Any] = field(init=False)
     scopes: list[dict[str, Local]] = field(default_factory=lambda: [{}])
     locations: dict[ast.AST, SourceLocation] = field(default_factory=dict)

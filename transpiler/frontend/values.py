@@ -33,10 +33,14 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Swizzle:
-    """Some components of a vector in a place: `v.xz`, to be assigned."""
+    """Some elements of a tensor in a place, to be assigned: `v.xz`, `m[0, :]`.
+
+    elements: the indices of each, ints or statements, row by row. shape: what they form.
+    """
 
     place: Place
-    components: tuple[int, ...]
+    elements: tuple[tuple[Any, ...], ...]
+    shape: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
