@@ -24,7 +24,7 @@ REFUSED = {
     "yield": "yield 1",
     "starred assignment": "a, *b = 1, 2, 3",
     "starred loop": "for a, *b in ti.static([(1, 2, 3)]):\n        pass",
-    "is": "x = n is 1",
+    "is": "x = n is n",
     "is not": "x = n is not n",
     "in of an array": "x = n in f",
     "else of for": "for i in range(3):\n        pass\n    else:\n        pass",
