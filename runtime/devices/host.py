@@ -148,8 +148,6 @@ class HostDevice:
         if not module.files:  # a kernel without effect
             return HostProgram(module, [])
         entries = [task.entry for task in module.tasks]
-        if not entries:  # an empty kernel has no text
-            return HostProgram(module, [])
         parts = _split(module.files[0], entries, self.threads or _usable_cores())
         hidden = [[entry for entry in entries if entry not in part] for part in parts]
         libraries = [load_library(binary) for binary in self._compile(module, hidden)]

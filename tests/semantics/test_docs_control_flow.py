@@ -449,7 +449,7 @@ def test_a_loop_variable_cannot_be_assigned(target: str) -> None:
     @ti.kernel
     def change():
         for i in range(3):
-            i = 5  # noqa: PLW2901
+            i = 5  # noqa: F841
 
     with pytest.raises(ti.TaichiCompilationError):
         change()

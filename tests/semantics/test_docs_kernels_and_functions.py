@@ -285,7 +285,7 @@ def test_a_field_carries_what_changes(target: str) -> None:
 def test_globals_cannot_be_assigned(target: str) -> None:
     @ti.kernel
     def change():
-        step += 1  # noqa: F821, F841
+        step += 1  # noqa: F823, F841
 
     with pytest.raises(ti.TaichiCompilationError, match="step"):
         change()
@@ -317,7 +317,7 @@ def test_arguments_of_functions_are_copies(target: str) -> None:
     @ti.func
     def change(x):
         x = x + 100
-        return x
+        return x  # noqa: RET504
 
     @ti.kernel
     def use() -> (ti.i32, ti.i32):
@@ -547,7 +547,7 @@ def test_functions_take_named_spreads(target: str) -> None:
 
     @ti.kernel
     def use(n: ti.i32) -> ti.i32:
-        return weigh(n, a=2, off=100, **{"b": 3})
+        return weigh(n, a=2, off=100, **{"b": 3})  # noqa: PIE804
 
     assert use(2) == 10
 

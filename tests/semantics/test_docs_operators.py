@@ -441,7 +441,9 @@ def test_parts_of_vectors_are_added_to_atomically(target: str) -> None:
     assert x[None].to_list() == [1000, -1000, 499500, -1000]
 
 
-@pytest.mark.parametrize("text", ["v[1:3] = ti.Vector([1, 2, 3])", "v[2:2] = 1", "v[0:n] = 1", "m[0:1] = 1", "m[5, :] = 1"])
+@pytest.mark.parametrize(
+    "text", ["v[1:3] = ti.Vector([1, 2, 3])", "v[2:2] = 1", "v[0:n] = 1", "m[0:1] = 1", "m[5, :] = 1"]
+)
 def test_slices_that_do_not_fit_are_refused(target: str, define_kernel, text: str) -> None:
     names = "v, m = ti.Vector([1, 2, 3]), ti.Matrix([[1, 2, 3], [4, 5, 6]])"
     kernel = define_kernel(f"def use(n: ti.i32):\n    {names}\n    {text}\n")

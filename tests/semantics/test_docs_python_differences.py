@@ -68,8 +68,8 @@ def test_plain_statements(target: str) -> None:
     def run(n: ti.i32) -> ti.i32:
         """A docstring says what it does."""
         "so may any text"
-        ...
-        pass
+        ...  # noqa: PIE790
+        pass  # noqa: PIE790
         if n:
             pass
         a = b = n + 1
@@ -88,7 +88,7 @@ def test_types_are_static(target: str) -> None:
     def run() -> ti.f32:
         a = 1
         a = 2.7
-        return a
+        return a  # noqa: RET504
 
     assert run() == 2.0
 
@@ -98,7 +98,7 @@ def test_a_variable_cannot_become_a_vector(target: str) -> None:
     def run() -> ti.i32:
         a = 1
         a = ti.Vector([1, 2])
-        return a
+        return a  # noqa: RET504
 
     with pytest.raises((ti.TaichiCompilationError, ti.TaichiRuntimeError)):
         run()

@@ -60,8 +60,10 @@ def build_compare(context: Context, node: ast.Compare) -> Any:
     result: Any = None
     left = context.value(node.left)
     for kind, right_node in zip(node.ops, node.comparators, strict=True):
-        is_set = isinstance(right_node, ast.Set)  # no value elsewhere; in the order written, so that texts are stable
-        right = tuple(_items(context, right_node.elts)) if is_set else context.value(right_node)
+        if isinstance(right_node, ast.Set):  # no value elsewhere; in the order written, so that texts are stable
+            right: Any = tuple(_items(context, right_node.elts))
+        else:
+            right = context.value(right_node)
         found = _compare_one(context, kind, left, right)
         if result is None:
             result = found

@@ -62,8 +62,8 @@ class Frame:
 
     entry: the block its body starts in. leave: the exit `return` takes, None in the kernel. value: what it returned,
     where one `return` decides. returned: a `return` was met. call_site: where it is inlined. is_library: it is code of
-    ours (`ti.math`), whose lines mean nothing to the user. hides_names: nor do its names. captured: values from enclosing
-    functions. references: by parameter, the caller's frame and the expression in it that the argument was.
+    ours (`ti.math`), whose lines mean nothing to the user. hides_names: nor do its names. captured: values from
+    enclosing functions. references: by parameter, the caller's frame and the expression in it that the argument was.
     """
 
     definition: KernelDefinition

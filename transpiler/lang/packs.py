@@ -116,7 +116,7 @@ def members_of(annotation: Any) -> dict[str, Any] | None:
     """
     if isinstance(annotation, ArgPackType):
         return annotation.members
-    if not (isinstance(annotation, type) and dataclasses.is_dataclass(annotation)):
+    if not (isinstance(annotation, type) and dataclasses.is_dataclass(annotation)) or is_template(annotation):
         return None
     names = vars(sys.modules[annotation.__module__])
     return {
