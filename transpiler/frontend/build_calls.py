@@ -211,8 +211,6 @@ def minimum_maximum(context: Context, name: str, arguments: list[Any]) -> Any:
 def cast_value(context: Context, value: Any, dtype: Any) -> Statement:
     """Return `ti.cast(value, dtype)`."""
     type = context.type(dtype)
-    if isinstance(type, Struct):
-        return context.fit(value, type)
     if not isinstance(type, Scalar):
         raise context.error(
             TaichiTypeError,
