@@ -201,8 +201,6 @@ def _operation(context: Context, callee: Any, name: str, arguments: list[Any], n
 def cast_value(context: Context, value: Any, dtype: Any) -> Statement:
     """Return `ti.cast(value, dtype)`."""
     type = context.type(dtype)
-    if isinstance(type, Struct):
-        return context.fit(value, type)
     if not isinstance(type, Scalar):
         raise context.error(
             TaichiTypeError,

@@ -24,8 +24,9 @@ class Array:
     """A dense array a kernel uses: an ndarray parameter or a captured field.
 
     element: scalar, tensor (stored row by row) or struct. shape: constant extents of a field, None for an ndarray,
-    whose extents come with each launch. parameter: position in the kernel's signature, None for a field. slot: position among
-    the kernel's arrays. may_alias: whether another array of the kernel may share its memory (ndarrays may, fields not).
+    whose extents come with each launch. parameter: position in the kernel's signature, None for a field. slot: position
+    among the kernel's arrays. may_alias: whether another array of the kernel may share its memory (ndarrays may, fields
+    not).
     """
 
     name: str
