@@ -5,8 +5,8 @@
                               $4 = global load $3
 
 A check stands at the access, not where the pointer is made: a pointer costs nothing and is made before it is known
-whether it is used. Indices that cannot be wrong are not checked: constants within a constant shape, indices of a loop over the array, those
-checked before in the same block or one around it.
+whether it is used. Indices that cannot be wrong are not checked: constants within a constant shape, indices of a loop
+over the array, those checked before in the same block or one around it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,6 @@ from ..ir.statements import (
 from ..ir.tasks import Kernel
 from ..ir.types import Scalar, Tensor, i32
 from .context import PassContext
-
 
 POINTERS = (GlobalPtr, MatrixPtr, StructPtr)
 
