@@ -144,6 +144,8 @@ def test_prints_do_not_displace_failures(target):
 
 
 def test_without_debug_asserts_cost_nothing(target):
+    ti.init(arch=getattr(ti, target), debug=False, log_level=ti.WARN)
+
     @ti.kernel
     def run(a: ti.types.ndarray(ti.f32, 1), i: ti.i32):
         assert i < 0, "not checked"
@@ -239,7 +241,7 @@ def test_a_guarded_access_is_not_reported(debug):
 
 
 def test_check_out_of_bound_alone_checks_indices_only(target):
-    ti.init(arch=getattr(ti, target), check_out_of_bound=True, log_level=ti.WARN)
+    ti.init(arch=getattr(ti, target), debug=False, check_out_of_bound=True, log_level=ti.WARN)
     f = ti.field(ti.i32, 3)
 
     @ti.kernel

@@ -128,6 +128,27 @@ def test_what_is_not_evaluated_is_not_checked(world, i):
     assert run(i) == {4: 102, -1: 102, 2: 9}[i]
 
 
+@pytest.mark.parametrize("i", [4, -1, 2])
+def test_a_pointer_made_before_a_return_is_not_an_access(world, i):
+    """Statements without effect are moved out of the way of loops behind a `return`: `a[i]` is, its load is not."""
+    a, b, v, last = world.a, world.b, world.v, world.last
+
+    @ti.kernel
+    def run(i: ti.i32) -> ti.i32:
+        p = ti.Vector([5, 6, 7])
+        if i < 0 or i >= 3:
+            return 1
+        a[i] = 9.0
+        q = p[i]
+        for k in last:
+            last[k] += q
+        v[i][i] += 1.0
+        return b[i] + p[i]
+
+    assert run(i) == {4: 1, -1: 1, 2: 9}[i]
+    assert a.to_numpy().tolist() == [1, 1, 9 if i == 2 else 1, 1]
+
+
 def test_the_first_turn_of_many_is_the_one_that_is_told(world):
     """Whatever the order in which threads run, and more of them fail than there is room for records."""
     x = ti.field(ti.i32, 10)

@@ -202,6 +202,8 @@ def test_more_than_fits_is_counted(target, capfd):
 
 
 def test_kernels_without_print_have_no_buffer(target):
+    ti.init(arch=getattr(ti, target), debug=False, log_level=ti.WARN)
+
     @ti.kernel
     def run(a: ti.types.ndarray(ti.f32, 1), n: ti.i32):
         assert n > 0

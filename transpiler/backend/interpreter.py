@@ -83,6 +83,16 @@ def run(kernel: Kernel, arrays: Sequence[np.ndarray[Any, Any]], parameters: Sequ
     return machine.results
 
 
+class _Outside:
+    """A pointer outside its array: it does no harm, as on every target, before something is read or written there."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __iter__(self) -> Iterator[Any]:
+        raise TaichiRuntimeError(self.text)
+
+
 class _TurnEnded(Exception):
     """A check failed in this turn of the loop."""
 
@@ -246,21 +256,27 @@ class _Machine:
             made[name] = self.values[value]
         return made[()]
 
-    def _struct_ptr(self, statement: StructPtr) -> Place:
-        array, index = self.values[statement.origin]
+    def _struct_ptr(self, statement: StructPtr) -> Place | _Outside:
+        origin = self.values[statement.origin]
+        if isinstance(origin, _Outside):
+            return origin
+        array, index = origin
         return array[statement.member], index
 
-    def _global_ptr(self, statement: GlobalPtr) -> Place:
+    def _global_ptr(self, statement: GlobalPtr) -> Place | _Outside:
         array = self.arrays[statement.array.slot]
         index = tuple(int(self.values[i]) for i in statement.indices)
         shape = array.shape[: len(index)]
         if any(not 0 <= i < n for i, n in zip(index, shape, strict=True)):
             where = statement.location.describe()
-            raise TaichiRuntimeError(f"{where}\nAccess outside `{statement.array.name}`: index {index}, shape {shape}")
+            return _Outside(f"{where}\nAccess outside `{statement.array.name}`: index {index}, shape {shape}")
         return array, index
 
-    def _matrix_ptr(self, statement: MatrixPtr) -> Place:
-        array, index = self.values[statement.origin]
+    def _matrix_ptr(self, statement: MatrixPtr) -> Place | _Outside:
+        origin = self.values[statement.origin]
+        if isinstance(origin, _Outside):
+            return origin
+        array, index = origin
         return array, (*index, *(int(self.values[i]) for i in statement.indices))
 
     def _atomic(self, statement: AtomicOp) -> Any:
@@ -320,7 +336,7 @@ def _cast_scalar(value: Any, type: Scalar) -> Any:
     return type.numpy.type(type(int(value)))
 
 
-def _load(place: Place) -> Any:
+def _load(place: Place | _Outside) -> Any:
     array, index = place
     return _copied(array[index])
 
@@ -330,6 +346,6 @@ def _copied(value: Any) -> Any:
     return value.copy() if isinstance(value, (np.ndarray, np.void)) else value
 
 
-def _store(place: Place, value: Any) -> None:
+def _store(place: Place | _Outside, value: Any) -> None:
     array, index = place
     array[index] = value

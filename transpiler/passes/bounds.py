@@ -1,10 +1,12 @@
 """Guards every access to an array by a check of its indices, if the user asked for it; also to vectors and matrices.
 
-    $3 = ptr a ($i)    ->    check a ($i) within (shape a 0)
-                             $3 = ptr a ($i)
+    $3 = ptr a ($i)           $3 = ptr a ($i)
+    $4 = global load $3  ->   check a ($i) within (shape a 0)
+                              $4 = global load $3
 
-Indices that cannot be wrong are not checked: constants within a constant shape, indices of a loop over the array, those
-checked before in the same block or one around it.
+A check stands at the access, not where the pointer is made: a pointer costs nothing and is made before it is known
+whether it is used. Indices that cannot be wrong are not checked: constants within a constant shape, indices of a loop
+over the array, those checked before in the same block or one around it.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 
 from ..ir.builder import Builder
-from ..ir.nodes import Block, Statement, blocks
+from ..ir.nodes import Block, Statement, blocks, operands
 from ..ir.statements import (
     Array,
     ArrayShape,
@@ -30,10 +32,13 @@ from ..ir.statements import (
     StructElement,
     StructFor,
     StructPtr,
+    origin_of,
 )
 from ..ir.tasks import Kernel
 from ..ir.types import Scalar, Tensor, i32
 from .context import PassContext
+
+POINTERS = (GlobalPtr, MatrixPtr, StructPtr)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +96,14 @@ class _Guard:
         for statement in block.statements:
             for inner in blocks(statement):
                 changed |= self.block(inner)
-            access = _access(statement)
-            if access is not None and self.needs_check(access) and (key := _key(access)) not in self.known:
-                self.known.add(key)
-                own.append(key)
-                builder.location = statement.location
-                builder.add(self.check(builder, access))
-                changed = True
+            for place in _indexed(statement):
+                access = _access(place)
+                if access is not None and self.needs_check(access) and (key := _key(access)) not in self.known:
+                    self.known.add(key)
+                    own.append(key)
+                    builder.location = place.location
+                    builder.add(self.check(builder, access))
+                    changed = True
             builder.add(statement)
         block.statements = builder.block.statements
         self.known.difference_update(own)
@@ -112,6 +118,22 @@ class _Guard:
         ]
         indices = [uncut(index) for index in access.indices]
         return IndexCheck(indices, extents, _message(access, self.kernel), access.name)
+
+
+def _indexed(statement: Statement) -> list[Statement]:
+    """Return what a statement reaches through, the outermost first: pointers of what it loads, stores, passes on."""
+    if isinstance(statement, MatrixElement):
+        return [statement]
+    found: list[Statement] = []
+    if not isinstance(statement, POINTERS):
+        for operand in operands(statement):
+            chain: list[Statement] = []
+            pointer: Statement | None = operand
+            while isinstance(pointer, POINTERS):
+                chain.append(pointer)
+                pointer = origin_of(pointer)
+            found += reversed(chain)
+    return found
 
 
 def _access(statement: Statement) -> Access | None:

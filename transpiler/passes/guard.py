@@ -12,7 +12,7 @@ from __future__ import annotations
 from ..errors import SourceLocation
 from ..ir.builder import Builder
 from ..ir.nodes import Block, Effect, Statement, has_effect, operands, replace_uses, walk_blocks
-from ..ir.statements import Alloca, If, RangeFor, StructFor
+from ..ir.statements import Alloca, Const, If, MatrixElement, RangeFor, StructFor
 from .struct_for import as_range_for, rebind_indices
 
 
@@ -95,6 +95,8 @@ def _is_free(statement: Statement, guarded: dict[Statement, int]) -> bool:
     """Return whether `statement` may run though a return was met: a variable, or a value of free values."""
     if isinstance(statement, Alloca):
         return True
+    if isinstance(statement, MatrixElement) and not all(isinstance(index, Const) for index in statement.indices):
+        return False  # a run-time index may be one that the guard is for
     if statement.type is None or has_effect(statement, Effect.READ | Effect.WRITE | Effect.CONTROL):
         return False
     return not any(value in guarded for value in _reads(statement))
