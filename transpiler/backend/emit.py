@@ -7,7 +7,7 @@ templates arrange them.
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from textwrap import wrap
 from typing import Any
@@ -91,7 +91,7 @@ def emit(kernel: Kernel, target: str, options: CompileOptions, capabilities: Cap
     """
     if target == "python":
         return _for_interpreter(kernel, options)
-    row = TARGETS[target]
+    row = replace(TARGETS[target], exact=not options.fast_math)
     form = layout(kernel, row, volatile=capabilities.volatile_vectors)
     printer = _Printer(kernel, row, form, options, capabilities)
     printed = [printer.task(task, number) for number, task in enumerate(kernel.tasks)]
@@ -127,7 +127,7 @@ class _Printer:
         self.kernel, self.target, self.form = kernel, target, form
         self.options, self.capabilities = options, capabilities
         ours = OURS.union(form.accessor_names.values(), form.structs.names.values(), library(target.name))
-        self.taken = target.reserved | ours | (target.functions & _called(kernel, target.name))
+        self.taken = target.reserved | ours | (target.functions & _called(kernel, target))
         self.name = entry_stem(kernel)
 
     def task(self, task: Task, number: int) -> _Printed:
@@ -303,10 +303,10 @@ class _Printer:
         return f"{title} over {over.name if over is not None else ', '.join(p.names)}"
 
 
-def _called(kernel: Kernel, target: str) -> set[str]:
+def _called(kernel: Kernel, target: Target) -> set[str]:
     """Return the words in the texts of all operations: functions that no local variable may hide."""
     operations = (s for root in kernel.roots() for s in walk(root) if isinstance(s, Operation))
-    texts = {spell_operation(target, operation).text for operation in operations}
+    texts = {spell_operation(target.name, operation, target.exact).text for operation in operations}
     return {"min", "max"}.union(*(words_of(text) for text in texts))
 
 

@@ -122,7 +122,7 @@ double log_f64(double x) {
     if (x <= 0.0lf) {
         return packDouble2x32(uvec2(0u, x == 0.0lf ? 0xfff00000u : 0x7ff80000u));
     }
-    if (!(x < 1.7976931348623157e308lf)) {
+    if (!(x <= 1.7976931348623157e308lf)) {
         return x;  // infinity or not a number
     }
     return log_in_two_parts(x).x;
@@ -157,8 +157,40 @@ double pow_f64(double x, double y) {
     return is_negative && is_odd ? -magnitude : magnitude;
 }
 
-// x minus the nearest multiple of pi/2, as a sum (high, low), and that multiple modulo 4; exact to |x| = 2^50.
+// The same for |x| >= 2^25.
+dvec2 reduce_large_by_half_pi(double x, out int quadrant) {
+    uvec2 bits = unpackDouble2x32(x);
+    uint high = bits.y & 0x7fffffffu;
+    quadrant = 0;
+    if (high >= 0x7ff00000u) {
+        return dvec2(packDouble2x32(uvec2(0u, 0x7ff80000u)), 0.0lf);
+    }
+    int e = int(high >> 20) - 1075;
+    uvec4 turns = quarter_turns((high & 0x000fffffu) | 0x00100000u, e + 32);
+    uvec4 more = quarter_turns(bits.x, e);
+    uvec4 carry;
+    turns = uaddCarry(turns, more, carry);
+    for (int k = 0; k < 3; k++) {
+        turns = uaddCarry(turns, uvec4(carry.yzw, 0u), carry);
+    }
+    int nearest = int((turns.x + 0x20000000u) >> 30);
+    turns = turns << 2 | uvec4(turns.yzw, 0u) >> 30;
+    bool is_before = turns.x >= 0x80000000u;
+    turns = is_before ? ~turns : turns;
+    dvec2 fraction = two_sum(double(turns.x) * 2.3283064365386963e-10lf, double(turns.y) * 5.4210108624275222e-20lf);
+    double rest = double(turns.z) * 1.2621774483536189e-29lf + double(turns.w) * 2.9387358770557188e-39lf;
+    fraction = two_sum(fraction.x, fraction.y + rest);
+    dvec2 r = two_product(fraction.x, 1.5707963267948966lf);
+    r = two_sum(r.x, r.y + (fraction.x * 6.123233995736766e-17lf + fraction.y * 1.5707963267948966lf));
+    quadrant = (x < 0.0lf ? -nearest : nearest) & 3;
+    return is_before != (x < 0.0lf) ? -r : r;
+}
+
+// x minus the nearest multiple of pi/2, as a sum (high, low), and that multiple modulo 4.
 dvec2 reduce_by_half_pi(double x, out int quadrant) {
+    if (!(abs(x) < 33554432.0lf)) {
+        return reduce_large_by_half_pi(x, quadrant);
+    }
     precise double n = roundEven(x * 0.63661977236758138lf);
     quadrant = int(n - 4.0lf * floor(n * 0.25lf));
     dvec2 first = two_product(n, 1.5707963267948966lf);
@@ -170,8 +202,8 @@ dvec2 reduce_by_half_pi(double x, out int quadrant) {
     return two_sum(b.x, low);
 }
 
-// sin(r.x + r.y) for |r| <= pi/4.
-double sin_near_zero(dvec2 r) {
+// sin(r.x + r.y) for |r| <= pi/4, as a sum.
+dvec2 sin_near_zero(dvec2 r) {
     double z = r.x * r.x;
     double p = 1.0lf / 355687428096000.0lf;
     p = p * z - 1.0lf / 1307674368000.0lf;
@@ -181,11 +213,11 @@ double sin_near_zero(dvec2 r) {
     p = p * z - 1.0lf / 5040.0lf;
     p = p * z + 1.0lf / 120.0lf;
     p = p * z - 1.0lf / 6.0lf;
-    return r.x + (r.x * z * p + r.y * (1.0lf - 0.5lf * z));
+    return dvec2(r.x, r.x * z * p + r.y * (1.0lf - 0.5lf * z));
 }
 
-// cos(r.x + r.y) for |r| <= pi/4.
-double cos_near_zero(dvec2 r) {
+// cos(r.x + r.y) for |r| <= pi/4, as a sum.
+dvec2 cos_near_zero(dvec2 r) {
     double z = r.x * r.x;
     double p = -1.0lf / 6402373705728000.0lf;
     p = p * z + 1.0lf / 20922789888000.0lf;
@@ -197,29 +229,40 @@ double cos_near_zero(dvec2 r) {
     p = p * z + 1.0lf / 24.0lf;
     precise double h = 0.5lf * z;
     precise double w = 1.0lf - h;
-    return w + (((1.0lf - w) - h) + (z * z * p - r.x * r.y));
+    precise double rest = ((1.0lf - w) - h) + (z * z * p - r.x * r.y);
+    return dvec2(w, rest);
 }
 
 double sin_f64(double x) {
+    if (abs(x) < 7.4505805969238281e-9lf) {
+        return x;  // keeps -0.0 and subnormal numbers
+    }
     int quadrant;
     dvec2 r = reduce_by_half_pi(x, quadrant);
-    double y = (quadrant & 1) == 0 ? sin_near_zero(r) : cos_near_zero(r);
-    return (quadrant & 2) == 0 ? y : -y;
+    dvec2 y = (quadrant & 1) == 0 ? sin_near_zero(r) : cos_near_zero(r);
+    return (quadrant & 2) == 0 ? y.x + y.y : -(y.x + y.y);
 }
 
 double cos_f64(double x) {
     int quadrant;
     dvec2 r = reduce_by_half_pi(x, quadrant);
-    double y = (quadrant & 1) == 0 ? cos_near_zero(r) : sin_near_zero(r);
-    return ((quadrant + 1) & 2) == 0 ? y : -y;
+    dvec2 y = (quadrant & 1) == 0 ? cos_near_zero(r) : sin_near_zero(r);
+    return ((quadrant + 1) & 2) == 0 ? y.x + y.y : -(y.x + y.y);
 }
 
 double tan_f64(double x) {
+    if (abs(x) < 7.4505805969238281e-9lf) {
+        return x;  // keeps -0.0 and subnormal numbers
+    }
     int quadrant;
     dvec2 r = reduce_by_half_pi(x, quadrant);
-    double s = sin_near_zero(r);
-    double c = cos_near_zero(r);
-    return (quadrant & 1) == 0 ? s / c : -c / s;
+    bool is_even = (quadrant & 1) == 0;
+    dvec2 a = is_even ? sin_near_zero(r) : -cos_near_zero(r);
+    dvec2 b = is_even ? cos_near_zero(r) : sin_near_zero(r);
+    precise double y = (a.x + a.y) / (b.x + b.y);
+    dvec2 back = two_product(y, b.x);
+    precise double rest = ((a.x - back.x) - back.y) + (a.y - y * b.y);
+    return y + rest / b.x;
 }
 
 // atan(k / 8) in two parts.
@@ -235,13 +278,15 @@ const dvec2 ATAN_OF_EIGHTHS[9] = dvec2[9](
     dvec2(0.7853981633974483lf, 3.061616997868383e-17lf)
 );
 
-// atan(x) for x >= 0.
-double atan_of_positive(double x) {
-    bool is_above = x > 1.0lf;
-    double y = is_above ? 1.0lf / x : x;
-    int k = int(roundEven(y * 8.0lf));
+// atan(low / high) for 0 <= low <= high and high > 0, as a sum; both far from the limits of double.
+dvec2 atan_of_quotient(double low, double high) {
+    double quotient = low / high;
+    int k = quotient < 0.1lf ? 0 : int(roundEven(quotient * 8.0lf));
     double c = double(k) * 0.125lf;
-    double t = (y - c) / (1.0lf + y * c);
+    uvec2 bits = unpackDouble2x32(high);
+    double head = packDouble2x32(uvec2(bits.x & 0xfffffff0u, bits.y));  // so short that c * head is exact
+    precise double above = (low - c * head) - c * (high - head);
+    double t = above / (high + c * low);  // atan(low / high) = atan(k / 8) + atan(t)
     double z = t * t;
     double p = 1.0lf / 17.0lf;
     p = p * z - 1.0lf / 15.0lf;
@@ -252,10 +297,7 @@ double atan_of_positive(double x) {
     p = p * z + 1.0lf / 5.0lf;
     p = p * z - 1.0lf / 3.0lf;
     dvec2 base = ATAN_OF_EIGHTHS[k];
-    precise double low = base.y + (t + t * z * p);
-    precise double high = base.x + low;
-    precise double complement = 1.5707963267948966lf - (high - 6.123233995736766e-17lf);
-    return is_above ? complement : high;
+    return dvec2(base.x, base.y + (t + t * z * p));
 }
 
 double atan2_f64(double y, double x) {
@@ -265,12 +307,28 @@ double atan2_f64(double y, double x) {
     double infinity = packDouble2x32(uvec2(0u, 0x7ff00000u));
     double a = abs(x);
     double b = abs(y);
-    double angle = b == 0.0lf ? 0.0lf : a == infinity && b == infinity ? 0.78539816339744828lf : atan_of_positive(b / a);
-    if ((unpackDouble2x32(x).y & 0x80000000u) != 0u) {
-        precise double opposite = 3.1415926535897931lf - (angle - 1.2246467991473532e-16lf);
-        angle = opposite;
+    double largest = max(a, b);
+    if (largest == infinity) {
+        a = a == infinity ? 1.0lf : 0.0lf;
+        b = b == infinity ? 1.0lf : 0.0lf;
+    } else if (largest == 0.0lf) {
+        a = 1.0lf;
+    } else if (largest > 3.2733906078961419e150lf || largest < 3.8725919148493183e-121lf) {
+        double scale = power_of_two(largest > 1.0lf ? -500 : 500);
+        a *= scale;
+        b *= scale;
     }
-    return (unpackDouble2x32(y).y & 0x80000000u) != 0u ? -angle : angle;
+    dvec2 angle = atan_of_quotient(min(a, b), max(a, b));
+    if (b > a) {
+        dvec2 high = two_sum(1.5707963267948966lf, -angle.x);
+        angle = dvec2(high.x, high.y + (6.123233995736766e-17lf - angle.y));
+    }
+    if ((unpackDouble2x32(x).y & 0x80000000u) != 0u) {
+        dvec2 high = two_sum(3.1415926535897931lf, -angle.x);
+        angle = dvec2(high.x, high.y + (1.2246467991473532e-16lf - angle.y));
+    }
+    double sum = angle.x + angle.y;
+    return (unpackDouble2x32(y).y & 0x80000000u) != 0u ? -sum : sum;
 }
 
 double asin_f64(double x) {
@@ -293,4 +351,31 @@ double tanh_f64(double x) {
         tail = double(k) + z / tail;
     }
     return x / tail;
+}
+
+// Remainder with the sign of the dividend, exactly: quotients of 50 bits at a time.
+double fmod_f64(double a, double b) {
+    double x = abs(a);
+    double y = abs(b);
+    if (is_nan_f64(a) || is_inf_f64(a) || is_nan_f64(b) || y == 0.0lf) {
+        return packDouble2x32(uvec2(0u, 0x7ff80000u));
+    }
+    if (x < y) {
+        return a;
+    }
+    int a_exponent;
+    int e;
+    precise double rest = split_exponent(x, a_exponent);
+    double divisor = split_exponent(y, e);
+    int left = a_exponent - e;
+    do {
+        int bits = min(left, 50);
+        rest *= power_of_two(bits);
+        dvec2 multiple = two_product(trunc(rest / divisor), divisor);
+        rest = (rest - multiple.x) - multiple.y;
+        rest = rest < 0.0lf ? rest + divisor : rest >= divisor ? rest - divisor : rest;
+        left -= bits;
+    } while (left > 0);
+    rest = rest * power_of_two(e / 2) * power_of_two(e - e / 2);
+    return (unpackDouble2x32(a).y & 0x80000000u) != 0u ? -rest : rest;
 }
