@@ -259,7 +259,8 @@ def ulp_errors(found: Array, true: Array, any_zero: bool = False) -> Array:
     if not any_zero:
         errors[(found == 0) & (np.signbit(found) != np.signbit(true))] = np.inf
     errors[both_nan] = 0
-    return errors.astype(np.float64)
+    with np.errstate(over="ignore"):
+        return errors.astype(np.float64)
 
 
 def evaluate(rows: tuple[Row, ...], name: str) -> dict[str, Array]:

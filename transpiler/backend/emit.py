@@ -32,6 +32,8 @@ from ..ir.tasks import Kernel, Task, TaskKind, with_members
 from ..ir.text import print_kernel
 from ..ir.types import Struct, u32
 from ..options import Capabilities, CompileOptions
+from .float_controls import EXTENSION as FLOAT_CONTROLS
+from .float_controls import execution_modes
 from .helpers import library, words_of, words_of_code
 from .interface import BackendModule, Interface, SourceFile, TaskSource
 from .layout import Declaration, Layout, array_type, has_matrix, layout
@@ -211,6 +213,7 @@ class _Printer:
             "banner": self._banner(printed),
             "constants": _constants(blocks),
             "extensions": self._extensions(printed),
+            "modes": self._modes(),
             "references": form.references,
             "members": padded(form.declarations),
             "by_pointer": form.interface.args_size_bytes > (self.capabilities.max_push_bytes or PUSH_BYTES),
@@ -242,7 +245,13 @@ class _Printer:
         names = ["GL_EXT_buffer_reference", "GL_EXT_scalar_block_layout"] if self.form.declarations else []
         keys = [*self.form.helpers, *printed_helpers(printed)]
         names += extensions(self.target.name, [*self.form.use.types, *self.form.stored_types], keys)
+        names += [FLOAT_CONTROLS] if self._modes() else []
         return list(dict.fromkeys(names))
+
+    def _modes(self) -> list[str]:
+        """Return what GLSL asks of a device's floats where that is not left to the driver."""
+        types = self.form.use.types if self.target.exact else ()
+        return execution_modes(types, self.capabilities.float_controls)
 
     def _task_data(self, p: _Printed, blocks: list[int]) -> dict[str, Any]:
         threads = p.threads

@@ -135,7 +135,7 @@ VIA_I32 = frozenset({"floordiv", "mod", "raw_div", "raw_mod", "pow"})
 
 
 def operation(op: str, type: Scalar) -> Spelling:
-    """Return how GLSL writes `op` on scalars of `type` (of the values, for `select`); EXACT rows are those of COARSE."""
+    """Return how GLSL writes `op` on scalars of `type` (of the values, for `select`); `EXACT` means `COARSE`."""
     if op.startswith(EXACT):
         return _exact(op.removeprefix(EXACT), type)
     if op in ANY_C and op not in ("lt", "le", "gt", "ge"):

@@ -35,7 +35,7 @@ double exp_f64(double x) {
     if (x < -745.2lf) {
         return 0.0lf;
     }
-    if (!(x == x)) {
+    if (is_nan_f64(x)) {
         return x;
     }
     precise double n = roundEven(x * 1.4426950408889634lf);
@@ -132,7 +132,7 @@ double pow_f64(double x, double y) {
     if (y == 0.0lf || x == 1.0lf) {
         return 1.0lf;
     }
-    if (!(x == x) || !(y == y)) {
+    if (is_nan_f64(x) || is_nan_f64(y)) {
         return x + y;
     }
     double infinity = packDouble2x32(uvec2(0u, 0x7ff00000u));
@@ -301,7 +301,7 @@ dvec2 atan_of_quotient(double low, double high) {
 }
 
 double atan2_f64(double y, double x) {
-    if (!(x == x) || !(y == y)) {
+    if (is_nan_f64(x) || is_nan_f64(y)) {
         return x + y;
     }
     double infinity = packDouble2x32(uvec2(0u, 0x7ff00000u));

@@ -1,6 +1,6 @@
 // Angles of any size: what remains of them modulo a quarter turn, for sine, cosine and tangent of float and double.
-// Source: Payne and Hanek, "Radian reduction for trigonometric functions" (1983): of the product of an integer and 2/pi,
-// only the bits between 2^1 and the last that counts are computed.
+// Source: Payne and Hanek, "Radian reduction for trigonometric functions" (1983): of the product of an integer with 2/pi
+// only the bits from 2^1 to the last that counts are computed.
 
 // The bits of 2/pi behind 32 zeros: bit k has the weight 2^(31 - k).
 const uint TWO_OVER_PI[38] = uint[38](
@@ -11,7 +11,7 @@ const uint TWO_OVER_PI[38] = uint[38](
     0xebe5f17bu, 0x3d0739f7u, 0x8a5292eau, 0x6bfb5fb1u, 0x1f8d5d08u, 0x56033046u
 );
 
-// m * 2^e * 2/pi modulo 4, for -30 <= e <= 1003: 2 bits of a whole number, then 126 bits of a fraction, all good but the last.
+// m * 2^e * 2/pi modulo 4, for -30 <= e <= 1003: 2 bits before the point and 126 behind it, all but the last are right.
 uvec4 quarter_turns(uint m, int e) {
     int start = e + 30;  // bits before this one are multiples of 4
     uint shift = uint(start) & 31u;
