@@ -88,6 +88,7 @@ COARSE: dict[str, dict[str, Spelling]] = {
         "pow": call("accurate_pow_f32", 2),
     },
     "f64": {
+        **{name: call(f"accurate_{name}_f64") for name in ("sin", "cos", "tan")},
         "sign": call("sign_f64"),
         "rsqrt": written("1.0lf / sqrt({0})", MULTIPLY, ASSIGN),
         "raw_mod": call("fmod_f64", 2),

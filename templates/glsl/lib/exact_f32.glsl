@@ -50,14 +50,11 @@ float div_f32(float a, float b) {
     uint divisor = split_f32(b_bits, b_exponent);
     uint quotient = uint(float(dividend) / float(divisor) * 33554432.0);
     int rest = int((dividend << 25) - quotient * divisor);  // small, so its low 32 bits are all of it
-    while (rest < 0) {
-        quotient -= 1u;
-        rest += int(divisor);
-    }
-    while (rest >= int(divisor)) {
-        quotient += 1u;
-        rest -= int(divisor);
-    }
+    quotient += uint(int(floor(float(rest) / float(divisor))));
+    rest = int((dividend << 25) - quotient * divisor);
+    int last = rest < 0 ? -1 : rest >= int(divisor) ? 1 : 0;  // float(rest) was rounded
+    quotient += uint(last);
+    rest -= last * int(divisor);
     return round_f32(sign, quotient << 1 | uint(rest != 0), a_exponent - b_exponent - 26);
 }
 
@@ -116,14 +113,10 @@ float sqrt_f32(float x) {
     }
     uint root = uint(sqrt(float(m)) * 8192.0);
     int rest = int((m << 26) - root * root);  // small, so its low 32 bits are all of it
-    while (rest < 0) {
-        root -= 1u;
-        rest += int(2u * root + 1u);
-    }
-    while (rest > int(2u * root)) {
-        rest -= int(2u * root + 1u);
-        root += 1u;
-    }
+    root += uint(int(floor(float(rest) / float(2u * root))));
+    rest = int((m << 26) - root * root);
+    root += uint(rest < 0 ? -1 : rest > int(2u * root) ? 1 : 0);  // float(rest) was rounded
+    rest = int((m << 26) - root * root);
     return round_f32(0u, root << 1 | uint(rest != 0), e / 2 - 14);
 }
 
@@ -263,7 +256,7 @@ vec2 reduce_f32(float x, out int quadrant) {
     if (bits >= 0x7f800000u) {
         return vec2(uintBitsToFloat(0x7fc00000u), 0.0);
     }
-    uvec4 turns = quarter_turns((bits & 0x007fffffu) | 0x00800000u, int(bits >> 23) - 150);
+    uvec4 turns = quarter_turns(uvec2((bits & 0x007fffffu) | 0x00800000u, 0u), int(bits >> 23) - 150);
     int nearest = int((turns.x + 0x20000000u) >> 30);
     uint high = turns.x << 2 | turns.y >> 30;
     uint low = turns.y << 2 | turns.z >> 30;
@@ -300,21 +293,25 @@ vec2 cos_near_zero_f32(vec2 r) {
     return vec2(w, rest);
 }
 
+// sin(r.x + r.y + quadrant * pi/2) for |r| <= pi/4.
+float sin_of_reduced_f32(vec2 r, int quadrant) {
+    vec2 y = (quadrant & 1) == 0 ? sin_near_zero_f32(r) : cos_near_zero_f32(r);
+    return (quadrant & 2) == 0 ? y.x + y.y : -(y.x + y.y);
+}
+
 float sin_f32(float x) {
     if (abs(x) < 2.44140625e-4) {
         return x;  // keeps -0.0 and subnormal numbers
     }
     int quadrant;
     vec2 r = reduce_f32(x, quadrant);
-    vec2 y = (quadrant & 1) == 0 ? sin_near_zero_f32(r) : cos_near_zero_f32(r);
-    return (quadrant & 2) == 0 ? y.x + y.y : -(y.x + y.y);
+    return sin_of_reduced_f32(r, quadrant);
 }
 
 float cos_f32(float x) {
     int quadrant;
     vec2 r = reduce_f32(x, quadrant);
-    vec2 y = (quadrant & 1) == 0 ? cos_near_zero_f32(r) : sin_near_zero_f32(r);
-    return ((quadrant + 1) & 2) == 0 ? y.x + y.y : -(y.x + y.y);
+    return sin_of_reduced_f32(r, quadrant + 1);
 }
 
 float tan_f32(float x) {
@@ -326,7 +323,7 @@ float tan_f32(float x) {
     bool is_even = (quadrant & 1) == 0;
     vec2 a = is_even ? sin_near_zero_f32(r) : -cos_near_zero_f32(r);
     vec2 b = is_even ? cos_near_zero_f32(r) : sin_near_zero_f32(r);
-    precise float y = (a.x + a.y) / (b.x + b.y);
+    precise float y = (a.x + a.y) / (b.x + b.y);  // corrected by the remainder of the division
     vec2 back = two_product_f32(y, b.x);
     precise float rest = ((a.x - back.x) - back.y) + (a.y - y * b.y);
     return y + rest / b.x;

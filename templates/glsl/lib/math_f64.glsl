@@ -1,4 +1,4 @@
-// The functions of double that GLSL lacks, within about 2 units in the last place. Chunks are separated by blank lines,
+// The functions of double that GLSL lacks, within 2 units in the last place. Chunks are separated by blank lines,
 // each defines one name; a file carries those it uses. `precise` keeps the error terms from being optimised away.
 // Source: Dekker, "A floating-point technique for extending the available precision" (1971); Taylor and Lambert series.
 
@@ -157,40 +157,8 @@ double pow_f64(double x, double y) {
     return is_negative && is_odd ? -magnitude : magnitude;
 }
 
-// The same for |x| >= 2^25.
-dvec2 reduce_large_by_half_pi(double x, out int quadrant) {
-    uvec2 bits = unpackDouble2x32(x);
-    uint high = bits.y & 0x7fffffffu;
-    quadrant = 0;
-    if (high >= 0x7ff00000u) {
-        return dvec2(packDouble2x32(uvec2(0u, 0x7ff80000u)), 0.0lf);
-    }
-    int e = int(high >> 20) - 1075;
-    uvec4 turns = quarter_turns((high & 0x000fffffu) | 0x00100000u, e + 32);
-    uvec4 more = quarter_turns(bits.x, e);
-    uvec4 carry;
-    turns = uaddCarry(turns, more, carry);
-    for (int k = 0; k < 3; k++) {
-        turns = uaddCarry(turns, uvec4(carry.yzw, 0u), carry);
-    }
-    int nearest = int((turns.x + 0x20000000u) >> 30);
-    turns = turns << 2 | uvec4(turns.yzw, 0u) >> 30;
-    bool is_before = turns.x >= 0x80000000u;
-    turns = is_before ? ~turns : turns;
-    dvec2 fraction = two_sum(double(turns.x) * 2.3283064365386963e-10lf, double(turns.y) * 5.4210108624275222e-20lf);
-    double rest = double(turns.z) * 1.2621774483536189e-29lf + double(turns.w) * 2.9387358770557188e-39lf;
-    fraction = two_sum(fraction.x, fraction.y + rest);
-    dvec2 r = two_product(fraction.x, 1.5707963267948966lf);
-    r = two_sum(r.x, r.y + (fraction.x * 6.123233995736766e-17lf + fraction.y * 1.5707963267948966lf));
-    quadrant = (x < 0.0lf ? -nearest : nearest) & 3;
-    return is_before != (x < 0.0lf) ? -r : r;
-}
-
-// x minus the nearest multiple of pi/2, as a sum (high, low), and that multiple modulo 4.
+// x minus the nearest multiple of pi/2, as a sum (high, low), and that multiple modulo 4; exact to |x| = 2^50.
 dvec2 reduce_by_half_pi(double x, out int quadrant) {
-    if (!(abs(x) < 33554432.0lf)) {
-        return reduce_large_by_half_pi(x, quadrant);
-    }
     precise double n = roundEven(x * 0.63661977236758138lf);
     quadrant = int(n - 4.0lf * floor(n * 0.25lf));
     dvec2 first = two_product(n, 1.5707963267948966lf);
@@ -233,29 +201,14 @@ dvec2 cos_near_zero(dvec2 r) {
     return dvec2(w, rest);
 }
 
-double sin_f64(double x) {
-    if (abs(x) < 7.4505805969238281e-9lf) {
-        return x;  // keeps -0.0 and subnormal numbers
-    }
-    int quadrant;
-    dvec2 r = reduce_by_half_pi(x, quadrant);
+// sin(r.x + r.y + quadrant * pi/2) for |r| <= pi/4.
+double sin_of_reduced(dvec2 r, int quadrant) {
     dvec2 y = (quadrant & 1) == 0 ? sin_near_zero(r) : cos_near_zero(r);
     return (quadrant & 2) == 0 ? y.x + y.y : -(y.x + y.y);
 }
 
-double cos_f64(double x) {
-    int quadrant;
-    dvec2 r = reduce_by_half_pi(x, quadrant);
-    dvec2 y = (quadrant & 1) == 0 ? cos_near_zero(r) : sin_near_zero(r);
-    return ((quadrant + 1) & 2) == 0 ? y.x + y.y : -(y.x + y.y);
-}
-
-double tan_f64(double x) {
-    if (abs(x) < 7.4505805969238281e-9lf) {
-        return x;  // keeps -0.0 and subnormal numbers
-    }
-    int quadrant;
-    dvec2 r = reduce_by_half_pi(x, quadrant);
+// tan(r.x + r.y + quadrant * pi/2) for |r| <= pi/4: the quotient of two sums, corrected by its remainder.
+double tan_of_reduced(dvec2 r, int quadrant) {
     bool is_even = (quadrant & 1) == 0;
     dvec2 a = is_even ? sin_near_zero(r) : -cos_near_zero(r);
     dvec2 b = is_even ? cos_near_zero(r) : sin_near_zero(r);
@@ -265,18 +218,37 @@ double tan_f64(double x) {
     return y + rest / b.x;
 }
 
-// atan(k / 8) in two parts.
-const dvec2 ATAN_OF_EIGHTHS[9] = dvec2[9](
-    dvec2(0.0lf, 0.0lf),
-    dvec2(0.12435499454676144lf, -3.1253241424539383e-18lf),
-    dvec2(0.24497866312686414lf, 1.0698755618734451e-17lf),
-    dvec2(0.35877067027057225lf, -2.4623815582638635e-17lf),
-    dvec2(0.4636476090008061lf, 2.2698777452961687e-17lf),
-    dvec2(0.5585993153435624lf, -5.4556305485916264e-18lf),
-    dvec2(0.6435011087932844lf, 1.5834785051444286e-17lf),
-    dvec2(0.7188299996216245lf, -2.1478388444456983e-17lf),
-    dvec2(0.7853981633974483lf, 3.061616997868383e-17lf)
-);
+double sin_f64(double x) {
+    int quadrant;
+    dvec2 r = reduce_by_half_pi(x, quadrant);
+    return sin_of_reduced(r, quadrant);
+}
+
+double cos_f64(double x) {
+    int quadrant;
+    dvec2 r = reduce_by_half_pi(x, quadrant);
+    return sin_of_reduced(r, quadrant + 1);
+}
+
+double tan_f64(double x) {
+    int quadrant;
+    dvec2 r = reduce_by_half_pi(x, quadrant);
+    return tan_of_reduced(r, quadrant);
+}
+
+// atan(k / 8) in two parts. No array, since lavapipe is slow at those.
+dvec2 atan_of_eighths(int k) {
+    return
+        k == 0 ? dvec2(0.0lf, 0.0lf) :
+        k == 1 ? dvec2(0.12435499454676144lf, -3.1253241424539383e-18lf) :
+        k == 2 ? dvec2(0.24497866312686414lf, 1.0698755618734451e-17lf) :
+        k == 3 ? dvec2(0.35877067027057225lf, -2.4623815582638635e-17lf) :
+        k == 4 ? dvec2(0.4636476090008061lf, 2.2698777452961687e-17lf) :
+        k == 5 ? dvec2(0.5585993153435624lf, -5.4556305485916264e-18lf) :
+        k == 6 ? dvec2(0.6435011087932844lf, 1.5834785051444286e-17lf) :
+        k == 7 ? dvec2(0.7188299996216245lf, -2.1478388444456983e-17lf) :
+        dvec2(0.7853981633974483lf, 3.061616997868383e-17lf);
+}
 
 // atan(low / high) for 0 <= low <= high and high > 0, as a sum; both far from the limits of double.
 dvec2 atan_of_quotient(double low, double high) {
@@ -296,7 +268,7 @@ dvec2 atan_of_quotient(double low, double high) {
     p = p * z - 1.0lf / 7.0lf;
     p = p * z + 1.0lf / 5.0lf;
     p = p * z - 1.0lf / 3.0lf;
-    dvec2 base = ATAN_OF_EIGHTHS[k];
+    dvec2 base = atan_of_eighths(k);
     return dvec2(base.x, base.y + (t + t * z * p));
 }
 
@@ -345,37 +317,11 @@ double tanh_f64(double x) {
         double y = 1.0lf - 2.0lf / (exp_f64(2.0lf * a) + 1.0lf);
         return x < 0.0lf ? -y : y;
     }
-    double z = x * x;
-    double tail = 17.0lf;
-    for (int k = 15; k >= 1; k -= 2) {
-        tail = double(k) + z / tail;
+    if (a < 7.4505805969238281e-9lf) {
+        return x;  // keeps -0.0 and subnormal numbers
     }
-    return x / tail;
-}
-
-// Remainder with the sign of the dividend, exactly: quotients of 50 bits at a time.
-double fmod_f64(double a, double b) {
-    double x = abs(a);
-    double y = abs(b);
-    if (is_nan_f64(a) || is_inf_f64(a) || is_nan_f64(b) || y == 0.0lf) {
-        return packDouble2x32(uvec2(0u, 0x7ff80000u));
-    }
-    if (x < y) {
-        return a;
-    }
-    int a_exponent;
-    int e;
-    precise double rest = split_exponent(x, a_exponent);
-    double divisor = split_exponent(y, e);
-    int left = a_exponent - e;
-    do {
-        int bits = min(left, 50);
-        rest *= power_of_two(bits);
-        dvec2 multiple = two_product(trunc(rest / divisor), divisor);
-        rest = (rest - multiple.x) - multiple.y;
-        rest = rest < 0.0lf ? rest + divisor : rest >= divisor ? rest - divisor : rest;
-        left -= bits;
-    } while (left > 0);
-    rest = rest * power_of_two(e / 2) * power_of_two(e - e / 2);
-    return (unpackDouble2x32(a).y & 0x80000000u) != 0u ? -rest : rest;
+    double z = x * x;  // Lambert's fraction x / (1 + z / (3 + z / (5 + ...))) down to 15, as a quotient of polynomials
+    double p = ((z + 594.0lf) * z + 45045.0lf) * z + 675675.0lf;
+    double q = (((z + 630.0lf) * z + 51975.0lf) * z + 945945.0lf) * z + 2027025.0lf;
+    return x - x * z * (p / q);
 }
