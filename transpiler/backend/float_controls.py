@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..ir.types import Type, element_of
+from ..ir.types import Type, scalars_of
 
 EXTENSION = "GL_EXT_spirv_intrinsics"
 
@@ -21,7 +21,7 @@ MODES: dict[str, tuple[int, int, str]] = {
 
 def execution_modes(types: Iterable[Type], offered: frozenset[str]) -> list[str]:
     """Return the lines that ask for what is offered ("DenormPreserve 32") for the widths of floats in `types`."""
-    widths = sorted({element_of(type).bits for type in types if element_of(type).is_float})
+    widths = sorted({scalar.bits for type in types for scalar in scalars_of(type) if scalar.is_float})
     return [
         f"spirv_execution_mode(capabilities = [{capability}], {mode}, {bits});  // {name}: {meaning}"
         for name, (capability, mode, meaning) in MODES.items()
