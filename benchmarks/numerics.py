@@ -1,130 +1,107 @@
 """Errors of the mathematical functions on each target, in units in the last place (ulp), as a Markdown table.
 
-    python benchmarks/numerics.py [--targets cpu,vulkan,python] [--exact]
+    python benchmarks/numerics.py [--targets cpu,vulkan,python] [--write docs/numerics.md]
 
-Each function runs over 4,000 values; the reference is NumPy in the next wider type (f64 for f32, the 80-bit long double
-of x86 for f64). `--exact` compiles with `fast_math=False`. A cell holds the greatest error in ulp of the true result
-and, where that is over 8, the greatest absolute error too: near a zero of a function few ulp are a small number.
+`accuracy.py` says what runs and what an error is. A cell holds the greatest error of 4,000 results with
+`fast_math=False`, and behind a stroke that with `fast_math=True`, where it is another one; ∞ stands for a NaN, an
+infinity or the sign of a zero missed. `--write` puts the columns into the table of a document, beside those that other
+machines wrote there.
 """
 
 from __future__ import annotations
 
 import argparse
-import platform
-from collections.abc import Callable
-from typing import Any
+from pathlib import Path
 
+import accuracy
 import numpy as np
 
 import shadesmith as ti
+from shadesmith.runtime import session as sessions
 
-COUNT = 4_000
-NUMPY = {"f32": np.float32, "f64": np.float64}
-WIDER = {"f32": np.float64, "f64": np.longdouble}
-Reference = Callable[..., Any]
-Grid = Callable[[], tuple[np.ndarray, ...]]
+Column = dict[str, str]
+"""The cells of a column by function."""
 
-
-def linear(begin: float, end: float) -> Grid:
-    """Values at equal distances; no argument is a zero of a function by accident."""
-    return lambda: (np.linspace(begin, end, COUNT),)
+FIRST = "| function |"
 
 
-def geometric(begin: float, end: float) -> Grid:
-    """Values at equal ratios."""
-    return lambda: (np.geomspace(begin, end, COUNT),)
+def device_name(target: str) -> str:
+    """Return the target, for Vulkan with its device, whose functions these are."""
+    adapter = getattr(sessions.CURRENT.device, "adapter", None)
+    return target if adapter is None else f"{target}, {adapter.name.split(' (')[0]}"
 
 
-def pairs(first: Grid, second: Grid) -> Grid:
-    """Values of the first with values of the second in another order."""
-    return lambda: (first()[0], np.roll(second()[0][::-1], COUNT // 3))
+def measure(target: str, dtype: str, fast_math: bool) -> tuple[str, dict[str, float]]:
+    """Return the title of a column and the greatest error [ulp] of every function."""
+    ti.init(
+        arch=getattr(ti, target),
+        default_fp=getattr(ti, dtype),
+        fast_math=fast_math,
+        enable_fallback=False,
+        log_level=ti.ERROR,
+    )
+    errors: dict[str, float] = {}
+    for arity in (1, 2):
+        rows = tuple(row for row in accuracy.ROWS if row.arity == arity)
+        found = accuracy.evaluate(rows, dtype)
+        for row in rows:
+            true = accuracy.true_values(row, dtype)[1]
+            errors[row.name] = float(accuracy.ulp_errors(found[row.name], true, row.any_zero).max())
+    return f"{device_name(target)} {dtype}", errors
 
 
-FUNCTIONS: dict[str, tuple[Reference, Grid]] = {
-    "sin": (np.sin, linear(-100, 100)),
-    "cos": (np.cos, linear(-100, 100)),
-    "tan": (np.tan, linear(-10, 10)),
-    "asin": (np.arcsin, linear(-1, 1)),
-    "acos": (np.arccos, linear(-1, 1)),
-    "atan2": (np.arctan2, pairs(linear(-10, 10), linear(-10, 10))),
-    "tanh": (np.tanh, linear(-10, 10)),
-    "exp": (np.exp, linear(-80, 80)),
-    "log": (np.log, geometric(1e-30, 1e30)),
-    "pow": (np.power, pairs(geometric(1e-3, 1e3), linear(-8, 8))),
-    "sqrt": (np.sqrt, geometric(1e-30, 1e30)),
-    "rsqrt": (lambda x: 1 / np.sqrt(x), geometric(1e-30, 1e30)),
-    "division": (np.divide, pairs(linear(-10, 10), geometric(1e-3, 1e3))),
-}
+def number(ulp: float) -> str:
+    """Return an error as text: 0.50, 7.1e6, ∞."""
+    if np.isinf(ulp):
+        return "∞"
+    return f"{ulp:.2f}".replace("0.00", "0") if ulp < 100 else f"{ulp:.0e}".replace("e+0", "e").replace("e+", "e")
 
 
-@ti.kernel
-def evaluate(x: ti.types.ndarray(), y: ti.types.ndarray(), out: ti.types.ndarray(), name: ti.template()):
-    for i in range(x.shape[0]):
-        if ti.static(name == "sin"):
-            out[i] = ti.sin(x[i])
-        elif ti.static(name == "cos"):
-            out[i] = ti.cos(x[i])
-        elif ti.static(name == "tan"):
-            out[i] = ti.tan(x[i])
-        elif ti.static(name == "asin"):
-            out[i] = ti.asin(x[i])
-        elif ti.static(name == "acos"):
-            out[i] = ti.acos(x[i])
-        elif ti.static(name == "atan2"):
-            out[i] = ti.atan2(x[i], y[i])
-        elif ti.static(name == "tanh"):
-            out[i] = ti.tanh(x[i])
-        elif ti.static(name == "exp"):
-            out[i] = ti.exp(x[i])
-        elif ti.static(name == "log"):
-            out[i] = ti.log(x[i])
-        elif ti.static(name == "pow"):
-            out[i] = x[i] ** y[i]
-        elif ti.static(name == "sqrt"):
-            out[i] = ti.sqrt(x[i])
-        elif ti.static(name == "rsqrt"):
-            out[i] = ti.rsqrt(x[i])
-        else:
-            out[i] = x[i] / y[i]
+def column(target: str, dtype: str) -> tuple[str, Column]:
+    """Return the title and the cells of one target and type."""
+    title, exact = measure(target, dtype, False)
+    fast = measure(target, dtype, True)[1]
+    cells = {}
+    for row in accuracy.ROWS:
+        both = dict.fromkeys((number(exact[row.name]), number(fast[row.name])))
+        cells[f"`{row.name}`"] = " / ".join(both)
+    return title, cells
 
 
-def measure(name: str, dtype: str) -> tuple[float, float]:
-    """Return the greatest error of one function on the current device: [ulp], absolute."""
-    reference, grid = FUNCTIONS[name]
-    inputs = [values.astype(NUMPY[dtype]) for values in grid()]
-    out = np.zeros(COUNT, NUMPY[dtype])
-    evaluate(inputs[0], inputs[-1], out, name)
-    ti.sync()
-    true = reference(*(values.astype(WIDER[dtype]) for values in inputs))
-    error = np.abs(out.astype(WIDER[dtype]) - true)
-    ulp = np.spacing(np.abs(true).astype(NUMPY[dtype]))
-    return float((error / ulp).max()), float(error.max())
+def table(columns: dict[str, Column]) -> list[str]:
+    """Return the lines of a table."""
+    lines = [f"{FIRST} {' | '.join(columns)} |", "|---" * (len(columns) + 1) + "|"]
+    names = next(iter(columns.values()))
+    return [
+        *lines,
+        *(f"| {name} | {' | '.join(cells.get(name, '') for cells in columns.values())} |" for name in names),
+    ]
 
 
-def cell(ulp: float, absolute: float) -> str:
-    """Return one error as text."""
-    return f"{ulp:.2f}" if ulp <= 8 else f"{ulp:.3g} (abs. {absolute:.1e})"
+def merge(document: Path, columns: dict[str, Column]) -> None:
+    """Replace the columns of these titles in the document's table, or add them at its right."""
+    lines = document.read_text(encoding="utf-8").split("\n")
+    begin = next(k for k, line in enumerate(lines) if line.startswith(FIRST))
+    end = next(k for k in range(begin, len(lines)) if not lines[k].startswith("|"))
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[begin:end]]
+    known = {
+        title: {row[0]: row[position] for row in rows[2:]} for position, title in enumerate(rows[0]) if position > 0
+    }
+    names = dict.fromkeys([*next(iter(columns.values()))])
+    merged = {title: {name: cells.get(name, "") for name in names} for title, cells in (known | columns).items()}
+    document.write_text("\n".join([*lines[:begin], *table(merged), *lines[end:]]), encoding="utf-8")
 
 
 def main() -> None:
-    """Measure and print."""
+    """Measure, print, and write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--targets", default="cpu,vulkan,python")
-    parser.add_argument("--exact", action="store_true")
+    parser.add_argument("--write", type=Path, help="a Markdown document with such a table")
     options = parser.parse_args()
-    targets = options.targets.split(",")
-    columns = [(target, dtype) for target in targets for dtype in NUMPY]
-    results: dict[tuple[str, str, str], str] = {}
-    for target in targets:
-        ti.init(arch=getattr(ti, target), enable_fallback=False, fast_math=not options.exact, log_level=ti.ERROR)
-        for dtype in NUMPY:
-            for name in FUNCTIONS:
-                results[name, target, dtype] = cell(*measure(name, dtype))
-    print(f"{platform.machine()}, {COUNT} values, fast_math={not options.exact}\n")
-    print("| function | " + " | ".join(f"{target} {dtype}" for target, dtype in columns) + " |")
-    print("|---" * (len(columns) + 1) + "|")
-    for name in FUNCTIONS:
-        print(f"| {name} | " + " | ".join(results[name, target, dtype] for target, dtype in columns) + " |")
+    columns = dict(column(target, dtype) for target in options.targets.split(",") for dtype in accuracy.TYPES)
+    print("\n".join(table(columns)))
+    if options.write:
+        merge(options.write, columns)
 
 
 if __name__ == "__main__":

@@ -51,4 +51,6 @@ class Capabilities:
     """lavapipe of Mesa 22.3 runs wrong branches where conditions nest deeper than 80."""
     volatile_vectors: bool = False
     """lavapipe of Mesa 22.3 gives x for y where a component is read from memory after the whole vector was stored."""
+    float_controls: frozenset[str] = frozenset()
+    """Execution modes of SPIR-V that can be asked for, with the bits of the type: "DenormPreserve 32"."""
     extra: tuple[tuple[str, str], ...] = field(default=())

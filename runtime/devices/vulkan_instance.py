@@ -270,7 +270,7 @@ class Instance:
 @dataclass(frozen=True, slots=True)
 class Adapter:
     """A physical device. kind: one of `DEVICE_TYPES`; index: its place in the driver's list; features: those present of
-    `FEATURES` and `CORE_FEATURES`; queue_family: one that computes."""
+    `FEATURES` and `CORE_FEATURES`; queue_family: one that computes; float_controls: as in `Capabilities`."""
 
     index: int
     handle: Any
@@ -287,6 +287,7 @@ class Adapter:
     max_groups: tuple[int, int]
     max_shared_bytes: int
     subgroup_size: int
+    float_controls: frozenset[str]
 
     @property
     def is_software(self) -> bool:
@@ -349,7 +350,17 @@ def read_adapter(api: Api, index: int, handle: Any) -> Adapter | None:
         max_groups=(limits.maxComputeWorkGroupCount[0], limits.maxComputeWorkGroupCount[1]),
         max_shared_bytes=limits.maxComputeSharedMemorySize,
         subgroup_size=eleven.subgroupSize,
+        float_controls=_float_controls(api, twelve),
     )
+
+
+def _float_controls(api: Api, properties: Any) -> frozenset[str]:
+    """Return the execution modes for f32 and f64 on offer; for subnormals only if a width can be chosen by itself."""
+    modes = ["SignedZeroInfNanPreserve"]
+    if properties.denormBehaviorIndependence == api.constants.VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_ALL:
+        modes.append("DenormPreserve")
+    names = ((mode, bits) for mode in modes for bits in (32, 64))
+    return frozenset(f"{mode} {bits}" for mode, bits in names if getattr(properties, f"shader{mode}Float{bits}"))
 
 
 def _compute_family(api: Api, handle: Any) -> int | None:
@@ -471,6 +482,7 @@ def read_capabilities(adapter: Adapter) -> Capabilities:
         loop_iteration_limit=LLVMPIPE_LOOP_LIMIT if adapter.is_llvmpipe else None,
         branch_depth_limit=LLVMPIPE_BRANCH_LIMIT if adapter.is_llvmpipe else None,
         volatile_vectors=adapter.is_llvmpipe,
+        float_controls=adapter.float_controls,
         extra=(
             ("device", adapter.name),
             ("driver", adapter.driver),

@@ -44,7 +44,12 @@ def load(name: str) -> ModuleType:
 def compiled(name: str, target: str) -> BackendModule:
     module = load(name)
     arguments = tuple(_argument(a) for a in module.arguments)
-    capabilities = Capabilities(target, atomics=NATIVE[target], max_push_bytes=128 if target == "vulkan" else None)
+    capabilities = Capabilities(
+        target,
+        atomics=NATIVE[target],
+        max_push_bytes=128 if target == "vulkan" else None,
+        float_controls=frozenset({"DenormPreserve 32", "SignedZeroInfNanPreserve 32"}),
+    )
     options = CompileOptions(**getattr(module, "options", {}))
     return compile_kernel(Specialization(define(module.kernel), arguments, options, capabilities), target).module
 

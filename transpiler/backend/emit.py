@@ -7,7 +7,7 @@ templates arrange them.
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from textwrap import wrap
 from typing import Any
@@ -32,6 +32,8 @@ from ..ir.tasks import Kernel, Task, TaskKind, with_members
 from ..ir.text import print_kernel
 from ..ir.types import Struct, u32
 from ..options import Capabilities, CompileOptions
+from .float_controls import EXTENSION as FLOAT_CONTROLS
+from .float_controls import execution_modes
 from .helpers import library, words_of, words_of_code
 from .interface import BackendModule, Interface, SourceFile, TaskSource
 from .layout import Declaration, Layout, array_type, has_matrix, layout
@@ -91,7 +93,7 @@ def emit(kernel: Kernel, target: str, options: CompileOptions, capabilities: Cap
     """
     if target == "python":
         return _for_interpreter(kernel, options)
-    row = TARGETS[target]
+    row = replace(TARGETS[target], exact=not options.fast_math)
     form = layout(kernel, row, volatile=capabilities.volatile_vectors)
     printer = _Printer(kernel, row, form, options, capabilities)
     printed = [printer.task(task, number) for number, task in enumerate(kernel.tasks)]
@@ -127,7 +129,7 @@ class _Printer:
         self.kernel, self.target, self.form = kernel, target, form
         self.options, self.capabilities = options, capabilities
         ours = OURS.union(form.accessor_names.values(), form.structs.names.values(), library(target.name))
-        self.taken = target.reserved | ours | (target.functions & _called(kernel, target.name))
+        self.taken = target.reserved | ours | (target.functions & _called(kernel, target))
         self.name = entry_stem(kernel)
 
     def task(self, task: Task, number: int) -> _Printed:
@@ -210,6 +212,7 @@ class _Printer:
             "banner": self._banner(printed),
             "constants": _constants(blocks),
             "extensions": self._extensions(printed),
+            "modes": self._modes(),
             "references": form.references,
             "members": padded(form.declarations),
             "by_pointer": form.interface.args_size_bytes > (self.capabilities.max_push_bytes or PUSH_BYTES),
@@ -241,7 +244,13 @@ class _Printer:
         names = ["GL_EXT_buffer_reference", "GL_EXT_scalar_block_layout"] if self.form.declarations else []
         keys = [*self.form.helpers, *printed_helpers(printed)]
         names += extensions(self.target.name, [*self.form.use.types, *self.form.stored_types], keys)
+        names += [FLOAT_CONTROLS] if self._modes() else []
         return list(dict.fromkeys(names))
+
+    def _modes(self) -> list[str]:
+        """Return what GLSL asks of a device's floats where that is not left to the driver."""
+        types = self.form.use.types if self.target.exact else ()
+        return execution_modes(types, self.capabilities.float_controls)
 
     def _task_data(self, p: _Printed, blocks: list[int]) -> dict[str, Any]:
         threads = p.threads
@@ -302,10 +311,10 @@ class _Printer:
         return f"{title} over {over.name if over is not None else ', '.join(p.names)}"
 
 
-def _called(kernel: Kernel, target: str) -> set[str]:
+def _called(kernel: Kernel, target: Target) -> set[str]:
     """Return the words in the texts of all operations: functions that no local variable may hide."""
     operations = (s for root in kernel.roots() for s in walk(root) if isinstance(s, Operation))
-    texts = {spell_operation(target, operation).text for operation in operations}
+    texts = {spell_operation(target.name, operation, target.exact).text for operation in operations}
     return {"min", "max"}.union(*(words_of(text) for text in texts))
 
 

@@ -17,7 +17,19 @@ from pathlib import Path
 TEMPLATES = Path(__file__).resolve().parents[2] / "templates"
 LIBRARIES: dict[str, tuple[str, str]] = {"vulkan": ("glsl", "glsl"), "cuda": ("cuda", "cuh"), "c": ("c", "h")}
 """Target -> folder of templates, suffix of its libraries."""
-FILES = ("types", "numbers", "math_f32", "math_f64", "overflow", "random", "atomics", "reports")
+FILES = (
+    "types",
+    "numbers",
+    "reduction",
+    "math_f32",
+    "exact_f32",
+    "math_f64",
+    "exact_f64",
+    "overflow",
+    "random",
+    "atomics",
+    "reports",
+)
 """Libraries in the order their chunks are emitted."""
 
 IDENTIFIER = re.compile(r"[A-Za-z_]\w*")

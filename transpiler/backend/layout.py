@@ -41,6 +41,7 @@ from ..ir.types import (
     described,
     element_of,
     parts_of,
+    scalars_of,
     struct_layout,
     u1,
     u8,
@@ -193,6 +194,12 @@ def _mark(marks: set[Array], pointer: Statement) -> None:
         marks.add(base.array)
 
 
+def _precise(target: Target, type: Type, declared: str) -> str:
+    """Return the declaration of memory; with `exact`, GLSL rounds each operation whose result goes there by itself."""
+    is_float = any(scalar.is_float for scalar in scalars_of(type))
+    return f"precise {declared}" if target.exact and not target.has_pointers and is_float else declared
+
+
 def array_type(array: Array) -> str:
     """Return how a comment names an array's type: `ndarray[f32, 2]`, `field[f32, (512, 512)]`."""
     if array.shape is None:
@@ -292,7 +299,8 @@ class _Members:
         """Return the name of the GLSL buffer reference type that holds `type`."""
         if isinstance(type, Struct):
             name = f"{element}Buffer"
-            self.references[name] = Reference(name, element, alignment_bytes(type), has_matrix(type))
+            declared = _precise(self.target, type, element)
+            self.references[name] = Reference(name, declared, alignment_bytes(type), has_matrix(type))
             return name
         scalar = element_of(type)
         name = f"{BLOCK_NAMES[scalar.kind]}{scalar.bits}"
@@ -301,7 +309,7 @@ class _Members:
             name += "x" + "x".join(map(str, type.shape))
             size = type.size_bytes
             align = size if len(type.shape) == 1 and size in (4, 8, 16) else scalar.size_bytes
-        self.references[name] = Reference(name, element, align, has_matrix(type))
+        self.references[name] = Reference(name, _precise(self.target, type, element), align, has_matrix(type))
         return name
 
 
@@ -330,7 +338,7 @@ def layout(kernel: Kernel, target: Target, complete: bool = False, volatile: boo
     texts = {item.key: f"args.{item.name}" for item in items if item.key is not None}
     accessor_names, accessors = _accessors(kernel, target, use, texts, structs)
     temporaries, temporary_members, temporary_offsets, temporaries_size = _temporaries(kernel, target, structs)
-    result_fields, result_members, result_size = _result_layout(results, structs)
+    result_fields, result_members, result_size = _result_layout(results, target, structs)
     parts = [part for type in _stored(kernel, use) for part in parts_of(type)]
     stored = [with_element(part, u8) if element_of(part) == u1 else part for part in parts]
     slots = tuple(_slot(array, use) for array in kernel.arrays)
@@ -461,13 +469,16 @@ def _temporaries(kernel: Kernel, target: Target, structs: Structs) -> _Temporary
     for temporary in kernel.temporaries:
         name = names.declare(temporary.name)
         texts[temporary] = f"args.temporaries{target.arrow}{name}"
-        members.append(Declaration(structs.type_text(temporary.type, True), name, str(temporary.type)))
+        declared = _precise(target, temporary.type, structs.type_text(temporary.type, True))
+        members.append(Declaration(declared, name, str(temporary.type)))
         offsets[temporary] = aligned(offset, alignment_bytes(temporary.type))
         offset = offsets[temporary] + temporary.type.size_bytes
     return texts, members, offsets, aligned(offset, 8)
 
 
-def _result_layout(types: list[Type], structs: Structs) -> tuple[tuple[ResultField, ...], list[Declaration], int]:
+def _result_layout(
+    types: list[Type], target: Target, structs: Structs
+) -> tuple[tuple[ResultField, ...], list[Declaration], int]:
     fields: list[ResultField] = []
     members: list[Declaration] = []
     offset = 0
@@ -475,7 +486,7 @@ def _result_layout(types: list[Type], structs: Structs) -> tuple[tuple[ResultFie
         offset = aligned(offset, alignment_bytes(type))
         fields.append(_result_field(type, offset))
         name = "value" if len(types) == 1 else f"value_{number}"
-        members.append(Declaration(structs.type_text(type, True), name, str(type)))
+        members.append(Declaration(_precise(target, type, structs.type_text(type, True)), name, str(type)))
         offset += type.size_bytes
     return tuple(fields), members, aligned(max(offset, 1), 8) if types else 0  # a struct may have no members
 

@@ -321,7 +321,7 @@ def _load(e: Expressions, value: LocalLoad | GlobalLoad) -> Written:
 
 
 def _operation(e: Expressions, value: Operation) -> Written:
-    return e.spelled(spell_operation(e.target.name, value), *value.operands)
+    return e.spelled(spell_operation(e.target.name, value, e.target.exact), *value.operands)
 
 
 def _cast(e: Expressions, value: Cast) -> Written:

@@ -36,7 +36,7 @@ from .atomics import is_native
 from .naming import Names
 from .placement import ATOMS, PLACES, Placement
 from .print_expressions import Expressions, Written, result_of
-from .spelling import spell_atomic, spell_operation
+from .spelling import Spelling, spell_atomic, spell_operation
 from .target import Target
 
 MAX_WIDTH = 100
@@ -329,16 +329,20 @@ def _compound(p: Statements, store: LocalStore | GlobalStore, place: str, operat
     symbol = infix_symbol(p.e.target, operation)
     assert symbol is not None
     if isinstance(operation.type, Tensor):
-        p.e.need(*(f"assign {key}" for key in spell_operation(p.e.target.name, operation).helpers if " -> " in key))
+        p.e.need(*(f"assign {key}" for key in _spelled(p.e.target, operation).helpers if " -> " in key))
     text = p.e.of(operation.operands[1]).text
     p.emit(f"{place} {symbol}= {text};", store.location)
+
+
+def _spelled(target: Target, operation: Operation) -> Spelling:
+    return spell_operation(target.name, operation, target.exact)
 
 
 def infix_symbol(target: Target, operation: Operation) -> str | None:
     """Return the symbol of an operation printed as `{0} symbol {1}` that has a compound assignment, else None."""
     if isinstance(operation.type, Tensor) and not target.tensor_assignment:
         return None
-    first, _, rest = spell_operation(target.name, operation).text.partition(" ")
+    first, _, rest = _spelled(target, operation).text.partition(" ")
     symbol, _, last = rest.partition(" ")
     return symbol if first == "{0}" and last == "{1}" and symbol in COMPOUND else None
 

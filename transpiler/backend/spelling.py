@@ -15,7 +15,7 @@ from functools import lru_cache
 from ..ir.statements import Cast, Const, Operation
 from ..ir.types import Scalar, Struct, Tensor, Type, element_of, scalars_of, u1, u8, with_element
 from . import atomics, helpers, literals, tables_glsl, tensor_functions, tensors, tensors_glsl
-from .spelling_forms import Spelling, call, same, with_helpers
+from .spelling_forms import EXACT, Spelling, call, same, with_helpers
 
 __all__ = [
     "Spelling",
@@ -94,11 +94,17 @@ def const_helpers(target: str, const: Const) -> tuple[str, ...]:
     return literals.literal(target, _scalar(const.type), const.value).helpers
 
 
-def spell_operation(target: str, operation: Operation) -> Spelling:
-    """Return how an operation is written, by its name, the types of its operands and, for shifts, a constant count."""
+def spell_operation(target: str, operation: Operation, exact: bool = False) -> Spelling:
+    """Return how an operation is written, by its name, the types of its operands and, for shifts, a constant count.
+
+    exact: within 4 units in the last place for all arguments, where the language's own operation may be coarser.
+    """
     types = tuple(o.type for o in operation.operands if o.type is not None)
     assert operation.type is not None
-    spelling = _operation(target, operation.op, types, operation.type)
+    op = operation.op
+    if exact and target == "vulkan" and tables_glsl.is_coarse(op, element_of(types[0])):
+        op = EXACT + op
+    spelling = _operation(target, op, types, operation.type)
     if operation.op in ("shl", "sar", "shr") and isinstance(operation.operands[1], Const):
         return _without_mask(spelling, operation.operands[1])
     return spelling
@@ -121,7 +127,7 @@ def _operation(target: str, op: str, types: tuple[Type, ...], result: Type) -> S
 def _plain_name(op: str, element: Scalar) -> str:
     """Return the one name of operations that are the same on `element`, so that they share a helper."""
     if element.is_float:
-        return "div" if op == "raw_div" else op
+        return op.replace("raw_div", "div")
     return SAME_ON_BOOLEANS.get(op, op) if element == u1 else op
 
 

@@ -12,6 +12,9 @@ from dataclasses import dataclass, replace
 PRIMARY, UNARY, MULTIPLY, ADD, SHIFT, COMPARE, EQUAL = 16, 15, 14, 13, 12, 11, 10
 BIT_AND, BIT_XOR, BIT_OR, AND, OR, TERNARY, ASSIGN = 9, 8, 7, 6, 5, 4, 1
 
+EXACT = "exact "
+"""Before the name of an operation: how it is written for fast_math=False, where that differs."""
+
 
 @dataclass(frozen=True, slots=True)
 class Spelling:

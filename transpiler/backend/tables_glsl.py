@@ -14,6 +14,7 @@ from .spelling_forms import (
     ADD,
     ASSIGN,
     EQUAL,
+    EXACT,
     MULTIPLY,
     PRIMARY,
     SHIFT,
@@ -77,6 +78,24 @@ SINGLE_HELPERS = frozenset({"asin", "acos", "atan2"})
 
 DOUBLE_HELPERS = frozenset({"sin", "cos", "tan", "asin", "acos", "atan2", "tanh", "exp", "log", "pow"})
 
+COARSE: dict[str, dict[str, Spelling]] = {
+    "f32": {
+        **{name: call(f"{name}_f32") for name in ("sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "rsqrt", "sign")},
+        **{name: call("div_f32", 2) for name in ("div", "raw_div")},
+        "floordiv": call("floor_div_f32", 2),
+        "mod": call("mod_f32", 2),
+        "raw_mod": call("fmod_f32", 2),
+        "pow": call("accurate_pow_f32", 2),
+    },
+    "f64": {
+        **{name: call(f"accurate_{name}_f64") for name in ("sin", "cos", "tan")},
+        "sign": call("sign_f64"),
+        "rsqrt": written("1.0lf / sqrt({0})", MULTIPLY, ASSIGN),
+        "raw_mod": call("fmod_f64", 2),
+    },
+}
+"""What Vulkan lets drivers compute coarsely, or leaves undefined for some arguments, as fast_math=False writes it."""
+
 INTEGERS: dict[str, Spelling] = {
     "floordiv": call("floor_div_$t", 2),
     "mod": call("mod_$t", 2),
@@ -117,7 +136,9 @@ VIA_I32 = frozenset({"floordiv", "mod", "raw_div", "raw_mod", "pow"})
 
 
 def operation(op: str, type: Scalar) -> Spelling:
-    """Return how GLSL writes `op` on scalars of `type` (of the values, for `select`)."""
+    """Return how GLSL writes `op` on scalars of `type` (of the values, for `select`); `EXACT` means `COARSE`."""
+    if op.startswith(EXACT):
+        return _exact(op.removeprefix(EXACT), type)
     if op in ANY_C and op not in ("lt", "le", "gt", "ge"):
         return ANY_C[op]
     if type.kind == "bool":
@@ -158,6 +179,17 @@ def _boolean(op: str) -> Spelling:
 def has_helper(op: str, type: Scalar) -> bool:
     """Tell whether a function of floats is one of ours and not built in."""
     return op in {"f32": SINGLE_HELPERS, "f64": DOUBLE_HELPERS}.get(type.name, ())
+
+
+def is_coarse(op: str, type: Scalar) -> bool:
+    """Tell whether fast_math=False writes an operation in another way."""
+    return op in COARSE.get("f32" if type.name == "f16" else type.name, ())
+
+
+def _exact(op: str, type: Scalar) -> Spelling:
+    if type.name != "f16":
+        return COARSE[type.name][op]
+    return constructor(with_operands(COARSE["f32"][op], "float({0})", PRIMARY, ASSIGN), TYPES["f16"])
 
 
 def _float(op: str, type: Scalar) -> Spelling:

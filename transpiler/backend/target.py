@@ -16,6 +16,7 @@ class Target:
 
     has_pointers: arrays are typed pointers (C, CUDA), else buffer references (GLSL). file_per_task: GLSL compiles one
     entry a file. nested_loops: a parallel loop is printed as loops (C), else as one thread an item.
+    exact: helpers of ours compute what the language's own operations compute coarsely (fast_math=False).
     reserved, functions: words no name may be, and words it may be where nothing calls them.
     unsigned: a 32-bit number made from an i32. tensor_assignment: `v += w` exists for vectors and matrices.
     """
@@ -31,6 +32,7 @@ class Target:
     tensor_assignment: bool
     reserved: frozenset[str]
     functions: frozenset[str]
+    exact: bool = False
 
 
 TARGETS: dict[str, Target] = {

@@ -15,7 +15,7 @@ from typing import Protocol
 from ..ir.types import Scalar, Tensor, Type, element_of
 from . import elimination, literals, tables_c, tables_cuda, tables_glsl
 from .helpers import called
-from .spelling_forms import ASSIGN, PRIMARY, UNARY, Spelling, infix, prefix
+from .spelling_forms import ASSIGN, EXACT, PRIMARY, UNARY, Spelling, infix, prefix
 from .tensors import (
     COMPONENTS,
     element_text,
@@ -97,6 +97,7 @@ def cuda_operator(op: str, types: Sequence[Type]) -> str | None:
 
 def function_name(target: str, op: str, types: Sequence[Type], result: Type) -> str:
     """Return the name of the function for `op` on `types`."""
+    op = op.removeprefix(EXACT)
     name = NAMES.get(op, op)
     if target == "cuda":
         if op == "splat":

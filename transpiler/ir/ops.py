@@ -161,7 +161,7 @@ def _wrap(value: int, kind: type) -> Any:
 
 def _pow(a: Any, b: Any) -> Any:
     if isinstance(a, np.floating):
-        return np.power(a, b)
+        return np.sqrt(abs(a)) if b == 0.5 and (a == 0 or a == -np.inf) else np.power(a, b)  # NumPy: -0.0 and nan
     if b < 0:
         return type(a)(1 if a == 1 else (1 if int(b) % 2 == 0 else -1) if a == -1 else 0)
     return _wrap(pow(int(a), int(b), 1 << np.iinfo(type(a)).bits), type(a))

@@ -15,7 +15,7 @@ float asin_of_half(float x) {
 float asin_f32(float x) {
     float a = abs(x);
     float angle = a <= 0.5 ? asin_of_half(a) : 1.57079633 - 2.0 * asin_of_half(sqrt(0.5 * (1.0 - a)));
-    return x < 0.0 ? -angle : angle;
+    return (floatBitsToUint(x) & 0x80000000u) != 0u ? -angle : angle;  // asin(-0.0) is -0.0
 }
 
 float acos_f32(float x) {
@@ -28,8 +28,9 @@ float acos_f32(float x) {
 }
 
 float atan2_f32(float y, float x) {
-    float a = abs(x);
-    float b = abs(y);
+    float scale = max(abs(x), abs(y)) > 1.0e38 ? 0.25 : 1.0;  // a sum of two numbers must not overflow
+    float a = abs(x) * scale;
+    float b = abs(y) * scale;
     float low = min(a, b);
     float high = max(a, b);
     bool is_steep = low > 0.414213562 * high || (low == high && high > 0.0);

@@ -1,4 +1,4 @@
-// The functions of double that GLSL lacks, within about 2 units in the last place. Chunks are separated by blank lines,
+// The functions of double that GLSL lacks, within 2 units in the last place. Chunks are separated by blank lines,
 // each defines one name; a file carries those it uses. `precise` keeps the error terms from being optimised away.
 // Source: Dekker, "A floating-point technique for extending the available precision" (1971); Taylor and Lambert series.
 
@@ -35,7 +35,7 @@ double exp_f64(double x) {
     if (x < -745.2lf) {
         return 0.0lf;
     }
-    if (!(x == x)) {
+    if (is_nan_f64(x)) {
         return x;
     }
     precise double n = roundEven(x * 1.4426950408889634lf);
@@ -122,7 +122,7 @@ double log_f64(double x) {
     if (x <= 0.0lf) {
         return packDouble2x32(uvec2(0u, x == 0.0lf ? 0xfff00000u : 0x7ff80000u));
     }
-    if (!(x < 1.7976931348623157e308lf)) {
+    if (!(x <= 1.7976931348623157e308lf)) {
         return x;  // infinity or not a number
     }
     return log_in_two_parts(x).x;
@@ -132,7 +132,7 @@ double pow_f64(double x, double y) {
     if (y == 0.0lf || x == 1.0lf) {
         return 1.0lf;
     }
-    if (!(x == x) || !(y == y)) {
+    if (is_nan_f64(x) || is_nan_f64(y)) {
         return x + y;
     }
     double infinity = packDouble2x32(uvec2(0u, 0x7ff00000u));
@@ -170,8 +170,8 @@ dvec2 reduce_by_half_pi(double x, out int quadrant) {
     return two_sum(b.x, low);
 }
 
-// sin(r.x + r.y) for |r| <= pi/4.
-double sin_near_zero(dvec2 r) {
+// sin(r.x + r.y) for |r| <= pi/4, as a sum.
+dvec2 sin_near_zero(dvec2 r) {
     double z = r.x * r.x;
     double p = 1.0lf / 355687428096000.0lf;
     p = p * z - 1.0lf / 1307674368000.0lf;
@@ -181,11 +181,11 @@ double sin_near_zero(dvec2 r) {
     p = p * z - 1.0lf / 5040.0lf;
     p = p * z + 1.0lf / 120.0lf;
     p = p * z - 1.0lf / 6.0lf;
-    return r.x + (r.x * z * p + r.y * (1.0lf - 0.5lf * z));
+    return dvec2(r.x, r.x * z * p + r.y * (1.0lf - 0.5lf * z));
 }
 
-// cos(r.x + r.y) for |r| <= pi/4.
-double cos_near_zero(dvec2 r) {
+// cos(r.x + r.y) for |r| <= pi/4, as a sum.
+dvec2 cos_near_zero(dvec2 r) {
     double z = r.x * r.x;
     double p = -1.0lf / 6402373705728000.0lf;
     p = p * z + 1.0lf / 20922789888000.0lf;
@@ -197,51 +197,68 @@ double cos_near_zero(dvec2 r) {
     p = p * z + 1.0lf / 24.0lf;
     precise double h = 0.5lf * z;
     precise double w = 1.0lf - h;
-    return w + (((1.0lf - w) - h) + (z * z * p - r.x * r.y));
+    precise double rest = ((1.0lf - w) - h) + (z * z * p - r.x * r.y);
+    return dvec2(w, rest);
+}
+
+// sin(r.x + r.y + quadrant * pi/2) for |r| <= pi/4.
+double sin_of_reduced(dvec2 r, int quadrant) {
+    dvec2 y = (quadrant & 1) == 0 ? sin_near_zero(r) : cos_near_zero(r);
+    return (quadrant & 2) == 0 ? y.x + y.y : -(y.x + y.y);
+}
+
+// tan(r.x + r.y + quadrant * pi/2) for |r| <= pi/4: the quotient of two sums, corrected by its remainder.
+double tan_of_reduced(dvec2 r, int quadrant) {
+    bool is_even = (quadrant & 1) == 0;
+    dvec2 a = is_even ? sin_near_zero(r) : -cos_near_zero(r);
+    dvec2 b = is_even ? cos_near_zero(r) : sin_near_zero(r);
+    precise double y = (a.x + a.y) / (b.x + b.y);
+    dvec2 back = two_product(y, b.x);
+    precise double rest = ((a.x - back.x) - back.y) + (a.y - y * b.y);
+    return y + rest / b.x;
 }
 
 double sin_f64(double x) {
     int quadrant;
     dvec2 r = reduce_by_half_pi(x, quadrant);
-    double y = (quadrant & 1) == 0 ? sin_near_zero(r) : cos_near_zero(r);
-    return (quadrant & 2) == 0 ? y : -y;
+    return sin_of_reduced(r, quadrant);
 }
 
 double cos_f64(double x) {
     int quadrant;
     dvec2 r = reduce_by_half_pi(x, quadrant);
-    double y = (quadrant & 1) == 0 ? cos_near_zero(r) : sin_near_zero(r);
-    return ((quadrant + 1) & 2) == 0 ? y : -y;
+    return sin_of_reduced(r, quadrant + 1);
 }
 
 double tan_f64(double x) {
     int quadrant;
     dvec2 r = reduce_by_half_pi(x, quadrant);
-    double s = sin_near_zero(r);
-    double c = cos_near_zero(r);
-    return (quadrant & 1) == 0 ? s / c : -c / s;
+    return tan_of_reduced(r, quadrant);
 }
 
-// atan(k / 8) in two parts.
-const dvec2 ATAN_OF_EIGHTHS[9] = dvec2[9](
-    dvec2(0.0lf, 0.0lf),
-    dvec2(0.12435499454676144lf, -3.1253241424539383e-18lf),
-    dvec2(0.24497866312686414lf, 1.0698755618734451e-17lf),
-    dvec2(0.35877067027057225lf, -2.4623815582638635e-17lf),
-    dvec2(0.4636476090008061lf, 2.2698777452961687e-17lf),
-    dvec2(0.5585993153435624lf, -5.4556305485916264e-18lf),
-    dvec2(0.6435011087932844lf, 1.5834785051444286e-17lf),
-    dvec2(0.7188299996216245lf, -2.1478388444456983e-17lf),
-    dvec2(0.7853981633974483lf, 3.061616997868383e-17lf)
-);
+// atan(k / 8) in two parts. No array, since lavapipe is slow at those.
+dvec2 atan_of_eighths(int k) {
+    return
+        k == 0 ? dvec2(0.0lf, 0.0lf) :
+        k == 1 ? dvec2(0.12435499454676144lf, -3.1253241424539383e-18lf) :
+        k == 2 ? dvec2(0.24497866312686414lf, 1.0698755618734451e-17lf) :
+        k == 3 ? dvec2(0.35877067027057225lf, -2.4623815582638635e-17lf) :
+        k == 4 ? dvec2(0.4636476090008061lf, 2.2698777452961687e-17lf) :
+        k == 5 ? dvec2(0.5585993153435624lf, -5.4556305485916264e-18lf) :
+        k == 6 ? dvec2(0.6435011087932844lf, 1.5834785051444286e-17lf) :
+        k == 7 ? dvec2(0.7188299996216245lf, -2.1478388444456983e-17lf) :
+        dvec2(0.7853981633974483lf, 3.061616997868383e-17lf);
+}
 
-// atan(x) for x >= 0.
-double atan_of_positive(double x) {
-    bool is_above = x > 1.0lf;
-    double y = is_above ? 1.0lf / x : x;
-    int k = int(roundEven(y * 8.0lf));
+// atan(low / high) for 0 <= low <= high and high > 0, as a sum; both far from the limits of double.
+dvec2 atan_of_quotient(double low, double high) {
+    double quotient = low / high;
+    int k = quotient < 0.1lf ? 0 : int(roundEven(quotient * 8.0lf));
     double c = double(k) * 0.125lf;
-    double t = (y - c) / (1.0lf + y * c);
+    uvec2 bits = unpackDouble2x32(high);
+    double head = packDouble2x32(uvec2(bits.x & 0xfffffff0u, bits.y));  // so short that c * head is exact
+    precise double above = (low - c * head) - c * (high - head);
+    double t = above / (high + c * low);  // atan(low / high) = atan(k / 8) + atan(t)
     double z = t * t;
     double p = 1.0lf / 17.0lf;
     p = p * z - 1.0lf / 15.0lf;
@@ -251,26 +268,39 @@ double atan_of_positive(double x) {
     p = p * z - 1.0lf / 7.0lf;
     p = p * z + 1.0lf / 5.0lf;
     p = p * z - 1.0lf / 3.0lf;
-    dvec2 base = ATAN_OF_EIGHTHS[k];
-    precise double low = base.y + (t + t * z * p);
-    precise double high = base.x + low;
-    precise double complement = 1.5707963267948966lf - (high - 6.123233995736766e-17lf);
-    return is_above ? complement : high;
+    dvec2 base = atan_of_eighths(k);
+    return dvec2(base.x, base.y + (t + t * z * p));
 }
 
 double atan2_f64(double y, double x) {
-    if (!(x == x) || !(y == y)) {
+    if (is_nan_f64(x) || is_nan_f64(y)) {
         return x + y;
     }
     double infinity = packDouble2x32(uvec2(0u, 0x7ff00000u));
     double a = abs(x);
     double b = abs(y);
-    double angle = b == 0.0lf ? 0.0lf : a == infinity && b == infinity ? 0.78539816339744828lf : atan_of_positive(b / a);
-    if ((unpackDouble2x32(x).y & 0x80000000u) != 0u) {
-        precise double opposite = 3.1415926535897931lf - (angle - 1.2246467991473532e-16lf);
-        angle = opposite;
+    double largest = max(a, b);
+    if (largest == infinity) {
+        a = a == infinity ? 1.0lf : 0.0lf;
+        b = b == infinity ? 1.0lf : 0.0lf;
+    } else if (largest == 0.0lf) {
+        a = 1.0lf;
+    } else if (largest > 3.2733906078961419e150lf || largest < 3.8725919148493183e-121lf) {
+        double scale = power_of_two(largest > 1.0lf ? -500 : 500);
+        a *= scale;
+        b *= scale;
     }
-    return (unpackDouble2x32(y).y & 0x80000000u) != 0u ? -angle : angle;
+    dvec2 angle = atan_of_quotient(min(a, b), max(a, b));
+    if (b > a) {
+        dvec2 high = two_sum(1.5707963267948966lf, -angle.x);
+        angle = dvec2(high.x, high.y + (6.123233995736766e-17lf - angle.y));
+    }
+    if ((unpackDouble2x32(x).y & 0x80000000u) != 0u) {
+        dvec2 high = two_sum(3.1415926535897931lf, -angle.x);
+        angle = dvec2(high.x, high.y + (1.2246467991473532e-16lf - angle.y));
+    }
+    double sum = angle.x + angle.y;
+    return (unpackDouble2x32(y).y & 0x80000000u) != 0u ? -sum : sum;
 }
 
 double asin_f64(double x) {
@@ -287,10 +317,11 @@ double tanh_f64(double x) {
         double y = 1.0lf - 2.0lf / (exp_f64(2.0lf * a) + 1.0lf);
         return x < 0.0lf ? -y : y;
     }
-    double z = x * x;
-    double tail = 17.0lf;
-    for (int k = 15; k >= 1; k -= 2) {
-        tail = double(k) + z / tail;
+    if (a < 7.4505805969238281e-9lf) {
+        return x;  // keeps -0.0 and subnormal numbers
     }
-    return x / tail;
+    double z = x * x;  // Lambert's fraction x / (1 + z / (3 + z / (5 + ...))) down to 15, as a quotient of polynomials
+    double p = ((z + 594.0lf) * z + 45045.0lf) * z + 675675.0lf;
+    double q = (((z + 630.0lf) * z + 51975.0lf) * z + 945945.0lf) * z + 2027025.0lf;
+    return x - x * z * (p / q);
 }

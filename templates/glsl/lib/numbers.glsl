@@ -152,9 +152,17 @@ bool is_inf_f64(double x) {
     return (bits.y & 0x7fffffffu) == 0x7ff00000u && bits.x == 0u;
 }
 
+float sign_f32(float x) {
+    return x > 0.0 ? 1.0 : x < 0.0 ? -1.0 : x;  // GLSL's gives 0 for NaN
+}
+
 // Remainder with the sign of the dividend.
 float rem_f32(float a, float b) {
     return a - b * trunc(a / b);
+}
+
+double sign_f64(double x) {
+    return x > 0.0lf ? 1.0lf : x < 0.0lf ? -1.0lf : x;  // GLSL's gives 0 for NaN
 }
 
 // Remainder with the sign of the dividend.

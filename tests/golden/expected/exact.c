@@ -1,0 +1,25 @@
+// exact(a: ndarray[f32, 1], b: ndarray[f32, 1]), range_for over a
+// from exact.py:4, interface 38f38787
+
+struct Args {
+    float *a_data;        // a: ndarray[f32, 1]
+    const float *b_data;  // b: ndarray[f32, 1]
+    int a_n;              // a.shape[0]
+};
+
+#define a(i) args.a_data[i]
+#define b(i) args.b_data[i]
+
+// exact.py:5  for i in a:
+static inline void task(const struct Args args, int i) {
+    // exact.py:6  a[i] = a[i] / b[i] + 1
+    a(i) = a(i) / b(i) + 1.0f;
+}
+
+void exact_0(const struct Args *arguments) {
+    const struct Args args = *arguments;
+    #pragma omp parallel for firstprivate(args) schedule(static) if (args.a_n >= 8192)
+    for (int i = 0; i < args.a_n; i++) {
+        task(args, i);
+    }
+}

@@ -1,0 +1,88 @@
+// exact(a: ndarray[f32, 1], b: ndarray[f32, 1]), range_for over a
+// from exact.py:4, interface 38f38787
+#version 460
+#extension GL_EXT_buffer_reference : require
+#extension GL_EXT_scalar_block_layout : require
+#extension GL_EXT_spirv_intrinsics : require
+
+#define BLOCK 128
+layout(local_size_x = BLOCK) in;
+spirv_execution_mode(capabilities = [4464], 4459, 32);  // DenormPreserve: subnormal numbers are kept
+spirv_execution_mode(capabilities = [4466], 4461, 32);  // SignedZeroInfNanPreserve: -0.0, infinity and NaN are kept
+
+// The significand of a positive, finite x, from 2^23 on: x = significand * 2^e.
+uint split_f32(uint bits, out int e) {
+    if (bits < 0x00800000u) {
+        int shift = 23 - findMSB(bits);
+        e = -149 - shift;
+        return bits << shift;
+    }
+    e = int(bits >> 23) - 150;
+    return (bits & 0x007fffffu) | 0x00800000u;
+}
+
+// m * 2^e to the nearest float, halves to even, for m from 2^25 to 2^31; the last bit of m may stand for all behind it.
+float round_f32(uint sign, uint m, int e) {
+    int top = findMSB(m);
+    int exponent = top + e + 127;
+    if (exponent > 254) {
+        return uintBitsToFloat(sign | 0x7f800000u);
+    }
+    int drop = min(top - 23 + max(1 - exponent, 0), 31);  // a subnormal number keeps fewer bits
+    uint kept = m >> drop;
+    uint rest = m - (kept << drop);
+    uint one_half = 1u << (drop - 1);
+    kept += uint(rest > one_half || (rest == one_half && (kept & 1u) == 1u));
+    return uintBitsToFloat(sign | (kept + (uint(max(exponent, 1) - 1) << 23)));
+}
+
+// a / b, correctly rounded: the quotient of the driver, corrected by its remainder.
+float div_f32(float a, float b) {
+    uint sign = (floatBitsToUint(a) ^ floatBitsToUint(b)) & 0x80000000u;
+    uint a_bits = floatBitsToUint(a) & 0x7fffffffu;
+    uint b_bits = floatBitsToUint(b) & 0x7fffffffu;
+    if (max(a_bits, b_bits) > 0x7f800000u || (a_bits == b_bits && (b_bits == 0u || b_bits == 0x7f800000u))) {
+        return uintBitsToFloat(0x7fc00000u);
+    }
+    if (a_bits == 0u || b_bits == 0x7f800000u) {
+        return uintBitsToFloat(sign);
+    }
+    if (b_bits == 0u || a_bits == 0x7f800000u) {
+        return uintBitsToFloat(sign | 0x7f800000u);
+    }
+    int a_exponent;
+    int b_exponent;
+    uint dividend = split_f32(a_bits, a_exponent);
+    uint divisor = split_f32(b_bits, b_exponent);
+    uint quotient = uint(float(dividend) / float(divisor) * 33554432.0);
+    int rest = int((dividend << 25) - quotient * divisor);  // small, so its low 32 bits are all of it
+    quotient += uint(int(floor(float(rest) / float(divisor))));
+    rest = int((dividend << 25) - quotient * divisor);
+    int last = rest < 0 ? -1 : rest >= int(divisor) ? 1 : 0;  // float(rest) was rounded
+    quotient += uint(last);
+    rest -= last * int(divisor);
+    return round_f32(sign, quotient << 1 | uint(rest != 0), a_exponent - b_exponent - 26);
+}
+
+layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { precise float v[]; };
+layout(push_constant, scalar) uniform Args {
+    F32 a_data;  // a: ndarray[f32, 1]
+    F32 b_data;  // b: ndarray[f32, 1]
+    int a_n;     // a.shape[0]
+} args;
+
+#define a(i) args.a_data.v[i]
+#define b(i) args.b_data.v[i]
+
+// exact.py:5  for i in a:
+void task(int i) {
+    // exact.py:6  a[i] = a[i] / b[i] + 1
+    a(i) = div_f32(a(i), b(i)) + 1.0;
+}
+
+void main() {
+    uint count = uint(args.a_n);
+    for (uint index = gl_GlobalInvocationID.x; index < count; index += gl_NumWorkGroups.x * BLOCK) {
+        task(int(index));
+    }
+}
