@@ -27,7 +27,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--targets", default="cpu,vulkan,python", help="comma-separated: cpu, vulkan, cuda, python")
     parser.addoption("--update-golden", action="store_true", help="rewrite the golden files from what is emitted now")
 
-
     parser.addoption("--debug-kernels", action="store_true", help="let every ti.init mean debug=True, unless it says")
 
 

@@ -183,9 +183,7 @@ class _Printer:
         printer.block(block)
         return printer.lines, names, printer
 
-    def _entry(
-        self, task: Task, number: int, names: list[str]
-    ) -> tuple[list[str], Threads | None, bool, Expressions]:
+    def _entry(self, task: Task, number: int, names: list[str]) -> tuple[list[str], Threads | None, bool, Expressions]:
         bounds = [*task.loop.begins, *task.loop.ends] if task.loop is not None else []
         printer = self._statements(place([(task.prologue, bounds)], self._is_infix))
         for name in names:
