@@ -14,7 +14,7 @@ from ..transpiler.frontend.specialization import (
     StructArgument,
     TemplateArgument,
 )
-from ..transpiler.ir.types import Scalar, Struct, Tensor, Type, described, with_element
+from ..transpiler.ir.types import Scalar, Struct, Tensor, Type, describe_type, element_of, with_element
 from ..transpiler.lang.annotations import NdarrayAnnotation, as_type, is_template
 from ..transpiler.options import CompileOptions
 from .interop import describe_argument
@@ -73,17 +73,30 @@ def _array(
     if isinstance(wanted, Tensor) and isinstance(element, Scalar):
         trailing = found.shape[ndim - len(wanted.shape) :]
         if trailing != wanted.shape or element != wanted.element:
-            raise TaichiRuntimeTypeError(f"{where} needs elements {wanted}, found {element} of shape {found.shape}")
+            axes = ", ".join(map(str, wanted.shape))
+            raise TaichiRuntimeTypeError(
+                f"{where} needs elements {describe_type(wanted)}, found {element} of shape {found.shape}. "
+                f"Hint: pass an array of {wanted.element} whose shape ends in {axes}: (..., {axes})"
+            )
         element, ndim = with_element(wanted, element), ndim - len(wanted.shape)
     if wanted is not None and element != wanted:
-        raise TaichiRuntimeTypeError(
-            f"{where} needs dtype={described(wanted)}, found dtype={described(element)}. Hint: `.astype(...)`"
-        )
+        text = f"{where} needs dtype={describe_type(wanted)}, found dtype={describe_type(element)}"
+        raise TaichiRuntimeTypeError(f"{text}. Hint: pass {_array_like(wanted, found.access)}")
     if annotation.ndim is not None and annotation.ndim != ndim:
         raise TaichiRuntimeTypeError(
-            f"{where} needs ndim={annotation.ndim}, found ndim={ndim} (shape {found.shape}). Hint: `.reshape(...)`"
+            f"{where} needs ndim={annotation.ndim}, found ndim={ndim} (shape {found.shape}). "
+            f"Hint: pass `x.reshape(...)` with {annotation.ndim} axes, or annotate ndim={ndim}"
         )
     return ArrayArgument(element, ndim), found.access
+
+
+def _array_like(element: Type, access: str) -> str:
+    """Return how a program makes an array of `element`. access: of the array it has."""
+    if isinstance(element, Struct):
+        return "an array of that struct: `S.ndarray(shape)`"
+    if access == "ndarray":
+        return f"`ti.ndarray(ti.{element_of(element)}, shape)`"
+    return f"`x.astype(numpy.{element_of(element).numpy.name})`"
 
 
 def _wanted_element(annotation: NdarrayAnnotation, options: CompileOptions) -> Type | None:

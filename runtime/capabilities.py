@@ -14,6 +14,7 @@ PORTABLE: dict[str, Capabilities] = {
         frozenset(SCALARS),
         frozenset((t, op) for t in ("i32", "u32", "u64", "i64") for op in ("add", "sub", "min", "max", *BITWISE))
         | {("f32", "add"), ("f64", "add"), ("f32", "sub"), ("f64", "sub")},
+        atomic_bits=frozenset({16, 32, 64}),
         max_push_bytes=4096,
         max_shared_bytes=49152,
     ),
@@ -21,6 +22,7 @@ PORTABLE: dict[str, Capabilities] = {
         "vulkan",
         frozenset(SCALARS),
         frozenset((t, op) for t in ("i32", "u32") for op in ("add", "sub", "min", "max", *BITWISE)) | {("f32", "add")},
+        atomic_bits=frozenset({32, 64}),
         max_push_bytes=128,
     ),
     "python": Capabilities("python", frozenset(SCALARS)),

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from difflib import get_close_matches
 from typing import Any
 
 from ..transpiler.ir.types import SCALARS, Scalar, f32, f64, i32, i64, u32
@@ -38,6 +39,7 @@ EFFECTIVE: dict[str, str] = {
     "advanced_optimization": "False: leaves out common subexpressions, simplification and store forwarding",
     "cfg_optimization": "False: leaves out store forwarding",
     "print_full_traceback": "errors show shadesmith's own frames too",
+    "warn_stale_globals": "warns at a launch where a global differs from the constant compiled in",
 }
 """Options that change something, and what. All others are accepted for Taichi's programs and change nothing."""
 
@@ -123,6 +125,7 @@ class Config:
     dump_dir: str = ""
     report_bytes: int = 1 << 20
     check_overflow: bool = False
+    warn_stale_globals: bool = False
 
     def compile_options(self) -> CompileOptions:
         """Return what the compiler must know of these options."""
@@ -168,7 +171,9 @@ def read_config(
     environment = os.environ if environment is None else environment
     unknown = [name for name in keywords if name not in OPTIONS]
     if unknown:
-        raise KeyError(f"Unrecognized keyword argument(s) for ti.init: {', '.join(unknown)}")
+        close = [found[0] for name in unknown if (found := get_close_matches(name, OPTIONS, 1))]
+        hint = f". Hint: did you mean {', '.join(f'`{name}`' for name in close)}?" if close else ""
+        raise KeyError(f"Unrecognized keyword argument(s) for ti.init: {', '.join(unknown)}{hint}")
     config, warnings = Config(), []
     for name in OPTIONS:
         if name == "arch":

@@ -19,6 +19,7 @@ from ..transpiler.lang.describe import ArrayDescription
 from ..transpiler.lang.matrix import unwrap, wrap
 from .memory import Array, Ended, MemberMemory, Memory
 from .session import Session
+from .tracebacks import user_error
 
 
 class DenseArray(ABC):
@@ -174,12 +175,14 @@ class DenseArray(ABC):
             key = _tuple_of(key)
         shape = self.shape
         if len(key) != len(shape):
-            raise self._index_error(f"takes {len(shape)} indices, and {len(key)} were given: {_shown(key)}")
+            text = f"takes {len(shape)} indices, and {len(key)} were given: {_shown(key)}"
+            raise self._index_error(f"{text}. Hint: write one index for each axis, `x[None]` without axes")
         for position, extent in zip(key, shape, strict=True):
             if type(position) is not int:
                 return self.index_of(self._integers(key))
             if not 0 <= position < extent:
-                raise self._index_error(f"has shape {shape}, and {_shown(key)} lies outside")
+                text = f"has shape {shape}, and {_shown(key)} lies outside"
+                raise self._index_error(f"{text}. Hint: indices of an axis run from 0 to its extent - 1")
         return key  # type: ignore[no-any-return]
 
     def ready(self, index: tuple[int, ...]) -> Array:
@@ -201,8 +204,8 @@ class DenseArray(ABC):
                 "Hint: slices are not supported; use `x.to_numpy()` for parts"
             ) from None
 
-    def _index_error(self, message: str) -> TaichiIndexError:
-        return TaichiIndexError(f"{self!r} {message}")
+    def _index_error(self, message: str) -> Exception:
+        return user_error(TaichiIndexError(f"{self!r} {message}"))
 
     def _checked(self, array: Any) -> Array:
         if not isinstance(array, np.ndarray):

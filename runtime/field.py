@@ -15,6 +15,7 @@ from .dense_array import DenseArray, MatrixArray, MemberArray, ScalarArray, chec
 from .session import Session, current
 from .snodes import SNode, leaf_of
 from .struct_array import StructArray, stored_type
+from .tracebacks import hides_own_frames_of
 
 MAX_AXES = 12
 PLACED_SLOTS = frozenset({"allocation", "memory", "node", "shape", "_extent"})
@@ -133,6 +134,7 @@ def _class_of(element: Type) -> type[ScalarField] | type[MatrixField] | type[Str
     return StructField if isinstance(element, Struct) else MatrixField if isinstance(element, Tensor) else ScalarField
 
 
+@hides_own_frames_of(TypeError, ValueError)
 def field(
     dtype: Any,
     shape: Any = None,
@@ -191,7 +193,8 @@ def _checked_shape(shape: Any, offset: Any, order: str | None) -> tuple[int, ...
     for axis, extent in enumerate(extents):
         if extent < 1:
             raise TaichiRuntimeError(
-                f"Every dimension of a Taichi field should be positive, got {extent} in dimension {axis}."
+                f"Every dimension of a Taichi field should be positive, got {extent} in dimension {axis}. "
+                "Hint: an extent is at least 1"
             )
     _check_offset(extents, offset)
     _check_order(extents, order)
@@ -204,7 +207,8 @@ def _check_offset(shape: tuple[int, ...], offset: Any) -> None:
     offsets = tuple(offset) if isinstance(offset, Sequence) else (offset,)
     if len(offsets) != len(shape):
         raise TaichiSyntaxError(
-            f"The dimensionality of shape and offset must be the same ({len(shape)} != {len(offsets)})"
+            f"The dimensionality of shape and offset must be the same ({len(shape)} != {len(offsets)}). "
+            "Hint: give one offset for each axis"
         )
     if any(offsets):
         raise TaichiRuntimeError(

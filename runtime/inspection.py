@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..transpiler.errors import TaichiRuntimeError
+from ..transpiler.errors import warn_user
 from ..transpiler.frontend.specialization import Specialization
 from .compiler import compile_kernel
 
@@ -85,8 +85,8 @@ def printing_observer(config: Any, kernel: str) -> Callable[[str, str], None] | 
 def dump(folder: str, module: BackendModule, specialization: Specialization) -> Path:
     """Write the emitted files below `folder`, in a folder named by kernel and content; returns that folder.
 
-    The key does not say which globals and closures were read, the text does.
-    Raises: TaichiRuntimeError where the folder cannot be written.
+    The key does not say which globals and closures were read, the text does. Where nothing can be written a warning
+    says so: the kernel runs all the same.
     """
     content = hashlib.sha256((specialization.key + module.source()).encode()).hexdigest()
     place = Path(folder).expanduser() / f"{module.kernel[:NAME_LENGTH]}-{content[:12]}"
@@ -97,5 +97,5 @@ def dump(folder: str, module: BackendModule, specialization: Specialization) -> 
     except OSError as error:
         reason = error.strerror or error
         text = f"The emitted files cannot be kept in {place}: {reason}. Hint: name another folder by `dump_dir`"
-        raise TaichiRuntimeError(text) from None
+        warn_user(text)
     return place

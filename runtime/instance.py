@@ -18,6 +18,7 @@ from .launcher import make_launcher
 from .packing import fits_struct, flatten, flatten_struct, result_value, return_types
 from .printing import Reports
 from .session import Session
+from .stale_globals import watch
 
 if TYPE_CHECKING:
     from ..transpiler.backend.interface import BackendModule
@@ -35,7 +36,7 @@ class Instance:
         self.session = session
         self.specialization = specialization
         self.module: BackendModule = compilation.module
-        self.captured = compilation.captured
+        self.captured = {path: found.value for path, found in compilation.captured.items()}
         self.times = compilation.times
         self.fields = compilation.fields
         self.program = session.device.build(compilation.module)
@@ -45,6 +46,8 @@ class Instance:
         self._return_types = return_types(specialization.definition.returns)
         self._staged: list[Callable[[], None]] = []
         self.launch = self._make_launch(kinds)
+        if session.config.warn_stale_globals and compilation.captured:
+            self.launch = watch(self.launch, self.module.kernel, compilation.captured)
 
     @property
     def source(self) -> str:

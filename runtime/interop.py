@@ -64,6 +64,8 @@ def describe_argument(value: Any, where: str) -> ArgumentDescription:
                 "Hint: pass the ndarray of structs, and name the member in the kernel"
             )
         return ArgumentDescription(value.element, value.shape, "ndarray")
+    if getattr(value, "requires_grad", False):  # torch raises an error of its own for every way in
+        raise TaichiRuntimeTypeError(f"{where} is a tensor that requires grad. Hint: pass `tensor.detach()`")
     interface = getattr(value, "__cuda_array_interface__", None)
     if interface is not None:
         check_strides(interface["shape"], interface["strides"], np.dtype(interface["typestr"]).itemsize, where)
@@ -82,13 +84,12 @@ def as_numpy(value: Any, where: str) -> Array:
     """
     if isinstance(value, np.ndarray):
         return value
-    if getattr(value, "requires_grad", False):
-        raise TaichiRuntimeTypeError(f"{where} is a tensor that requires grad. Hint: pass `tensor.detach()`")
     if hasattr(value, "__dlpack__") or hasattr(value, "__array_interface__"):
         try:
             return np.asarray(value) if hasattr(value, "__array_interface__") else np.from_dlpack(value)
         except (TypeError, ValueError, RuntimeError, BufferError) as error:
-            raise TaichiRuntimeTypeError(f"{where} cannot be shared with NumPy: {error}") from None
+            text = f"{where} cannot be shared with NumPy: {error}. Hint: pass `numpy.array(x)`, a copy on the host"
+            raise TaichiRuntimeTypeError(text) from None
     raise TaichiRuntimeTypeError(
         f"{where} takes an array, and a {type(value).__name__} was given. "
         "Hint: pass `ti.ndarray(...)` or a NumPy array (`numpy.array(x, dtype=...)`)"
@@ -186,8 +187,8 @@ def stage_argument(session: Session, argument: Any, slot: ArraySlot, key: object
 def _in_place(session: Session, interface: dict[str, Any], slot: ArraySlot, where: str) -> Staged:
     if session.device.name != "cuda":
         raise TaichiRuntimeTypeError(
-            f"{where} is memory of a CUDA device, and kernels run on {session.arch}. "
-            "Hint: `ti.init(arch=ti.cuda)`, or copy it to the host (`cupy.asnumpy(x)`)"
+            f"{where} is memory of a CUDA device, and kernels run on ti.{session.arch.name}. "
+            "Hint: `ti.init(arch=ti.cuda)`, or copy it to the host: `tensor.cpu()`, `cupy.asnumpy(x)`"
         )
     address, is_read_only = interface["data"]
     check_strides(interface["shape"], interface.get("strides"), np.dtype(interface["typestr"]).itemsize, where)

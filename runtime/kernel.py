@@ -5,17 +5,17 @@ from __future__ import annotations
 import functools
 import inspect
 import struct
-import warnings
 from collections.abc import Callable, Sequence
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from ..transpiler.errors import (
-    ShadesmithWarning,
     TaichiCompilationError,
     TaichiRuntimeError,
     TaichiRuntimeTypeError,
     TaichiSyntaxError,
     as_seen_by_user,
+    warn_user,
 )
 from ..transpiler.frontend.definition import KernelDefinition, define
 from ..transpiler.frontend.signature import check_parameters
@@ -163,7 +163,9 @@ class Kernel:
             )
         for name in kwargs:
             if name not in names:
-                raise self._misuse(f"Unexpected argument `{name}` of kernel `{self.definition.name}`")
+                text = f"Unexpected argument `{name}` of kernel `{self.definition.name}`"
+                close = get_close_matches(name, names, 1)
+                raise self._misuse(f"{text}, did you mean `{close[0]}`?" if close else text)
             if name in names[: len(args)]:
                 raise self._misuse(f"Multiple values for argument `{name}` of kernel `{self.definition.name}`")
         values = list(args)
@@ -178,7 +180,9 @@ class Kernel:
 
     def _misuse(self, text: str) -> TaichiSyntaxError:
         names = ", ".join(parameter.name for parameter in self.definition.parameters[self._is_method :])
-        return TaichiSyntaxError(f"{text}. Hint: call it as `{self.definition.name}({names})`")
+        return TaichiSyntaxError(
+            f"{text.rstrip('?')}{'?' if text.endswith('?') else '.'} Hint: call it as `{self.definition.name}({names})`"
+        )
 
     def _complete(self, args: Sequence[Any]) -> tuple[Any, ...]:
         """Fill up arguments that only their type matters for."""
@@ -234,7 +238,7 @@ class Kernel:
         observer = printing_observer(session.config, self.definition.name)
         compilation = compile_kernel(specialization, session.device.name, observer)
         for text in compilation.warnings:
-            warnings.warn(text, ShadesmithWarning, stacklevel=4)
+            warn_user(text)
         if session.config.dump_dir:
             dump(session.config.dump_dir, compilation.module, specialization)
         instance = Instance(session, specialization, compilation, kinds)
@@ -294,7 +298,7 @@ def _check_owner(name: str, owner: Any) -> None:
     if isinstance(getattr(kind, name, None), Kernel) and not getattr(kind, "_data_oriented", False):
         raise TaichiSyntaxError(
             f"Please decorate class {kind.__name__} with @ti.data_oriented. "
-            f"Hint: `@ti.data_oriented` above `class {kind.__name__}`"
+            f"Hint: write `@ti.data_oriented` above `class {kind.__name__}`"
         )
 
 
@@ -309,6 +313,14 @@ def _key_of(value: Any, is_array: bool, kept: dict[int, Any]) -> Any:
         return (type(value), value)
     kept[id(value)] = value
     return (type(value), id(value))
+
+
+def _warn_of_wrapper(function: Any) -> None:
+    """Warn where another decorator stands between: the kernel is made of the text inside, the wrapper never runs."""
+    where = define(function).location()
+    text = f"`{function.__name__}` was wrapped by another decorator, which does nothing in a kernel"
+    hint = "put `@ti.kernel` directly above `def`, and the other decorator above it"
+    warn_user(where.explained(text, hint))
 
 
 @overload
@@ -326,8 +338,13 @@ def kernel(function: Any = None, **options: Any) -> Any:
     if options:
         raise TypeError(f"ti.kernel takes no option {', '.join(map(repr, options))}")
     if not inspect.isfunction(function):
-        text = f"ti.kernel decorates functions, found {function!r}. Hint: write `@ti.kernel` above a `def`"
-        raise TaichiSyntaxError(text)
+        below = isinstance(function, (classmethod, staticmethod, property))
+        hint = f"`@ti.kernel` below `@{type(function).__name__}`" if below else "`@ti.kernel` above a `def`"
+        raise TaichiSyntaxError(f"ti.kernel decorates functions, found {function!r}. Hint: write {hint}")
+    if function.__name__ == "<lambda>":
+        define(function).parsed  # noqa: B018 - raises: a lambda is refused where it stands
+    if hasattr(function, "__wrapped__"):
+        _warn_of_wrapper(function)
     names = function.__qualname__.split(".")
     is_method = len(names) > 1 and names[-2] != "<locals>"
     return Kernel(function, is_method)

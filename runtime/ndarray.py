@@ -14,6 +14,7 @@ from ..transpiler.ir.types import Struct, Tensor, Type, scalars_of
 from .dense_array import DenseArray, MatrixArray, ScalarArray, check_gradient, to_shape
 from .session import Session, current
 from .struct_array import StructArray, stored_type
+from .tracebacks import hides_own_frames_of
 
 
 class ScalarNdarray(ScalarArray):
@@ -71,6 +72,7 @@ def _class_of(element: Type) -> type[ScalarNdarray] | type[MatrixNdarray] | type
     return MatrixNdarray if isinstance(element, Tensor) else ScalarNdarray
 
 
+@hides_own_frames_of(TypeError, ValueError)
 def ndarray(dtype: Any, shape: Any, needs_grad: bool = False) -> DenseArray:
     """Make a zeroed ndarray of `shape` (an integer or a tuple; extents may be 0).
 

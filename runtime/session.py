@@ -17,11 +17,12 @@ import logging
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
 from functools import partial
 from typing import Any, Protocol
 from weakref import WeakSet
 
-from ..transpiler.errors import ShadesmithWarning, TaichiRuntimeError
+from ..transpiler.errors import ShadesmithWarning, TaichiRuntimeError, as_seen_by_user
 from ..transpiler.ir.types import Scalar
 from ..transpiler.lang import arch as arches
 from ..transpiler.lang.arch import ARCHES, Arch
@@ -181,13 +182,32 @@ def init(
     raise. kwargs: the options of `config.Config`. With `_test_mode` the configuration is returned, nothing is opened.
     Raises: KeyError for unknown options; TaichiRuntimeError where no device opens; ValueError, TypeError for values.
     """
+    try:
+        return _start(arch, default_fp, default_ip, _test_mode, enable_fallback, require_version, kwargs)
+    except (TaichiRuntimeError, KeyError, ValueError, TypeError) as error:
+        if kwargs.get("print_full_traceback"):
+            raise
+        __tracebackhide__ = True  # for pytest and IPython, as in `tracebacks.py`
+        raise as_seen_by_user(error) from None
+
+
+def _start(
+    arch: Arch | Sequence[Arch] | str | None,
+    default_fp: Any,
+    default_ip: Any,
+    test_mode: bool,
+    enable_fallback: bool,
+    require_version: str | None,
+    kwargs: dict[str, Any],
+) -> Config | None:
+    """Start a session; see `init`."""
     global CURRENT
     if require_version is not None:
         check_version(require_version)
     config, notes = read_config({"default_fp": default_fp, "default_ip": default_ip, **kwargs})
     for note in notes:
-        warnings.warn(note, ShadesmithWarning, stacklevel=2)
-    if _test_mode:
+        warnings.warn(note, ShadesmithWarning, stacklevel=3)
+    if test_mode:
         return config
     wanted = _wanted(arch, os.environ)
     set_logging_level(config.log_level)
@@ -196,7 +216,7 @@ def init(
     CURRENT = Session(device, config.arch, config)
     prepare(device.name)
     if note:
-        warnings.warn(note, ShadesmithWarning, stacklevel=2)
+        warnings.warn(note, ShadesmithWarning, stacklevel=3)
     LOGGER.info("Starting on arch=%s", config.arch.name)
     return None
 
@@ -224,7 +244,7 @@ def current(purpose: str | None = None) -> Session:
     if CURRENT is not None:
         return CURRENT
     action = f"Cannot create {purpose}" if purpose else "There is no session"
-    raise TaichiRuntimeError(f"{action}, maybe you forgot to call `ti.init()` first?")
+    raise TaichiRuntimeError(f"{action}, maybe you forgot to call `ti.init()` first? Hint: `ti.init(arch=ti.cpu)`")
 
 
 def is_initialized() -> bool:
@@ -286,7 +306,9 @@ def _wanted(arch: Arch | Sequence[Arch] | str | None, environment: Mapping[str, 
         if arch == "gpu":
             return tuple(arches.gpu)
         if arch not in ARCHES:
-            raise TaichiRuntimeError(f"Arch={arch} is not known. Known are: gpu, {', '.join(ARCHES)}")
+            close = get_close_matches(arch, ["gpu", *ARCHES], 1)
+            meant = f"did you mean `{close[0]}`? " if close else ""
+            raise TaichiRuntimeError(f"Arch={arch} is not known. Hint: {meant}Known are: gpu, {', '.join(ARCHES)}")
         return (ARCHES[arch],)
     found = (arch,) if isinstance(arch, Arch) else tuple(arch)
     for item in found:
@@ -305,7 +327,8 @@ def _open(wanted: tuple[Arch, ...], config: Config, enable_fallback: bool) -> tu
     shown = list(wanted)
     reasons = "".join(f"\n  {reason}" for reason in missing)
     if not enable_fallback:
-        raise TaichiRuntimeError(f"Arch={shown} is not supported{reasons}")
+        hint = "Hint: leave out `enable_fallback=False` to run on the CPU instead"
+        raise TaichiRuntimeError(f"Arch={shown} is not supported{reasons}\n{hint}")
     if all(arch.target != "c" for arch in wanted):
         device = _try(arches.cpu, config, True, missing)
         if device is not None:

@@ -13,8 +13,9 @@ from operator import attrgetter
 from operator import index as as_index
 from typing import Any, NoReturn, Protocol
 
-from ..transpiler.errors import NotYetError, TaichiRuntimeError
+from ..transpiler.errors import NotYetError, TaichiRuntimeError, as_seen_by_user
 from .session import current
+from .tracebacks import hides_own_frames_of
 
 MAX_AXES = 12
 
@@ -53,9 +54,11 @@ class Placeable(Protocol):
         """Take the shape of `node`, the field's own, and zeroed memory."""
 
 
-LATER = {
-    **dict.fromkeys(("pointer", "bitmasked", "dynamic", "hash"), ("sparse SNodes", 4)),
-    "quant_array": ("quantised types", None),
+LATER: dict[str, tuple[str, int | None, str]] = {
+    **dict.fromkeys(
+        ("pointer", "bitmasked", "dynamic", "hash"), ("sparse SNodes", 4, "use `dense`, which holds all cells")
+    ),
+    "quant_array": ("quantised types", None, "use `dense` and a small type such as `ti.i8`"),
 }
 """Kinds of nodes that this version lacks."""
 
@@ -89,6 +92,7 @@ class SNode:
             node = node._parent if node is not None else None
         return node
 
+    @hides_own_frames_of(TypeError, ValueError)
     def dense(self, axes: Sequence[Axis], dimensions: int | Sequence[int]) -> SNode:
         """Add a node of `dimensions` cells along `axes`; one number stands for every axis.
 
@@ -100,6 +104,7 @@ class SNode:
         self._children.append(node)
         return node
 
+    @hides_own_frames_of(AttributeError, ValueError)
     def place(self, *args: Any, offset: Any = None) -> SNode:
         """Give memory, zeroed, to fields (or lists of them) made without a shape; return this node.
 
@@ -127,7 +132,7 @@ class SNode:
         )
 
     def __getattr__(self, name: str) -> NoReturn:
-        _refuse(type(self).__name__, name)
+        _refuse("ti.root" if self.kind == "root" else "SNode", name)
 
     def describe_domain(self) -> tuple[int, ...]:
         """Return the extents over which `for i, j in node` runs in a kernel."""
@@ -183,7 +188,7 @@ def leaf_of(shape: tuple[int, ...]) -> SNode:
 def _refuse(owner: str, name: str) -> NoReturn:
     """Raise for an attribute that is missing: a later issue's, or nobody's."""
     if name in LATER:
-        raise NotYetError(f"{owner}.{name}", *LATER[name])
+        raise as_seen_by_user(NotYetError(f"{owner}.{name}", *LATER[name]))
     raise AttributeError(f"'{owner}' object has no attribute '{name}'")
 
 
@@ -209,7 +214,8 @@ def _extents_of(dimensions: Any, chosen: list[Axis]) -> list[int]:
     for axis, extent in enumerate(extents):
         if extent < 1:
             raise TaichiRuntimeError(
-                f"Every dimension of a Taichi field should be positive, got {extent} in dimension {axis}."
+                f"Every dimension of a Taichi field should be positive, got {extent} in dimension {axis}. "
+                "Hint: an extent is at least 1"
             )
     return extents
 

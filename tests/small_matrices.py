@@ -38,7 +38,9 @@ def degenerate_matrices(n: int, dtype: Any) -> Array:
         column, row = random.standard_normal((n, 1)), random.standard_normal((1, n))
         rotation = np.linalg.qr(random.standard_normal((n, n)))[0]
         found += [column @ row, column @ column.T, column @ row + row.T @ column.T, rotation, -rotation]
-        found += [rotation @ np.diag(values) @ rotation.T for values in ([2, 2, 1][:n], [2, -2, 2][:n], [1, 1e-6, 0][:n])]
+        found += [
+            rotation @ np.diag(values) @ rotation.T for values in ([2, 2, 1][:n], [2, -2, 2][:n], [1, 1e-6, 0][:n])
+        ]
     scaled = [matrix * scale for matrix in found for scale in SCALES]
     scaled += [np.full((n, n), factor * np.finfo(NUMPY[dtype]).max) for factor in (1.0, -1.0)]
     scaled += [np.full((n, n), np.finfo(NUMPY[dtype]).tiny)]

@@ -7,17 +7,25 @@ line with a caret under the construct, the chain of call sites for inlined funct
 from __future__ import annotations
 
 import sys
+import warnings
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any
+
+PACKAGE = __name__.split(".", maxsplit=1)[0]
+"""Where users find the exceptions, and what tracebacks call them: `shadesmith.TaichiTypeError`."""
 
 
 class TaichiCompilationError(Exception):
     """A kernel cannot be compiled; the base of every error found before a launch."""
 
+    __module__ = PACKAGE
+
 
 class TaichiSyntaxError(TaichiCompilationError, SyntaxError):
     """A Python construct that a kernel cannot hold."""
+
+    __module__ = PACKAGE
 
     def __str__(self) -> str:  # SyntaxError would append its own "(file, line n)"
         return str(self.args[0]) if self.args else ""
@@ -26,17 +34,25 @@ class TaichiSyntaxError(TaichiCompilationError, SyntaxError):
 class TaichiNameError(TaichiCompilationError, NameError):
     """A name that is not defined where it is used."""
 
+    __module__ = PACKAGE
+
 
 class TaichiIndexError(TaichiCompilationError, IndexError):
     """An index that cannot be right: wrong count or a constant out of range."""
+
+    __module__ = PACKAGE
 
 
 class TaichiTypeError(TaichiCompilationError, TypeError):
     """A value of a type that the operation does not take."""
 
+    __module__ = PACKAGE
+
 
 class TaichiRuntimeError(RuntimeError):
     """A failure outside compilation: devices, launches, reads and writes."""
+
+    __module__ = PACKAGE
 
 
 class TaichiAssertionError(TaichiRuntimeError, AssertionError):
@@ -59,9 +75,13 @@ class TaichiAssertionError(TaichiRuntimeError, AssertionError):
     index: tuple[int, ...] = ()
     shape: tuple[int, ...] = ()
 
+    __module__ = PACKAGE
+
 
 class TaichiRuntimeTypeError(TaichiRuntimeError, TypeError):
     """An argument whose type does not fit the kernel's annotation."""
+
+    __module__ = PACKAGE
 
     @classmethod
     def get(cls, position: int, needed: object, provided: object) -> TaichiRuntimeTypeError:
@@ -72,15 +92,17 @@ class TaichiRuntimeTypeError(TaichiRuntimeError, TypeError):
 class UnsupportedError(TaichiCompilationError):
     """The program is legal, but the chosen target lacks what it needs."""
 
+    __module__ = PACKAGE
+
 
 class NotYetError(AttributeError):
-    """A name of Taichi's that this version lacks. `hint`: where the roadmap has it."""
+    """A name of Taichi's that this version lacks. sentence, hint: the parts of its text."""
 
-    def __init__(self, name: str, subject: str, issue: int | None) -> None:
+    def __init__(self, name: str, subject: str, issue: int | None, hint: str = "") -> None:
         place = f"issue {issue} of the roadmap" if issue is not None else "a later issue of the roadmap"
-        what = f"{name} is not in this version of shadesmith"
-        super().__init__(f"{what}; see docs/status.md: {subject} come with {place}")
-        self.hint = "docs/status.md lists what works now"
+        self.sentence = f"{name} is not in this version of shadesmith; see docs/status.md: {subject} come with {place}"
+        self.hint = hint or "docs/status.md lists what works now"
+        super().__init__(f"{self.sentence}. Hint: {self.hint}")
 
 
 class InternalError(Exception):
@@ -89,6 +111,8 @@ class InternalError(Exception):
 
 class ShadesmithWarning(UserWarning):
     """Category of every warning shadesmith gives, so that users can filter it."""
+
+    __module__ = PACKAGE
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,13 +181,14 @@ class SourceLocation:
         message: one sentence, what was found and what was expected. hint: what to write instead.
         The exception carries `.location` and `.hint` for tools.
         """
-        text = f"{self.describe()}\n{message}"
-        if hint:
-            text += f"\nHint: {hint}"
-        error = kind(text)
+        error = kind(f"\n{self.explained(message, hint)}")  # below the name of the class, not behind it
         error.location = self  # type: ignore[attr-defined]
         error.hint = hint  # type: ignore[attr-defined]
         return error
+
+    def explained(self, message: str, hint: str | None = None) -> str:
+        """Return the place, the line with a caret, the message and the remedy: the text of an error or a warning."""
+        return f"{self.describe()}\n{message}" + (f"\nHint: {hint}" if hint else "")
 
 
 NOWHERE = SourceLocation(SourceText("<generated>", 1, ()), 1, 1, 1, 1)
@@ -171,8 +196,6 @@ NOWHERE = SourceLocation(SourceText("<generated>", 1, ()), 1, 1, 1, 1)
 
 
 # --- tracebacks -----------------------------------------------------------------------------------------------------
-
-PACKAGE = __name__.split(".", maxsplit=1)[0]
 
 
 def as_seen_by_user(error: Exception) -> Exception:
@@ -190,6 +213,15 @@ def as_seen_by_user(error: Exception) -> Exception:
         caller.f_trace = _cut
         sys.settrace(_trace_no_calls)
     return error.with_traceback(None)
+
+
+def warn_user(text: str) -> None:
+    """Give a warning that Python attributes to the user's line, whatever of ours lies between."""
+    frame: FrameType | None = sys._getframe(1)
+    level = 2
+    while frame is not None and _is_ours(frame):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, ShadesmithWarning, stacklevel=level)
 
 
 def _is_ours(frame: FrameType) -> bool:

@@ -43,6 +43,8 @@ class Capabilities:
     target: str
     types: frozenset[str] = frozenset({"i32", "u32", "f32", "u1"})
     atomics: frozenset[tuple[str, str]] = frozenset()
+    atomic_bits: frozenset[int] = frozenset({1, 8, 16, 32, 64})
+    """Widths of the words it can compare and swap."""
     max_push_bytes: int | None = None
     max_block_dim: int = 1024
     max_shared_bytes: int = 32768

@@ -12,6 +12,7 @@ from .backend.interface import BackendModule
 from .errors import TaichiCompilationError
 from .frontend.build import build
 from .frontend.specialization import Specialization
+from .ir.forms import Captured
 from .ir.tasks import Kernel
 from .ir.text import print_frontend, print_kernel
 from .ir.verify import verify
@@ -27,7 +28,7 @@ class Compilation:
 
     module: BackendModule
     fields: tuple[Any, ...]
-    captured: dict[str, Any]
+    captured: dict[str, Captured]
     warnings: tuple[str, ...]
     times: dict[str, float]
 

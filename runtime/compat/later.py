@@ -5,20 +5,23 @@ In: the name of a module and of an attribute. Out: the AttributeError to raise f
 
 from __future__ import annotations
 
-from ...transpiler.errors import NotYetError
+from ...transpiler.errors import NotYetError, as_seen_by_user
 
-FUNCTIONS = ("real functions and references", 3)
-THREADS = ("threads, blocks and subgroups", 3)
-NODES = ("layouts by SNodes, sparse ones too,", 4)
-FILES = ("images, videos and the memory report", 4)
-KEEPING = ("the cache, AOT modules and graphs", 6)
-DERIVATIVES = ("derivatives", None)
-TEXTURES = ("textures", None)
-MESHES = ("meshes", None)
-LIBRARIES = ("linear algebra and algorithms", None)
-QUANTISED = ("quantised types", None)
+Later = tuple[str, int | None] | tuple[str, int | None, str]
+"""What a name belongs to, its issue, and what to use instead if there is something."""
 
-LATER: dict[str, dict[str, tuple[str, int | None]]] = {
+FUNCTIONS: Later = ("real functions and references", 3)
+THREADS: Later = ("threads, blocks and subgroups", 3)
+NODES: Later = ("layouts by SNodes, sparse ones too,", 4, "use dense fields: `ti.field(dtype, shape=(n, m))`")
+FILES: Later = ("images, videos and the memory report", 4)
+KEEPING: Later = ("the cache, AOT modules and graphs", 6)
+DERIVATIVES: Later = ("derivatives", None)
+TEXTURES: Later = ("textures", None, "use an array of vectors: `ti.Vector.field(4, ti.f32, shape=(n, m))`")
+MESHES: Later = ("meshes", None)
+LIBRARIES: Later = ("linear algebra and algorithms", None)
+QUANTISED: Later = ("quantised types", None, "use a small type such as `ti.i8`, `ti.u16` or `ti.f16`")
+
+LATER: dict[str, dict[str, Later]] = {
     "ti": {
         **dict.fromkeys(("real_func", "ref", "experimental"), FUNCTIONS),
         **dict.fromkeys(("block_local", "cache_read_only", "global_thread_idx"), THREADS),
@@ -45,11 +48,11 @@ LATER: dict[str, dict[str, tuple[str, int | None]]] = {
     },
     "ti.simt": dict.fromkeys(("block", "grid", "subgroup", "warp"), THREADS),
 }  # fmt: skip
-"""Names by module, with what they belong to and its issue; a name leaves the table when its feature arrives."""
+"""Names by module; a name leaves the table when its feature arrives."""
 
 
-def missing(module: str, name: str) -> AttributeError:
+def missing(module: str, name: str) -> Exception:
     """Return the error for attribute `name` of `module` ("ti", "ti.types", "ti.simt")."""
     if name in LATER[module]:
-        return NotYetError(f"{module}.{name}", *LATER[module][name])
+        return as_seen_by_user(NotYetError(f"{module}.{name}", *LATER[module][name]))
     return AttributeError(f"module '{module.replace('ti', 'shadesmith', 1)}' has no attribute '{name}'")

@@ -69,7 +69,7 @@ class Glslang:
         tool = find_tool()
         if tool is None:
             raise TaichiRuntimeError(
-                f"`glslangValidator` was not found; Vulkan kernels are compiled by it. Install it: {INSTALL_HINT}"
+                f"`glslangValidator` was not found; Vulkan kernels are compiled by it. Hint: {INSTALL_HINT}"
             )
         command = [tool, "--stdin", "-S", "comp", "--target-env", "vulkan1.2", "--quiet", "-o", "/dev/stdout"]
         code, output, errors = self._converse(command, file.text.encode(), f"glslangValidator on {file.name}")

@@ -12,13 +12,12 @@ from __future__ import annotations
 import functools
 import importlib
 import os
-import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from ...transpiler.errors import ShadesmithWarning, TaichiRuntimeError
+from ...transpiler.errors import TaichiRuntimeError, warn_user
 from ...transpiler.options import Capabilities
 
 INSTALL_HINT = "apt-get install libvulkan1 mesa-vulkan-drivers glslang-tools"
@@ -219,11 +218,8 @@ class Instance:
     def _has_layer(self) -> bool:
         if VALIDATION_LAYER in layer_names(self.api):
             return True
-        warnings.warn(
-            f"{VALIDATION_LAYER} is not installed, so nothing is validated: apt-get install vulkan-validationlayers",
-            ShadesmithWarning,
-            stacklevel=4,
-        )
+        text = f"{VALIDATION_LAYER} is not installed, so nothing is validated"
+        warn_user(f"{text}. Hint: apt-get install vulkan-validationlayers")
         return False
 
     def _messenger_info(self) -> Any:
@@ -455,6 +451,7 @@ def read_capabilities(adapter: Adapter) -> Capabilities:
     has = adapter.features.__contains__
     types = {"i32", "u32", "f32", "u1"}
     atomics = {(type, op) for type in ("i32", "u32") for op in INTEGER_ATOMICS}
+    atomic_bits = {32}
     if has("shaderInt64"):
         types |= {"i64", "u64"}
     if has("shaderFloat64"):
@@ -467,6 +464,7 @@ def read_capabilities(adapter: Adapter) -> Capabilities:
         types.add("f16")
     if has("shaderBufferInt64Atomics"):
         atomics |= {(type, op) for type in ("i64", "u64") for op in INTEGER_ATOMICS}
+        atomic_bits.add(64)
     for type, bits in (("f32", 32), ("f64", 64)):
         if has(f"shaderBufferFloat{bits}AtomicAdd"):
             atomics |= {(type, "add"), (type, "sub")}
@@ -476,6 +474,7 @@ def read_capabilities(adapter: Adapter) -> Capabilities:
         target="vulkan",
         types=frozenset(types),
         atomics=frozenset(atomics),
+        atomic_bits=frozenset(atomic_bits),
         max_push_bytes=min(MAX_PUSH_BYTES, adapter.max_push_bytes),
         max_block_dim=adapter.max_block_dim,
         max_shared_bytes=adapter.max_shared_bytes,

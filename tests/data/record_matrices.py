@@ -30,7 +30,23 @@ ARGUMENTS = {
 }
 OPERATORS = ("+", "-", "*", "/", "//", "%", "<", "<=", ">", ">=", "==", "!=")
 BITS = ("&", "|", "^", "<<", ">>")
-PAIRS = ("v, w", "v, x", "x, v", "v, h", "a, b", "a, h", "h, a", "a, v", "m, m", "m, x", "h, g", "n, n", "v, 2", "2.0, v", "a, 2")
+PAIRS = (
+    "v, w",
+    "v, x",
+    "x, v",
+    "v, h",
+    "a, b",
+    "a, h",
+    "h, a",
+    "a, v",
+    "m, m",
+    "m, x",
+    "h, g",
+    "n, n",
+    "v, 2",
+    "2.0, v",
+    "a, 2",
+)
 METHODS = """
 v.norm() v.norm(0.25) v.norm_sqr() v.norm_inv() v.norm_inv(0.25) v.normalized() v.normalized(0.5) a.norm() a.norm_sqr()
 m.norm() m.norm_sqr() m.norm_inv() v.dot(w) a.dot(b) a.dot(v) v.cross(w) a.cross(b) p.cross(p.yx) v.outer_product(w)
@@ -144,7 +160,7 @@ def note(value):
         SEEN[:] = ["list", list(np.shape(value))]
     else:
         SEEN[:] = [type(value).__name__, []]
-    return None
+    return
 
 
 def write(code, number, folder):

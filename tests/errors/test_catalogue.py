@@ -1,4 +1,4 @@
-"""Every invalid program gets the right class, line, column, caret and hint, and no frame of ours is shown."""
+"""Every bad input gets the right class, line, column, caret and remedy, and no frame of ours is shown."""
 
 from __future__ import annotations
 
@@ -8,75 +8,117 @@ import traceback
 from pathlib import Path
 
 import pytest
-from catalogue import CASES, Case
+from catalogue import EXTRAS, GROUPS, ITEMS
+from catalogue.case import WARNING, Case
+from programs import Outcome, run, split
 
 import shadesmith as ti
 
-HEAD = "import numpy as np\nimport shadesmith as ti\n"
+ALL = [*ITEMS, *EXTRAS]
 
 
-def split(case: Case) -> tuple[str, int, int]:
-    """Return the program without its mark, and line and column of the mark (0, 0 without one)."""
-    text = HEAD + case.source
-    if "«" not in text:
-        return text, 0, 0
-    before = text[: text.index("«")]
-    return text.replace("«", ""), before.count("\n") + 1, len(before) - before.rfind("\n")
+@pytest.mark.parametrize("case", ITEMS, ids=lambda case: case.name)
+def test_bad_input(case: Case, tmp_path: Path) -> None:
+    check(case, run(case, tmp_path))
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_error_names_the_place_and_the_remedy(case: Case, tmp_path: Path) -> None:
-    text, line, column = split(case)
-    path = tmp_path / f"{case.name}.py"
-    path.write_text(text)
-    ti.init(arch=ti.python, log_level=ti.ERROR)
-    with pytest.raises(ti.TaichiCompilationError) as caught:
-        exec(compile(text, str(path), "exec", dont_inherit=True), {"__name__": case.name, "__file__": str(path)})
-    error = caught.value
-    assert type(error).__name__ == case.error, str(error)
-    assert case.message.lower() in str(error).lower()
-    if line:
-        assert (error.location.line, error.location.column) == (line, column), str(error)
-        assert error.location.source.line(line) in str(error)
-    assert "^" in str(error)
-    assert error.hint, str(error)
+@pytest.mark.parametrize("case", EXTRAS, ids=lambda case: case.name)
+def test_further_input(case: Case, tmp_path: Path) -> None:
+    check(case, run(case, tmp_path))
 
 
-def run(text: str, path: Path) -> str:
+def check(case: Case, outcome: Outcome) -> None:
+    """Compare what became of a program with what its case says."""
+    if case.error in ("", WARNING):
+        assert outcome.error is None, outcome.error
+        assert outcome.namespace.get("result") == case.value
+        assert len(outcome.warnings) == bool(case.error), outcome.warnings
+        if outcome.warnings:
+            check_text(case, str(outcome.warnings[0].message))
+            check_warned_line(case, outcome)
+        return
+    assert type(outcome.error).__name__ == case.error, outcome.error
+    check_text(case, str(outcome.error))
+    check_frames(case, outcome)
+
+
+def check_text(case: Case, text: str) -> None:
+    """Message and remedy are there, and the line of the mistake with a caret below its first character."""
+    message, _, remedy = text.partition("Hint:")
+    assert case.message.lower() in message.lower()
+    assert case.hint.lower() in remedy.lower()
+    assert bool(remedy) or case.place == "python", text
+    program, line, column = split(case)
+    assert line or case.place == "nowhere"
+    if case.place != "caret":
+        assert "^" not in text
+        return
+    shown = program.splitlines()[line - 1]
+    below = "".join("\t" if letter == "\t" else " " for letter in shown[: column - 1])
+    assert f'.py", line {line}, column {column}, in ' in text
+    assert f"\n{shown}\n{below}^" in text
+
+
+def check_warned_line(case: Case, outcome: Outcome) -> None:
+    """Python attributes the warning to a line of the program: the marked one for a call."""
+    warning = outcome.warnings[0]
+    assert warning.filename == outcome.file
+    assert case.place != "call" or warning.lineno == split(case)[1]
+
+
+def check_frames(case: Case, outcome: Outcome) -> None:
+    """The error says where it stands, and its traceback shows the user's lines only."""
+    error, (_, line, column) = outcome.error, split(case)
+    assert error is not None
+    frames = traceback.extract_tb(error.__traceback__)[1:]
+    assert {frame.filename for frame in frames} <= {outcome.file, "<string>"}
+    if case.place == "caret":
+        assert (error.location.line, error.location.column) == (line, column)  # type: ignore[attr-defined]
+        assert error.hint in str(error)  # type: ignore[attr-defined]
+    elif case.place == "python":
+        assert isinstance(error, SyntaxError) and (error.lineno, error.offset) == (line, column)
+    elif case.place == "call":
+        assert frames[-1].lineno == line
+        if sys.version_info >= (3, 11):
+            assert frames[-1].colno == column - 1
+
+
+def test_the_catalogue_is_complete() -> None:
+    assert [len(cases) for _, cases in GROUPS.values()] == [count for count, _ in GROUPS.values()]
+    assert len(ITEMS) == 168
+    assert all(case.name.startswith(f"{group}/") for group, (_, cases) in GROUPS.items() for case in cases)
+    assert len({(case.name.split("/")[0], case.title) for case in ITEMS}) == 168
+    assert "" not in {case.title for case in ITEMS}
+    assert len({case.name for case in ALL}) == len(ALL)
+
+
+# --- what a process shows -------------------------------------------------------------------------------------------
+
+
+def run_process(text: str, path: Path) -> str:
     """Run a program that ends with an uncaught error; return what Python shows."""
-    path.write_text(text)
+    path.write_text(text, encoding="utf-8")
     done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 1
     return done.stderr
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_a_caught_error_holds_no_frame_of_ours(case: Case, tmp_path: Path) -> None:
-    text, _, _ = split(case)
-    path = tmp_path / f"{case.name}.py"
-    path.write_text(text)
-    ti.init(arch=ti.python, log_level=ti.ERROR)
-    sys.settrace(None)  # a coverage tool is in the way of the cut
-    try:
-        exec(compile(text, str(path), "exec", dont_inherit=True), {"__name__": case.name, "__file__": str(path)})
-    except ti.TaichiCompilationError as error:
-        files = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
-    assert set(files) <= {__file__, str(path)}, files
+CARETS = [case for case in ITEMS if case.place == "caret" and case.error.startswith("Taichi")]
 
 
-@pytest.mark.parametrize("case", [CASES[0], CASES[20], CASES[40], CASES[-20]], ids=lambda case: case.name)
+@pytest.mark.parametrize("case", [CARETS[0], CARETS[20], CARETS[40], CARETS[60]], ids=lambda case: case.name)
 def test_no_frame_of_ours_is_shown(case: Case, tmp_path: Path) -> None:
     text = split(case)[0].replace("import shadesmith as ti\n", "import shadesmith as ti; ti.init(arch=ti.python)\n")
-    shown = run(text, tmp_path / f"{case.name}.py")
+    shown = run_process(text, tmp_path / "shown.py")
     package = str(Path(ti.__file__).resolve().parent)
     assert package not in shown and "kernel.py" not in shown, shown
-    assert case.error in shown
+    assert f"shadesmith.{case.error}: \n" in shown
 
 
 def test_full_tracebacks_on_request(tmp_path: Path) -> None:
     start = "ti.init(arch=ti.python, print_full_traceback=True)"
-    text = split(CASES[0])[0].replace("import shadesmith as ti\n", f"import shadesmith as ti; {start}\n")
-    shown = run(text, tmp_path / "full.py")
+    text = split(CARETS[0])[0].replace("import shadesmith as ti\n", f"import shadesmith as ti; {start}\n")
+    shown = run_process(text, tmp_path / "full.py")
     assert "kernel.py" in shown and "context.py" in shown
 
 
@@ -92,15 +134,3 @@ def test_tracing_is_left_alone(tmp_path: Path) -> None:
         assert sys.gettrace() is trace
     finally:
         sys.settrace(None)
-
-
-def test_no_caret_without_a_line() -> None:
-    ti.init(arch=ti.python, log_level=ti.ERROR)
-    with pytest.raises(ti.TaichiSyntaxError, match="not available") as caught:
-        exec("import shadesmith as ti\n@ti.kernel\ndef k():\n    x = 1\nk()", {})
-    assert "^" not in str(caught.value)
-
-
-def test_the_catalogue_is_large_enough() -> None:
-    assert len(CASES) >= 110
-    assert len({case.name for case in CASES}) == len(CASES)

@@ -103,8 +103,8 @@ def test_dumped_kernels_of_one_name_keep_apart(tmp_path: Path) -> None:
     assert [space["make"](c)(1.0) for c in (1, 2, 3)] == [2.0, 3.0, 4.0]
     assert len(list((tmp_path / "out").glob("k-*/k.c"))) == 3
     ti.init(arch=ti.cc, log_level=ti.ERROR, dump_dir=str(tmp_path / "make.py"))
-    with pytest.raises(ti.TaichiRuntimeError, match="dump_dir"):
-        space["make"](4)(1.0)
+    with pytest.warns(ti.ShadesmithWarning, match="dump_dir"):
+        assert space["make"](4)(1.0) == 5.0
 
 
 def test_looking_inside_with_wrong_arguments(tmp_path: Path) -> None:

@@ -162,7 +162,7 @@ def test_a_member_without_a_type_is_refused_where_the_kernel_is_decorated() -> N
     class Bad:
         name: str
 
-    with pytest.raises(ti.TaichiSyntaxError, match=r"`b\.name` has <class 'str'>"):
+    with pytest.raises(ti.TaichiSyntaxError, match=r"`b\.name` is a `str`"):
 
         @ti.kernel
         def use(b: Bad):

@@ -83,12 +83,10 @@ def _build(context: Context) -> FrontendResult:
             "add `return ...`, or leave out the annotation",
         )
     if context.kernel.returns and done.falls:
-        where = context.kernel.location
-        context.warnings.append(
-            f"{where.file}:{where.line}: `{context.kernel.name}` may end without `return`; it gives 0 then"
-        )
-    warnings = list(dict.fromkeys(context.warnings))  # one a line, however often a static loop or a call comes by
-    return FrontendResult(context.kernel, context.fields, context.captured, warnings)
+        context.builder.location = context.kernel.location
+        text = f"`{context.kernel.name}` may end without `return`; it gives 0 then"
+        context.warn(text, "end every branch with `return`")
+    return FrontendResult(context.kernel, context.fields, context.captured, context.warnings)
 
 
 def _return_types(context: Context, annotation: Any) -> list[Type]:
@@ -136,8 +134,9 @@ def _argument(context: Context, position: int, parameter: ParameterDefinition, n
         load.name = parameter.name
         is_mutable = node in frame.definition.parsed.mutable and not parameter.path
         return bind(context, load, parameter.name, is_mutable)
-    context.note(argument.value, parameter.name, parameter.name)
-    return argument.value
+    value = argument.value
+    context.note(value, parameter.name, parameter.name, lambda: value)
+    return value
 
 
 def _load_argument(context: Context, path: str, type: Type, position: int, component: int) -> Statement:

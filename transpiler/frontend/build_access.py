@@ -6,7 +6,7 @@ What can be stored to comes back as a `Place`, which the reader loads.
 from __future__ import annotations
 
 import ast
-from difflib import get_close_matches
+from functools import partial
 from typing import Any, NoReturn
 
 import numpy as np
@@ -21,18 +21,22 @@ from ..errors import (
 )
 from ..ir.nodes import Statement
 from ..ir.statements import Array, ArrayShape, GlobalPtr
-from ..ir.types import Struct, Tensor, element_of, i32, scalars_of
+from ..ir.types import Struct, Tensor, describe_type, element_of, i32, scalars_of
 from ..lang import struct as lang
 from ..lang.matrix import Matrix
 from .build_methods import METHOD_NAMES
 from .build_structs import array_attribute, array_member, bound, member_place, struct_attribute, struct_item
-from .context import Context, expression
+from .context import COMPUTED_BY_PYTHON, Context, expression
 from .references import need_memory
 from .slices import check_bounds, has_slice, index_statement, read_slice
+from .spelling_hints import describe_owner, missing_attribute_hint, owner_text
 from .values import ArrayMember, Method, Place, describe_kind, holds_runtime, is_number
 
 COMPONENTS = ("xyzw", "rgba", "stpq")
 """The letter sets that name a vector's elements."""
+
+LIST_METHODS = frozenset(("append", "extend", "insert", "pop", "clear"))
+"""Methods of Python lists that a kernel may call on lists of its own."""
 
 # --- subscripts -----------------------------------------------------------------------------------------------------
 
@@ -81,7 +85,7 @@ def _array_element(context: Context, array: Array, node: ast.Subscript) -> Place
         raise context.error(
             TaichiSyntaxError,
             f"`{array.name}` is indexed element by element; slices are not supported",
-            "loop over it",
+            "read one element at a time, in a loop",
             node.slice,
         )
     index = context.value(node.slice)
@@ -97,13 +101,8 @@ def _array_element(context: Context, array: Array, node: ast.Subscript) -> Place
             node,
         )
     for axis, item in enumerate(flat):
-        check_bounds(
-            context,
-            item,
-            array.shape[axis] if array.shape is not None else None,
-            node,
-            f"axis {axis} of `{array.name}`",
-        )
+        extent = array.shape[axis] if array.shape is not None else None
+        check_bounds(context, item, extent, node, f"axis {axis} of `{array.name}`", f"{array.name}.shape[{axis}]")
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     nodes = parts if len(parts) == len(flat) else [node] * len(flat)
     indices = [index_statement(context, item, at) for item, at in zip(flat, nodes, strict=True)]
@@ -135,7 +134,8 @@ def _tensor_element(context: Context, base: Place | Statement, index: Any, node:
             node,
         )
     for axis, item in enumerate(items):
-        check_bounds(context, item, type.shape[axis], node, f"axis {axis} of `{type}`")
+        extent = type.shape[axis]
+        check_bounds(context, item, extent, node, f"axis {axis} of `{describe_type(type)}`", str(extent))
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     nodes = parts if len(parts) == len(items) else [node.slice] * len(items)
     indices = [index_statement(context, item, at) for item, at in zip(items, nodes, strict=True)]
@@ -170,36 +170,42 @@ def build_attribute(context: Context, node: ast.Attribute) -> Any:
             text = f"`{array.name}.{node.attr}()` belongs to Python scope"
             raise context.error(TaichiSyntaxError, text, "call it outside the kernel")
         if base is array or isinstance(base, ArrayMember):
-            _no_attribute(context, f"the array `{owner.name}`", node.attr, _known_of_array(owner))
+            _no_attribute(context, f"the array `{owner.name}`", node, _known_of_array(owner))
     if isinstance(base, lang.Struct) and node.attr not in base.keys and node.attr in base.methods:
         return bound(base.methods[node.attr], base)
     if isinstance(base, lang.StructType) and node.attr in ("cast", "filled_with_scalar"):
         return Method(base, node.attr)
     if isinstance(base, Matrix) and node.attr in METHOD_NAMES:
         return Method(base, node.attr)
-    if isinstance(base, list) and node.attr in ("append", "extend", "insert", "pop", "clear"):
+    if isinstance(base, list) and node.attr in LIST_METHODS:
+        _check_own_list(context, node)
         return Method(base, node.attr)
     try:
         value = getattr(base, node.attr)
     except NotYetError as error:
-        raise context.error(TaichiSyntaxError, str(error), error.hint) from None
+        raise context.error(TaichiSyntaxError, error.sentence, error.hint) from None
     except AttributeError:
-        _no_attribute(context, describe_kind(base if array is None else array), node.attr, dir(base))
+        text = owner_text(node.value)
+        kind = describe_owner(base, describe_kind(base), text) if array is None else describe_kind(array)
+        _no_attribute(context, kind, node, dir(base))
     except Exception as error:
-        raise context.error(
-            TaichiCompilationError, f"{type(error).__name__}: {error}", "this is computed at compile time"
-        ) from None
-    if is_number(value) or isinstance(value, Matrix | lang.Struct):
-        context.captured[ast.unparse(node)] = value
-    else:
-        context.note(value, node.attr, node.attr)
+        raise context.error(TaichiCompilationError, f"{type(error).__name__}: {error}", COMPUTED_BY_PYTHON) from None
+    is_constant = is_number(value) or isinstance(value, Matrix | lang.Struct)
+    context.note(value, ast.unparse(node) if is_constant else node.attr, node.attr, partial(getattr, base, node.attr))
     return value
 
 
-def _no_attribute(context: Context, owner: str, name: str, known: list[str]) -> NoReturn:
-    close = get_close_matches(name, known, 1)
-    hint = f"did you mean `.{close[0]}`?" if close else "check the spelling"
-    raise context.error(TaichiNameError, f"AttributeError: {owner} has no attribute `{name}`", hint)
+def _check_own_list(context: Context, node: ast.Attribute) -> None:
+    """Raise where a list from outside is changed: that would happen once, at compile time, and not in a launch."""
+    if not isinstance(node.value, ast.Name) or context.frame.find(node.value.id) is None:
+        text = f"`{owner_text(node.value)}` is a list from outside the kernel, which a kernel cannot change"
+        hint = "change it in Python, or keep the numbers in a field: `x = ti.field(ti.i32, shape=100)`"
+        raise context.error(TaichiTypeError, text, hint)
+
+
+def _no_attribute(context: Context, owner: str, node: ast.Attribute, known: list[str]) -> NoReturn:
+    hint = missing_attribute_hint(owner_text(node.value), node.attr, known)
+    raise context.error(TaichiNameError, f"{owner} has no attribute `{node.attr}`", hint)
 
 
 def _known_of_array(owner: ArrayMember) -> list[str]:
@@ -245,8 +251,8 @@ def _value_attribute(context: Context, base: Place | Statement, node: ast.Attrib
         return Method(base, name)
     _no_attribute(
         context,
-        f"a value of type `{type}`",
-        name,
+        f"a value of type `{describe_type(type)}`",
+        node,
         [*sorted(METHOD_NAMES), "shape", "n", "m"] if isinstance(type, Tensor) else [],
     )
 
@@ -259,7 +265,9 @@ def _components(context: Context, type: Tensor, name: str) -> tuple[int, ...] | 
         if all(letter in letters for letter in name):
             if len(type.shape) != 1:
                 raise context.error(
-                    TaichiTypeError, f"`.{name}` names elements of a vector, found `{type}`", "use `m[i, j]`"
+                    TaichiTypeError,
+                    f"`.{name}` names elements of a vector, found `{describe_type(type)}`",
+                    "use `m[i, j]`",
                 )
             if any(letters.index(letter) >= type.shape[0] for letter in name):
                 legal = letters[: type.shape[0]]

@@ -10,8 +10,9 @@ from typing import Any
 
 from ..errors import TaichiNameError, TaichiSyntaxError, TaichiTypeError
 from ..ir.nodes import Statement
+from ..ir.statements import Const
 from ..ir.types import Struct as StructInKernel
-from ..ir.types import Tensor, Type, element_of
+from ..ir.types import Tensor, Type, describe_type, element_of, promote
 from ..lang.functions import static
 from ..lang.matrix import Matrix
 from ..lang.struct import Struct
@@ -22,7 +23,7 @@ from .references import need_memory, need_memory_of
 from .scope import Local
 from .slices import has_slice, index_statements, slice_of_place
 from .text import Formatted
-from .values import Place, Swizzle, describe_kind, is_number, is_runtime
+from .values import Place, Swizzle, describe_kind, is_number, is_runtime, number_type
 
 ATOMIC: dict[type[ast.operator], str] = {
     ast.Add: "add",
@@ -293,9 +294,12 @@ def swizzle_target(context: Context, target: ast.Attribute) -> Swizzle | None:
 def store(context: Context, place: Place | Swizzle, value: Any, target: ast.AST) -> None:
     """Store a value, cast to what the place holds."""
     if isinstance(place, Place):
-        context.builder.store(place.pointer, context.fit(value, place.type))
+        warn_of_narrowing(context, "Assign", value, place.type)
+        context.builder.store(place.pointer, _fitted(context, value, place.type, target))
         return
-    value = context.fit(value, Tensor(place.shape, place.place.type.element))  # type: ignore[union-attr]
+    element = place.place.type.element  # type: ignore[union-attr]
+    warn_of_narrowing(context, "Assign", value, element)
+    value = context.fit(value, Tensor(place.shape, element))
     for pointer, item in zip(_pointers(context, place), context.elements(value), strict=True):
         context.builder.store(pointer, item)
 
@@ -303,6 +307,36 @@ def store(context: Context, place: Place | Swizzle, value: Any, target: ast.AST)
 def _pointers(context: Context, place: Swizzle) -> list[Statement]:
     origin = place.place.pointer
     return [context.builder.element_ptr(origin, index_statements(context, indices)) for indices in place.elements]
+
+
+def _fitted(context: Context, value: Any, type: Type, target: ast.AST) -> Statement:
+    """Return a value as `type`; a name keeps the shape of its first value."""
+    if isinstance(target, ast.Name) and isinstance(value, Statement) and isinstance(value.type, Tensor):
+        if value.type.shape != (type.shape if isinstance(type, Tensor) else ()):
+            text = f"`{target.id}` holds `{describe_type(type)}` and cannot become `{describe_type(value.type)}`"
+            raise context.error(TaichiTypeError, text, f"use a new name for the new shape: `{target.id}_2 = ...`")
+    return context.fit(value, type)
+
+
+def warn_of_narrowing(context: Context, what: str, value: Any, place: Type) -> None:
+    """Warn where a stored number may change; those that `place` holds exactly do not. what: as Taichi words it."""
+    if isinstance(value, Const):
+        value = value.value
+    held = value.type if is_runtime(value) else None
+    if context.frame.is_library or isinstance(place, StructInKernel) or isinstance(held, StructInKernel):
+        return
+    type = element_of(place)
+    if is_number(value):
+        found = number_type(value, context.options)
+        if type.is_float or found.is_integral or float(value).is_integer():
+            return  # integers that do not fit wrap with a warning of their own
+    elif held is None:
+        return
+    else:
+        found = element_of(held)
+    if promote(type, found) != type:
+        text = f"{what} may lose precision: {type} <- {found}"
+        context.warn(text, f"write `ti.cast(value, ti.{type})` if that is meant")
 
 
 @statement(ast.AnnAssign)
@@ -345,9 +379,11 @@ def build_augmented(context: Context, node: ast.AugAssign) -> None:
         _augment_elements(context, node, place, value)
         return
     if symbol is not None and context.is_shared(place):
+        warn_of_narrowing(context, f"Atomic {symbol}", value, place.type)
         context.builder.atomic(symbol, place.pointer, context.fit(value, place.type))
         return
     if symbol is not None:
+        warn_of_narrowing(context, "Assign", value, place.type)
         value = _in_type_of(context, value, place.type)
     old = context.builder.load(place.pointer)
     store(context, place, binary(context, BINARY[type(node.op)], old, value), node.target)
@@ -358,6 +394,7 @@ def _augment_elements(context: Context, node: ast.AugAssign, place: Swizzle, val
     element = element_of(place.place.type)
     symbol = ATOMIC.get(type(node.op))
     if symbol is not None and context.is_shared(place.place):
+        warn_of_narrowing(context, f"Atomic {symbol}", value, element)
         value = context.fit(value, Tensor(place.shape, element))
         for pointer, item in zip(_pointers(context, place), context.elements(value), strict=True):
             context.builder.atomic(symbol, pointer, item)

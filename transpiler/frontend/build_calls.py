@@ -6,15 +6,16 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Callable
 from functools import partial
 from types import BuiltinMethodType
 from typing import Any
 
-from ..errors import PACKAGE, TaichiSyntaxError, TaichiTypeError
+from ..errors import PACKAGE, TaichiCompilationError, TaichiSyntaxError, TaichiTypeError
 from ..ir.nodes import Statement
 from ..ir.statements import Rand
-from ..ir.types import Scalar, Struct, StructError, Tensor, element_of
+from ..ir.types import Scalar, Struct, StructError, Tensor, describe_type, element_of
 from ..lang import functions
 from ..lang import struct as lang
 from ..lang.annotations import as_type
@@ -25,6 +26,7 @@ from .build_builtins import BUILTINS, build_range, build_super, minimum_maximum
 from .build_frexp import frexp
 from .build_messages import build_print, static_assert
 from .build_methods import call_method, matrix_constructors
+from .build_ranges import grouped, ndrange
 from .build_structs import make_anonymous, make_struct
 from .context import Context, expression, fits
 from .definition import KernelDefinition
@@ -34,12 +36,9 @@ from .operators import BINARY, binary
 from .references import need_memory
 from .text import format_method
 from .values import (
-    GroupedValue,
     Method,
-    NdrangeValue,
     Place,
     RangeValue,
-    cells_of,
     describe_kind,
     holds_runtime,
     is_number,
@@ -51,6 +50,9 @@ Form = Callable[[Context, ast.Call], Any]
 
 HOST = f"{PACKAGE}.runtime."
 """Package of our functions for Python scope; the queries under `compat` may be asked in kernels too."""
+
+ARGUMENT_NAMES = ("x", "y", "z")
+"""How hints show the arguments of operations."""
 
 KERNEL_IN_KERNEL = (
     "Kernels cannot call other kernels. I.e., nested kernels are not allowed. "
@@ -92,7 +94,7 @@ def build_call(context: Context, node: ast.Call) -> Any:
         return make_struct(context, type, arguments, named)
     if type is not None:
         return make_typed(context, type, arguments)
-    return _python_call(context, callee, arguments, named)
+    return _python_call(context, callee, arguments, named, node)
 
 
 def _callable(callee: Any) -> Any:
@@ -146,14 +148,25 @@ def _checked(context: Context, meaning: Meaning, arguments: list[Any], named: di
         raise context.error(TaichiTypeError, f"`{name}` {text}", "check the arguments") from None
 
 
-def _python_call(context: Context, callee: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
+def _not_callable(context: Context, callee: Any, node: ast.Call) -> TaichiCompilationError:
+    """Return the error for a call of a value; a variable may hide the function that was meant."""
+    name = node.func.id if isinstance(node.func, ast.Name) else ""
+    if not hasattr(builtins, name) or context.frame.find(name) is None:
+        text = f"{describe_kind(callee)} cannot be called"
+        return context.error(TaichiTypeError, text, "leave out the parentheses, or use `[]` for an element")
+    text = f"`{name}` is a variable of type {describe_kind(callee)} here, which hides Python's `{name}`"
+    return context.error(TaichiTypeError, text, f"choose another name for the variable, or write `ti.{name}`")
+
+
+def _python_call(context: Context, callee: Any, arguments: list[Any], named: dict[str, Any], node: ast.Call) -> Any:
     if isinstance(getattr(getattr(callee, "kernel", callee), "definition", None), KernelDefinition):
-        raise context.error(TaichiSyntaxError, KERNEL_IN_KERNEL, "make it a `@ti.func`")
+        name = getattr(callee, "__name__", "it")
+        raise context.error(TaichiSyntaxError, KERNEL_IN_KERNEL, f"decorate `{name}` with `@ti.func`")
     if _is_host_only(callee):
         name = getattr(callee, "__qualname__", str(callee))
         raise context.error(TaichiSyntaxError, f"`{name}` cannot be called in a kernel", "call it in Python scope")
     if is_runtime(callee) or not callable(callee):
-        raise context.error(TaichiTypeError, f"{describe_kind(callee)} cannot be called", "leave out the parentheses")
+        raise _not_callable(context, callee, node)
     if any(holds_runtime(value) for value in (*arguments, *named.values())):
         name = getattr(callee, "__name__", str(callee))
         module = getattr(callee, "__module__", None)
@@ -189,11 +202,9 @@ def _operation(context: Context, callee: Any, name: str, arguments: list[Any], n
     else:
         arity = 3 if name == "select" else 2 if name in ("atan2", "raw_div", "raw_mod", "shr") else 1
         if len(arguments) != arity:
-            raise context.error(
-                TaichiTypeError,
-                f"`ti.{callee.__name__}` takes {arity} arguments, found {len(arguments)}",
-                "check the call",
-            )
+            shown = f"`ti.{callee.__name__}({', '.join(ARGUMENT_NAMES[:arity])})`"
+            text = f"`ti.{callee.__name__}` takes {arity} argument{'s'[: arity > 1]}, found {len(arguments)}"
+            raise context.error(TaichiTypeError, text, f"write {shown}")
         result = context.builder.op(name, *[context.lift(argument) for argument in arguments])
     return result if dtype is None else cast_value(context, result, dtype)
 
@@ -233,7 +244,9 @@ def make_typed(context: Context, type: Any, arguments: list[Any]) -> Any:
         flat *= type.size
     if len(flat) < type.size:
         raise context.error(
-            TaichiSyntaxError, f"`{type}` takes {type.size} elements, found {len(flat)}", "give one value, or all"
+            TaichiSyntaxError,
+            f"`{describe_type(type)}` takes {type.size} elements, found {len(flat)}",
+            "give one value, or all",
         )
     elements = [context.fit(item, type.element) for item in flat[: type.size]]
     return context.builder.tensor(elements, type.shape, type.element)
@@ -270,7 +283,10 @@ def _atomic(context: Context, node: ast.Call, op: str, arguments: list[Any]) -> 
         )
     if op in ("and", "or", "xor") and element_of(place.type).is_float:
         raise context.error(
-            TaichiTypeError, f"`ti.atomic_{op}` takes integers, found `{place.type}`", "use an integer array", target
+            TaichiTypeError,
+            f"`ti.atomic_{op}` takes integers, found `{describe_type(place.type)}`",
+            "use an integer array",
+            target,
         )
     return context.builder.atomic(op, place.pointer, context.fit(context.loaded(arguments[1]), place.type))
 
@@ -330,52 +346,6 @@ def _randn(context: Context, dt: Any = None) -> Statement:
     return build.op("mul", radius, build.op("cos", angle))
 
 
-def _ndrange(context: Context, *limits: Any) -> NdrangeValue:
-    bounds = []
-    for limit in limits:
-        if isinstance(limit, list | tuple):
-            if len(limit) != 2:
-                raise context.error(
-                    TaichiSyntaxError,
-                    "Every argument of ndrange should be a scalar or a tuple/list like (begin, end)",
-                    "write `(begin, end)`",
-                )
-            begin, end = (context.loaded(item) for item in limit)
-        else:
-            begin, end = 0, limit
-        for bound in (begin, end):
-            _check_ndrange_bound(context, bound)
-        if not is_runtime(begin) and not is_runtime(end):
-            end = max(begin, end)
-        bounds.append((begin, end))
-    return NdrangeValue(tuple(bounds))
-
-
-def _check_ndrange_bound(context: Context, bound: Any) -> None:
-    is_integer = is_number(bound) and not isinstance(bound, float)
-    if isinstance(bound, Statement) and isinstance(bound.type, Scalar) and not bound.type.is_float:
-        is_integer = True
-    if not is_integer:
-        raise context.error(
-            TaichiTypeError,
-            "Every argument of ndrange should be an integer scalar or a tuple/list of (int, int)",
-            "write `ti.cast(x, ti.i32)`",
-        )
-
-
-def _grouped(context: Context, x: Any) -> GroupedValue:
-    if hasattr(x, "describe_domain"):
-        return GroupedValue(cells_of(x))
-    array = context.array(x)
-    if array is None and not isinstance(x, NdrangeValue):
-        raise context.error(
-            TaichiTypeError,
-            f"`ti.grouped` takes an array or an ndrange, found {describe_kind(x)}",
-            "leave out `ti.grouped`",
-        )
-    return GroupedValue(x)
-
-
 def _loop_config(context: Context, **options: Any) -> None:
     known = ("block_dim", "serialize", "parallelize", "block_dim_adaptive", "bit_vectorize")
     for name, value in options.items():
@@ -403,8 +373,8 @@ FUNCTIONS: dict[Any, Meaning] = {
     functions.frexp: frexp,
     functions.random: _random,
     functions.randn: _randn,
-    functions.ndrange: _ndrange,
-    functions.grouped: _grouped,
+    functions.ndrange: ndrange,
+    functions.grouped: grouped,
     functions.static_assert: static_assert,
     functions.stop_grad: _same,
     functions.loop_config: _loop_config,
@@ -426,11 +396,17 @@ def _static(context: Context, node: ast.Call) -> Any:
         if isinstance(value, RangeValue) or (isinstance(value, Statement | Place) and isinstance(value.type, Scalar)):
             raise context.error(
                 TaichiTypeError,
-                "`ti.static` needs a value known at compile time",
+                f"`ti.static` needs a value known at compile time, found {_describe_runtime(value)}",
                 "leave out `ti.static`, or pass the value as `ti.template()`",
                 argument,
             )
     return values[0] if len(values) == 1 else tuple(values)
+
+
+def _describe_runtime(value: Any) -> str:
+    if isinstance(value, RangeValue):
+        return "a range whose bound is known only at run time"
+    return f"{describe_kind(value)}, known only at run time"
 
 
 def _static_print(context: Context, node: ast.Call) -> None:

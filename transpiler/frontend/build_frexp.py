@@ -9,7 +9,7 @@ from typing import Any
 
 from ..errors import TaichiTypeError
 from ..ir.nodes import Statement
-from ..ir.types import Scalar, Struct, f16, f32, f64, i32, i64
+from ..ir.types import Scalar, Struct, describe_type, f16, f32, f64, i32, i64
 from .context import Context
 
 LAYOUTS: dict[Scalar, tuple[Scalar, int, int, int]] = {f32: (i32, 23, 8, 24), f64: (i64, 52, 11, 54)}
@@ -22,7 +22,7 @@ def frexp(context: Context, x: Any) -> Statement:
     type = value.type
     if not isinstance(type, Scalar):
         raise context.error(
-            TaichiTypeError, f"`ti.frexp` takes a scalar, found `{type}`", "take the elements one by one"
+            TaichiTypeError, f"`ti.frexp` takes a scalar, found `{describe_type(type)}`", "take the elements one by one"
         )
     if type == f16:
         mantissa, exponent = _split(context, context.builder.cast(value, f32), f32)

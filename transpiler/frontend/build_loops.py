@@ -8,7 +8,7 @@ from typing import Any
 from ..errors import TaichiSyntaxError, TaichiTypeError
 from ..ir.nodes import Block, Statement
 from ..ir.statements import Array, ArrayShape, Break, Const, Continue, LoopIndex, RangeFor, StructFor, While, is_const
-from ..ir.types import Scalar, i32
+from ..ir.types import Scalar, describe_type, i32
 from .build_assignment import static_argument
 from .build_expressions import bind_target
 from .build_statements import NEVER, Completion, execute, leave_loop
@@ -85,7 +85,7 @@ def _bound(context: Context, value: Any, node: ast.AST) -> Statement:
     if not isinstance(found.type, Scalar) or found.type.is_float:
         raise context.error(
             TaichiTypeError,
-            f"The bounds of a range must be integers, found `{found.type}`",
+            f"The bounds of a range must be integers, found `{describe_type(found.type)}`",
             "write `ti.cast(x, ti.i32)` or `int(x)`",
             node,
         )
@@ -97,11 +97,8 @@ def _bound(context: Context, value: Any, node: ast.AST) -> Statement:
 def _check_width(context: Context, bound: Statement, node: ast.AST) -> None:
     """Loops count in i32: refuse a constant beyond, and warn of a wider bound that is known only at run time."""
     if not isinstance(bound, Const):
-        where = context.location(node)
-        context.warnings.append(
-            f"{where.file}:{where.line}: Casting range_for boundary values from {bound.type} to i32, which may cause "
-            "numerical issues; loops count to 2**31 - 1"
-        )
+        text = f"Casting range_for boundary values from {bound.type} to i32, which may cause numerical issues"
+        context.warn(text, "loops count to 2**31 - 1; write `ti.cast(n, ti.i32)` where the value fits", node)
     elif not -(2**31) <= int(bound.value) < 2**31:
         raise context.error(
             TaichiTypeError,
@@ -252,9 +249,20 @@ def build_while(context: Context, node: ast.While) -> Completion:
     with context.builder.into(loop.body):
         done = _body(context, node.body, record)
     loop.location = context.builder.location = location
+    if is_const(loop.condition.result, True) and not record.is_broken and not done.exits:
+        _check_ends(context, node)
     context.builder.add(loop)
     leave_loop(context, done.exits)
     return Completion(record.is_broken or not is_const(loop.condition.result, True), done.exits)
+
+
+def _check_ends(context: Context, node: ast.While) -> None:
+    """Raise for a loop without end: the device would hang, and with it the program."""
+    if not any(isinstance(inner, ast.Return) for inner in ast.walk(node)):
+        text = f"`while {ast.unparse(node.test)}` never ends: its body has no `break` and no `return`"
+        raise context.error(
+            TaichiSyntaxError, text, "add `if ...: break`, or state the condition: `while i < n:`", node
+        )
 
 
 # --- unrolled -------------------------------------------------------------------------------------------------------
@@ -265,11 +273,8 @@ def _unroll(context: Context, node: ast.For) -> Completion:
     assert isinstance(node.iter, ast.Call)
     items = compile_time_items(context, context.value(node.iter), node.iter)
     if len(items) > context.options.unrolling_limit > 0:
-        where = context.location(node)
-        context.warnings.append(
-            f"{where.file}:{where.line}: unrolling {len(items)} iterations makes long code (the limit is "
-            f"{context.options.unrolling_limit}, `ti.init(unrolling_limit=...)`)"
-        )
+        text = f"unrolling {len(items)} iterations makes long code; the limit is {context.options.unrolling_limit}"
+        context.warn(text, "leave out `ti.static` to loop at run time, or raise `ti.init(unrolling_limit=...)`", node)
     record = LoopRecord(None)
     record.break_exit = context.new_exit("broken")
     context.loops.append(record)

@@ -8,7 +8,7 @@ from typing import Any
 from ..errors import TaichiSyntaxError, TaichiTypeError
 from ..ir.nodes import Statement
 from ..ir.statements import LoopIndex, StructFor
-from ..ir.types import Scalar, StructError, Tensor, element_of, f32, i32, u1
+from ..ir.types import Scalar, StructError, Tensor, describe_type, element_of, f32, i32, u1
 from ..lang.annotations import as_type
 from ..lang.matrix import Matrix, Vector
 from ..lang.struct import StructType
@@ -140,7 +140,7 @@ def call_method(context: Context, method: Method, arguments: list[Any], named: d
     if not isinstance(value.type, Tensor) and method.name != "cast":
         raise context.error(
             TaichiTypeError,
-            f"`.{method.name}()` takes a vector or matrix, found `{value.type}`",
+            f"`.{method.name}()` takes a vector or matrix, found `{describe_type(value.type)}`",
             "use a function on the scalar",
         )
     meaning = METHODS.get(method.name)
@@ -270,7 +270,9 @@ def _square(context: Context, value: Statement, name: str) -> list[list[Statemen
     shape = value.type.shape
     if len(shape) != 2 or shape[0] != shape[1]:
         raise context.error(
-            TaichiTypeError, f"`.{name}()` takes a square matrix, found `{value.type}`", "give it an (n, n) matrix"
+            TaichiTypeError,
+            f"`.{name}()` takes a square matrix, found `{describe_type(value.type)}`",
+            "give it an (n, n) matrix",
         )
     flat = context.elements(value)
     return [flat[row * shape[0] : (row + 1) * shape[0]] for row in range(shape[0])]

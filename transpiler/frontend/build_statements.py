@@ -14,7 +14,7 @@ from ..errors import TaichiSyntaxError, TaichiTypeError
 from ..ir.nodes import Block, Statement
 from ..ir.statements import Array, Assert, Break, Const, Return
 from ..ir.types import Struct as StructInKernel
-from ..ir.types import Tensor, Type, u1
+from ..ir.types import Tensor, Type, describe_type, u1
 from ..lang.matrix import Matrix
 from ..lang.struct import Struct
 from .build_assignment import display, static_argument
@@ -265,7 +265,7 @@ def _returned(context: Context, value: Any, type: Type, node: ast.Return) -> Sta
     if _shape(found.type) != _shape(type):
         raise context.error(
             TaichiTypeError,
-            f"The return type is `{type}`, found `{found.type}`",
+            f"The return type is `{describe_type(type)}`, found `{describe_type(found.type)}`",
             "change the annotation or the value",
             node.value,
         )

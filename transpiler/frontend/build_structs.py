@@ -73,7 +73,7 @@ def no_member(context: Context, type: Struct, name: str) -> TaichiCompilationErr
     known = [*type.names, *context.structs.methods(type)]
     close = get_close_matches(name, known, 1)
     hint = f"did you mean `{close[0]}`?" if close else f"it has {', '.join(f'`{n}`' for n in known) or 'no members'}"
-    return context.error(TaichiNameError, f"AttributeError: the struct `{type}` has no member `{name}`", hint)
+    return context.error(TaichiNameError, f"the struct `{type}` has no member `{name}`", hint)
 
 
 # --- members --------------------------------------------------------------------------------------------------------
@@ -201,7 +201,7 @@ def array_attribute(context: Context, owner: ArrayMember, name: str) -> Any:
         other = getattr(context.fields[owner.array.slot], name, None)
         if other is None:
             return None
-        context.note(other, name, f"{owner.array.name}_{name}")
+        context.note(other, name, f"{owner.array.name}_{name}", lambda: other)
         found = context.array(other)
         return None if found is None else ArrayMember(found, owner.path)
     if not isinstance(type, Struct):

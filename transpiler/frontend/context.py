@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from difflib import get_close_matches
+from functools import partial
 from typing import Any, NoReturn, TypeVar
 
 from ..errors import (
@@ -15,10 +15,12 @@ from ..errors import (
     TaichiCompilationError,
     TaichiIndexError,
     TaichiNameError,
+    TaichiRuntimeError,
     TaichiSyntaxError,
     TaichiTypeError,
 )
 from ..ir.builder import Builder
+from ..ir.forms import Captured
 from ..ir.nodes import Block, Statement
 from ..ir.statements import (
     Alloca,
@@ -34,14 +36,15 @@ from ..ir.statements import (
     base_pointer,
 )
 from ..ir.tasks import Kernel
-from ..ir.types import SCALARS, Scalar, Struct, Tensor, Type, element_of, u1
+from ..ir.types import SCALARS, Scalar, Struct, Tensor, Type, describe_type, element_of, u1
 from ..lang import struct as lang
 from ..lang.annotations import as_type
 from ..lang.matrix import Matrix
 from .scope import MISSING, Exit, Frame
 from .specialization import Specialization
+from .spelling_hints import missing_name_hint
 from .struct_types import StructTypes
-from .unsupported import SENTENCES
+from .unsupported import REASONS
 from .values import ArrayMember, Place, common_type, describe_kind, is_number, matrix_rows, number_type
 
 Handler = Callable[["Context", Any], Any]
@@ -57,6 +60,8 @@ ERROR_OF: dict[type[Exception], type[TaichiCompilationError]] = {
     NameError: TaichiNameError,
 }
 """Which of our errors stands for one that compile-time code raises; all others are `TaichiCompilationError`."""
+
+COMPUTED_BY_PYTHON = "no run-time value takes part, so Python computes this while it compiles; write it as for Python"
 
 
 def fits(value: int, type: Scalar) -> bool:
@@ -129,8 +134,9 @@ class Context:
         self.home: Block = self.kernel.body
         self.fields: list[Any] = []
         self.arrays: dict[int, Array] = {}
-        self.captured: dict[str, Any] = {}
+        self.captured: dict[str, Captured] = {}
         self.warnings: list[str] = []
+        self.warned: set[tuple[str, int, int, str]] = set()
         self.loops: list[LoopRecord] = []
         self.depth = 0
         self.is_parallel = False
@@ -158,6 +164,16 @@ class Context:
         """Return (not raise) an error at `node`, or at what is being built."""
         return self.location(node).error(kind, message, hint)
 
+    def warn(self, message: str, hint: str, node: ast.AST | None = None) -> None:
+        """Remember a warning at `node`, or at what is being built; it is given once the kernel is compiled.
+
+        A line is built many times, in unrolled loops and inlined functions; it warns once.
+        """
+        where = self.location(node)
+        if (where.file, where.line, where.column, message) not in self.warned:
+            self.warned.add((where.file, where.line, where.column, message))
+            self.warnings.append(where.explained(message, hint))
+
     def python(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Call user code at compile time; an exception of it becomes an error at the current place."""
         try:
@@ -165,14 +181,15 @@ class Context:
         except TaichiCompilationError as error:
             if getattr(error, "location", None) is not None:
                 raise
-            raise self.error(
-                type(error), str(error), getattr(error, "hint", None) or "this is computed at compile time"
-            ) from None
+            raise self.error(type(error), str(error), getattr(error, "hint", None) or COMPUTED_BY_PYTHON) from None
+        except TaichiRuntimeError as error:
+            message, _, hint = str(error).partition(" Hint: ")
+            raise self.error(TaichiCompilationError, message, hint or COMPUTED_BY_PYTHON) from None
         except Exception as error:
             kind = next(
                 (ours for theirs, ours in ERROR_OF.items() if isinstance(error, theirs)), TaichiCompilationError
             )
-            raise self.error(kind, f"{type(error).__name__}: {error}", "this is computed at compile time") from None
+            raise self.error(kind, f"{type(error).__name__}: {error}", COMPUTED_BY_PYTHON) from None
 
     # --- evaluation -----------------------------------------------------------------------------------------------
 
@@ -198,27 +215,20 @@ class Context:
             return local.value
         value = self.frame.outer(node.id)
         if value is MISSING:
-            close = get_close_matches(node.id, self.frame.known_names(), 1)
-            hint = f"did you mean `{close[0]}`?" if close else self._scope_hint(node.id)
+            hint = missing_name_hint(self.frame, node)
             raise self.error(TaichiNameError, f'Name "{node.id}" is not defined', hint, node)
-        self.note(value, node.id, node.id)
+        self.note(value, node.id, node.id, partial(self.frame.definition.outer, node.id), node)
         return value
 
-    def note(self, value: Any, path: str, name: str) -> None:
-        """Remember a number that was read from outside, and what the program calls an array."""
+    def note(self, value: Any, path: str, name: str, read: Callable[[], Any], node: ast.AST | None = None) -> None:
+        """Remember a number that was read from outside, with how to read it anew, and what the program calls an array.
+
+        path: the expression as written. name: its last part.
+        """
         if is_number(value) or isinstance(value, Matrix | lang.Struct):
-            self.captured[path] = value
+            self.captured[path] = Captured(value, read, self.location(node))
         elif hasattr(value, "describe_array"):
             self.hints.setdefault(id(value), name)
-
-    def _scope_hint(self, name: str) -> str:
-        tree = self.frame.definition.tree
-        assigned = any(
-            isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store) for n in ast.walk(tree)
-        )
-        if assigned:
-            return f"a variable lives in the block that first assigns it; assign `{name}` before that block"
-        return f"assign `{name}` before it is used"
 
     def value(self, node: ast.expr) -> Any:
         """Evaluate an expression and load it if it is a place."""
@@ -239,9 +249,9 @@ class Context:
 
     def unsupported(self, node: ast.AST) -> NoReturn:
         """Raise for a syntax node that kernels cannot hold."""
-        sentence, hint = SENTENCES.get(type(node).__name__, ("", None))
-        text = f'Unsupported node "{type(node).__name__}"'
-        raise self.error(TaichiSyntaxError, f"{text}: {sentence}" if sentence else text, hint, node)
+        kind = type(node).__name__
+        what, reason, hint = REASONS.get(kind, (f"`{kind}`", "kernels hold a part of Python", "write it another way"))
+        raise self.error(TaichiSyntaxError, f"{what} is not supported in kernels: {reason}", hint, node)
 
     # --- run-time values ------------------------------------------------------------------------------------------
 
@@ -356,7 +366,7 @@ class Context:
         found = self.lift(value, node)
         if not isinstance(found.type, Scalar):
             hint = "use `.any()` or `.all()` of the comparison" if isinstance(found.type, Tensor) else "test a member"
-            text = f"`{what}` conditions must be a scalar; found `{found.type}`"
+            text = f"`{what}` conditions must be a scalar; found `{describe_type(found.type)}`"
             raise self.error(TaichiTypeError, text, hint, node)
         if found.type == u1:
             return found
@@ -369,10 +379,7 @@ class Context:
             return self._fit_struct(value, type)
         if isinstance(type, Scalar) and is_number(value):
             if type.is_integral and type != u1 and isinstance(value, int) and not fits(value, type):
-                where = self.builder.location
-                self.warnings.append(
-                    f"{where.file}:{where.line}: {value} does not fit `{type}` and wraps to {type(value)}"
-                )
+                self.warn(f"{value} does not fit `{type}` and wraps to {type(value)}", f"write `{type(value)}`")
                 value = int(type(value))
             return (
                 self.builder.cast(self.constant(value), type)

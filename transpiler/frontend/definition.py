@@ -6,6 +6,7 @@ In: a Python function. Out: `KernelDefinition`, which reads nothing until asked:
 from __future__ import annotations
 
 import ast
+import builtins
 import inspect
 import linecache
 from collections.abc import Callable
@@ -21,6 +22,8 @@ from .bindings import find_mutable
 
 NO_DEFAULT = inspect.Parameter.empty
 """Stands for a missing default or annotation."""
+
+ASYNC_HINT = "write a plain `def`, and launch kernels one after the other from Python"
 
 PARSED = "_shadesmith_parsed"
 """Attribute of a Python function under which its parsed text is kept, as long as the function lives."""
@@ -42,11 +45,15 @@ class ParameterDefinition:
 
 @dataclass(slots=True)
 class ParsedFunction:
-    """tree: with line numbers of the file. mutable: nodes that declare a variable which needs memory; it may grow."""
+    """tree: with line numbers of the file. mutable: nodes that declare a variable which needs memory; it may grow.
+
+    lost: changes of parameters that nothing reads, by parameter; found when a function that changes one is inlined.
+    """
 
     source: SourceText
     tree: ast.FunctionDef
     mutable: set[ast.AST]
+    lost: dict[str, ast.stmt] | None = None
 
 
 class KernelDefinition:
@@ -78,6 +85,14 @@ class KernelDefinition:
     def source(self) -> SourceText:
         """The function's text."""
         return self.parsed.source
+
+    def outer(self, name: str) -> Any:
+        """Return what `name` means now outside the function. Raises: KeyError, AttributeError if nothing."""
+        captured = self.captured
+        if name in captured:
+            return captured[name]
+        module = self.function.__globals__
+        return module[name] if name in module else getattr(builtins, name)
 
     @property
     def captured(self) -> dict[str, Any]:
@@ -207,9 +222,11 @@ def parse(function: Callable[..., Any]) -> ParsedFunction:
     nowhere = SourceLocation(
         SourceText(code.co_filename, code.co_firstlineno, ()), code.co_firstlineno, 1, 1, 1, code.co_name
     )
-    if code.co_name == "<lambda>":
-        raise nowhere.error(TaichiSyntaxError, "A kernel or function cannot be a lambda", "write it as `def`")
     lines = _file_lines(code, function.__globals__)
+    if code.co_name == "<lambda>":
+        where = _locate_lambda(function, lines) or nowhere
+        reason = "A `lambda` cannot be a kernel or a function of kernels: its text has no name and no lines of its own"
+        raise where.error(TaichiSyntaxError, reason, "write a `def` below `@ti.kernel` or `@ti.func`")
     text = lines[code.co_firstlineno - 1 :]
     tree = _parse_block(text, code.co_name) if text else None
     if tree is None:
@@ -223,6 +240,22 @@ def parse(function: Callable[..., Any]) -> ParsedFunction:
     source = SourceText(code.co_filename, code.co_firstlineno, tuple(line.rstrip("\r\n") for line in text[:count]))
     _check_kind(definition, location_of(source, definition, code.co_name))
     return ParsedFunction(source, cast(ast.FunctionDef, definition), find_mutable(cast(ast.FunctionDef, definition)))
+
+
+def _locate_lambda(function: Callable[..., Any], lines: list[str]) -> SourceLocation | None:
+    """Return where a lambda stands, told from others on its line by its code; None where the text cannot be read."""
+    code = function.__code__
+    try:
+        tree = ast.parse("".join(lines))
+    except SyntaxError:
+        return None
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Lambda) and node.lineno == code.co_firstlineno:
+            made = compile(ast.Expression(node), code.co_filename, "eval").co_consts[0]
+            if (made.co_code, made.co_consts, made.co_names) == (code.co_code, code.co_consts, code.co_names):
+                text = SourceText(code.co_filename, node.lineno, (lines[node.lineno - 1].rstrip("\r\n"),))
+                return location_of(text, node, code.co_name)
+    return None
 
 
 def _file_lines(code: CodeType, module_globals: dict[str, Any]) -> list[str]:
@@ -260,7 +293,14 @@ def _parse_block(lines: list[str], name: str) -> tuple[ast.stmt, int] | None:
 
 def _check_kind(definition: ast.stmt, location: SourceLocation) -> None:
     if isinstance(definition, ast.AsyncFunctionDef):
-        raise location.error(TaichiSyntaxError, "A kernel cannot be `async`", "write a plain `def`")
+        name = definition.name
+        waits = next((node for node in ast.walk(definition) if isinstance(node, ast.Await)), None)
+        if waits is not None:
+            where = location_of(location.source, waits, name)
+            raise where.error(TaichiSyntaxError, f"`{name}` runs on the device and cannot wait", ASYNC_HINT)
+        raise location.error(
+            TaichiSyntaxError, f"`{name}` is `async`, but what runs on a device cannot wait", ASYNC_HINT
+        )
 
 
 def column_of(line: str, offset_bytes: int) -> int:

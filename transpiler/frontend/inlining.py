@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 from ..errors import TaichiSyntaxError, TaichiTypeError
 from ..ir.nodes import Block, Statement
 from ..ir.statements import LocalStore
-from ..ir.types import Scalar, Tensor, Type, element_of, promote, with_element
+from ..ir.types import Scalar, Tensor, Type, describe_type, element_of, promote, with_element
 from ..ir.types import Struct as StructInKernel
 from ..lang.annotations import NdarrayAnnotation, is_template
 from ..lang.decorators import BoundFunc, Func
@@ -22,6 +22,7 @@ from .build_statements import execute
 from .build_structs import join_structs
 from .context import Context
 from .definition import NO_DEFAULT, KernelDefinition, ParameterDefinition, define
+from .lost_changes import lost_changes
 from .references import need_memory, references
 from .scope import Frame
 from .values import Place, describe_kind, is_number
@@ -41,6 +42,7 @@ def inline(
 ) -> Any:
     """Build the body of `callee` into the current block; return what it returns."""
     definition = _definition(callee.function)
+    _require_source(context, definition)
     if len(context.frames) >= MAX_DEPTH:
         _fail_recursion(context, definition)
     if isinstance(callee, BoundFunc):
@@ -80,6 +82,17 @@ def _forget_names(result: Any) -> None:
     for value in result if isinstance(result, tuple) else (result,):
         if isinstance(value, Statement):
             value.name = None
+
+
+def _require_source(context: Context, definition: KernelDefinition) -> None:
+    """Raise at the call, which the user can see, where the text of the function cannot be found."""
+    try:
+        definition.parsed  # noqa: B018 - raises
+    except TaichiSyntaxError as error:
+        if error.location.source.lines:  # type: ignore[attr-defined]
+            raise
+        text = str(error).rsplit("\nHint:", 1)[0].rsplit("\n", 1)[-1]
+        raise context.error(TaichiSyntaxError, text, error.hint) from None  # type: ignore[attr-defined]
 
 
 def _fail_recursion(context: Context, definition: KernelDefinition) -> NoReturn:
@@ -168,6 +181,8 @@ def _bind_parameter(context: Context, parameter: ParameterDefinition, value: Any
     if isinstance(value, Statement):
         simple = value.name is not None or frame.is_library
         value = bind(context, value, None if simple and not is_mutable else parameter.name, is_mutable)
+    if is_mutable and not frame.is_library:
+        _warn_of_lost_change(context, parameter.name)
     frame.declare(parameter.name, value, declaration)
 
 
@@ -181,12 +196,24 @@ def _bind_self(context: Context, parameter: ParameterDefinition, value: Any) -> 
     frame.declare(parameter.name, value, declaration)
 
 
+def _warn_of_lost_change(context: Context, name: str) -> None:
+    """Warn where a function changes its copy of an argument and reads it no more."""
+    definition = context.frame.definition
+    if definition.parsed.lost is None:
+        definition.parsed.lost = lost_changes(definition.tree)
+    change = definition.parsed.lost.get(name)
+    if change is not None:
+        text = f"`{name}` is a copy of the caller's value, and nothing reads what `{definition.name}` assigns here"
+        hint = f"return the new value, or annotate `{name}: ti.template()` to change the caller's variable"
+        context.warn(text, hint, change)
+
+
 def _converted(context: Context, value: Any, type: Type, parameter: ParameterDefinition, node: ast.Call) -> Statement:
     found = value if is_number(value) or isinstance(value, dict | Struct) else context.lift(value)
     if isinstance(found, Statement) and isinstance(found.type, Tensor) and isinstance(type, Scalar):
         raise context.error(
             TaichiTypeError,
-            f"Argument `{parameter.name}` takes `{type}`, found {describe_kind(found)}",
+            f"Argument `{parameter.name}` takes `{describe_type(type)}`, found {describe_kind(found)}",
             "pass a scalar",
             node,
         )
@@ -228,10 +255,8 @@ def _result(context: Context, frame: Frame, falls: bool, node: ast.Call) -> Any:
 def _check_all_return(context: Context, frame: Frame, falls: bool, node: ast.Call) -> None:
     """A function that may end without `return` gives zeros then, as variables begin with zero; say so."""
     if falls:
-        where = context.location(node)
-        context.warnings.append(
-            f"{where.file}:{where.line}: `{frame.definition.name}` may end without `return`; it gives 0 then"
-        )
+        name = frame.definition.name
+        context.warn(f"`{name}` may end without `return`; it gives 0 then", "end every branch with `return`", node)
 
 
 def _typed_load(context: Context, frame: Frame, position: int) -> Statement:
@@ -254,7 +279,7 @@ def _joined(context: Context, frame: Frame, types: list[Type]) -> Type:
         element = promote(element, element_of(type))
     shapes = [type.shape for type in types if isinstance(type, Tensor)]
     if any(shape != shapes[0] for shape in shapes) or (shapes and len(shapes) != len(types)):
-        found = " and ".join(f"`{type}`" for type in dict.fromkeys(types))
+        found = " and ".join(f"`{describe_type(type)}`" for type in dict.fromkeys(types))
         raise context.error(
             TaichiTypeError,
             f"All `return`s of `{frame.definition.name}` need values of one shape, found {found}",

@@ -9,7 +9,8 @@ from typing import Any
 
 from ..errors import TaichiTypeError
 from ..ir.nodes import Statement
-from ..ir.types import SCALARS, Struct, Tensor, Type, element_of, promote
+from ..ir.ops import OPS
+from ..ir.types import SCALARS, Struct, Tensor, Type, describe_type, element_of, promote, u1
 from .build_structs import join_structs
 from .context import Context
 from .values import describe_kind, holds_runtime
@@ -53,15 +54,30 @@ def binary(context: Context, row: tuple[str, Meaning], left: Any, right: Any) ->
     """Apply a binary operator to loaded values."""
     name, meaning = row
     if not holds_runtime(left) and not holds_runtime(right):
-        return context.python(meaning, left, right)
+        return _by_python(context, row, left, right)
     if name in ("add", "mul") and _is_display_arithmetic(left, right):
         return context.python(meaning, left, right)
     if name == "pow" and isinstance(right, int) and not isinstance(right, bool):
         return power(context, context.lift(left), right)
-    a, b = _operand(context, left, right), _operand(context, right, left)
+    a, b = _operand(context, name, left, right), _operand(context, name, right, left)
+    if name in ("add", "sub") and a.type == b.type == u1:
+        text = f"`{OPS[name].symbol}` of two truth values gives a truth value, not a count, as in Taichi"
+        context.warn(text, "write `int(a) + int(b)` to count, or `^` for exactly one of them")
     if name == "matmul" and _are_vectors(a, b):
         name = "dot"
     return context.builder.op(name, a, b)
+
+
+def _by_python(context: Context, row: tuple[str, Meaning], left: Any, right: Any) -> Any:
+    """Compute what is known at compile time; operands that Python refuses are refused in a kernel's words."""
+    try:
+        return row[1](left, right)
+    except TypeError:
+        found = f"{describe_kind(left)} and {describe_kind(right)}"
+        text = f"`{OPS[row[0]].symbol}` takes numbers, vectors and matrices, found {found}"
+        raise context.error(TaichiTypeError, text, "use a number, a vector or a matrix") from None
+    except Exception:
+        return context.python(row[1], left, right)
 
 
 def _are_vectors(*values: Statement) -> bool:
@@ -75,13 +91,15 @@ def _is_display_arithmetic(left: Any, right: Any) -> bool:
     return isinstance(right, list | tuple) and isinstance(left, int)
 
 
-def _operand(context: Context, value: Any, other: Any) -> Statement:
+def _operand(context: Context, name: str, value: Any, other: Any) -> Statement:
     if isinstance(value, str) or value is None:
-        raise context.error(
-            TaichiTypeError,
-            f"Operators take numbers, found {describe_kind(value)} beside {describe_kind(other)}",
-            "use a number",
+        found = f"{describe_kind(value)} beside {describe_kind(other)}"
+        hint = (
+            "put texts into `print` only"
+            if isinstance(value, str)
+            else "use a number; a function without `return` gives `None`"
         )
+        raise context.error(TaichiTypeError, f"`{OPS[name].symbol}` takes numbers, found {found}", hint)
     return context.lift(value)
 
 
@@ -108,8 +126,9 @@ def power(context: Context, base: Statement, exponent: int) -> Statement:
 def compare(context: Context, row: tuple[str, Meaning], left: Any, right: Any) -> Any:
     """Apply a comparison to loaded values."""
     if not holds_runtime(left) and not holds_runtime(right):
-        return context.python(row[1], left, right)
-    return context.builder.op(row[0], _operand(context, left, right), _operand(context, right, left))
+        return _by_python(context, row, left, right)
+    a, b = _operand(context, row[0], left, right), _operand(context, row[0], right, left)
+    return context.builder.op(row[0], a, b)
 
 
 def unary(context: Context, row: tuple[str, Meaning], value: Any) -> Any:
@@ -137,7 +156,7 @@ def unify(context: Context, values: list[Any]) -> Type:
         element = promote(element, element_of(type))
     shapes = {type.shape for type in types if isinstance(type, Tensor)}
     if len(shapes) > 1:
-        found = " and ".join(f"`{type}`" for type in types)
+        found = " and ".join(f"`{describe_type(type)}`" for type in types)
         raise context.error(
             TaichiTypeError, f"Branches need values of one shape, found {found}", "give both branches the same shape"
         )

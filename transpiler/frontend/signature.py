@@ -32,9 +32,14 @@ def check_parameters(definition: KernelDefinition) -> None:
         if not _is_type(annotation):
             raise definition.parameter_location(parameter.name).error(
                 TaichiSyntaxError,
-                f"Invalid type annotation of Taichi kernel: `{parameter.name}` has {annotation!r}, no type of a kernel",
+                f"Invalid type annotation of Taichi kernel: `{parameter.name}` is a {_shown(annotation)}, "
+                "which is no type of a kernel",
                 REMEDY,
             )
+
+
+def _shown(annotation: Any) -> str:
+    return f"`{annotation.__name__}`" if isinstance(annotation, type) else repr(annotation)
 
 
 def check_kinds(definition: KernelDefinition) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..errors import TaichiIndexError, TaichiSyntaxError, TaichiTypeError
 from ..ir.nodes import Statement
-from ..ir.types import Scalar, Tensor, i32
+from ..ir.types import Scalar, Tensor, describe_type, i32
 from .context import Context
 from .values import Place, Swizzle, is_runtime
 
@@ -32,8 +32,8 @@ def index_statement(context: Context, item: Any, node: ast.AST | None = None) ->
     return context.builder.cast(found, i32)
 
 
-def check_bounds(context: Context, item: Any, extent: int | None, node: ast.AST, what: str) -> None:
-    """Raise for a constant index that cannot be right."""
+def check_bounds(context: Context, item: Any, extent: int | None, node: ast.AST, what: str, size: str) -> None:
+    """Raise for a constant index that cannot be right. size: how a program writes the extent."""
     value = int(item) if isinstance(item, int) else None
     if value is None:
         return
@@ -41,20 +41,19 @@ def check_bounds(context: Context, item: Any, extent: int | None, node: ast.AST,
         raise context.error(
             TaichiIndexError,
             f"Index {value} of {what} is negative",
-            "count from the start: the last element is `n - 1`",
+            f"indices count from the start; the last element is `{size} - 1`",
             node,
         )
     if extent is not None and value >= extent:
-        raise context.error(
-            TaichiIndexError, f"Index {value} of {what} is out of range [0, {extent})", "choose a smaller index", node
-        )
+        text = f"Index {value} of {what} is out of range [0, {extent})"
+        raise context.error(TaichiIndexError, text, f"the last index is {extent - 1}", node)
 
 
 def _parts(context: Context, type: Tensor, node: ast.Subscript) -> tuple[tuple[tuple[Any, ...], ...], tuple[int, ...]]:
     """Return the indices of each chosen element (ints or statements), row by row, and the shape they form."""
     nodes = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     if len(nodes) != len(type.shape):
-        text = f"`{type}` takes {len(type.shape)} indices or slices, found {len(nodes)}"
+        text = f"`{describe_type(type)}` takes {len(type.shape)} indices or slices, found {len(nodes)}"
         raise context.error(TaichiIndexError, text, "write `:` for all", node)
     chosen = [_along(context, part, extent) for part, extent in zip(nodes, type.shape, strict=True)]
     shape = tuple(len(part) for part in chosen if isinstance(part, range))
@@ -68,7 +67,7 @@ def _along(context: Context, part: ast.expr, extent: int) -> range | Statement:
     """Return what is chosen along one axis: the numbers of a slice, or one index."""
     if not isinstance(part, ast.Slice):
         index = context.value(part)
-        check_bounds(context, index, extent, part, f"an axis of {extent}")
+        check_bounds(context, index, extent, part, f"an axis of {extent}", str(extent))
         return index_statement(context, index, part)
     limits = [None if limit is None else context.value(limit) for limit in (part.lower, part.upper, part.step)]
     if any(is_runtime(limit) for limit in limits):

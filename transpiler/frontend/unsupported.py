@@ -1,30 +1,33 @@
-"""Python constructs that kernels cannot hold: for each node of the syntax tree one plain sentence and what to write."""
+"""Python constructs that kernels cannot hold: what each is called, why it cannot be, and what to write instead."""
 
 from __future__ import annotations
 
-SENTENCES: dict[str, tuple[str, str | None]] = {
-    "AsyncFor": ("kernels have no `async for`", "write a plain `for`"),
-    "AsyncFunctionDef": ("kernels cannot define functions", "define it outside and decorate it with `@ti.func`"),
-    "AsyncWith": ("kernels have no `async with`", "leave it out"),
-    "Await": ("kernels cannot wait", "launch kernels one after the other from Python"),
-    "ClassDef": ("kernels cannot define classes", "define the class outside the kernel"),
-    "Delete": ("variables cannot be deleted in a kernel", "leave out `del`; a variable ends with its block"),
-    "DictComp": ("a dict comprehension is no value of a kernel", "build the dict outside the kernel"),
-    "FunctionDef": ("kernels cannot define functions", "define it outside and decorate it with `@ti.func`"),
-    "GeneratorExp": ("kernels have no generators", "write a list comprehension: `[... for ... in ti.static(...)]`"),
-    "Global": ("globals are constants in kernels", "keep the value in a field: `x = ti.field(ti.i32, shape=())`"),
-    "Import": ("kernels cannot import", "import at the top of the file"),
-    "ImportFrom": ("kernels cannot import", "import at the top of the file"),
-    "Lambda": ("kernels have no lambdas", "define a function outside and decorate it with `@ti.func`"),
-    "Nonlocal": ("variables outside are constants in kernels", "keep the value in a field"),
-    "Raise": ("kernels cannot raise", "use `assert`, which is checked with `ti.init(debug=True)`"),
-    "Set": ("a set is no value of a kernel", "use a tuple"),
-    "SetComp": ("a set is no value of a kernel", "use a list comprehension"),
-    "Starred": ("`*` stands only in calls and list displays here", "name each value"),
-    "Try": ("kernels have no exceptions", "test the condition with `if` beforehand"),
-    "TryStar": ("kernels have no exceptions", "test the condition with `if` beforehand"),
-    "With": ("kernels have no context managers", "leave out `with`"),
-    "Yield": ("kernels are no generators", "write results to an array"),
-    "YieldFrom": ("kernels are no generators", "write results to an array"),
-}
-"""By the name of the node class: the sentence, and the remedy where there is one."""
+OUTSIDE = "define a function outside the kernel and decorate it with `@ti.func`"
+IN_FIELD = "keep the value in a field: `x = ti.field(ti.i32, shape=())`"
+
+REASONS: dict[str, tuple[str, str, str]] = {
+    "AsyncFor": ("`async for`", "a kernel cannot wait", "write a plain `for`"),
+    "AsyncFunctionDef": ("`async def`", "kernels cannot define functions", OUTSIDE),
+    "AsyncWith": ("`async with`", "kernels have no context managers", "leave it out"),
+    "Await": ("`await`", "a kernel cannot wait", "launch kernels one after the other from Python"),
+    "ClassDef": ("`class`", "kernels cannot define classes", "define the class outside the kernel"),
+    "Delete": ("`del`", "variables cannot be deleted", "leave out `del`; a variable ends with its block"),
+    "DictComp": ("A dict comprehension", "a dict is no value of a kernel", "build the dict outside the kernel"),
+    "FunctionDef": ("`def`", "kernels cannot define functions", OUTSIDE),
+    "GeneratorExp": ("A generator", "kernels have no generators", "write a list: `[... for ... in ti.static(...)]`"),
+    "Global": ("`global`", "globals are constants of the compiled kernel", IN_FIELD),
+    "Import": ("`import`", "kernels cannot import", "import at the top of the file"),
+    "ImportFrom": ("`import`", "kernels cannot import", "import at the top of the file"),
+    "Lambda": ("`lambda`", "kernels cannot define functions", OUTSIDE),
+    "Nonlocal": ("`nonlocal`", "variables outside are constants of the compiled kernel", IN_FIELD),
+    "Raise": ("`raise`", "kernels have no exceptions", "use `assert`, which is checked with `ti.init(debug=True)`"),
+    "Set": ("A set", "kernels hold numbers, vectors and matrices", "write a tuple: `(1, 2)`"),
+    "SetComp": ("A set comprehension", "kernels hold numbers, vectors and matrices", "write a list comprehension"),
+    "Starred": ("`*` here", "it stands only in calls and list displays", "name each value"),
+    "Try": ("`try`", "kernels have no exceptions", "test the condition with `if` beforehand"),
+    "TryStar": ("`try`", "kernels have no exceptions", "test the condition with `if` beforehand"),
+    "With": ("`with`", "kernels have no context managers", "leave out `with`, and open files outside the kernel"),
+    "Yield": ("`yield`", "kernels are no generators", "write the results to an array"),
+    "YieldFrom": ("`yield from`", "kernels are no generators", "write the results to an array"),
+}  # fmt: skip
+"""By the name of the node class: the construct, the reason, the remedy."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..ir.nodes import Statement
 from ..ir.statements import Array
-from ..ir.types import SCALARS, Scalar, Struct, Type, promote, u1
+from ..ir.types import SCALARS, Scalar, Struct, Type, describe_type, promote, u1
 from ..lang.matrix import Matrix
 from ..options import CompileOptions
 
@@ -171,7 +171,7 @@ def common_type(found: list[Scalar]) -> Scalar:
 def describe_kind(value: Any) -> str:
     """Return how an error calls a value: a type for numbers and tensors, words for the rest."""
     if isinstance(value, Statement | Place):
-        return f"`{value.type}`"
+        return f"`{describe_type(value.type)}`"
     if isinstance(value, Array | ArrayMember):
         return f"the array `{value.name}`"
     if hasattr(value, "describe_array") and not isinstance(value, type):

@@ -31,7 +31,7 @@ from .statements import (
     StructPtr,
     base_pointer,
 )
-from .types import Scalar, Struct, Tensor, Type, element_of, f32, i32, u1, with_element
+from .types import Scalar, Struct, Tensor, Type, describe_type, element_of, f32, i32, u1, with_element
 
 S = TypeVar("S", bound=Statement)
 
@@ -106,8 +106,8 @@ class Builder:
             needed, result = row.rule([element_of(t) for t in types if t is not None], self.default_fp)
             shape = (row.shape_rule or elementwise_shape)([t.shape if isinstance(t, Tensor) else () for t in types])
         except (RuleError, ShapeError) as error:
-            found = " and ".join(f"`{t}`" for t in types)
-            hint = "write `ti.cast(x, ti.i32)`" if isinstance(error, RuleError) else "give the operands fitting shapes"
+            found = " and ".join(f"`{describe_type(t)}`" for t in types)
+            hint = error.hint if isinstance(error, ShapeError) else "write `ti.cast(x, ti.i32)`"
             raise self.location.error(TaichiTypeError, f"`{row.symbol or name}` {error}; found {found}", hint) from None
         cast = [self.cast(operand, type) for operand, type in zip(operands, needed, strict=True)]
         if result == u1 and needed[0] == u1:
@@ -197,8 +197,10 @@ class Builder:
             return value
         if isinstance(type, Tensor) and isinstance(value.type, Scalar):
             return self.tensor([value] * type.size, type.shape, type.element)
-        message = f"Cannot assign `{value.type}` to a variable of type `{type}`"
-        raise self.location.error(TaichiTypeError, message, "use a new variable for the new shape")
+        message = f"Cannot assign `{describe_type(value.type)}` to a variable of type `{describe_type(type)}`"
+        one = isinstance(type, Scalar)
+        hint = "assign one element, `v[0]`, or use a new variable" if one else "use a new variable for the new shape"
+        raise self.location.error(TaichiTypeError, message, hint)
 
     def _fit_struct(self, value: Statement, type: Type) -> Statement:
         """`value` as the struct `type`: members go by their names, whatever their order."""
@@ -233,7 +235,7 @@ def elementwise_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
     """
     found = [shape for shape in shapes if shape]
     if any(shape != found[0] for shape in found):
-        raise ShapeError("takes tensors of one shape")
+        raise ShapeError("takes vectors or matrices of one shape", "give both the same shape, or make one a scalar")
     return found[0] if found else ()
 
 

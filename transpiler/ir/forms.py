@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..errors import SourceLocation
 from .tasks import Kernel
+
+
+@dataclass(frozen=True, slots=True)
+class Captured:
+    """A number read from outside the kernel. read: gives what stands there now. location: where the kernel reads it."""
+
+    value: Any
+    read: Callable[[], Any]
+    location: SourceLocation
 
 
 @dataclass(slots=True)
 class FrontendResult:
     """kernel: statements still as the author nested them.
 
-    fields: Python objects of captured arrays, by slot (None: parameter). captured: names of globals read as constants,
-    with their values.
+    fields: Python objects of captured arrays, by slot (None: parameter). captured: globals read as constants, by the
+    expression that reads them.
     """
 
     kernel: Kernel
     fields: list[Any]
-    captured: dict[str, Any] = field(default_factory=dict)
+    captured: dict[str, Captured] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)

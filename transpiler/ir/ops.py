@@ -20,7 +20,11 @@ ShapeRule = Callable[[Sequence[tuple[int, ...]]], tuple[int, ...]]
 
 
 class ShapeError(Exception):
-    """Operand shapes that an operation does not take; the text says what it takes."""
+    """Operand shapes that an operation does not take; the text says what it takes. hint: the remedy."""
+
+    def __init__(self, text: str, hint: str) -> None:
+        super().__init__(text)
+        self.hint = hint
 
 
 class RuleError(Exception):
@@ -210,44 +214,44 @@ def _ones(a: Any) -> Any:
 
 def _same_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
     if len(shapes[0]) != 1 or shapes[0] != shapes[-1]:
-        raise ShapeError("takes two vectors of one length")
+        raise ShapeError("takes two vectors of one length", "give both vectors one length: `v.xy` shortens")
     return ()
 
 
 def _matmul_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
     a, b = shapes
     if len(a) != 2 or not b or a[1] != b[0]:
-        raise ShapeError(f"takes (n, k) @ (k, m) or (n, k) @ (k,), found {a} @ {b}")
+        raise ShapeError(f"takes (n, k) @ (k, m) or (n, k) @ (k,), found {a} @ {b}", "swap or transpose an operand")
     return (a[0], b[1]) if len(b) == 2 else (a[0],)
 
 
 def _transpose_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
     if len(shapes[0]) != 2:
-        raise ShapeError("takes a matrix")
+        raise ShapeError("takes a matrix", "make one: `ti.Matrix([[a, b], [c, d]])`")
     return shapes[0][::-1]
 
 
 def _outer_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
     if len(shapes[0]) != 1 or len(shapes[1]) != 1:
-        raise ShapeError("takes two vectors")
+        raise ShapeError("takes two vectors", "make them: `ti.Vector([a, b])`")
     return shapes[0] + shapes[1]
 
 
 def _cross_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
     if list(shapes) != [(3,), (3,)]:
-        raise ShapeError("takes two vectors of 3 elements")
+        raise ShapeError("takes two vectors of 3 elements", "write `ti.math.vec3(x, y, z)`")
     return (3,)
 
 
 def _any_to_scalar(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
     if not shapes[0]:
-        raise ShapeError("takes a vector or matrix")
+        raise ShapeError("takes a vector or matrix", "make one: `ti.Vector([a, b])`")
     return ()
 
 
 def _vector_itself(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
     if len(shapes[0]) != 1:
-        raise ShapeError("takes a vector")
+        raise ShapeError("takes a vector", "make one: `ti.Vector([a, b])`")
     return shapes[0]
 
 
@@ -258,7 +262,7 @@ def _square_to_scalar(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
 
 def _square_itself(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
     if len(shapes[0]) != 2 or shapes[0][0] != shapes[0][1]:
-        raise ShapeError("takes a square matrix")
+        raise ShapeError("takes a square matrix", "give it an (n, n) matrix")
     return shapes[0]
 
 

@@ -156,6 +156,14 @@ NUMPY: dict[str, np.dtype[Any]] = {
 SCALAR_OF_NUMPY: dict[np.dtype[Any], Scalar] = {dtype: SCALARS[name] for name, dtype in NUMPY.items()}
 
 
+def describe_type(type: Type | None) -> str:
+    """Return a type as users know it: `f32`, `vector(3, f32)`, `matrix(2, 2, f32)`; errors show this form."""
+    if not isinstance(type, Tensor):
+        return str(type)
+    kind = "vector" if len(type.shape) == 1 else "matrix"
+    return f"{kind}({', '.join(map(str, type.shape))}, {type.element})"
+
+
 def element_of(type: Type) -> Scalar:
     """Return the scalar type of a value: itself, or that of a tensor's elements. Raises: StructError for a struct."""
     if isinstance(type, Struct):

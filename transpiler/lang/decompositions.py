@@ -275,9 +275,7 @@ def _sym_eig_2(a: Any) -> Any:
 
 
 @func
-def _diagonalise(
-    x: template, y: template, xy: template, xz: template, yz: template, p: template, q: template
-) -> Any:
+def _diagonalise(x: template, y: template, xy: template, xz: template, yz: template, p: template, q: template) -> Any:
     """Make the element `xy` of [[x, xy, xz], [xy, y, yz], [xz, yz, z]] zero by a rotation; tell whether it was not."""
     is_turned = abs(xy) > cast(static(DIAGONAL[x.dtype]), x.dtype)
     if is_turned:

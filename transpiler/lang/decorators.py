@@ -30,8 +30,10 @@ class Func:
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         """Run the function in Python. Raises: TaichiSyntaxError for a `ti.func`."""
         if not self.in_python:
-            text = f"Taichi functions cannot be called from Python-scope. Hint: call `{self.__name__}` in a kernel"  # type: ignore[attr-defined]
-            raise as_seen_by_user(TaichiSyntaxError(text))
+            name = self.function.__qualname__
+            text = f"Taichi functions cannot be called from Python-scope; `{name}` is a `ti.func`"
+            hint = "call it in a kernel, or decorate it with `@ti.pyfunc` to call it in both"
+            raise as_seen_by_user(TaichiSyntaxError(f"{text}. Hint: {hint}"))
         return self.function(*arguments, **named)
 
     def __repr__(self) -> str:

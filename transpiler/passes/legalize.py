@@ -13,7 +13,7 @@ from ..ir.builder import Builder
 from ..ir.nodes import Block, Statement, walk
 from ..ir.statements import AtomicOp, Const, Operation
 from ..ir.tasks import Kernel
-from ..ir.types import Scalar, Tensor, Type, element_of, scalars_of
+from ..ir.types import SCALARS, Scalar, Tensor, Type, element_of, scalars_of
 from .context import PassContext
 from .rewrite import Rewriter
 
@@ -43,11 +43,14 @@ def legalize(kernel: Kernel, context: PassContext) -> bool:
 
 
 def _check_types(kernel: Kernel, context: PassContext) -> None:
+    """Raise UnsupportedError for the first statement of a type or an atomic that the target lacks."""
     types = context.capabilities.types
     for root in kernel.roots():
         for statement in walk(root):
             if statement.type is not None and (lacking := _lacking(statement.type, types)) is not None:
                 raise _unsupported(lacking, statement.location, context)
+            if isinstance(statement, AtomicOp):
+                _check_atomic(statement, context)
     stored = [parameter.type for parameter in kernel.parameters] + [array.element for array in kernel.arrays]
     for type in stored + [temporary.type for temporary in kernel.temporaries]:
         if (lacking := _lacking(type, types)) is not None:
@@ -59,6 +62,26 @@ def _lacking(type: Type, types: frozenset[str]) -> Scalar | None:
     return next((scalar for scalar in scalars_of(type) if scalar.name not in types), None)
 
 
+def _check_atomic(atomic: AtomicOp, context: PassContext) -> None:
+    """Refuse an atomic that the target neither has nor can make of its compare-and-swap."""
+    capabilities = context.capabilities
+    assert atomic.type is not None
+    scalar, base = element_of(atomic.type), "add" if atomic.op == "sub" else atomic.op
+    if scalar.kind == "bool" and base in ("add", "mul"):
+        text = f"`atomic_{atomic.op}` of `u1` is not available: truth values are not counted"
+        raise atomic.location.error(UnsupportedError, text, "use an `i32` field, or `atomic_or` and `atomic_and`")
+    if (scalar.name, base) in capabilities.atomics or scalar.bits in capabilities.atomic_bits:
+        return
+    widths = ", ".join(map(str, sorted(capabilities.atomic_bits)))
+    text = f"`atomic_{atomic.op}` of `{scalar}` is not available on {capabilities.target}"
+    kind = "u" if scalar.kind == "bool" else scalar.name[0]
+    raise atomic.location.error(
+        UnsupportedError,
+        f"{text}: the device has atomic operations of {widths} bits",
+        f"use `{kind}32`, or another arch: ti.init(arch=ti.cpu) has atomics of all types",
+    )
+
+
 def _unsupported(scalar: Scalar, location: SourceLocation, context: PassContext) -> Exception:
     target = context.capabilities.target
     message = f"`{scalar}` is not available on {target}: the device has no {FEATURES.get(scalar.name, str(scalar))}"
@@ -67,9 +90,10 @@ def _unsupported(scalar: Scalar, location: SourceLocation, context: PassContext)
 
 
 def _substitute(scalar: Scalar, context: PassContext) -> str:
-    """Return the widest available type of the same kind."""
-    same_kind = [name for name in ("f64", "f32", "f16", "i64", "i32", "u64", "u32") if name[0] == scalar.name[0]]
-    return next((name for name in same_kind if name in context.capabilities.types), "f32")
+    """Return the available type of the same kind that is nearest: the next wider one, else the next narrower."""
+    same_kind = [SCALARS[name] for name in context.capabilities.types if name[0] == scalar.name[0] and name != "u1"]
+    by_distance = sorted(same_kind, key=lambda type: (type.bits < scalar.bits, abs(type.bits - scalar.bits)))
+    return by_distance[0].name if by_distance else "f32"
 
 
 def _split_atomic(rewriter: Rewriter, atomic: Statement) -> Statement | None:
