@@ -176,7 +176,10 @@ ERRORS = [
     ("ti.sym_eig(ti.Matrix.identity(float, 4))", "`ti.sym_eig` takes matrices of 2x2 and 3x3, found 4x4"),
     ("ti.polar_decompose(1.0)", "A vector or matrix is made from a list"),
     ("ti.svd(ti.Matrix.identity(float, 2), ti.i32)", "`dt` must be a floating-point type, found `i32`"),
-    ("ti.solve(ti.Matrix.identity(float, 2), ti.Vector([1.0, 2.0, 3.0]))", "2 right-hand sides for 2 equations, found 3"),
+    (
+        "ti.solve(ti.Matrix.identity(float, 2), ti.Vector([1.0, 2.0, 3.0]))",
+        "2 right-hand sides for 2 equations, found 3",
+    ),
     ("ti.solve(ti.Matrix([[1.0, 2.0]]), ti.Vector([1.0]))", "takes a square matrix, found shape (1, 2)"),
 ]
 
