@@ -18,7 +18,7 @@ HEAD = "import shadesmith as ti\n\n"
 
 @pytest.fixture
 def python() -> Iterator[None]:
-    ti.init(arch=ti.python, log_level=ti.ERROR)
+    ti.init(arch=ti.python, debug=False, log_level=ti.ERROR)
     yield
     ti.reset()
 

@@ -295,10 +295,13 @@ def test_c_draws_the_stream_of_python(library: ctypes.CDLL, name: str) -> None:
 
 
 def test_reports_hold_records_and_count_what_was_dropped(library: ctypes.CDLL) -> None:
-    words = np.array([6, 16, 0, 16, 20, 0, *[9] * 14], np.uint32)
+    never = 2**32 - 1
+    words = np.array([9, 19, 0, 19, 27, 0, 0, never, never, *[9] * 18], np.uint32)
     place = words.ctypes.data_as(ctypes.c_void_p)
     for value in (5, 6, 7, 8):
         library.print_i32(place, ctypes.c_int32(value))
     library.failure_i32(place, ctypes.c_int32(-1))
+    library.failure_i32(place, ctypes.c_int32(-2))  # of the same turn: counted, not kept
     first, second = [1, 2, 1, 5], [1, 2, 1, 6]
-    assert words.tolist() == [18, 16, 2, 20, 20, 0, *first, *second, 2**32 - 1, 9, 1, 2, 1, 2**32 - 1]
+    header, rest = [21, 19, 2, 23, 27, 0, 2, 2, 1], [9] * 4
+    assert words.tolist() == [*header, *first, *second, never, 9, 1, 2, 1, never, *rest]
