@@ -50,7 +50,9 @@ def test_default_fp(target: str, default: object) -> None:
     def third(x: float) -> float:
         return x / 3.0
 
-    assert third(1.0) == (1 / 3 if default is ti.f64 else float(np.float32(1) / np.float32(3)))
+    found = third(1.0)
+    assert found == pytest.approx(1 / 3, rel=1e-15 if default is ti.f64 else 1e-6)
+    assert (found == float(np.float32(found))) == (default is ti.f32)
 
 
 def test_int_and_float_in_kernels_are_the_default_types(target: str) -> None:
