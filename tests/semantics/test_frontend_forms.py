@@ -137,7 +137,7 @@ def test_range_over_all_of_an_array_is_noted() -> None:
     [
         ("y = (n +\n     missing)", 3, 10),
         ("ä = missing + n", 2, 9),
-        ("y = 'ä' if n is None else ti.nothing", 2, 16),
+        ("y = 'ä' if n is None else ti.nothing", 2, 31),
         ("for i in range(n):\n    i = 3", 3, 9),
     ],
 )
