@@ -39,6 +39,9 @@ def run(function, matrix, dtype=ti.f64):
     out = ti.field(dtype, 3 * n * n * 4)
     shapes: list[tuple[int, ...]] = []
 
+    def note(shape):
+        shapes.append(shape)
+
     @ti.func
     def keep(result: ti.template(), position: ti.template()):
         for i in ti.static(range(result.n)):
@@ -52,7 +55,7 @@ def run(function, matrix, dtype=ti.f64):
     def compute(a: ti.types.matrix(n, n, dtype)):
         results = function(a, dtype)
         for k in ti.static(range(len(results))):
-            ti.static(shapes.append(results[k].get_shape()))
+            ti.static(note(results[k].get_shape()))
             keep(results[k], k * 4 * n * n)
 
     compute(ti.Matrix(matrix))
