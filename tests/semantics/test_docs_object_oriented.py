@@ -342,6 +342,34 @@ def test_kernels_are_made_in_init(target: str) -> None:
     assert two.x.to_numpy().tolist() == [0, 2] and three.x.to_numpy().tolist() == [0, 3, 6]
 
 
+def test_private_members(target: str) -> None:
+    @ti.data_oriented
+    class _Base:
+        def __init__(self) -> None:
+            self.__n = 3
+            self.__x = ti.field(ti.i32, ())
+
+        @ti.func
+        def __scaled(self, k):
+            return self.__n * k
+
+        @ti.kernel
+        def run(self, k: ti.i32) -> ti.i32:
+            self.__x[None] = self.__scaled(k)
+            return self.__x[None] + self.__n
+
+    class Derived(_Base):
+        def __init__(self) -> None:
+            super().__init__()
+            self.__n = 100
+
+        @ti.kernel
+        def own(self) -> ti.i32:
+            return self.__n
+
+    assert _Base().run(2) == 9 and Derived().run(2) == 9 and Derived().own() == 100
+
+
 class Color(enum.IntEnum):
     RED = 1
     GREEN = 2

@@ -145,3 +145,30 @@ def test_a_variable_that_bounds_a_parallel_loop(target: str, name: str, define_k
     expected = np.zeros((9, 9), int)
     expected[:4, 1:6] = 5
     assert out.tolist() == [15] * 4 + [10] + [0] * 4 and np.array_equal(x.to_numpy(), expected)
+
+
+@pytest.mark.parametrize("name", [name for name in RESERVED if name not in ("_", "__x")])  # `__x` is private
+def test_a_name_of_a_struct_and_its_members(target: str, name: str, define_program) -> None:
+    text = f"""
+@ti.dataclass
+class {name}:
+    {name}: ti.i32
+    {name}_2: ti.math.vec2
+
+    @ti.func
+    def {name}_3(self, by):
+        return self.{name} * by
+
+made = {name}.field(shape=2)
+
+@ti.kernel
+def compute(given: {name}) -> {name}:
+    for i in made:
+        made[i].{name} = given.{name} + i
+        made[i].{name}_2.y = 1
+    return {name}(given.{name}_3(10), given.{name}_2)
+"""
+    space = define_program(text)
+    found = space["compute"](space[name](7, [1, 2]))
+    assert getattr(found, name) == 70 and getattr(found, f"{name}_2").to_list() == [1, 2]
+    assert getattr(space["made"][1], name) == 8

@@ -239,6 +239,8 @@ def parse(function: Callable[..., Any]) -> ParsedFunction:
     ast.increment_lineno(definition, code.co_firstlineno - 1)
     source = SourceText(code.co_filename, code.co_firstlineno, tuple(line.rstrip("\r\n") for line in text[:count]))
     _check_kind(definition, location_of(source, definition, code.co_name))
+    if any("__" in line for line in source.lines):
+        _mangle(definition, function.__qualname__)
     return ParsedFunction(source, cast(ast.FunctionDef, definition), find_mutable(cast(ast.FunctionDef, definition)))
 
 
@@ -289,6 +291,16 @@ def _parse_block(lines: list[str], name: str) -> tuple[ast.stmt, int] | None:
     if indented:
         ast.increment_lineno(found, -1)
     return found, len(block)
+
+
+def _mangle(definition: ast.stmt, path: str) -> None:
+    """Rename private members as Python does in classes: `self.__n` is `self._Owner__n` outside."""
+    owner = path.split(".")[-2:][0].lstrip("_")
+    if "." not in path or owner == "<locals>" or not owner:
+        return
+    for node in ast.walk(definition):
+        if isinstance(node, ast.Attribute) and node.attr.startswith("__") and not node.attr.endswith("__"):
+            node.attr = f"_{owner}{node.attr}"
 
 
 def _check_kind(definition: ast.stmt, location: SourceLocation) -> None:
