@@ -1,9 +1,10 @@
-"""Determinant and inverse of square matrices of any size, by elimination: bodies of generated functions.
+"""Determinant and inverse of square matrices of 3 rows and more: bodies of generated functions.
 
-Cofactors, which GLSL's own `determinant` and `inverse` use, lose digits with the square of the condition number and
-beyond; elimination with the largest element of a column as the pivot loses them with the condition number itself. Rows
-are exchanged element by element under a condition, not through a computed row number: a compiler that unrolls the loops
-keeps small matrices in registers then.
+Plain cofactors, which GLSL's own `determinant` and `inverse` use, lose digits with the square of the condition number
+and beyond; these lose them with the condition number itself. 3x3: cofactors whose 2x2 determinants are exact to the last
+digits, without a branch. Larger: elimination with the largest element of a column as the pivot. Rows are exchanged
+element by element under a condition, not through a computed row number: a compiler that unrolls the loops keeps small
+matrices in registers then.
 """
 
 from __future__ import annotations
@@ -15,11 +16,75 @@ from .tensors import element_text, name_of, tensor_name
 
 def determinant(target: str, matrix: Tensor, absolute: str) -> str:
     """Return the body of a function of `a`; `absolute` is the template of the absolute value of {0}."""
+    return _determinant_3(target, matrix) if matrix.shape[0] == 3 else _determinant_n(target, matrix, absolute)
+
+
+def inverse(target: str, matrix: Tensor, absolute: str, maximum: str) -> str:
+    """Return the body of a function of `a`; a singular matrix gives infinities and nan.
+
+    maximum: the template of the greater of {0} and {1}.
+    """
+    if matrix.shape[0] == 3:
+        return _inverse_3(target, matrix, maximum.format("largest", absolute.format(_element(target, matrix, "i", "j"))))
+    return _inverse_n(target, matrix, absolute)
+
+
+def _element(target: str, matrix: Tensor, row: int | str, column: int | str, name: str = "a") -> str:
+    return element_text(target, matrix, name, (row, column))
+
+
+def _cofactor(target: str, matrix: Tensor, row: int, column: int) -> str:
+    """Return the cofactor of a 3x3 matrix: with rows and columns taken in a cycle the sign is always plus."""
+    (i, k), (j, m) = ((row + 1) % 3, (row + 2) % 3), ((column + 1) % 3, (column + 2) % 3)
+    factors = [_element(target, matrix, *position) for position in ((i, j), (k, m), (i, m), (k, j))]
+    return f"cross_{matrix.element}({', '.join(factors)})"
+
+
+def _determinant_3(target: str, matrix: Tensor) -> str:
+    terms = [f"{_element(target, matrix, 0, k)} * {_cofactor(target, matrix, 0, k)}" for k in range(3)]
+    return "    return " + "\n        + ".join(terms) + ";"
+
+
+def _inverse_3(target: str, matrix: Tensor, larger: str) -> str:
+    scalar = name_of(target, matrix.element)
+    zero, one = (literals.literal(target, matrix.element, value).text for value in (0, 1))
+    a, r = _element(target, matrix, "i", "j"), _element(target, matrix, "i", "j", "r")
+    cofactors = "\n".join(
+        f"    {_element(target, matrix, i, j, 'r')} = {_cofactor(target, matrix, j, i)};"
+        for i in range(3)
+        for j in range(3)
+    )
+    row = " + ".join(f"{_element(target, matrix, 0, k)} * {_element(target, matrix, k, 0, 'r')}" for k in range(3))
+    return f"""\
+    {scalar} largest = {zero};  // brought to 1, so that no product leaves the range of numbers
+    for (int i = 0; i < 3; i++) {{
+        for (int j = 0; j < 3; j++) {{
+            largest = {larger};
+        }}
+    }}
+    {scalar} scale = {one} / largest;
+    for (int i = 0; i < 3; i++) {{
+        for (int j = 0; j < 3; j++) {{
+            {a} *= scale;
+        }}
+    }}
+    {tensor_name(matrix)} r;
+{cofactors}
+    {scalar} factor = scale / ({row});
+    for (int i = 0; i < 3; i++) {{
+        for (int j = 0; j < 3; j++) {{
+            {r} *= factor;
+        }}
+    }}
+    return r;"""
+
+
+def _determinant_n(target: str, matrix: Tensor, absolute: str) -> str:
     n, scalar = matrix.shape[0], name_of(target, matrix.element)
     zero, one = (literals.literal(target, matrix.element, value).text for value in (0, 1))
 
     def a(row: str, column: str) -> str:
-        return element_text(target, matrix, "a", (row, column))
+        return _element(target, matrix, row, column)
 
     return f"""\
     {scalar} r = {one};
@@ -47,16 +112,15 @@ def determinant(target: str, matrix: Tensor, absolute: str) -> str:
     return r;"""
 
 
-def inverse(target: str, matrix: Tensor, absolute: str) -> str:
-    """Return the body of a function of `a`; a singular matrix gives infinities and nan."""
+def _inverse_n(target: str, matrix: Tensor, absolute: str) -> str:
     n, scalar = matrix.shape[0], name_of(target, matrix.element)
     zero, one = (literals.literal(target, matrix.element, value).text for value in (0, 1))
 
     def a(row: str, column: str) -> str:
-        return element_text(target, matrix, "a", (row, column))
+        return _element(target, matrix, row, column)
 
     def r(row: str, column: str) -> str:
-        return element_text(target, matrix, "r", (row, column))
+        return _element(target, matrix, row, column, "r")
 
     return f"""\
     {tensor_name(matrix)} r;

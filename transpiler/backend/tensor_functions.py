@@ -339,7 +339,8 @@ def _determinant(target: str, op: str, types: Sequence[Type], result: Type) -> B
 
 def _inverse(target: str, op: str, types: Sequence[Type], result: Type) -> Body:
     scalar = element_of(result)
-    return elimination.inverse(target, _tensor(types[0]), scalar_spelling(target, "abs", scalar, scalar).text), ()
+    absolute, maximum = (scalar_spelling(target, name, scalar, scalar).text for name in ("abs", "max"))
+    return elimination.inverse(target, _tensor(types[0]), absolute, maximum), ()
 
 
 SHAPED: dict[str, Callable[[str, str, Sequence[Type], Type], Body]] = {

@@ -33,8 +33,9 @@ from ..ir.statements import (
     base_pointer,
 )
 from ..ir.tasks import Kernel
-from .aliasing import may_conflict, may_overlap, place_of, stored_locals, written_places
+from .aliasing import stored_locals, written_places
 from .context import PassContext
+from .known_cells import KnownCells
 from .rewrite import GONE, Rewriter, transfer_name
 
 
@@ -295,26 +296,21 @@ def _drop_overwritten(block: Block) -> bool:
 
 
 class _ForwardGlobals(Rewriter):
-    """Within one block, a load of a cell gives the value last stored to it. known: pointer -> value."""
+    """Within one block, a load of a cell gives the value last stored to it."""
 
     def __init__(self) -> None:
         super().__init__({GlobalLoad: _read, GlobalStore: _write, AtomicOp: _write})
-        self.known: dict[Statement, Statement] = {}
+        self.known = KnownCells()
 
     def block(self, block: Block) -> None:
-        outer, self.known = self.known, {}
+        outer, self.known = self.known, KnownCells()
         super().block(block)
         self.known = outer
 
     def visit(self, statement: Statement) -> None:
         super().visit(statement)
-        if statement.BLOCKS and self.known:
-            written = [place for inner in blocks(statement) for place in written_places(inner)]
-            self.known = {
-                pointer: value
-                for pointer, value in self.known.items()
-                if not any(may_overlap(place, other) for place in written if (other := place_of(pointer)) is not None)
-            }
+        if statement.BLOCKS and self.known.values:
+            self.known.forget_places([place for inner in blocks(statement) for place in written_places(inner)])
 
 
 def _read(rewriter: Rewriter, load: Statement) -> Statement | None:
@@ -326,9 +322,7 @@ def _write(rewriter: Rewriter, write: Statement) -> Statement | None:
     assert isinstance(rewriter, _ForwardGlobals) and isinstance(write, (GlobalStore, AtomicOp))
     if isinstance(write, GlobalStore) and rewriter.known.get(write.pointer) is write.value:
         return GONE  # the cell holds this value already
-    if rewriter.known:
-        kept = {p: value for p, value in rewriter.known.items() if not may_conflict(write.pointer, p)}
-        rewriter.known = kept
+    rewriter.known.forget(write.pointer)
     if isinstance(write, GlobalStore):
-        rewriter.known[write.pointer] = write.value
+        rewriter.known.remember(write.pointer, write.value)
     return None

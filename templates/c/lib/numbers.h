@@ -285,3 +285,17 @@ static inline _Float16 u16_bits_to_f16(uint16_t x) {
     union { uint16_t bits; _Float16 number; } both = {x};
     return both.number;
 }
+
+// a * b - c * d to the last digits, also where the products nearly cancel. Source: Kahan; Jeannerod et al., "Further
+// Analysis of Kahan's Algorithm for the Accurate Computation of 2x2 Determinants" (2013).
+static inline float cross_f32(float a, float b, float c, float d) {
+    float other = c * d;
+    return fmaf(a, b, -other) + fmaf(-c, d, other);
+}
+
+// a * b - c * d to the last digits, also where the products nearly cancel. Source: Kahan; Jeannerod et al., "Further
+// Analysis of Kahan's Algorithm for the Accurate Computation of 2x2 Determinants" (2013).
+static inline double cross_f64(double a, double b, double c, double d) {
+    double other = c * d;
+    return fma(a, b, -other) + fma(-c, d, other);
+}

@@ -167,3 +167,17 @@ __device__ inline bool is_nan_f64(double x) {
 __device__ inline bool is_inf_f64(double x) {
     return ((uint64_t)__double_as_longlong(x) & 0x7fffffffffffffffull) == 0x7ff0000000000000ull;
 }
+
+// a * b - c * d to the last digits, also where the products nearly cancel. Source: Kahan; Jeannerod et al., "Further
+// Analysis of Kahan's Algorithm for the Accurate Computation of 2x2 Determinants" (2013).
+__device__ inline float cross_f32(float a, float b, float c, float d) {
+    float other = c * d;
+    return fmaf(a, b, -other) + fmaf(-c, d, other);
+}
+
+// a * b - c * d to the last digits, also where the products nearly cancel. Source: Kahan; Jeannerod et al., "Further
+// Analysis of Kahan's Algorithm for the Accurate Computation of 2x2 Determinants" (2013).
+__device__ inline double cross_f64(double a, double b, double c, double d) {
+    double other = c * d;
+    return fma(a, b, -other) + fma(-c, d, other);
+}

@@ -186,3 +186,21 @@ float pow_f32(float x, float y) {
     bool is_odd = is_whole && abs(y) < 16777216.0 && floor(y * 0.5) != y * 0.5;
     return is_odd ? -magnitude : is_whole ? magnitude : uintBitsToFloat(0x7fc00000u);
 }
+
+// a * b - c * d to the last digits, also where the products nearly cancel. Source: Kahan; Jeannerod et al., "Further
+// Analysis of Kahan's Algorithm for the Accurate Computation of 2x2 Determinants" (2013).
+// Vulkan lets a driver round twice in fma(); then it is the plain difference.
+float cross_f32(float a, float b, float c, float d) {
+    precise float other = c * d;
+    precise float result = fma(a, b, -other) + fma(-c, d, other);
+    return result;
+}
+
+// a * b - c * d to the last digits, also where the products nearly cancel. Source: Kahan; Jeannerod et al., "Further
+// Analysis of Kahan's Algorithm for the Accurate Computation of 2x2 Determinants" (2013).
+// Vulkan lets a driver round twice in fma(); then it is the plain difference.
+double cross_f64(double a, double b, double c, double d) {
+    precise double other = c * d;
+    precise double result = fma(a, b, -other) + fma(-c, d, other);
+    return result;
+}
