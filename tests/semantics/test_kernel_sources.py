@@ -185,7 +185,7 @@ def test_decorators_of_many_lines_and_comments() -> None:
 
 def test_lambdas_are_refused() -> None:
     kernel = ti.kernel(lambda: None)
-    with pytest.raises(ti.TaichiSyntaxError, match="cannot be a lambda"):
+    with pytest.raises(ti.TaichiSyntaxError, match="A `lambda` cannot be a kernel"):
         kernel()
 
 

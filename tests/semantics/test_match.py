@@ -268,7 +268,7 @@ REFUSED = {
     "mapping": ('case {"a": 1}:', "the pattern of a mapping"),
     "names in alternatives": ("case (1 as k) | k:", "bound by one of several alternatives"),
     "truth of a number": ("case True:", "matches truth values"),
-    "text": ('case "a":', "take numbers"),
+    "text": ('case "a":', "takes numbers"),
 }
 
 

@@ -98,6 +98,8 @@ def operand_types(name: str, scalar: Scalar, shape: tuple[int, ...]) -> list[lis
             return [[tensor] * OPS[name].arity] if len(shape) == 1 else []
         case "transpose":
             return [[tensor]] if len(shape) == 2 else []
+        case "determinant" | "inverse":
+            return [[tensor]] if len(shape) == 2 and shape[0] == shape[1] and scalar.is_float else []
     if OPS[name].arity == 1:
         return [[tensor]]
     return [[*mix] for mix in product((tensor, scalar), repeat=OPS[name].arity) if tensor in mix]

@@ -31,7 +31,7 @@ def test_static_print_shows_values_known_and_types_of_others_once(capsys):
     run(2)
     place = line_of('ti.static_print(G, "text", f"{G:03d}", [1, 2.5], ti.f32, n, ti.Vector([n, 1]), sep="|")')
     assert capsys.readouterr().out.splitlines() == [
-        f"[{__file__}:{place}]|3|text|003|[1, 2.5]|f32|`i32`|`i32[2]`",
+        f"[{__file__}:{place}]|3|text|003|[1, 2.5]|f32|`i32`|`vector(2, i32)`",
         f"[{__file__}:{place + 1}]",
     ]
 
@@ -70,11 +70,9 @@ def test_a_warning_names_a_line_once():
         warnings.simplefilter("always")
         run()
         run()
-    texts = [str(warning.message) for warning in caught]
-    assert texts == [
-        f"{__file__}:{line_of('for j in ti.static(range(40)):')}: unrolling 40 iterations makes long code "
-        "(the limit is 32, `ti.init(unrolling_limit=...)`)"
-    ]
+    (text,) = [str(warning.message) for warning in caught]
+    assert f'File "{__file__}", line {line_of("for j in ti.static(range(40)):")}, column 13' in text
+    assert "unrolling 40 iterations makes long code; the limit is 32" in text
 
 
 def test_a_kernel_with_nothing_to_run(target):
