@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from ..errors import InternalError
 from ..ir.builder import Builder
+from ..ir.functions import Call, Reference
 from ..ir.nodes import Block, Effect, Statement, blocks, operands
 from ..ir.statements import (
     Alloca,
@@ -33,7 +34,7 @@ from ..ir.statements import (
     base_pointer,
 )
 from ..ir.tasks import Kernel
-from .aliasing import may_conflict, may_overlap, place_of, stored_locals, written_places
+from .aliasing import may_conflict, stored_locals, unaffected, written_places
 from .context import PassContext
 from .rewrite import GONE, Rewriter, transfer_name
 
@@ -60,7 +61,7 @@ class _Locals:
         self.read: dict[LocalLoad, Statement] = {}
         self.loads: dict[Alloca, list[LocalLoad]] = {}
         self.stores: dict[Alloca, list[LocalStore]] = {}
-        self.kept: set[Alloca] = set()
+        self.kept: set[Statement] = set()
         self.mapping: dict[Statement, Statement] = {}
         self.dropped: set[Statement] = set()
         self.changed = False
@@ -108,6 +109,9 @@ class _Locals:
 
     def scan_load(self, load: LocalLoad, state: State) -> None:
         base = base_pointer(load.pointer)
+        if isinstance(base, Reference):
+            self.kept.add(base)
+            return
         if not isinstance(base, Alloca):
             raise InternalError(f"a local load reads {type(base).__name__}")
         self.loads.setdefault(base, []).append(load)
@@ -119,6 +123,8 @@ class _Locals:
 
     def scan_store(self, store: LocalStore, pointer: Statement, state: State) -> None:
         base = base_pointer(pointer)
+        if isinstance(base, Reference):
+            return
         if not isinstance(base, Alloca):
             raise InternalError(f"a local store writes {type(base).__name__}")
         self.stores.setdefault(base, []).append(store)
@@ -130,7 +136,9 @@ class _Locals:
     def scan_other(self, statement: Statement, state: State) -> None:
         """A variable used by anything but loads and stores stays."""
         for operand in operands(statement):
-            if isinstance(operand, (Alloca, MatrixPtr)) and isinstance(base := base_pointer(operand), Alloca):
+            if isinstance(operand, (Alloca, MatrixPtr, StructPtr)) and isinstance(
+                base := base_pointer(operand), Alloca
+            ):
                 self.kept.add(base)
                 state.pop(base, None)
 
@@ -222,6 +230,9 @@ class _Locals:
                     copies.setdefault(statement.pointer, []).append(statement)
             elif isinstance(statement, (LocalStore, AtomicOp)):
                 stale.update(copies.get(base_pointer(statement.pointer), ()))
+            elif isinstance(statement, Call):
+                for variable in statement.references():
+                    stale.update(copies.get(variable, ()))
             elif statement.BLOCKS:
                 for variable in self.stored.get(statement, ()):
                     stale.update(copies.get(variable, ()))
@@ -283,6 +294,8 @@ def _drop_overwritten(block: Block) -> bool:
                 overwritten.add(statement.pointer)
         elif isinstance(statement, (LocalLoad, AtomicOp)):
             overwritten.discard(base_pointer(statement.pointer))
+        elif isinstance(statement, Call):
+            overwritten.difference_update(statement.references())
         elif statement.BLOCKS or statement.EFFECT & Effect.CONTROL:
             overwritten.clear()  # reads inside, or a way out to where it is read
             for inner in blocks(statement):
@@ -310,11 +323,9 @@ class _ForwardGlobals(Rewriter):
         super().visit(statement)
         if statement.BLOCKS and self.known:
             written = [place for inner in blocks(statement) for place in written_places(inner)]
-            self.known = {
-                pointer: value
-                for pointer, value in self.known.items()
-                if not any(may_overlap(place, other) for place in written if (other := place_of(pointer)) is not None)
-            }
+            self.known = unaffected(self.known, written)
+        elif isinstance(statement, Call):
+            self.known = unaffected(self.known, list(statement.function.writes))
 
 
 def _read(rewriter: Rewriter, load: Statement) -> Statement | None:
