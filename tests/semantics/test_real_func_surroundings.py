@@ -285,6 +285,34 @@ def test_an_index_out_of_bounds_in_a_function(debug: str) -> None:
         run(4)
 
 
+def test_a_function_of_two_tasks_fails_in_the_second(debug: str) -> None:
+    x = ti.field(ti.i32, 4)
+    done = ti.field(ti.i32, 3)
+
+    @ti.real_func
+    def read(i: ti.i32) -> ti.i32:
+        return x[i]
+
+    @ti.kernel
+    def run(shift: ti.i32):
+        for i in x:
+            x[i] = read(i) + i
+        for j in range(1, 4):
+            done[j - 1] = read(j + shift) + 1
+        for k in done:
+            done[k] += 100
+
+    run(0)
+    assert done.to_numpy().tolist() == [102, 103, 104]
+    done.fill(0)
+    with pytest.raises(ti.TaichiAssertionError, match="in read:") as caught:
+        run(2)
+    error = caught.value
+    assert (error.array, error.index, error.iteration) == ("x", (4,), {"j": 2})
+    assert error.location.function == "read" and error.location.call_site.function == "run"
+    assert done.to_numpy().tolist() == [7, 0, 0]
+
+
 def test_without_debug_nothing_is_checked(target: str) -> None:
     @ti.kernel
     def run(x: ti.f32) -> ti.f32:

@@ -54,10 +54,10 @@ def until_stable(*steps: Pass) -> Cleanup:
 cleanup = until_stable(fold, simplify, forward_stores, common_subexpressions, dead_code)
 
 PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
-    Stage.LOWERED: (overflow, lower, call_effects, demote_atomics, wide_bounds, call_effects, cleanup, bounds),
-    Stage.TASKS: (
-        call_effects, recursion, struct_for, offload, demote_atomics, cleanup, branch_depth, iteration_limit,
+    Stage.LOWERED: (
+        overflow, lower, call_effects, demote_atomics, wide_bounds, call_effects, cleanup, bounds, call_effects,
     ),
+    Stage.TASKS: (recursion, struct_for, offload, demote_atomics, cleanup, branch_depth, iteration_limit),
     Stage.FINAL: (call_effects, legalize, cleanup, call_effects),
 }  # fmt: skip
 
