@@ -9,7 +9,7 @@ import sys
 
 from .runtime import session as _session
 from .runtime import ui
-from .runtime.compat import lang, simt, types
+from .runtime.compat import experimental, lang, simt, types
 from .runtime.compat import lib as _lib  # noqa: F401 - `ti._lib.core` is reached by programs
 from .runtime.compat import log as _logging  # noqa: F401
 from .runtime.compat.impl import current_cfg as _current_cfg
@@ -53,6 +53,7 @@ from .runtime.field import MatrixField, ScalarField, StructField, field
 from .runtime.gui import GUI, hex_to_rgb, rgb_to_hex
 from .runtime.kernel import kernel
 from .runtime.ndarray import MatrixNdarray, ScalarNdarray, ndarray
+from .runtime.real_function import real_func
 from .runtime.session import init, is_logging_effective, reset, set_logging_level, sync
 from .runtime.snodes import AXES as _AXES
 from .runtime.snodes import SNode, axes, root
@@ -69,7 +70,7 @@ from .transpiler.errors import (
     UnsupportedError,
 )
 from .transpiler.lang import math
-from .transpiler.lang.annotations import NDArray, template
+from .transpiler.lang.annotations import NDArray, ref, template
 from .transpiler.lang.arch import (
     amdgpu,
     arm64,
@@ -150,6 +151,7 @@ __all__ = [
     "Vector", "VectorNdarray", "WARN", "abs", "acos", "amdgpu", "arm64", "asin", "atan2", "atomic_add", "atomic_and",
     "atomic_max", "atomic_min", "atomic_mul", "atomic_or", "atomic_sub", "atomic_xor", "axes", "bit_cast", "bit_shr",
     "cast", "cc", "ceil", "cos", "cpu", "cuda", "data_oriented", "dataclass", "dx11", "dx12", "eig", "exp",
+    "experimental", "real_func", "ref",
     "extension", "f16", "f32", "f64", "field", "float16", "float32", "float64", "floor", "frexp", "func", "gles",
     "gpu", "grouped", "hex_to_rgb", "i16", "i32", "i64", "i8", "init", "int16", "int32", "int64", "int8",
     "is_logging_effective", "kernel", "lang", "log", "loop_config", "math", "max", "metal", "min", "ndarray",

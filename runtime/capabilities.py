@@ -24,6 +24,7 @@ PORTABLE: dict[str, Capabilities] = {
         frozenset((t, op) for t in ("i32", "u32") for op in ("add", "sub", "min", "max", *BITWISE)) | {("f32", "add")},
         atomic_bits=frozenset({32, 64}),
         max_push_bytes=128,
+        recursion=False,
     ),
     "python": Capabilities("python", frozenset(SCALARS)),
 }

@@ -7,6 +7,7 @@ and shows its records then, in the order of its loops whatever the order in whic
 
 from __future__ import annotations
 
+import itertools
 import struct
 import sys
 import warnings
@@ -104,12 +105,23 @@ class Reports:
                 ShadesmithWarning,
                 stacklevel=5,
             )
-        failed = self._ordered(failures)
+        failed = [record for record in self._ordered(failures) if not self._is_call(record)]
         if failed:
-            site, thread, numbers = failed[0]
-            task = self._module.tasks[self._sites[site]["task"]]
+            record = failed[0]
+            site, thread, numbers = record
+            calls = self._calls_around(record, failures)
+            task = self._module.tasks[(calls[-1] if calls else self._sites[site])["task"]]
             turn = None if task.loop is None else Turn(task.loop.line, thread, self._indices(task, task.loop, thread))
-            raise failure(self._module.kernel, self._sites[site], numbers, turn, count)
+            raise failure(self._module.kernel, self._sites[site], numbers, turn, count, calls)
+
+    def _is_call(self, record: Record) -> bool:
+        return bool(self._sites[record[0]]["kind"] == "call")
+
+    def _calls_around(self, failed: Record, room: bytes) -> list[dict[str, Any]]:
+        """Return the sites of the calls that led to a check: those behind its record, of the same turn."""
+        same_turn = [record for record in self._records(room) if record[1] == failed[1]]
+        behind = same_turn[same_turn.index(failed) + 1 :]
+        return [self._sites[record[0]] for record in itertools.takewhile(self._is_call, behind)]
 
     def _indices(self, task: TaskSource, loop: LoopIndices, thread: int) -> dict[str, int] | None:
         """Return the indices of a turn of a loop, None where the host cannot know them."""

@@ -3,6 +3,7 @@
 Each function of `MAKERS` makes its fields in the current session and returns (kernel, arguments).
 """
 
+import typing
 from collections.abc import Callable
 from typing import Any
 
@@ -536,3 +537,88 @@ def serial_loops() -> tuple[Any, tuple[Any, ...]]:
         return x[15]
 
     return serial, ()
+
+
+@ti.real_func
+def clamp_bytes(a: ti.i8, b: ti.ref(ti.u8), keep: ti.u1) -> typing.Tuple[ti.i8, ti.u8, ti.u1]:  # noqa: UP006
+    if keep:
+        return a, b, not keep
+    b += ti.u8(3)
+    return -a, b, keep
+
+
+@ti.real_func
+def reached(
+    place: ti.ref(ti.types.vector(3, ti.f32)), turned: ti.ref(ti.types.matrix(2, 5, ti.i32)), k: ti.i32, unused: ti.f32
+) -> ti.types.vector(3, ti.f32):
+    place[k % 3] += ti.random()
+    place.y *= 2.0
+    turned[k % 2, 1] = k
+    turned += 1
+    if k == 7:
+        print("seven", place)
+    assert k >= 0, f"{k} is negative"
+    return place
+
+
+@ti.real_func
+def settle(x: ti.ref(ti.f64), out: ti.types.ndarray()):
+    if x > 10.0:
+        return
+    for i in range(out.shape[0]):
+        out[i] += ti.cast(x, ti.f32)
+    x = -x
+
+
+@entry
+def called_functions() -> tuple[Any, tuple[Any, ...]]:
+    @ti.kernel
+    def calls_of_all_forms(out: ti.types.ndarray(dtype=ti.f32, ndim=1), n: ti.i32) -> ti.f64:
+        x = ti.f64(n)
+        settle(x, out)
+        for i in out:
+            place = ti.Vector([0.0, 1.0, 2.0])
+            turned = ti.Matrix.zero(ti.i32, 2, 5)
+            byte = ti.u8(i)
+            a, b, c = clamp_bytes(ti.i8(i), byte, i > 2)
+            pair = clamp_bytes(a, byte, c)
+            sum = reached(place, turned, i, out[0])
+            reached(place, turned, i + 1, 0.0)
+            out[i] = sum.x + place.y + turned[1, 1] + b + byte + pair[1]
+        return x
+
+    return calls_of_all_forms, (ti.ndarray(ti.f32, 5), 3)
+
+
+@ti.real_func
+def ackermann(m: ti.i64, n: ti.i64) -> ti.i64:
+    if m == 0:
+        return n + 1
+    if n == 0:
+        return ackermann(m - 1, 1)
+    return ackermann(m - 1, ackermann(m, n - 1))
+
+
+@ti.real_func
+def down(n: ti.i32, seen: ti.ref(ti.i32)) -> ti.types.vector(2, ti.i32):
+    seen += 1
+    return ti.Vector([n, seen]) if n <= 0 else up(n - 2, seen)
+
+
+@ti.real_func
+def up(n: ti.i32, seen: ti.ref(ti.i32)) -> ti.types.vector(2, ti.i32):
+    return down(n + 1, seen)
+
+
+@only("c", "cuda")
+@entry
+def recursive_functions() -> tuple[Any, tuple[Any, ...]]:
+    x = ti.Vector.field(2, ti.i32, shape=4)
+
+    @ti.kernel
+    def recursion(m: ti.i64):
+        for i in x:
+            seen = 0
+            x[i] = down(i, seen) * ti.cast(ackermann(m, i), ti.i32) + seen
+
+    return recursion, (2,)

@@ -55,4 +55,6 @@ class Capabilities:
     """lavapipe of Mesa 22.3 gives x for y where a component is read from memory after the whole vector was stored."""
     float_controls: frozenset[str] = frozenset()
     """Execution modes of SPIR-V that can be asked for, with the bits of the type: "DenormPreserve 32"."""
+    recursion: bool = True
+    """Whether functions may call themselves; GLSL has no call stack."""
     extra: tuple[tuple[str, str], ...] = field(default=())

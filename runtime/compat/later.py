@@ -10,7 +10,6 @@ from ...transpiler.errors import NotYetError, as_seen_by_user
 Later = tuple[str, int | None] | tuple[str, int | None, str]
 """What a name belongs to, its issue, and what to use instead if there is something."""
 
-FUNCTIONS: Later = ("real functions and references", 3)
 THREADS: Later = ("threads, blocks and subgroups", 3)
 NODES: Later = ("layouts by SNodes, sparse ones too,", 4, "use dense fields: `ti.field(dtype, shape=(n, m))`")
 FILES: Later = ("images, videos and the memory report", 4)
@@ -23,7 +22,6 @@ QUANTISED: Later = ("quantised types", None, "use a small type such as `ti.i8`, 
 
 LATER: dict[str, dict[str, Later]] = {
     "ti": {
-        **dict.fromkeys(("real_func", "ref", "experimental"), FUNCTIONS),
         **dict.fromkeys(("block_local", "cache_read_only", "global_thread_idx"), THREADS),
         **dict.fromkeys(
             (
@@ -41,7 +39,6 @@ LATER: dict[str, dict[str, Later]] = {
         **dict.fromkeys(("BitpackedFields",), QUANTISED),
     },
     "ti.types": {
-        **dict.fromkeys(("ref",), FUNCTIONS),
         **dict.fromkeys(("rw_texture", "texture"), TEXTURES),
         **dict.fromkeys(("sparse_matrix_builder",), LIBRARIES),
         **dict.fromkeys(("quant",), QUANTISED),

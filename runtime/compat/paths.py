@@ -10,6 +10,7 @@ from .. import ui
 from . import (
     core,
     exception,
+    experimental,
     host,
     impl,
     kernel_impl,
@@ -27,6 +28,7 @@ from . import (
 )
 
 PATHS: dict[str, ModuleType] = {
+    "experimental": experimental,
     "math": math,
     "types": types,
     "types.annotations": parameter_types,

@@ -39,6 +39,13 @@ INSTALL_HINT = (
     "shows what is there."
 )
 
+STACK_SIZE = 0
+"""`cudaLimitStackSize`: which limit of a device is meant."""
+
+RECURSION_STACK_BYTES = 16 << 10
+"""Stack a thread has when a loaded kernel recurses, some hundred calls; CUDA's own limit of 1 KiB allows a dozen. The
+driver reserves it for all threads the GPU holds at once: 4 GiB on an H200, 0.7 GiB on a small GPU."""
+
 Submit = Callable[[Sequence[int]], None]
 
 
@@ -232,6 +239,8 @@ class CudaDevice:
         )
         loaded = self.cupy.cuda.function.Module()
         try:
+            if module.options.get("recursive") and self.runtime.deviceGetLimit(STACK_SIZE) < RECURSION_STACK_BYTES:
+                self.runtime.deviceSetLimit(STACK_SIZE, RECURSION_STACK_BYTES)
             loaded.load(cubin)
         except self.failure as error:
             raise self.describe(error) from error

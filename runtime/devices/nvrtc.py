@@ -23,6 +23,9 @@ DEFAULT_ARCH = "sm_90"
 MAJORS = ("13", "12")
 """Major versions of CUDA whose library is looked for, newest first."""
 
+QUIET = ("--ptxas-options=--suppress-stack-size-warning",)
+"""Of a recursive function ptxas says that it cannot know the stack's size; `CudaDevice.build` makes room for it."""
+
 INSTALL_HINT = "Install it with `pip install 'shadesmith[cuda]'` (or `pip install nvidia-cuda-nvrtc`)."
 
 
@@ -44,7 +47,7 @@ def compile_cubin(
     source = text.encode()
     _check(library, library.nvrtcCreateProgram(ctypes.byref(program), source, name.encode(), 0, None, None))
     try:
-        options = (f"-arch={arch}", "--std=c++17", f"-fmad={'true' if fast_math else 'false'}")
+        options = (f"-arch={arch}", "--std=c++17", f"-fmad={'true' if fast_math else 'false'}", *QUIET)
         array = (ctypes.c_char_p * len(options))(*(option.encode() for option in options))
         status = library.nvrtcCompileProgram(program, len(options), array)
         log = _fetch(library, program, "ProgramLog").rstrip(b"\0").decode(errors="replace").strip()

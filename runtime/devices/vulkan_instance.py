@@ -482,6 +482,7 @@ def read_capabilities(adapter: Adapter) -> Capabilities:
         branch_depth_limit=LLVMPIPE_BRANCH_LIMIT if adapter.is_llvmpipe else None,
         volatile_vectors=adapter.is_llvmpipe,
         float_controls=adapter.float_controls,
+        recursion=False,
         extra=(
             ("device", adapter.name),
             ("driver", adapter.driver),

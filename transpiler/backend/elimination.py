@@ -1,10 +1,10 @@
 """Determinant and inverse of square matrices of 3 rows and more: bodies of generated functions.
 
 Plain cofactors, which GLSL's own `determinant` and `inverse` use, lose digits with the square of the condition number
-and beyond; these lose them with the condition number itself. 3x3: cofactors whose 2x2 determinants are exact to the last
-digits, without a branch. Larger: elimination with the largest element of a column as the pivot. Rows are exchanged
-element by element under a condition, not through a computed row number: a compiler that unrolls the loops keeps small
-matrices in registers then.
+and beyond; these lose them with the condition number itself. 3x3: cofactors whose 2x2 determinants are exact to the
+last digits, without a branch. Larger: elimination with the largest element of a column as the pivot. Rows are
+exchanged element by element under a condition, not through a computed row number: a compiler that unrolls the loops
+keeps small matrices in registers then.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ def inverse(target: str, matrix: Tensor, absolute: str, maximum: str) -> str:
     maximum: the template of the greater of {0} and {1}.
     """
     if matrix.shape[0] == 3:
-        return _inverse_3(target, matrix, maximum.format("largest", absolute.format(_element(target, matrix, "i", "j"))))
+        size = absolute.format(_element(target, matrix, "i", "j"))
+        return _inverse_3(target, matrix, maximum.format("largest", size))
     return _inverse_n(target, matrix, absolute)
 
 

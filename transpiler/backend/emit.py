@@ -7,13 +7,15 @@ templates arrange them.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from textwrap import wrap
 from typing import Any
 
 from ..errors import NOWHERE
-from ..ir.nodes import Block, walk
+from ..ir.functions import Call, Function, called, reachable
+from ..ir.nodes import Block, Statement, walk
 from ..ir.statements import (
     RECORDS,
     Array,
@@ -25,15 +27,18 @@ from ..ir.statements import (
     Operation,
     Rand,
     RangeFor,
+    Return,
     While,
     base_pointer,
 )
 from ..ir.tasks import Kernel, Task, TaskKind, with_members
 from ..ir.text import print_kernel
-from ..ir.types import Struct, u32
+from ..ir.types import Struct, u1, u32
 from ..options import Capabilities, CompileOptions
 from .float_controls import EXTENSION as FLOAT_CONTROLS
 from .float_controls import execution_modes
+from .functions import WRITERS as CALL_WRITERS
+from .functions import PrintedFunction, print_function, prototypes, return_writer
 from .helpers import library, words_of, words_of_code
 from .interface import BackendModule, Interface, SourceFile, TaskSource
 from .layout import Declaration, Layout, array_type, has_matrix, layout
@@ -47,6 +52,8 @@ from .render import render
 from .reports import WRITERS as REPORT_WRITERS
 from .reports import stop_after_failure
 from .reserved import OURS
+from .reserved import functions as functions_of_tasks
+from .signatures import signatures
 from .spelling import extensions, helpers_source, spell_operation, type_name
 from .tables_c import HEADERS
 from .target import TARGETS, Target
@@ -55,7 +62,7 @@ from .turns import NONE, serial_turns
 
 PUSH_BYTES = 128
 """Room for arguments in push constants where a device does not say."""
-EFFECTS = {**STATEMENT_WRITERS, **REPORT_WRITERS}
+EFFECTS = {**STATEMENT_WRITERS, **REPORT_WRITERS, **CALL_WRITERS}
 COLUMNS = 120
 MANY_TURNS, FEW_TURNS = 8192, 64
 """From so many turns a loop is worth threads on the host: if its body is short, if it holds loops."""
@@ -84,6 +91,7 @@ class _Printed:
     arrays: list[Array]
     structs: list[Struct]
     helpers: list[str]
+    functions: list[Function]
 
 
 def emit(kernel: Kernel, target: str, options: CompileOptions, capabilities: Capabilities) -> BackendModule:
@@ -101,7 +109,10 @@ def emit(kernel: Kernel, target: str, options: CompileOptions, capabilities: Cap
     files = tuple(printer.file(group, number) for number, group in enumerate(groups))
     limited = capabilities.loop_iteration_limit is not None
     tasks = tuple(_task_source(p, p.number if row.file_per_task else 0, form, limited) for p in printed)
-    return BackendModule(kernel.name, target, files, tasks, form.interface, _tool_options(options))
+    tool_options = _tool_options(options)
+    if any(signature.is_recursive for signature in printer.signatures.values()):
+        tool_options["recursive"] = True  # CUDA needs a larger stack
+    return BackendModule(kernel.name, target, files, tasks, form.interface, tool_options)
 
 
 def _tool_options(options: CompileOptions) -> dict[str, Any]:
@@ -128,17 +139,23 @@ class _Printer:
     ) -> None:
         self.kernel, self.target, self.form = kernel, target, form
         self.options, self.capabilities = options, capabilities
-        ours = OURS.union(form.accessor_names.values(), form.structs.names.values(), library(target.name))
-        self.taken = target.reserved | ours | (target.functions & _called(kernel, target))
         self.name = entry_stem(kernel)
+        ours = OURS.union(form.accessor_names.values(), form.structs.names.values(), library(target.name))
+        spelled = _called(kernel, target)
+        tasks = functions_of_tasks(self.name, len(kernel.tasks))
+        taken = target.reserved | target.functions | ours | spelled | tasks
+        self.signatures = signatures(kernel, target, taken)
+        names = {name for s in self.signatures.values() for name in (s.name, s.result_type)}
+        self.taken = target.reserved | ours | (target.functions & spelled) | names
+        self.functions = {function: self._function(function) for function in kernel.functions}
 
     def task(self, task: Task, number: int) -> _Printed:
         """Print one task: the function of one turn, and what the entry computes before it."""
         single = len(self.kernel.tasks) == 1 or self.target.file_per_task
         body, names, statements = self._body(task, number)
         prologue, threads, entry_uses_args, entry_helpers = self._entry(task, number, names)
-        loop, linear = task.loop, statements.linear_index
-        counted = any(isinstance(s, (Rand, *RECORDS)) for s in walk(task.body))
+        loop, linear = task.loop, statements.e.index
+        counted = any(isinstance(s, (Rand, *RECORDS)) for s in reachable(task.body))
         unsigned = type_name(self.target.name, u32)
         used = [k for k in range(len(names)) if loop is not None and (loop, k) in statements.e.indices_used]
         return _Printed(
@@ -156,15 +173,23 @@ class _Printer:
             arrays=sorted({**statements.e.arrays_used, **entry_helpers.arrays_used}, key=lambda a: a.slot),
             structs=[*statements.e.structs_used, *entry_helpers.structs_used],
             helpers=[*statements.e.helpers, *entry_helpers.helpers],
+            functions=called(task.body),
         )
+
+    def _function(self, function: Function) -> PrintedFunction:
+        """Print a real function: once, however many files need it."""
+        placement = place([(function.body, [])], self._is_infix)
+        printer = self._statements(placement, {**EFFECTS, Return: return_writer(function)})
+        return print_function(function, printer)
 
     def _is_infix(self, operation: Any) -> bool:
         return infix_symbol(self.target, operation) is not None
 
-    def _statements(self, placement: Placement) -> Statements:
+    def _statements(self, placement: Placement, writers: Mapping[type, Callable[..., None]] = EFFECTS) -> Statements:
         expressions = Expressions(self.target, self.form)
+        expressions.signatures = self.signatures
         comments, atomics = self.options.line_comments, self.capabilities.atomics
-        printer = Statements(expressions, placement, Names(self.taken), comments, atomics, EFFECTS)
+        printer = Statements(expressions, placement, Names(self.taken), comments, atomics, writers)
         printer.result_names = [member.name for member in self.form.result_members]
         return printer
 
@@ -176,10 +201,12 @@ class _Printer:
             for axis in range(len(task.loop.begins)):
                 names.append(declare_axis(printer.names, task.loop, axis))
                 printer.e.loop_names[task.loop, axis] = names[axis]
-            printer.linear_index = printer.names.declare("index")
+            printer.e.index = printer.names.declare("index")
             printer.commented.add((task.loop.location.file, task.loop.location.line))
-        if any(isinstance(s, Rand) for s in walk(task.body)):
+        if any(isinstance(s, Rand) for s in reachable(task.body)):
             _start_random(printer, number)
+        if any(self.signatures[function].may_fail for function in called(task.body)):
+            _start_checks(printer)
         if task.loop is None:
             stop_after_failure(printer, number)
         printer.block(block)
@@ -207,11 +234,13 @@ class _Printer:
         suffix = f"_{number}" if self.target.file_per_task and not one else ""
         blocks = sorted({p.task.block_dim for p in printed if p.task.kind is TaskKind.RANGE_FOR})
         tasks = [self._task_data(p, blocks) for p in printed]
+        functions = [self.functions[function] for function in called(*(p.task.body for p in printed))]
+        arrays = {array for f in functions for array in f.arrays} | {array for p in printed for array in p.arrays}
         form = self.form
         data = {
             "banner": self._banner(printed),
             "constants": _constants(blocks),
-            "extensions": self._extensions(printed),
+            "extensions": self._extensions(functions, printed),
             "modes": self._modes(),
             "references": form.references,
             "members": padded(form.declarations),
@@ -220,29 +249,43 @@ class _Printer:
             "row_major_result": any(has_matrix(type) for type in self.kernel.returns),
             "temporaries": padded(form.temporary_members),
             "results": padded(form.result_members),
-            "accessors": [form.accessors[array] for array in _used_arrays(printed)],
-            "helpers": helpers_source(self.target.name, [*form.helpers, *printed_helpers(printed)]),
-            "structs": [form.structs.declaration(struct) for struct in self._used_structs(printed)],
+            "accessors": [form.accessors[array] for array in sorted(arrays, key=lambda a: a.slot)],
+            "helpers": helpers_source(self.target.name, [*form.helpers, *printed_helpers(functions, printed)]),
+            "structs": [form.structs.declaration(struct) for struct in self._used_structs(functions, printed)],
+            "structures": [f.structure for f in functions if f.structure],
+            "prototypes": prototypes(functions),
+            "functions": [{"comment": f.comment, "head": f.head, "body": f.text} for f in functions],
             "tasks": tasks,
             "task": tasks[0] if tasks else None,
         }
         kind = printed[0].task.kind.value if self.target.file_per_task else "kernel"
         if self.target.name == "c":
-            data["headers"] = _headers(data, printed, tasks)
+            data["headers"] = _headers(data, printed, functions)
         text = render(f"{self.target.folder}/{kind}.{self.target.suffix}.j2", data)
-        return SourceFile(f"{self.name}{suffix}.{self.target.suffix}", text, _line_map(text, printed, tasks))
+        return SourceFile(
+            f"{self.name}{suffix}.{self.target.suffix}",
+            text,
+            _line_map(
+                text,
+                [
+                    *((f.head, f.body) for f in functions),
+                    *((t["head"], p.body) for p, t in zip(printed, tasks, strict=True)),
+                ],
+            ),
+        )
 
-    def _used_structs(self, printed: list[_Printed]) -> list[Struct]:
-        """Return the structs that lie in memory and those that tasks use, in the order of the kernel."""
-        used = set(with_members([*self.form.structs.stored, *(struct for p in printed for struct in p.structs)]))
+    def _used_structs(self, functions: list[PrintedFunction], printed: list[_Printed]) -> list[Struct]:
+        """Return the structs that lie in memory and those that functions and tasks use, in the order of the kernel."""
+        seen = [struct for f in functions for struct in f.structs] + [struct for p in printed for struct in p.structs]
+        used = set(with_members([*self.form.structs.stored, *seen]))
         return [struct for struct in self.form.structs.names if struct in used]
 
-    def _extensions(self, printed: list[_Printed]) -> list[str]:
+    def _extensions(self, functions: list[PrintedFunction], printed: list[_Printed]) -> list[str]:
         """Return the GLSL extensions a file needs: for addresses, for types, for atomics the device does itself."""
         if self.target.name != "vulkan":
             return []
         names = ["GL_EXT_buffer_reference", "GL_EXT_scalar_block_layout"] if self.form.declarations else []
-        keys = [*self.form.helpers, *printed_helpers(printed)]
+        keys = [*self.form.helpers, *printed_helpers(functions, printed)]
         names += extensions(self.target.name, [*self.form.use.types, *self.form.stored_types], keys)
         names += [FLOAT_CONTROLS] if self._modes() else []
         return list(dict.fromkeys(names))
@@ -254,8 +297,9 @@ class _Printer:
 
     def _task_data(self, p: _Printed, blocks: list[int]) -> dict[str, Any]:
         threads = p.threads
-        loops = any(isinstance(s, (While, RangeFor)) for s in walk(p.task.body))
-        plain = not loops and not any(isinstance(s, (AtomicOp, Rand, *RECORDS)) for s in walk(p.task.body))
+        statements = list(reachable(p.task.body))
+        loops = any(isinstance(s, (While, RangeFor)) or self._recurs(s) for s in statements)
+        plain = not loops and not any(isinstance(s, (AtomicOp, Rand, *RECORDS)) for s in statements)
         parameters = [*self._args_parameter(p), *p.parameters]
         arguments = [*(["args"] if parameters[len(p.parameters) :] else []), *p.arguments]
         block = "1" if p.task.kind is TaskKind.SERIAL else "BLOCK" if len(blocks) == 1 else f"BLOCK_{p.task.block_dim}"
@@ -273,10 +317,13 @@ class _Printer:
             "prologue": [*p.prologue, *(threads.declarations if threads else [])],
             "count": threads.count if threads else "1",
             "nest": _nest(threads, call, plain) if threads else [],
-            "pragma": _pragma(p.task, threads, loops),
+            "pragma": _pragma(threads, loops, any(isinstance(s, While) or self._recurs(s) for s in statements)),
             "strided": _is_strided(p),
             "uses_args": p.uses_args or any("args." in text for text in [*p.prologue, *_texts(threads)]),
         }
+
+    def _recurs(self, statement: Statement) -> bool:
+        return isinstance(statement, Call) and self.signatures[statement.function].is_recursive
 
     def _python_line(self, task: Task) -> str:
         """Return the comment above the function of a loop's turns: the loop in Python."""
@@ -318,7 +365,7 @@ def _called(kernel: Kernel, target: Target) -> set[str]:
     return {"min", "max"}.union(*(words_of(text) for text in texts))
 
 
-def _headers(data: dict[str, Any], printed: list[_Printed], tasks: list[dict[str, Any]]) -> list[str]:
+def _headers(data: dict[str, Any], printed: list[_Printed], functions: list[PrintedFunction]) -> list[str]:
     """Return the headers of C that a file needs."""
     texts = [
         data["helpers"],
@@ -329,7 +376,8 @@ def _headers(data: dict[str, Any], printed: list[_Printed], tasks: list[dict[str
         *data["accessors"],
     ]
     texts += [line.text for p in printed for line in p.body]
-    texts += [text for task in tasks for text in (task["head"], *task["prologue"], *task["nest"])]
+    texts += [text for f in functions for text in (f.structure, f.head, *(line.text for line in f.body))]
+    texts += [text for task in data["tasks"] for text in (task["head"], *task["prologue"], *task["nest"])]
     words = {word for text in texts for line in text.split("\n") for word in words_of_code(line)}
     return [header for header, declared in HEADERS.items() if words & declared]
 
@@ -345,7 +393,7 @@ def _nest(threads: Threads, call: str, plain: bool) -> list[str]:
     return lines + [INDENT * depth + "}" for depth in reversed(range(len(threads.loops)))]
 
 
-def _pragma(task: Task, threads: Threads | None, loops: bool) -> str:
+def _pragma(threads: Threads | None, loops: bool, uneven: bool) -> str:
     """Return how OpenMP spreads the turns: evenly, unless a turn may take much longer; few turns stay on one thread."""
     if threads is None:
         return ""
@@ -353,7 +401,6 @@ def _pragma(task: Task, threads: Threads | None, loops: bool) -> str:
     known = host_count(threads.extents)
     if known is not None and known < least:
         return ""
-    uneven = any(isinstance(s, While) for s in walk(task.body))
     collapsed = len(threads.loops) - 1
     parts = ["#pragma omp parallel for firstprivate(args)"]
     if collapsed > 1:
@@ -369,7 +416,15 @@ def _start_random(printer: Statements, number: int) -> None:
     seed = task_seed(0, number)
     text = f"args.seed ^ {seed:#x}u" if seed else "args.seed"
     printer.e.need("random_start")
-    printer.lines.append(Line(0, f"Random rng = random_start({text}, {printer.linear_index});"))
+    printer.lines.append(Line(0, f"Random rng = random_start({text}, {printer.e.index});"))
+
+
+def _start_checks(printer: Statements) -> None:
+    """Declare what functions set where a check of theirs fails."""
+    printer.failed = printer.e.failed = printer.names.declare("failed")
+    printer.lines.append(Line(0, f"{printer.e.type_text(u1)} {printer.failed} = false;"))
+    if printer.e.target.name == "c":
+        printer.e.failed = f"&{printer.failed}"
 
 
 def _texts(threads: Threads | None) -> list[str]:
@@ -388,13 +443,10 @@ def _signature(kernel: Kernel) -> list[tuple[int, str]]:
     return scalars + arrays
 
 
-def _used_arrays(printed: list[_Printed]) -> list[Array]:
-    return sorted({array: None for p in printed for array in p.arrays}, key=lambda a: a.slot)
-
-
-def printed_helpers(printed: list[_Printed]) -> list[str]:
-    """Return the helpers that tasks use, each once, in order of appearance."""
-    return list(dict.fromkeys(helper for p in printed for helper in p.helpers))
+def printed_helpers(functions: list[PrintedFunction], printed: list[_Printed]) -> list[str]:
+    """Return the helpers that functions and tasks use, each once, in order of appearance."""
+    helpers = [helper for f in functions for helper in f.helpers] + [helper for p in printed for helper in p.helpers]
+    return list(dict.fromkeys(helpers))
 
 
 def padded(members: list[Declaration]) -> list[str]:
@@ -412,14 +464,14 @@ def digest(interface: Interface) -> str:
     return sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:8]
 
 
-def _line_map(text: str, printed: list[_Printed], tasks: list[dict[str, Any]]) -> tuple[tuple[int, str, int], ...]:
-    """Return where Python lines begin in `text`: bodies stand whole below the heads of their functions."""
+def _line_map(text: str, functions: list[tuple[str, list[Line]]]) -> tuple[tuple[int, str, int], ...]:
+    """Return where Python lines begin in `text`: bodies stand whole below the heads of their functions, in order."""
     lines = text.split("\n")
     found: list[tuple[int, str, int]] = []
     start = 0
-    for p, data in zip(printed, tasks, strict=True):
-        start = lines.index(data["head"], start) + 2
-        for offset, line in enumerate(p.body):
+    for head, body in functions:
+        start = lines.index(head, start) + 2
+        for offset, line in enumerate(body):
             if line.location is not None:
                 found.append((start + offset, line.location.file, line.location.line))
     return tuple(found)
@@ -429,16 +481,15 @@ def _memory(task: Task) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return the slots of arrays a task reads and writes; -1 for temporaries."""
     reads: set[int] = set()
     writes: set[int] = set()
-    for block in (task.prologue, task.body):
-        for statement in walk(block):
-            match statement:
-                case GlobalLoad(pointer=pointer):
-                    reads.add(_slot(pointer))
-                case GlobalStore(pointer=pointer):
-                    writes.add(_slot(pointer))
-                case AtomicOp(pointer=pointer):
-                    reads.add(_slot(pointer))
-                    writes.add(_slot(pointer))
+    for statement in reachable(task.prologue, task.body):
+        match statement:
+            case GlobalLoad(pointer=pointer):
+                reads.add(_slot(pointer))
+            case GlobalStore(pointer=pointer):
+                writes.add(_slot(pointer))
+            case AtomicOp(pointer=pointer):
+                reads.add(_slot(pointer))
+                writes.add(_slot(pointer))
     return tuple(sorted(reads)), tuple(sorted(writes))
 
 

@@ -7,13 +7,16 @@ shape raise, so a kernel that is wrong on a device is found here.
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from math import prod
 from typing import Any
 
 import numpy as np
 
 from ..errors import TaichiRuntimeError
+from ..ir.functions import Call, CallResult, Reference
 from ..ir.nodes import Block, Statement
 from ..ir.ops import ATOMIC_OPS, OPS
 from ..ir.statements import (
@@ -59,6 +62,9 @@ from .random_stream import RandomStream, task_seed
 from .records import Turn, failure, text_writer
 from .sites import describe_site
 
+RECURSION_LIMIT = 20_000
+"""Python's limit while functions run: a call nests four Python calls, and each block around it two more."""
+
 Place = tuple[np.ndarray[Any, Any], tuple[int, ...]]
 """An array and the index of a scalar or tensor in it."""
 
@@ -74,12 +80,14 @@ def run(kernel: Kernel, arrays: Sequence[np.ndarray[Any, Any]], parameters: Sequ
     that failed.
     """
     machine = _Machine(kernel, arrays, parameters)
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), _deep_calls(kernel):
         for number, task in enumerate(kernel.tasks):
             machine.run_task(task, task_seed(seed, number))
             if machine.failures:
-                check, values, turn = machine.failures[0]
-                raise failure(kernel.name, describe_site(check, number), values, turn, len(machine.failures))
+                check, values, turn, calls = machine.failures[0]
+                places = [describe_site(call, number) for call in calls]
+                site = describe_site(check, number)
+                raise failure(kernel.name, site, values, turn, len(machine.failures), places)
     return machine.results
 
 
@@ -91,6 +99,21 @@ class _Outside:
 
     def __iter__(self) -> Iterator[Any]:
         raise TaichiRuntimeError(self.text)
+
+
+@contextmanager
+def _deep_calls(kernel: Kernel) -> Iterator[None]:
+    """Let functions of the kernel call themselves as deep as a device would. Raises: TaichiRuntimeError beyond."""
+    limit = sys.getrecursionlimit()
+    if kernel.functions:
+        sys.setrecursionlimit(max(limit, RECURSION_LIMIT))
+    try:
+        yield
+    except RecursionError:
+        text = f"functions of kernel `{kernel.name}` call one another deeper than the interpreter can follow"
+        raise TaichiRuntimeError(f"{kernel.location.describe()}\n{text}. Hint: does the recursion end?") from None
+    finally:
+        sys.setrecursionlimit(limit)
 
 
 class _TurnEnded(Exception):
@@ -110,7 +133,7 @@ class _Machine:
         self.values: dict[Statement, Any] = {}
         self.indices: dict[Any, tuple[int, ...]] = {}
         self.results: list[Any] = []
-        self.failures: list[tuple[Record, list[Any], Turn | None]] = []
+        self.failures: list[tuple[Record, list[Any], Turn | None, list[Call]]] = []
         self.turn: Turn | None = None
         self.writers: dict[Print, Callable[[Sequence[Any]], str]] = {}
         self.random = RandomStream(0, 0)
@@ -137,6 +160,9 @@ class _Machine:
             LocalStore: lambda s: _store(self.values[s.pointer], self.values[s.value]),
             GlobalStore: lambda s: _store(self.values[s.pointer], self.values[s.value]),
             AtomicOp: self._atomic,
+            Reference: lambda s: self.parameters[s.parameter],
+            Call: self._call,
+            CallResult: lambda s: self.values[s.call][s.position],
             Print: self._print,
             Assert: self._assert,
             IndexCheck: self._index_check,
@@ -286,6 +312,22 @@ class _Machine:
         _store(place, meaning(old, self.values[statement.value]))
         return old
 
+    def _call(self, statement: Call) -> Any:
+        """Run a function with values of its own; give its result, or a list of several."""
+        function = statement.function
+        arguments = [self.values[argument] for argument in statement.arguments]
+        outer = self.values, self.parameters, self.indices
+        self.values, self.indices = {}, {}
+        self.parameters = dict(zip(function.parameters, arguments, strict=True))
+        try:
+            self.run_block(function.body)
+        except _TurnEnded:
+            self.failures[-1][3].append(statement)
+            raise
+        finally:  # a check that fails leaves through all calls
+            self.values, self.parameters, self.indices = outer
+        return self.results[0] if len(function.results) == 1 else self.results
+
     def _print(self, statement: Print) -> None:
         write = self.writers.get(statement)
         if write is None:
@@ -302,7 +344,7 @@ class _Machine:
             self._fail(check)
 
     def _fail(self, statement: Record) -> None:
-        self.failures.append((statement, self._numbers(statement), self.turn))
+        self.failures.append((statement, self._numbers(statement), self.turn, []))
         raise _TurnEnded
 
     def _numbers(self, statement: Record) -> list[Any]:

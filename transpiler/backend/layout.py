@@ -10,8 +10,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from math import prod
 
+from ..ir.functions import Call, Function, called, reachable
 from ..ir.nodes import Statement, walk
 from ..ir.statements import (
+    CHECKS,
     ArgLoad,
     Array,
     ArrayShape,
@@ -96,8 +98,10 @@ class _Use:
     parameters: dict[Parameter, None] = field(default_factory=dict)
     random: bool = False
     has_records: bool = True
-    sites: dict[Record, int] = field(default_factory=dict)
+    sites: dict[Record | Call, int] = field(default_factory=dict)
     task_of: dict[Statement, int] = field(default_factory=dict)
+    task_sites: int = 0
+    """How many of the sites are in tasks; those of functions come behind them."""
     types: dict[Type, None] = field(default_factory=dict)
 
 
@@ -133,16 +137,26 @@ class Layout:
 
 
 def _statements(kernel: Kernel) -> Iterator[tuple[int, Statement]]:
-    """Give every statement with the number of its root: twice its task's for prologues, one more for bodies."""
-    for number, root in enumerate(kernel.roots()):
-        for statement in walk(root):
+    """Give every statement with the number of its task; those of functions last, with the first that calls them."""
+    tasks: dict[Function, int] = {}
+    for number, task in enumerate(kernel.tasks):
+        for function in called(task.prologue, task.body):
+            tasks.setdefault(function, number)
+        for root in (task.prologue, task.body):
+            for statement in walk(root):
+                yield number, statement
+    for function, number in tasks.items():
+        for statement in walk(function.body):
             yield number, statement
 
 
 def _collect(kernel: Kernel) -> _Use:
     use = _Use()
     names: dict[tuple[Array, int], set[str | None]] = {}
-    for root, statement in _statements(kernel):
+    own = set(kernel.parameters)
+    failing = {f for f in kernel.functions if any(isinstance(s, CHECKS) for s in reachable(f.body))}
+    inside = {statement for function in kernel.functions for statement in walk(function.body)}
+    for task, statement in _statements(kernel):
         if statement.type is not None:
             use.types[statement.type] = None
         match statement:
@@ -159,13 +173,17 @@ def _collect(kernel: Kernel) -> _Use:
                 use.components |= isinstance(base_pointer(statement), GlobalPtr)
             case ArrayShape(array=array, axis=axis, name=name):
                 names.setdefault((array, axis), set()).add(name)
-            case ArgLoad(parameter=parameter):
+            case ArgLoad(parameter=parameter) if parameter in own:
                 use.parameters[parameter] = None
             case Rand():
                 use.random = True
+            case Call(function=function) if function in failing:
+                use.sites[statement] = len(use.sites)
+                use.task_of[statement] = task
             case Print() | Assert() | IndexCheck():
                 use.sites[statement] = len(use.sites)
-                use.task_of[statement] = root // 2
+                use.task_of[statement] = task
+    use.task_sites = sum(site not in inside for site in use.sites)
     for key, found in names.items():
         found.discard(None)
         use.shapes[key] = next(iter(found)) if len(found) == 1 else None

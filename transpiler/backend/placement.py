@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from ..ir.functions import Call, CallResult, Reference
 from ..ir.nodes import Block, Effect, Statement, has_effect, operands
 from ..ir.statements import (
     Alloca,
@@ -38,6 +39,7 @@ from ..ir.statements import (
     Operation,
     Rand,
     RangeFor,
+    Return,
     StructElement,
     StructPtr,
     While,
@@ -46,10 +48,12 @@ from ..ir.statements import (
 from ..ir.types import Scalar
 
 ATOMS = (Const, ArgLoad, ArrayShape, LoopIndex)
-PLACES = (Alloca, GlobalPtr, MatrixPtr, StructPtr, GlobalTemporary)
+PLACES = (Alloca, GlobalPtr, MatrixPtr, StructPtr, GlobalTemporary, Reference)
 INDEX_OPERATIONS = frozenset({"add", "sub", "mul", "neg"})
 COMPARISONS = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
 ALIASED = "arrays that may share memory"
+ANYTHING = "all memory"
+"""What a call with effects may write."""
 MAX_READS = 2
 """So often a load is printed again before it gets a name: compilers merge loads, and a name costs the reader more."""
 
@@ -75,7 +79,7 @@ class Placement:
     read_back: stores whose value is read from the place they wrote by all later users.
     declared_by_store: the store that declares a local variable, if one can. dead: locals never read, and their stores.
     set_by_branches: locals whose first mention is an `if` that sets them on every path.
-    direct: atomics and random numbers whose one user is the next thing printed, and does nothing but store them.
+    direct: atomics, random numbers and calls whose one user is the next thing printed, and does nothing but store them.
     """
 
     inline: set[Statement] = field(default_factory=set)
@@ -130,6 +134,8 @@ class _Placer:
                 self.writes.setdefault(_memory(statement.pointer), []).append(self.position[statement])
             elif isinstance(statement, LocalLoad):
                 self.read.add(base_pointer(statement.pointer))
+            elif isinstance(statement, Call):
+                self._number_call(statement)
             if not statement.BLOCKS:
                 continue
             inner = loop
@@ -143,6 +149,14 @@ class _Placer:
         self._find_declarations(block)
         self.end[block] = self.clock
         self.clock += 1
+
+    def _number_call(self, call: Call) -> None:
+        """Note what a call reads and writes; of the caller's variables those passed by reference only."""
+        self.read.update(call.references())
+        for variable in call.references():
+            self.writes.setdefault(variable, []).append(self.position[call])
+        if call.EFFECT & Effect.WRITE:
+            self.writes.setdefault(ANYTHING, []).append(self.position[call])
 
     def _find_declarations(self, block: Block) -> None:
         """A local declared in this block is declared by its first store, if no other mention comes before it."""
@@ -163,23 +177,26 @@ class _Placer:
                 waiting.difference_update(o for o in operands(statement) if o in waiting)
 
     def written(self, memory: object, after: int, before: int) -> bool:
-        positions = self.writes.get(memory)
-        if not positions:
-            return False
-        index = bisect_right(positions, after)
-        return index < len(positions) and positions[index] < before
+        for place in (memory,) if isinstance(memory, Alloca) else (memory, ANYTHING):
+            if positions := self.writes.get(place):
+                index = bisect_right(positions, after)
+                if index < len(positions) and positions[index] < before:
+                    return True
+        return False
 
     # --- decisions, backwards
 
     def place_block(self, block: Block, uses_result: bool = True) -> None:
         self.next_stored = block.result if uses_result else None
         for statement in reversed(block.statements):
-            if statement is self.next_stored and isinstance(statement, (AtomicOp, Rand)):
+            if statement is self.next_stored and isinstance(statement, (AtomicOp, Rand, Call)):
                 if len(self.points.get(statement, ())) == 1 and not statement.name:
                     self.placement.direct.add(statement)
             self._place(statement)
             if isinstance(statement, (LocalStore, GlobalStore)):
                 self.next_stored = statement.value if _is_free_of_reads(statement.pointer) else None
+            elif isinstance(statement, Return) and len(statement.values) == 1:
+                self.next_stored = statement.values[0]
             elif statement.EFFECT & (Effect.WRITE | Effect.CONTROL) or self._prints_lines(statement):
                 self.next_stored = None
 
@@ -312,6 +329,8 @@ class _Placer:
         if value.name is not None and not (isinstance(value, Cast) and isinstance(value.value, ATOMS)):
             return False
         crosses = any(point.loop is not self.loop.get(value) for point in points)
+        if isinstance(value, Call):
+            return len(points) == 1 and not crosses and not self._may_have_changed(value, points[0])
         if isinstance(value, (LocalLoad, GlobalLoad)):
             if self._is_overwritten(value, points, crosses):
                 return False
@@ -324,9 +343,14 @@ class _Placer:
             return True
         return _is_cheap(value)
 
+    def _may_have_changed(self, call: Call, point: _Point) -> bool:
+        """Whether anything is written between a call without effects of its own and the place of its one use."""
+        start = self.position[call]
+        return bool(call.EFFECT) and any(self.written(memory, start, point.position) for memory in self.writes)
+
     def _is_overwritten(self, load: LocalLoad | GlobalLoad, points: list[_Point], crosses: bool) -> bool:
         memory = _memory(load.pointer)
-        if memory not in self.writes:
+        if memory not in self.writes and ANYTHING not in self.writes:
             return False
         position, loop = self.position[load], self.loop[load]
         last = max(point.position for point in points)
@@ -349,6 +373,8 @@ def _is_cheap(value: Statement) -> bool:
     if isinstance(value, ATOMS) or value.name is not None:
         return True
     match value:
+        case CallResult():
+            return True
         case Cast(value=inner, type=Scalar()):
             return isinstance(inner, ATOMS) or inner.name is not None
         case Cast(value=inner):
@@ -372,7 +398,7 @@ def _is_named(value: Statement) -> bool:
 
 def _is_free_of_reads(value: Statement) -> bool:
     """Whether the text of `value` reads no memory, so that it may be computed before or after an effect."""
-    if isinstance(value, (LocalLoad, GlobalLoad, AtomicOp, Rand, IfExp)):
+    if isinstance(value, (LocalLoad, GlobalLoad, AtomicOp, Rand, IfExp, Call)):
         return value.name is not None
     return _is_named(value) or all(_is_free_of_reads(o) for o in operands(value))
 

@@ -6,10 +6,11 @@ used keep their text until then; values with a name are that name.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from ..errors import InternalError
+from ..ir.functions import Call, CallResult, Function, Reference
 from ..ir.nodes import Block, Statement
 from ..ir.statements import (
     Alloca,
@@ -28,6 +29,7 @@ from ..ir.statements import (
     MatrixInit,
     MatrixPtr,
     Operation,
+    Parameter,
     StructElement,
     StructInit,
     StructPtr,
@@ -36,6 +38,7 @@ from ..ir.statements import (
 )
 from ..ir.types import Scalar, Struct, Tensor, Type, element_of, member_offset
 from .layout import WIDENED, Layout
+from .signatures import Signature
 from .spelling import (
     const_helpers,
     const_precedence,
@@ -80,6 +83,11 @@ class Expressions:
         self.arrays_used: dict[Array, None] = {}
         self.structs_used: dict[Struct, None] = {}
         self.uses_args = False
+        self.signatures: Mapping[Function, Signature] = {}
+        self.parameters: dict[Parameter, str] = {}
+        """Of the real function that is printed; a kernel's are members of `args`."""
+        self.index, self.random, self.failed = "0u", "&rng" if target.name == "c" else "rng", "failed"
+        """What calls pass on: the number of this turn, the stream of random numbers, whether a check failed."""
 
     def of(self, value: Statement) -> Written:
         """Return the text of a value: its name, the text kept for it, or that of an argument, a number, an index."""
@@ -138,10 +146,17 @@ class Expressions:
             case GlobalTemporary(temporary=temporary):
                 self.uses_args = True
                 return self.layout.temporaries[temporary]
+            case Reference(parameter=parameter):
+                return f"*{self.parameters[parameter]}" if self.target.name == "c" else self.parameters[parameter]
+            case MatrixPtr(origin=Reference(parameter=parameter) as origin, indices=indices) if self.target.name == "c":
+                name = self.parameters[parameter]
+                text = self.element(f"(*{name})", origin.type, indices, True).text.replace(f"&(*{name})", name)
+                return f"{name}->{text.removeprefix(f'(*{name}).')}" if text.startswith(f"(*{name}).") else text
             case MatrixPtr(origin=origin, indices=indices):
                 return self.element(self.place(origin), origin.type, indices, True).text
             case StructPtr(origin=origin, member=member):
-                return f"{self.place(origin)}.{self.member_name(origin.type, member)}"
+                owner, name = self.place(origin), self.member_name(origin.type, member)
+                return f"{owner[1:]}->{name}" if owner.startswith("*") else f"{owner}.{name}"
         raise InternalError(f"emit: a {type(pointer).__name__} is no place")
 
     def element(self, owner: str, tensor: Type | None, indices: list[Statement], is_place: bool) -> Written:
@@ -164,7 +179,7 @@ class Expressions:
             base = base.origin
         if isinstance(base, StructPtr):
             return base.origin.type in self.layout.structs.stored
-        return not isinstance(base, Alloca)
+        return not isinstance(base, (Alloca, Reference))
 
     def loaded(self, place: str, kind: Type | None) -> Written:
         """Return the text of the value at a place in memory."""
@@ -174,6 +189,14 @@ class Expressions:
         spelling = spell_load(self.target.name, kind)
         self.need(*spelling.helpers)
         return Written(spelling.format(place), spelling.precedence)
+
+    def passed(self, argument: Statement, by_reference: bool) -> str:
+        """Return an argument of a call: a value, or a place as C's pointer, C++'s reference or GLSL's `inout`."""
+        if not by_reference:
+            return self.of(argument).text
+        if isinstance(argument, Reference):
+            return self.parameters[argument.parameter]
+        return f"{'&' if self.target.name == 'c' else ''}{self.place(argument)}"
 
     def words(self, pointer: Statement) -> tuple[str, str]:
         """Return the memory a GLSL place lies in, as a buffer reference, and its number among the scalars there."""
@@ -295,6 +318,8 @@ def _const(e: Expressions, value: Const) -> Written:
 
 
 def _argument(e: Expressions, value: ArgLoad) -> Written:
+    if value.parameter in e.parameters:
+        return Written(e.parameters[value.parameter])
     e.uses_args = True
     text = e.layout.parameters[value.parameter]
     kind = value.type
@@ -315,9 +340,30 @@ def _index(e: Expressions, value: LoopIndex) -> Written:
     return Written(e.loop_names[key])
 
 
+def _call(e: Expressions, value: Call) -> Written:
+    """A call: first what the function takes from the surroundings, then the arguments."""
+    signature = e.signatures[value.function]
+    e.uses_args |= signature.takes_args
+    texts = [
+        *(["args"] if signature.takes_args else []),
+        *([e.index] if signature.takes_index else []),
+        *([e.random] if signature.takes_random else []),
+        *([e.failed] if signature.may_fail else []),
+        *(e.passed(a, p.by_reference) for a, p in zip(value.arguments, value.function.parameters, strict=True)),
+    ]
+    return Written(f"{signature.name}({', '.join(texts)})")
+
+
+def _call_result(e: Expressions, value: CallResult) -> Written:
+    assert isinstance(value.call, Call)
+    return Written(f"{e.of(value.call).text}.{e.signatures[value.call.function].members[value.position]}")
+
+
 def _load(e: Expressions, value: LocalLoad | GlobalLoad) -> Written:
     text = e.place(value.pointer)
-    return e.loaded(text, value.type) if e.is_in_memory(value.pointer) else Written(text)
+    if e.is_in_memory(value.pointer):
+        return e.loaded(text, value.type)
+    return Written(text, UNARY if text.startswith("*") else PRIMARY)
 
 
 def _operation(e: Expressions, value: Operation) -> Written:
@@ -412,6 +458,8 @@ WRITERS: dict[type, Callable[..., Written]] = {
     LoopIndex: _index,
     LocalLoad: _load,
     GlobalLoad: _load,
+    Call: _call,
+    CallResult: _call_result,
     Operation: _operation,
     Cast: _cast,
     MatrixInit: _init,

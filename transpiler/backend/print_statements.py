@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from ..errors import NOWHERE, InternalError, SourceLocation, UnsupportedError
+from ..ir.functions import Call
 from ..ir.nodes import Block, Effect, Statement, operands
 from ..ir.statements import (
     Alloca,
@@ -77,7 +78,9 @@ class Statements:
         self.lines: list[Line] = []
         self.depth = 0
         self.loops = 0
-        self.linear_index = "0u"
+        self.failed = expressions.failed
+        self.leave = ["return;"]
+        """What ends the function where a check fails; its last line, where one failed in a function it called."""
         self.commented: set[tuple[str, int]] = set()
         self.forward: set[tuple[str, int]] = set()
         self.last: tuple[str, int] | None = None
@@ -182,9 +185,15 @@ class Statements:
     def declare(self, value: Statement, text: str) -> None:
         """Print `type name = text;`, and use the name from here on."""
         name = self.name(value)
-        assert value.type is not None
-        self.emit(f"{self.e.type_text(value.type)} {name} = {self.e.initializer(value, text)};", value.location)
+        self.emit(f"{self.declared_type(value)} {name} = {self.e.initializer(value, text)};", value.location)
         self.e.texts[value] = Written(name)
+
+    def declared_type(self, value: Statement) -> str:
+        """Return the name of a value's type; several results of a call are a struct."""
+        if isinstance(value, Call) and value.type is None:
+            return self.e.signatures[value.function].result_type
+        assert value.type is not None
+        return self.e.type_text(value.type)
 
     def name(self, value: Statement) -> str:
         """Return a free name for a value: the user's, that of the array it was read from, or t0, t1, ..."""
@@ -194,6 +203,8 @@ class Statements:
             return self.names.temporary(f"{value.pointer.array.name}_")
         if isinstance(value, GlobalLoad) and isinstance(value.pointer, StructPtr):
             return self.names.temporary(f"{value.pointer.member}_")
+        if isinstance(value, Call) and value.type is None:
+            return self.names.declare("results")
         return self.names.temporary()
 
     # --- choices
@@ -360,7 +371,7 @@ def _atomic(p: Statements, atomic: AtomicOp) -> None:
     p.e.need(*spelling.helpers)
     value = p.e.operand(atomic.value, spelling.operand_precedence[1])
     data = p.e.words(atomic.pointer) if len(spelling.operand_precedence) > 2 else ()
-    _effect(p, atomic, spelling.format(p.e.place(atomic.pointer), value, *data))
+    write_effect(p, atomic, spelling.format(p.e.place(atomic.pointer), value, *data))
 
 
 def _rand(p: Statements, rand: Rand) -> None:
@@ -368,10 +379,10 @@ def _rand(p: Statements, rand: Rand) -> None:
     p.e.uses_args = True
     helper = f"random_{rand.type.name}"
     p.e.need(helper)
-    _effect(p, rand, f"{helper}({'&' if p.e.target.name == 'c' else ''}rng)")
+    write_effect(p, rand, f"{helper}({p.e.random})")
 
 
-def _effect(p: Statements, statement: AtomicOp | Rand, text: str) -> None:
+def write_effect(p: Statements, statement: AtomicOp | Rand | Call, text: str) -> None:
     """Print a call that does something and gives a value: inside the store that follows, under a name, or alone."""
     if statement in p.placement.direct:
         p.e.texts[statement] = Written(text)

@@ -68,10 +68,10 @@ def _value_writer(write: Callable[[Any], str], shape: Sequence[int], start: int)
     return lambda numbers: "[" + ", ".join([part(numbers) for part in inner]) + "]"
 
 
-def location(site: dict[str, Any]) -> SourceLocation:
+def location(frames: Sequence[dict[str, Any]]) -> SourceLocation:
     """Return where a site stands, with the calls that led there."""
     found: SourceLocation | None = None
-    for frame in site["frames"]:
+    for frame in frames:
         line, column, end_line, end_column = frame["span"]
         source = SourceText(frame["file"], line, (frame["text"],) if frame["text"] else ())
         found = SourceLocation(source, line, column, end_line, end_column, frame["function"], found)
@@ -80,10 +80,18 @@ def location(site: dict[str, Any]) -> SourceLocation:
 
 
 def failure(
-    kernel: str, site: dict[str, Any], numbers: Sequence[Any], turn: Turn | None, count: int
+    kernel: str,
+    site: dict[str, Any],
+    numbers: Sequence[Any],
+    turn: Turn | None,
+    count: int,
+    calls: Sequence[dict[str, Any]] = (),
 ) -> TaichiAssertionError:
-    """Return the error for a failed check. turn: None in a serial task. count: how many failed in the launch."""
-    place = location(site)
+    """Return the error for a failed check. turn: None in a serial task. count: how many failed in the launch.
+
+    calls: sites of the calls of real functions that led to it, the inmost first.
+    """
+    place = location([frame for part in (*reversed(calls), site) for frame in part["frames"]])
     message = text_writer(site)(numbers)
     error = TaichiAssertionError(f"{place.describe()}\n{message}{_circumstances(turn, count)}")
     error.location, error.kind, error.kernel, error.message = place, site["kind"], kernel, message

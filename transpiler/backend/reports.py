@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..ir.functions import Call
 from ..ir.nodes import Statement
 from ..ir.statements import CHECKS, Assert, Const, IndexCheck, Print, Record, scalar_type
 from ..ir.types import Scalar, Tensor, Type, i32, u32
@@ -36,7 +37,7 @@ def print_record(p: Statements, statement: Record, location: Any) -> None:
     site = p.e.layout.use.sites[statement]
     begin = "report_print" if isinstance(statement, Print) else "report_failure"
     p.e.need(begin, *(f"report_{kind}" for kind, _ in words))
-    start = f"{begin}(args.report, {site}u, {p.linear_index}, {size}u)"
+    start = f"{begin}(args.report, {site}u, {p.e.index}, {size}u)"
     if not words:
         p.emit(f"{start};", location)
         return
@@ -64,8 +65,7 @@ def write_assert(p: Statements, statement: Assert) -> None:
     p.emit(f"if ({p.e.negated(statement.condition)}) {{", statement.location)
     with p.indented():
         print_record(p, statement, statement.location)
-        p.emit("return;")
-    p.emit("}")
+    _leave(p)
 
 
 def write_index_check(p: Statements, check: IndexCheck) -> None:
@@ -76,7 +76,12 @@ def write_index_check(p: Statements, check: IndexCheck) -> None:
         p.e.uses_args = True
         p.e.need(f"outside_{axes}")
         values = ", ".join(p.e.of(value).text for value in check.values)
-        p.emit(f"if (outside_{axes}(args.report, {site}u, {p.linear_index}, {values})) return;", check.location)
+        text = f"if (outside_{axes}(args.report, {site}u, {p.e.index}, {values}))"
+        if len(p.leave) == 1:
+            p.emit(f"{text} {p.leave[0]}", check.location)
+            return
+        p.emit(f"{text} {{", check.location)
+        _leave(p)
         return
     conditions = [
         condition
@@ -86,7 +91,14 @@ def write_index_check(p: Statements, check: IndexCheck) -> None:
     p.emit(f"if ({' || '.join(conditions)}) {{", check.location)
     with p.indented():
         print_record(p, check, check.location)
-        p.emit("return;")
+    _leave(p)
+
+
+def _leave(p: Statements) -> None:
+    """Print what ends the function where a check fails, and the end of the block it stands in."""
+    with p.indented():
+        for line in p.leave:
+            p.emit(line)
     p.emit("}")
 
 
@@ -102,9 +114,10 @@ def _outside(e: Expressions, index: Statement, extent: Statement) -> list[str]:
 def stop_after_failure(p: Statements, task: int) -> None:
     """Print the line that ends a task where a check failed in one before it, which may not have left what it should."""
     use = p.e.layout.use
-    if not any(isinstance(site, CHECKS) and use.task_of[site] < task for site in use.sites):
+    own = [(number, use.task_of[site], site) for site, number in use.sites.items() if number < use.task_sites]
+    if not any(isinstance(site, (*CHECKS, Call)) and at < task for _, at, site in own):
         return
-    first = next((number for site, number in use.sites.items() if use.task_of[site] >= task), len(use.sites))
+    first = next((number for number, at, _ in own if at >= task), use.task_sites)
     p.e.uses_args = True
     p.e.need("report_stopped")
     p.emit(f"if (report_stopped(args.report, {first}u)) return;")

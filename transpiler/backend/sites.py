@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import SourceLocation
+from ..ir.functions import Call
 from ..ir.statements import IndexCheck, Print, Record
 from ..ir.types import Tensor, element_of
 
@@ -15,10 +16,11 @@ WORD_TYPES = {"u1": "i32", "i8": "i32", "i16": "i32", "u8": "u32", "u16": "u32",
 """What a value of a small type is written as."""
 
 
-def describe_site(statement: Record, task: int) -> dict[str, Any]:
+def describe_site(statement: Record | Call, task: int) -> dict[str, Any]:
     """Return what the host needs to read a record: where it is from, its text, the types of its words.
 
-    task: number of the task it is in.
+    task: number of the task it is in. The record of a call says that a check failed in the function it called; it
+    follows that of the check.
     """
     values = [
         {
@@ -26,10 +28,12 @@ def describe_site(statement: Record, task: int) -> dict[str, Any]:
             "python_type": str(element_of(type)),
             "shape": list(type.shape) if isinstance(type, Tensor) else [],
         }
-        for value in statement.values
+        for value in ([] if isinstance(statement, Call) else statement.values)
         if (type := value.type) is not None
     ]
     site: dict[str, Any] = {"frames": _frames(statement.location), "task": task, "values": values}
+    if isinstance(statement, Call):
+        return {"kind": "call", **site}
     if isinstance(statement, Print):
         return {"kind": "print", "parts": [p if isinstance(p, str) else list(p) for p in statement.parts], **site}
     site["message"] = statement.message

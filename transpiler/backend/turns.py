@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..ir.functions import Call, Function
 from ..ir.nodes import Block, blocks
 from ..ir.statements import RangeFor
 from .interface import Expression
@@ -11,13 +12,21 @@ from .threads import extent_on_host
 NONE: Expression = ("const", 0)
 
 
-def serial_turns(layout: Layout, block: Block) -> Expression:
-    """Return a lower bound of the turns of all loops in `block`; loops whose bounds only the device knows count 0."""
+def serial_turns(layout: Layout, block: Block, known: dict[Function, Expression] | None = None) -> Expression:
+    """Return a lower bound of the turns of all loops in `block`; loops whose bounds only the device knows count 0.
+
+    known: turns of a call of a function, filled by the way.
+    """
+    known = {} if known is None else known
     total = NONE
     for statement in block.statements:
         inner = NONE
         for part in blocks(statement):
-            inner = _larger(inner, serial_turns(layout, part))
+            inner = _larger(inner, serial_turns(layout, part, known))
+        if isinstance(statement, Call):
+            if statement.function not in known:
+                known[statement.function] = serial_turns(layout, statement.function.body, known)
+            inner = known[statement.function]
         if isinstance(statement, RangeFor):
             inner = _product(_trips(layout, statement), _sum(("const", 1), inner))
         total = _sum(total, inner)

@@ -1,14 +1,14 @@
 """The frontend's one entry: a specialization becomes IR.
 
 In: a kernel's definition and the kinds of its arguments. Out: the kernel as typed statements in nested blocks, with all
-that is static evaluated and all functions inlined.
+that is static evaluated and all functions inlined; real functions beside it, once a specialization.
 """
 
 from __future__ import annotations
 
 import ast
 import sys
-from typing import Any, get_args, get_origin
+from typing import Any
 
 from ..errors import InternalError, TaichiCompilationError, TaichiSyntaxError, TaichiTypeError
 from ..ir.forms import FrontendResult
@@ -20,6 +20,8 @@ from .build_assignment import bind
 from .build_statements import execute
 from .context import Context, NeedsMemory
 from .definition import ParameterDefinition
+from .real_functions import build_functions
+from .returns import return_types
 from .signature import check_kinds
 from .specialization import ArrayArgument, ScalarArgument, Specialization, StructArgument
 from .values import Pack
@@ -69,7 +71,7 @@ def _internal(context: Context, error: Exception) -> InternalError:
 def _build(context: Context) -> FrontendResult:
     definition = context.specialization.definition
     check_kinds(definition)
-    context.kernel.returns = _return_types(context, definition.returns)
+    context.kernel.returns = return_types(context, definition)
     packs: dict[str, Pack] = {}
     for position, parameter in enumerate(definition.leaves):
         _bind_argument(context, position, parameter, packs)
@@ -86,25 +88,8 @@ def _build(context: Context) -> FrontendResult:
         context.builder.location = context.kernel.location
         text = f"`{context.kernel.name}` may end without `return`; it gives 0 then"
         context.warn(text, "end every branch with `return`")
+    build_functions(context)
     return FrontendResult(context.kernel, context.fields, context.captured, context.warnings)
-
-
-def _return_types(context: Context, annotation: Any) -> list[Type]:
-    if annotation is None:
-        return []
-    if get_origin(annotation) is tuple:
-        annotation = get_args(annotation)
-    listed = annotation if isinstance(annotation, tuple | list) else (annotation,)
-    types = [context.type(item) for item in listed]
-    found = [type for type in types if type is not None]
-    if len(found) != len(types):
-        raise context.error(
-            TaichiSyntaxError,
-            f"The return annotation {annotation!r} is no type of a kernel",
-            "write `-> ti.f32`, a vector type, or a tuple of types",
-            context.specialization.definition.tree.returns,
-        )
-    return found
 
 
 def _bind_argument(context: Context, position: int, parameter: ParameterDefinition, packs: dict[str, Pack]) -> None:

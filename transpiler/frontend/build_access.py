@@ -210,7 +210,7 @@ def _no_attribute(context: Context, owner: str, node: ast.Attribute, known: list
 
 def _known_of_array(owner: ArrayMember) -> list[str]:
     members = owner.type.names if isinstance(owner.type, Struct) else ()
-    return [*members, "shape", "dtype", "n", "m"]
+    return [*members, "shape", "dtype", "n", "m", "element_shape"]
 
 
 def _array_attribute(context: Context, owner: ArrayMember, name: str) -> Any:
@@ -222,6 +222,9 @@ def _array_attribute(context: Context, owner: ArrayMember, name: str) -> Any:
         if array.shape is not None:
             return array.shape
         return tuple(context.builder.add(ArrayShape(array, axis, type=i32)) for axis in range(array.ndim))
+    if name == "element_shape":
+        extents = list(array.element.shape) if isinstance(array.element, Tensor) else []
+        return lambda: extents  # a call, as in Taichi: known at compile time
     if name == "dtype":
         return next(scalars_of(owner.type), None)
     if name in ("n", "m") and isinstance(owner.type, Tensor):

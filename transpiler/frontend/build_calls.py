@@ -22,6 +22,7 @@ from ..lang.annotations import as_type
 from ..lang.decorators import BoundFunc, Func
 from ..lang.functions import ATOMIC_OF, OPERATION_OF
 from ..lang.matrix import Matrix
+from . import real_functions
 from .build_builtins import BUILTINS, build_range, build_super, minimum_maximum
 from .build_frexp import frexp
 from .build_messages import build_print, static_assert
@@ -66,10 +67,10 @@ def build_call(context: Context, node: ast.Call) -> Any:
     callee = _callable(context.evaluate(node.func))
     if isinstance(callee, Func | BoundFunc):
         arguments, named = _arguments(context, node)
-        return inline(context, callee, arguments, named, node)
+        return _call_function(context, callee, arguments, named, node)
     if isinstance(callee, partial) and isinstance(callee.func, Func | BoundFunc):
         arguments, named = _arguments(context, node)
-        return inline(context, callee.func, [*callee.args, *arguments], {**callee.keywords, **named}, node)
+        return _call_function(context, callee.func, [*callee.args, *arguments], {**callee.keywords, **named}, node)
     form = _lookup(FORMS, callee)
     if form is not None:
         return form(context, node)
@@ -95,6 +96,14 @@ def build_call(context: Context, node: ast.Call) -> Any:
     if type is not None:
         return make_typed(context, type, arguments)
     return _python_call(context, callee, arguments, named, node)
+
+
+def _call_function(
+    context: Context, callee: Func | BoundFunc, arguments: list[Any], named: dict[str, Any], node: ast.Call
+) -> Any:
+    """Inline a `@ti.func`, call a `@ti.real_func`."""
+    is_real = (callee.func if isinstance(callee, BoundFunc) else callee).is_real
+    return (real_functions.call if is_real else inline)(context, callee, arguments, named, node)
 
 
 def _callable(callee: Any) -> Any:

@@ -10,18 +10,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import TaichiSyntaxError, TaichiTypeError
+from ..errors import TaichiSyntaxError
 from ..ir.nodes import Block, Statement
-from ..ir.statements import Array, Assert, Break, Const, Return
-from ..ir.types import Struct as StructInKernel
-from ..ir.types import Tensor, Type, describe_type, u1
+from ..ir.statements import Array, Assert, Break, Const
+from ..ir.types import u1
 from ..lang.matrix import Matrix
-from ..lang.struct import Struct
 from .build_assignment import display, static_argument
 from .context import STATEMENTS, Context, statement
+from .returns import declared_return
 from .scope import Exit, Result
 from .text import message_parts
-from .values import is_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,11 +168,12 @@ def _tail(then: Block, first: Completion, otherwise: Block, second: Completion) 
 
 @statement(ast.Return)
 def build_return(context: Context, node: ast.Return) -> Completion:
-    """`return`, in the kernel a statement, in an inlined function a way to its end."""
+    """`return`, in a kernel or real function a statement, in an inlined function a way to its end."""
     frame = context.frame
     frame.returned = True
     if frame.leave is None:
-        return _kernel_return(context, node)
+        declared_return(context, node)
+        return NEVER
     value: Any = None
     if isinstance(node.value, ast.Tuple):
         value = display(context, node.value)
@@ -214,66 +213,6 @@ def _store_result(context: Context, value: Any) -> None:
             result.places.append(place)
             result.stores.append([])
         result.stores[position].append(context.store_untyped(result.places[position], lifted))
-
-
-def _kernel_return(context: Context, node: ast.Return) -> Completion:
-    types = context.kernel.returns
-    if node.value is None or (isinstance(node.value, ast.Constant) and node.value.value is None):
-        if types:
-            raise context.error(
-                TaichiSyntaxError,
-                "This kernel must return a value, found a plain `return`",
-                f"write `return` and a value of type `{types[0]}`",
-                node,
-            )
-        context.builder.add(Return([]))
-        return NEVER
-    if not types:
-        raise context.error(
-            TaichiSyntaxError,
-            "A kernel with a return value must be annotated with a return type, e.g. def func() -> ti.f32",
-            f"write `def {context.frame.definition.name}(...) -> ti.f32:`",
-            node,
-        )
-    if any(record.is_parallel for record in context.loops):
-        raise context.error(
-            TaichiSyntaxError,
-            "Return inside a parallel loop cannot give a value",
-            "store the value in a field, or write `ti.loop_config(serialize=True)` before the loop",
-            node,
-        )
-    value = context.evaluate(node.value)
-    values = list(value) if isinstance(node.value, ast.Tuple) and len(types) > 1 else [value]
-    if len(values) != len(types):
-        raise context.error(
-            TaichiSyntaxError,
-            f"This kernel returns {len(types)} values, found {len(values)}",
-            "change the return annotation or the `return`",
-            node,
-        )
-    context.builder.add(Return([_returned(context, v, t, node) for v, t in zip(values, types, strict=True)]))
-    return NEVER
-
-
-def _returned(context: Context, value: Any, type: Type, node: ast.Return) -> Statement:
-    value = context.loaded(value)
-    if isinstance(type, StructInKernel) and isinstance(value, dict | Struct):
-        return context.fit(value, type)
-    found = context.lift(value, node.value)
-    if isinstance(type, StructInKernel) and isinstance(found.type, StructInKernel):
-        return context.fit(found, type)
-    if _shape(found.type) != _shape(type):
-        raise context.error(
-            TaichiTypeError,
-            f"The return type is `{describe_type(type)}`, found `{describe_type(found.type)}`",
-            "change the annotation or the value",
-            node.value,
-        )
-    return context.fit(value if is_number(value) else found, type)
-
-
-def _shape(type: Type | None) -> object:
-    return type.shape if isinstance(type, Tensor) else type if isinstance(type, StructInKernel) else ()
 
 
 @statement(ast.Pass)

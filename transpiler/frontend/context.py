@@ -6,7 +6,8 @@ Handlers for syntax nodes register in `EXPRESSIONS` and `STATEMENTS`; `build.py`
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Hashable
 from functools import partial
 from typing import Any, NoReturn, TypeVar
 
@@ -21,6 +22,7 @@ from ..errors import (
 )
 from ..ir.builder import Builder
 from ..ir.forms import Captured
+from ..ir.functions import Function
 from ..ir.nodes import Block, Statement
 from ..ir.statements import (
     Alloca,
@@ -40,6 +42,7 @@ from ..ir.types import SCALARS, Scalar, Struct, Tensor, Type, describe_type, ele
 from ..lang import struct as lang
 from ..lang.annotations import as_type
 from ..lang.matrix import Matrix
+from .definition import KernelDefinition
 from .scope import MISSING, Exit, Frame
 from .specialization import Specialization
 from .spelling_hints import missing_name_hint
@@ -147,6 +150,19 @@ class Context:
         self.loop_options: dict[str, Any] = {}
         self.array_names: set[str] = set()
         self.structs = StructTypes(self.frames)
+        self.functions: dict[KernelDefinition, dict[Hashable, Function]] = {}
+        """Real functions by what they are specialised on."""
+        self.pending: deque[Any] = deque()
+        """Real functions whose bodies are not built yet."""
+        self.kept: list[Any] = []
+        """Objects that `functions` names by identity: they must live as long as it."""
+
+    def enter(self, frame: Frame) -> None:
+        """Go on with the body of a real function, which lies outside all loops."""
+        self.frame, self.frames[:] = frame, [frame]
+        self.builder.block = self.home = frame.entry
+        self.loops, self.depth, self.loop_options = [], 0, {}
+        self.is_parallel = self.is_conditional = False
 
     # --- places in the source -------------------------------------------------------------------------------------
 

@@ -28,6 +28,9 @@ ASYNC_HINT = "write a plain `def`, and launch kernels one after the other from P
 PARSED = "_shadesmith_parsed"
 """Attribute of a Python function under which its parsed text is kept, as long as the function lives."""
 
+DEFINED = "_shadesmith_definition"
+"""Attribute under which the definition of a function that kernels inline or call is kept."""
+
 
 @dataclass(frozen=True, slots=True)
 class ParameterDefinition:
@@ -203,6 +206,14 @@ def location_of(
 def define(function: Callable[..., Any], is_method: bool = False) -> KernelDefinition:
     """Describe `function`, reading nothing of its text yet."""
     return KernelDefinition(inspect.unwrap(function), is_method)
+
+
+def definition_of(function: Callable[..., Any], is_method: bool = False) -> KernelDefinition:
+    """Return the definition of a function that kernels inline or call, made once and kept with it."""
+    found = function.__dict__.get(DEFINED)
+    if found is None:
+        found = function.__dict__[DEFINED] = define(function, is_method)
+    return cast(KernelDefinition, found)
 
 
 def _is_filled(cell: Any) -> bool:

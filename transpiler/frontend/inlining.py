@@ -21,7 +21,7 @@ from .build_assignment import bind
 from .build_statements import execute
 from .build_structs import join_structs
 from .context import Context
-from .definition import NO_DEFAULT, KernelDefinition, ParameterDefinition, define
+from .definition import NO_DEFAULT, KernelDefinition, ParameterDefinition, definition_of
 from .lost_changes import lost_changes
 from .references import need_memory, references
 from .scope import Frame
@@ -41,7 +41,7 @@ def inline(
     context: Context, callee: Func | BoundFunc, arguments: list[Any], named: dict[str, Any], node: ast.Call
 ) -> Any:
     """Build the body of `callee` into the current block; return what it returns."""
-    definition = _definition(callee.function)
+    definition = definition_of(callee.function)
     _require_source(context, definition)
     if len(context.frames) >= MAX_DEPTH:
         _fail_recursion(context, definition)
@@ -52,7 +52,7 @@ def inline(
     frame.is_library = module.startswith(LIBRARY)
     frame.hides_names = frame.is_library and module != ALGORITHMS
     frame.references = references(definition, callee, node, context.frame)
-    bound = _match(context, definition, arguments, named, node)
+    bound = match_arguments(context, definition, arguments, named, node)
     outer, context.frame = context.frame, frame
     context.frames.append(frame)
     frame.leave = context.new_exit(f"{definition.name}_returned")
@@ -96,30 +96,27 @@ def _require_source(context: Context, definition: KernelDefinition) -> None:
 
 
 def _fail_recursion(context: Context, definition: KernelDefinition) -> NoReturn:
-    """Raise at the call where the function first met itself, not a hundred calls deeper."""
-    sites = [frame.call_site for frame in context.frames if frame.definition.function is definition.function]
-    if not sites:
-        text = f"Calls of functions nest more than {MAX_DEPTH} deep at `{definition.name}`"
-        raise context.error(TaichiSyntaxError, text, "write fewer functions that do more")
-    site = sites[1] if len(sites) > 1 else context.location()
-    assert site is not None
-    raise site.error(
-        TaichiSyntaxError,
-        f"`{definition.name}` calls itself more than {MAX_DEPTH} times deep; functions are inlined and cannot recurse",
-        "write a loop, or end the recursion with `if ti.static(...)` on a `ti.template()` parameter",
-    )
+    """Raise at the first call that leads a function to itself, not a hundred calls deeper."""
+    chain = [*(frame.definition for frame in context.frames), definition]
+    sites = [*(frame.call_site for frame in context.frames), context.location()]
+    for start, first in enumerate(chain):
+        again = next((k for k in range(start + 1, len(chain)) if chain[k].function is first.function), None)
+        if again is None:
+            continue
+        site = sites[start + 1]
+        assert site is not None
+        circle = " -> ".join(found.name for found in chain[start : again + 1])
+        raise site.error(
+            TaichiSyntaxError,
+            f"`{first.name}` calls itself ({circle}), more than {MAX_DEPTH} deep; functions are inlined and cannot "
+            "recurse at run time",
+            "write a loop or a `@ti.real_func`, or end it with `if ti.static(...)` on a `ti.template()` parameter",
+        )
+    text = f"Calls of functions nest more than {MAX_DEPTH} deep at `{definition.name}`"
+    raise context.error(TaichiSyntaxError, text, "write fewer functions that do more")
 
 
-def _definition(function: Any) -> KernelDefinition:
-    """Return the definition of a function, made once and kept with it."""
-    found = function.__dict__.get("_shadesmith_definition")
-    if found is None:
-        found = function.__dict__["_shadesmith_definition"] = define(function)
-    assert isinstance(found, KernelDefinition)
-    return found
-
-
-def _match(
+def match_arguments(
     context: Context, definition: KernelDefinition, arguments: list[Any], named: dict[str, Any], node: ast.Call
 ) -> list[tuple[ParameterDefinition, Any]]:
     """Return each parameter with its argument."""
@@ -165,7 +162,7 @@ def _shown_call(definition: KernelDefinition) -> str:
 
 def _bind_parameter(context: Context, parameter: ParameterDefinition, value: Any, node: ast.Call) -> None:
     frame = context.frame
-    declaration = _declaration(frame.definition, parameter.name)
+    declaration = declaration_of(frame.definition, parameter.name)
     is_mutable = declaration in frame.definition.parsed.mutable
     if is_template(parameter.annotation) or isinstance(parameter.annotation, NdarrayAnnotation):
         if is_mutable and isinstance(value, Statement):
@@ -189,7 +186,7 @@ def _bind_parameter(context: Context, parameter: ParameterDefinition, value: Any
 def _bind_self(context: Context, parameter: ParameterDefinition, value: Any) -> None:
     """Bind the struct whose method is called, by reference: the method may change its members."""
     frame = context.frame
-    declaration = _declaration(frame.definition, parameter.name)
+    declaration = declaration_of(frame.definition, parameter.name)
     if declaration in frame.definition.parsed.mutable and isinstance(value, Statement):
         _need_memory(frame, parameter.name)
         value = bind(context, value, parameter.name, True)  # a value of no variable: changed, then forgotten
@@ -227,7 +224,8 @@ def _need_memory(frame: Frame, parameter: str) -> None:
         need_memory(*reference)
 
 
-def _declaration(definition: KernelDefinition, name: str) -> ast.AST:
+def declaration_of(definition: KernelDefinition, name: str) -> ast.AST:
+    """Return the node that declares a parameter."""
     arguments = definition.tree.args
     named = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
     for argument in named:

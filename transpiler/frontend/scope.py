@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import SourceLocation
+from ..ir.functions import Function
 from ..ir.nodes import Block, Statement
 from ..ir.statements import Alloca, LocalStore
 from .definition import KernelDefinition, location_of
@@ -60,10 +61,11 @@ class Result:
 class Frame:
     """A function under construction.
 
-    entry: the block its body starts in. leave: the exit `return` takes, None in the kernel. value: what it returned,
-    where one `return` decides. returned: a `return` was met. call_site: where it is inlined. is_library: it is code of
-    ours (`ti.math`), whose lines mean nothing to the user. hides_names: nor do its names. captured: values from
-    enclosing functions. references: by parameter, the caller's frame and the expression in it that the argument was.
+    entry: the block its body starts in. leave: the exit `return` takes, None in a kernel or real function. value: what
+    it returned, where one `return` decides. returned: a `return` was met. function: the real function it builds, if it
+    does. call_site: where it is inlined. is_library: it is code of ours (`ti.math`), whose lines mean nothing to the
+    user. hides_names: nor do its names. captured: values from enclosing functions. references: by parameter, the
+    caller's frame and the expression in it that the argument was.
     """
 
     definition: KernelDefinition
@@ -76,6 +78,7 @@ class Frame:
     is_library: bool = False
     hides_names: bool = False
     references: dict[str, tuple[Frame, ast.expr]] = field(default_factory=dict)
+    function: Function | None = None
     captured: dict[str, Any] = field(init=False)
     scopes: list[dict[str, Local]] = field(default_factory=lambda: [{}])
     locations: dict[ast.AST, SourceLocation] = field(default_factory=dict)

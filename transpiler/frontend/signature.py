@@ -1,4 +1,4 @@
-"""What a kernel's parameters may be, checked where it is decorated."""
+"""What the parameters of kernels and real functions may be, checked where it is decorated."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import inspect
 from typing import Any
 
 from ..errors import TaichiSyntaxError
-from ..lang.annotations import NdarrayAnnotation, as_type, is_template
+from ..lang.annotations import NdarrayAnnotation, RefType, as_type, is_template
 from ..options import CompileOptions
 from .definition import NO_DEFAULT, KernelDefinition
 
@@ -16,6 +16,26 @@ VARIADIC = {
 }
 REMEDY = "write a type such as `ti.i32`, `ti.types.ndarray()`, `ti.types.vector(3, ti.f32)` or `ti.template()`"
 OPTIONS = CompileOptions()
+
+
+def check_function(definition: KernelDefinition) -> None:
+    """Check the same of a real function, whose parameters may be references too. Raises: TaichiSyntaxError."""
+    check_kinds(definition, "functions")
+    for position, parameter in enumerate(definition.parameters):
+        annotation = parameter.annotation
+        if annotation is NO_DEFAULT:
+            raise definition.parameter_location(parameter.name).error(
+                TaichiSyntaxError,
+                f"Taichi function `{definition.name}` parameter `{parameter.name}` must be type annotated",
+                REMEDY,
+            )
+        if not (_is_type(annotation.tp) if isinstance(annotation, RefType) else _is_type(annotation)):
+            raise definition.parameter_location(parameter.name).error(
+                TaichiSyntaxError,
+                f"Invalid type annotation (argument {position}) of Taichi function: `{parameter.name}` is a "
+                f"{_shown(annotation)}, which is no type of a real function",
+                REMEDY,
+            )
 
 
 def check_parameters(definition: KernelDefinition) -> None:
@@ -42,14 +62,14 @@ def _shown(annotation: Any) -> str:
     return f"`{annotation.__name__}`" if isinstance(annotation, type) else repr(annotation)
 
 
-def check_kinds(definition: KernelDefinition) -> None:
+def check_kinds(definition: KernelDefinition, what: str = "kernels") -> None:
     """Check that no parameter takes several arguments. Raises: TaichiSyntaxError."""
     for parameter in definition.parameters:
         if parameter.kind in VARIADIC:
             word, stars = VARIADIC[parameter.kind]
             raise definition.parameter_location(parameter.name).error(
                 TaichiSyntaxError,
-                f"Taichi kernels do not support variable {word} parameters (i.e., {stars}{parameter.name})",
+                f"Taichi {what} do not support variable {word} parameters (i.e., {stars}{parameter.name})",
                 "name each parameter",
             )
 

@@ -43,12 +43,14 @@ class Parameter:
     """A scalar or tensor passed by value, or a member of a struct that is (`name` has the path to it: `ray.origin`).
 
     position: in the kernel's signature. component: number of its first scalar among those of the whole argument.
+    by_reference: of a real function only, whose parameters are whole: it is a variable of the caller (`Reference`).
     """
 
     name: str
     type: Type
     position: int
     component: int = 0
+    by_reference: bool = False
 
 
 @dataclass(eq=False, slots=True)
@@ -338,7 +340,7 @@ class Continue(Statement):
 
 @dataclass(eq=False, slots=True)
 class Return(Statement):
-    """Give the kernel's results, one value each. After `lower` only as the last statement of the kernel."""
+    """Give the results, one value each. After `lower` a kernel has it only as its last statement."""
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("values",)
     EFFECT: ClassVar[Effect] = Effect.WRITE | Effect.CONTROL

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from ..errors import NOWHERE, SourceLocation
+from .functions import Function
 from .nodes import Block, walk
 from .statements import Array, Parameter, RangeFor, Temporary
 from .types import Struct, Type
@@ -42,6 +43,7 @@ class Kernel:
     """A function on its way through the compiler: in `body` until `offload`, then in `tasks` (and `body` is empty).
 
     arrays: by slot. returns: types of the results in order, with `Return.values` alike. temporaries: made by `offload`.
+    functions: the real functions it calls, in the order they are first called.
     """
 
     name: str
@@ -51,18 +53,20 @@ class Kernel:
     body: Block
     tasks: list[Task] = field(default_factory=list)
     temporaries: list[Temporary] = field(default_factory=list)
+    functions: list[Function] = field(default_factory=list)
     location: SourceLocation = NOWHERE
 
     def roots(self) -> list[Block]:
-        """Return the outermost blocks: the body, or each task's prologue and body."""
-        if not self.tasks:
-            return [self.body]
-        return [block for task in self.tasks for block in (task.prologue, task.body)]
+        """Return the outermost blocks: the body, or each task's prologue and body; then the bodies of functions."""
+        own = [block for task in self.tasks for block in (task.prologue, task.body)] if self.tasks else [self.body]
+        return [*own, *(function.body for function in self.functions)]
 
     def structs(self) -> list[Struct]:
         """Return the struct types of the kernel, each behind those of its members."""
         types: list[Type | None] = [array.element for array in self.arrays]
         types += [*self.returns, *(temporary.type for temporary in self.temporaries)]
+        types += [parameter.type for function in self.functions for parameter in function.parameters]
+        types += [type for function in self.functions for type in function.results]
         types += [statement.type for root in self.roots() for statement in walk(root)]
         return with_members(type for type in types if isinstance(type, Struct))
 

@@ -6,6 +6,7 @@ grammar. A value is `$id`; a Python name follows it where the program gave one: 
 
 from __future__ import annotations
 
+from .functions import Call, CallResult, Function, Reference
 from .nodes import Block, Statement
 from .ops import OPS
 from .statements import (
@@ -97,6 +98,8 @@ class _Printer:
         raise AssertionError  # replaced by both printers
 
     def text(self) -> str:
+        for function in self.kernel.functions:
+            self.function(function)
         self.depth = 0
         if not self.kernel.tasks:
             self.block(self.kernel.body)
@@ -104,6 +107,15 @@ class _Printer:
             self.depth = 0
             self.task(task)
         return "\n".join(self.lines) + "\n"
+
+    def function(self, function: Function) -> None:
+        """A real function, as tasks are printed: one level inside the kernel."""
+        self.depth = 1
+        listed = [f"{p.name}: {'ref ' if p.by_reference else ''}{p.type}" for p in function.parameters]
+        returns = f" -> {', '.join(map(str, function.results))}" if function.results else ""
+        self.line(f"function {function.name}({', '.join(listed)}){returns} {{")
+        self.block(function.body)
+        self.line("}")
 
     def task(self, task: Task) -> None:
         self.depth = 1
@@ -171,6 +183,8 @@ class _Flat(_Printer):
                 self.line(f"{self.define(statement)} = {self.loop(statement)} {{")
                 self.block(statement.body)
                 self.line("}")
+            case Call() if statement.function.results:
+                self.line(f"{self.define(statement)} = {self.value(statement)}")
             case _ if statement.type is not None:
                 self.line(f"{self.define(statement)} = {self.value(statement)}")
             case _:
@@ -234,11 +248,19 @@ class _Flat(_Printer):
                 return f"global load {self.ref(pointer)}"
             case AtomicOp():
                 return f"atomic {statement.op} {self.ref(statement.pointer)}, {self.ref(statement.value)}"
+            case Call(function=function, arguments=arguments):
+                return f"call {function.name} {self.tuple(arguments)}"
+            case CallResult(call=call, position=position):
+                return f"result {self.ref(call)} {position}"
+            case Reference(parameter=parameter):
+                return f"reference {parameter.name}"
         return type(statement).__name__
 
     def effect(self, statement: Statement) -> str:
         """A line without a value."""
         match statement:
+            case Call():
+                return self.value(statement)
             case LocalStore(pointer=pointer, value=value):
                 return f"store {self.ref(pointer)}, {self.ref(value)}"
             case GlobalStore(pointer=pointer, value=value):
@@ -300,6 +322,10 @@ class _Nested(_Printer):
                 self.line(f"{self.text_of(pointer)} = {self.text_of(value)}")
             case AtomicOp() | Rand():
                 self.bind(statement, self.expression(statement)[0])
+            case Call() if statement.function.results:
+                self.bind(statement, self.expression(statement)[0])
+            case Call():
+                self.line(self.expression(statement)[0])
             case _ if statement.type is not None:
                 self.value(statement)
             case _:
@@ -343,7 +369,7 @@ class _Nested(_Printer):
             self.line(f"{self.texts[statement][0]}: {statement.type}")
         elif isinstance(statement, IfExp):
             self.if_expression(statement)
-        elif statement.name is not None and not isinstance(statement, (ArgLoad, LoopIndex)):
+        elif statement.name is not None and not isinstance(statement, (ArgLoad, LoopIndex, Reference)):
             self.bind(statement, self.expression(statement)[0])
         else:
             self.texts[statement] = self.expression(statement)
@@ -409,6 +435,12 @@ class _Nested(_Printer):
                 return (f"atomic_{op}({self.text_of(pointer)}, {self.text_of(value)})", 3)
             case Rand():
                 return (f"random({statement.type})", 3)
+            case Call(function=function, arguments=arguments):
+                return (f"{function.name}({self.texts_of(arguments)})", 3)
+            case CallResult(call=call, position=position):
+                return (f"{self.text_of(call)}[{position}]", 3)
+            case Reference(parameter=parameter):
+                return (parameter.name, 3)
         return (type(statement).__name__, 3)
 
     def operation(self, statement: Operation) -> Text:

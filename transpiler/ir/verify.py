@@ -8,10 +8,12 @@ from __future__ import annotations
 from enum import Enum
 
 from ..errors import InternalError
+from .functions import Call, CallResult, Function, Reference
 from .nodes import Block, Effect, Statement, operands
 from .ops import ATOMIC_OPS, OPS
 from .statements import (
     Alloca,
+    ArgLoad,
     Array,
     ArrayShape,
     AtomicOp,
@@ -83,7 +85,8 @@ def _need(condition: bool, text: str, statement: Statement | None = None) -> Non
         raise _Fault(text, statement)
 
 
-POINTERS = (Alloca, GlobalPtr, GlobalTemporary, MatrixPtr, StructPtr)
+POINTERS = (Alloca, GlobalPtr, GlobalTemporary, MatrixPtr, StructPtr, Reference)
+LOCALS = (Alloca, Reference)
 
 
 class _Checker:
@@ -96,8 +99,14 @@ class _Checker:
         self.seen: set[Statement] = set()
         self.loops: list[Statement] = []
         self.arrays: set[Array] = set(kernel.arrays)
+        self.function: Function | None = None
 
     def check(self) -> None:
+        for function in self.kernel.functions:
+            self.function, self.visible = function, set()
+            self.block(function.body)
+        self.function = None
+        self.visible = set()
         if not self.kernel.tasks:
             self.block(self.kernel.body)
             return
@@ -143,7 +152,7 @@ class _Checker:
 
     def statement(self, statement: Statement, is_last: bool) -> None:
         """Check one statement and the blocks inside it."""
-        if self.stage is not Stage.FRONTEND and isinstance(statement, Return):
+        if self.stage is not Stage.FRONTEND and isinstance(statement, Return) and self.function is None:
             _need(is_last and not self.loops, "a return that is not last", statement)
         self.types(statement)
         match statement:
@@ -237,7 +246,27 @@ class _Checker:
             case LocalLoad() | GlobalLoad() | LocalStore() | GlobalStore() | AtomicOp():
                 self.access(statement)
             case Return():
-                _need([v.type for v in statement.values] == self.kernel.returns, "results of other types", statement)
+                results = self.kernel.returns if self.function is None else self.function.results
+                _need([v.type for v in statement.values] == results, "results of other types", statement)
+            case ArgLoad(parameter=parameter) | Reference(parameter=parameter):
+                owner = self.kernel if self.function is None else self.function
+                _need(parameter in owner.parameters, "a parameter of another function", statement)
+                _need(isinstance(statement, Reference) == parameter.by_reference, "another way to pass", statement)
+            case Call():
+                self.call(statement)
+            case CallResult(call=call, position=position):
+                found = call.function.results if isinstance(call, Call) else []
+                _need(len(found) > max(1, position), "a result of no call with several", statement)
+                _need(found[position] == statement.type, "a result of another type", statement)
+
+    def call(self, call: Call) -> None:
+        """Check that a call fits the function's signature."""
+        function = call.function
+        _need(function in self.kernel.functions, "a call of an unknown function", call)
+        given, wanted = [a.type for a in call.arguments], [p.type for p in function.parameters]
+        _need(given == wanted, "arguments of other types", call)
+        _need(all(isinstance(base, LOCALS) for base in call.references()), "a reference to no variable", call)
+        _need(call.type == (function.results[0] if len(function.results) == 1 else None), "another result", call)
 
     def indices(self, statement: Statement, indices: list[Statement]) -> None:
         _need(all(index.type == i32 for index in indices), "an index that is not i32", statement)
@@ -260,7 +289,7 @@ class _Checker:
         """Check that pointer, value and kind of access fit."""
         pointer = statement.pointer
         _need(isinstance(pointer, POINTERS), "an access through what is no pointer", statement)
-        local = isinstance(base_pointer(pointer), Alloca)
+        local = isinstance(base_pointer(pointer), LOCALS)
         if not isinstance(statement, AtomicOp):
             _need(
                 local == isinstance(statement, (LocalLoad, LocalStore)),

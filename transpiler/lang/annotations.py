@@ -234,6 +234,18 @@ class NdarrayAnnotation:
 ndarray = NDArray = NdarrayAnnotation()
 
 
+@dataclass(frozen=True, slots=True)
+class RefType:
+    """Annotation of a parameter of a real function that is the caller's variable. tp: type of the variable."""
+
+    tp: Any
+
+
+def ref(tp: Any) -> RefType:
+    """Return the annotation `ti.ref(tp)`: the parameter is a variable of the caller, which the function may change."""
+    return RefType(tp)
+
+
 def _element_of_legacy_form(dtype: Any, element_shape: tuple[int, ...] | None) -> Any:
     """Return the element type where `element_shape=(3,)` stands beside a scalar `dtype`, the form before Taichi 1.5."""
     if not element_shape or dtype is None:

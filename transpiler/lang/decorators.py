@@ -1,6 +1,7 @@
 """`@ti.func`, `@ti.pyfunc` and `@ti.data_oriented`: marks on functions and classes that the frontend looks for.
 
-In: Python functions and classes. Out: `Func` objects, which kernels inline, and classes marked as holding kernels.
+In: Python functions and classes. Out: `Func` objects, which kernels inline or call, and classes marked as holding
+kernels. `@ti.real_func` stands in the runtime, since it checks annotations as `@ti.kernel` does.
 """
 
 from __future__ import annotations
@@ -15,13 +16,17 @@ Class = TypeVar("Class", bound=type)
 
 
 class Func:
-    """A function that kernels inline. function: as written. in_python: whether Python may call it too (`ti.pyfunc`)."""
+    """A function of kernels. function: as written. in_python: whether Python may call it too (`ti.pyfunc`).
 
-    def __init__(self, function: Callable[..., Any], in_python: bool = False) -> None:
+    is_real: kernels call it (`ti.real_func`); all others they inline.
+    """
+
+    def __init__(self, function: Callable[..., Any], in_python: bool = False, is_real: bool = False) -> None:
         if not callable(function):
             raise TypeError(f"{function} is not a callable object")
         self.function = function
         self.in_python = in_python
+        self.is_real = is_real
         update_wrapper(self, function)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Func | BoundFunc:
@@ -37,7 +42,9 @@ class Func:
         return self.function(*arguments, **named)
 
     def __repr__(self) -> str:
-        return f"<{'pyfunc' if self.in_python else 'func'} {self.function.__qualname__}>"
+        return (
+            f"<{'real_func' if self.is_real else 'pyfunc' if self.in_python else 'func'} {self.function.__qualname__}>"
+        )
 
 
 class BoundFunc:

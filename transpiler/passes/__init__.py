@@ -1,11 +1,12 @@
 """The passes and their order: a kernel as the frontend made it comes in, tasks in final form come out.
 
 Order constraints: `overflow` before all others, which compute on their own; then `lower` (the rest needs structured
-returns); local atomics become plain before the first
-cleanup, which then sees through them; `bounds` after a cleanup, so that merged pointers are checked once, but
-`wide_bounds` before it, while indices are whole; `struct_for` before `offload`, so that tasks hold range loops only;
-`demote_atomics` after `offload`, where it is known which iterations run side by side; `legalize` last, since cleanup
-must not rebuild what it removed.
+returns); local atomics become plain before the first cleanup, which then sees through them; `bounds` after a cleanup,
+so that merged pointers are checked once, but `wide_bounds` before it, while indices are whole; `struct_for` before
+`offload`, so that tasks hold range loops only; `demote_atomics` after `offload`, where it is known which iterations run
+side by side; `legalize` last, since cleanup must not rebuild what it removed. `call_effects` stands wherever functions
+have changed in what they do: before the first cleanup, after checks were added, at the end for the text. `recursion`
+before the passes that follow calls.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from ..ir.tasks import Kernel
 from ..ir.verify import Stage, verify
 from .bounds import bounds
 from .branch_depth import branch_depth
+from .call_effects import call_effects
 from .common_subexpressions import common_subexpressions
 from .context import Pass, PassContext
 from .dead_code import dead_code
@@ -28,6 +30,7 @@ from .legalize import legalize
 from .lower import lower
 from .offload import offload
 from .overflow import overflow
+from .recursion import recursion
 from .simplify import simplify
 from .struct_for import struct_for
 from .wide_bounds import wide_bounds
@@ -51,12 +54,14 @@ def until_stable(*steps: Pass) -> Cleanup:
 cleanup = until_stable(fold, simplify, forward_stores, common_subexpressions, dead_code)
 
 PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
-    Stage.LOWERED: (overflow, lower, demote_atomics, wide_bounds, cleanup, bounds),
-    Stage.TASKS: (struct_for, offload, demote_atomics, cleanup, branch_depth, iteration_limit),
-    Stage.FINAL: (legalize, cleanup),
-}
+    Stage.LOWERED: (
+        overflow, lower, call_effects, demote_atomics, wide_bounds, call_effects, cleanup, bounds, call_effects,
+    ),
+    Stage.TASKS: (recursion, struct_for, offload, demote_atomics, cleanup, branch_depth, iteration_limit),
+    Stage.FINAL: (call_effects, legalize, cleanup, call_effects),
+}  # fmt: skip
 
-REQUIRED = frozenset({"lower", "offload", "struct_for", "legalize"})
+REQUIRED = frozenset({"lower", "call_effects", "recursion", "offload", "struct_for", "legalize"})
 """Passes that a kernel cannot do without; `disabled_passes` does not reach them."""
 
 

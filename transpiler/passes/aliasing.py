@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..ir.functions import Call
 from ..ir.nodes import Block, Statement, walk
 from ..ir.statements import (
     Alloca,
@@ -86,12 +87,25 @@ def split_offset(index: Statement) -> tuple[Statement | None, int]:
 
 
 def written_places(block: Block) -> list[Place]:
-    """Return the arrays and temporaries that `block` writes, in order of appearance."""
+    """Return the arrays and temporaries that `block` writes, itself or by the functions it calls."""
     found: dict[Place, None] = {}
     for statement in walk(block):
+        if isinstance(statement, Call):
+            found.update(dict.fromkeys(statement.function.writes))
         if isinstance(statement, (GlobalStore, AtomicOp)) and (place := place_of(statement.pointer)) is not None:
             found[place] = None
     return list(found)
+
+
+def unaffected(known: dict[Statement, Statement], written: list[Place]) -> dict[Statement, Statement]:
+    """Return what is known of cells, by pointer, less those that lie in a written place."""
+    if not written:
+        return known
+    return {
+        pointer: value
+        for pointer, value in known.items()
+        if not any(may_overlap(place, other) for place in written if (other := place_of(pointer)) is not None)
+    }
 
 
 def stored_locals(statement: Statement, found: dict[Statement, set[Statement]]) -> set[Statement]:
@@ -108,5 +122,7 @@ def stored_locals(statement: Statement, found: dict[Statement, set[Statement]]) 
                 base = base_pointer(nested.pointer)
                 if isinstance(base, Alloca):
                     from_inside.add(base)
+            elif isinstance(nested, Call):
+                from_inside.update(base for base in nested.references() if isinstance(base, Alloca))
     found[statement] = from_inside
     return from_inside

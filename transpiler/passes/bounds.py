@@ -65,7 +65,8 @@ def bounds(kernel: Kernel, context: PassContext) -> bool:
 
 def guard(kernel: Kernel, needs_check: Callable[[Access], bool]) -> bool:
     """Put an IndexCheck before each access that needs one; return whether any did."""
-    return _Guard(kernel.name, needs_check).block(kernel.body)
+    changed = [_Guard(kernel.name, needs_check).block(root) for root in kernel.roots()]
+    return any(changed)
 
 
 def is_wide(access: Access) -> bool:

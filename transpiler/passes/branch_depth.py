@@ -7,6 +7,7 @@ conditions are right, 121 silently run the body of the 79th.
 from __future__ import annotations
 
 from ..errors import UnsupportedError
+from ..ir.functions import Call, Function
 from ..ir.nodes import Block, blocks
 from ..ir.statements import If, IfExp
 from ..ir.tasks import Kernel
@@ -20,6 +21,7 @@ def branch_depth(kernel: Kernel, context: PassContext) -> bool:
     if limit is None:
         return False
     open_blocks: list[tuple[Block, int]] = [(task.body, 0) for task in kernel.tasks]
+    deepest: dict[Function, int] = {}  # drivers inline functions, so their conditions nest in those of the caller
     while open_blocks:
         block, depth = open_blocks.pop()
         for statement in block.statements:
@@ -34,4 +36,7 @@ def branch_depth(kernel: Kernel, context: PassContext) -> bool:
                     "use ti.cpu or a GPU, or write separate `if`s in place of a long chain",
                 )
             open_blocks.extend((child, inner) for child in blocks(statement))
+            if isinstance(statement, Call) and deepest.get(statement.function, -1) < depth:
+                deepest[statement.function] = depth
+                open_blocks.append((statement.function.body, depth))
     return False

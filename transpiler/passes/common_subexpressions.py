@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 
-from ..ir.nodes import Block, Statement, blocks
+from ..ir.functions import Call, CallResult
+from ..ir.nodes import Block, Effect, Statement, blocks
 from ..ir.ops import OPS
 from ..ir.statements import (
     ArgLoad,
@@ -35,7 +36,7 @@ from ..ir.statements import (
     StructPtr,
 )
 from ..ir.tasks import Kernel
-from .aliasing import may_conflict, may_overlap, place_of, written_places
+from .aliasing import may_conflict, unaffected, written_places
 from .context import PassContext
 from .rewrite import Rewriter
 
@@ -69,11 +70,9 @@ class _Sharing(Rewriter):
         super().visit(statement)
         if statement.BLOCKS and self.loads:
             written = [place for inner in blocks(statement) for place in written_places(inner)]
-            self.loads = {
-                pointer: value
-                for pointer, value in self.loads.items()
-                if not any(may_overlap(place, other) for place in written if (other := place_of(pointer)) is not None)
-            }
+            self.loads = unaffected(self.loads, written)
+        elif isinstance(statement, Call):
+            self.loads = unaffected(self.loads, list(statement.function.writes))
 
 
 def _share(rewriter: Rewriter, statement: Statement) -> Statement | None:
@@ -175,6 +174,16 @@ def _shape_key(statement: Statement) -> Key | None:
     return (ArrayShape, statement.array, statement.axis)
 
 
+def _call_key(statement: Statement) -> Key | None:
+    assert isinstance(statement, Call)
+    return None if statement.EFFECT is not Effect.NONE else (statement.function, *statement.arguments)
+
+
+def _call_result_key(statement: Statement) -> Key | None:
+    assert isinstance(statement, CallResult)
+    return (statement.call, statement.position)
+
+
 KEYS: dict[type[Statement], Callable[[Statement], Key | None]] = {
     Const: _const_key,
     Operation: _operation_key,
@@ -190,5 +199,7 @@ KEYS: dict[type[Statement], Callable[[Statement], Key | None]] = {
     LoopIndex: _index_key,
     ArgLoad: _argument_key,
     ArrayShape: _shape_key,
+    Call: _call_key,
+    CallResult: _call_result_key,
 }
 """What makes two statements of a class equal; None: this one is never shared."""

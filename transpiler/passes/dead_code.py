@@ -19,6 +19,8 @@ def dead_code(kernel: Kernel, context: PassContext) -> bool:
     One walk from the end suffices: a value's uses stand after it, so they are gone before it is looked at.
     """
     sweep = _Sweep(kernel)
+    for function in kernel.functions:
+        sweep.block(function.body)
     if not kernel.tasks:
         sweep.block(kernel.body)
         return sweep.changed

@@ -11,7 +11,10 @@ not matter: with one writer a cell has its old or its new value for others, atom
 
 from __future__ import annotations
 
+from typing import TypeGuard
+
 from ..ir.builder import Builder
+from ..ir.functions import Reference, calls
 from ..ir.nodes import Block, Statement, walk
 from ..ir.ops import ATOMIC_OPS
 from ..ir.statements import (
@@ -34,6 +37,7 @@ from .rewrite import Rewriter
 def demote_atomics(kernel: Kernel, context: PassContext) -> bool:
     """Replace atomic operations by load, operation, store where the result is the same."""
     plain = _alone_in_tasks(kernel) if kernel.tasks else _alone_in_body(kernel.body)
+    plain |= {atomic for function in kernel.functions for atomic in walk(function.body) if _is_local(atomic)}
     if not plain:
         return False
 
@@ -41,6 +45,11 @@ def demote_atomics(kernel: Kernel, context: PassContext) -> bool:
         return make_plain(rewriter, atomic) if isinstance(atomic, AtomicOp) and atomic in plain else None
 
     return Rewriter({AtomicOp: rule}).run(kernel)
+
+
+def _is_local(statement: Statement) -> TypeGuard[AtomicOp]:
+    """Return whether `statement` is an atomic on a variable of a function, its caller's included."""
+    return isinstance(statement, AtomicOp) and isinstance(base_pointer(statement.pointer), (Alloca, Reference))
 
 
 def make_plain(rewriter: Rewriter, atomic: AtomicOp) -> Statement:
@@ -90,11 +99,12 @@ def _owned_arrays(task: Task) -> set[Array]:
             base = base_pointer(statement.pointer)
             if isinstance(base, GlobalPtr):
                 writes.setdefault(base.array, []).append(base)
-    aliasing = [array for array in writes if array.may_alias]
+    called = {array for call in calls(task.body) for array in call.function.writes}
+    aliasing = {array for array in (*writes, *called) if array.may_alias}
     return {
         array
         for array, pointers in writes.items()
-        if _own_axes(pointers, task.loop) and not (array.may_alias and len(aliasing) > 1)
+        if array not in called and _own_axes(pointers, task.loop) and not (array.may_alias and len(aliasing) > 1)
     }
 
 

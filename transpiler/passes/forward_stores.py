@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from ..errors import InternalError
 from ..ir.builder import Builder
+from ..ir.functions import Call, Reference
 from ..ir.nodes import Block, Effect, Statement, blocks, operands
 from ..ir.statements import (
     Alloca,
@@ -61,7 +62,7 @@ class _Locals:
         self.read: dict[LocalLoad, Statement] = {}
         self.loads: dict[Alloca, list[LocalLoad]] = {}
         self.stores: dict[Alloca, list[LocalStore]] = {}
-        self.kept: set[Alloca] = set()
+        self.kept: set[Statement] = set()
         self.mapping: dict[Statement, Statement] = {}
         self.dropped: set[Statement] = set()
         self.changed = False
@@ -109,6 +110,9 @@ class _Locals:
 
     def scan_load(self, load: LocalLoad, state: State) -> None:
         base = base_pointer(load.pointer)
+        if isinstance(base, Reference):
+            self.kept.add(base)
+            return
         if not isinstance(base, Alloca):
             raise InternalError(f"a local load reads {type(base).__name__}")
         self.loads.setdefault(base, []).append(load)
@@ -120,6 +124,8 @@ class _Locals:
 
     def scan_store(self, store: LocalStore, pointer: Statement, state: State) -> None:
         base = base_pointer(pointer)
+        if isinstance(base, Reference):
+            return
         if not isinstance(base, Alloca):
             raise InternalError(f"a local store writes {type(base).__name__}")
         self.stores.setdefault(base, []).append(store)
@@ -131,7 +137,9 @@ class _Locals:
     def scan_other(self, statement: Statement, state: State) -> None:
         """A variable used by anything but loads and stores stays."""
         for operand in operands(statement):
-            if isinstance(operand, (Alloca, MatrixPtr)) and isinstance(base := base_pointer(operand), Alloca):
+            if isinstance(operand, (Alloca, MatrixPtr, StructPtr)) and isinstance(
+                base := base_pointer(operand), Alloca
+            ):
                 self.kept.add(base)
                 state.pop(base, None)
 
@@ -223,6 +231,9 @@ class _Locals:
                     copies.setdefault(statement.pointer, []).append(statement)
             elif isinstance(statement, (LocalStore, AtomicOp)):
                 stale.update(copies.get(base_pointer(statement.pointer), ()))
+            elif isinstance(statement, Call):
+                for variable in statement.references():
+                    stale.update(copies.get(variable, ()))
             elif statement.BLOCKS:
                 for variable in self.stored.get(statement, ()):
                     stale.update(copies.get(variable, ()))
@@ -284,6 +295,8 @@ def _drop_overwritten(block: Block) -> bool:
                 overwritten.add(statement.pointer)
         elif isinstance(statement, (LocalLoad, AtomicOp)):
             overwritten.discard(base_pointer(statement.pointer))
+        elif isinstance(statement, Call):
+            overwritten.difference_update(statement.references())
         elif statement.BLOCKS or statement.EFFECT & Effect.CONTROL:
             overwritten.clear()  # reads inside, or a way out to where it is read
             for inner in blocks(statement):
@@ -311,6 +324,8 @@ class _ForwardGlobals(Rewriter):
         super().visit(statement)
         if statement.BLOCKS and self.known.values:
             self.known.forget_places([place for inner in blocks(statement) for place in written_places(inner)])
+        elif isinstance(statement, Call):
+            self.known.forget_places(list(statement.function.writes))
 
 
 def _read(rewriter: Rewriter, load: Statement) -> Statement | None:

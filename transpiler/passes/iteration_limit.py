@@ -14,10 +14,12 @@ Source: LP_MAX_TGSI_LOOP_ITERATIONS of Mesa; measured in the project's facts.
 
 from __future__ import annotations
 
+from ..errors import SourceLocation
 from ..ir.builder import Builder
+from ..ir.functions import Call, Function
 from ..ir.nodes import Block, blocks, walk
 from ..ir.statements import Alloca, Assert, Const, RangeFor, While
-from ..ir.tasks import Kernel, Task
+from ..ir.tasks import Kernel
 from ..ir.types import i32
 from .context import PassContext
 
@@ -30,8 +32,9 @@ def iteration_limit(kernel: Kernel, context: PassContext) -> bool:
     limit = context.capabilities.loop_iteration_limit
     if limit is None:
         return False
+    known: dict[Function, int] = {}
     for task in kernel.tasks:
-        longest = _known_turns(task.body)
+        longest = _known_turns(task.body, known)
         if longest[0] > limit:
             location = longest[1].location
             context.warnings.append(
@@ -41,19 +44,29 @@ def iteration_limit(kernel: Kernel, context: PassContext) -> bool:
             )
     if not context.options.debug:
         return False
-    changed = [_count_turns(task, limit - MARGIN) for task in kernel.tasks]
+    roots = [(task.body, task.location) for task in kernel.tasks]
+    # A function counts anew in each call: it sees its own loops only.
+    roots += [(function.body, function.location) for function in kernel.functions]
+    changed = [_count_turns(body, location, limit - MARGIN) for body, location in roots]
     return any(changed)
 
 
-def _known_turns(block: Block) -> tuple[int, RangeFor]:
-    """Return how many turns the loops in `block` run at least, and the loop that runs most of them."""
+def _known_turns(block: Block, known: dict[Function, int]) -> tuple[int, RangeFor]:
+    """Return how many turns the loops in `block` run at least, and the loop that runs most of them.
+
+    known: turns of a call, filled by the way.
+    """
     total, longest, most = 0, RangeFor([], [], [], []), 0
     for statement in block.statements:
         turns, loop = 0, longest
         for inner in blocks(statement):
-            inner_turns, inner_loop = _known_turns(inner)
+            inner_turns, inner_loop = _known_turns(inner, known)
             if inner_turns > turns:
                 turns, loop = inner_turns, inner_loop
+        if isinstance(statement, Call):
+            if statement.function not in known:
+                known[statement.function] = _known_turns(statement.function.body, known)[0]
+            turns = known[statement.function]
         if isinstance(statement, RangeFor):
             trips = _trips(statement)
             turns, loop = trips * (1 + turns), statement
@@ -73,12 +86,12 @@ def _trips(loop: RangeFor) -> int:
     return trips
 
 
-def _count_turns(task: Task, limit: int) -> bool:
-    """Count the turns of all loops of a task in one variable, and stop at `limit`."""
-    loops = [statement for statement in walk(task.body) if isinstance(statement, RangeFor | While)]
+def _count_turns(body: Block, location: SourceLocation, limit: int) -> bool:
+    """Count the turns of all loops of a task or function in one variable, and stop at `limit`."""
+    loops = [statement for statement in walk(body) if isinstance(statement, RangeFor | While)]
     if not loops:
         return False
-    counter = Alloca(type=i32, name="turns", location=task.location)
+    counter = Alloca(type=i32, name="turns", location=location)
     for loop in loops:
         builder = Builder(Block())
         builder.location = loop.location
@@ -88,8 +101,8 @@ def _count_turns(task: Task, limit: int) -> bool:
         builder.add(Assert(builder.op("lt", turns, builder.const(limit)), message, [], "iterations"))
         loop.body.statements[:0] = builder.block.statements
     start = Builder(Block())
-    start.location = task.location
+    start.location = location
     start.add(counter)
     start.store(counter, start.const(0))
-    task.body.statements[:0] = start.block.statements
+    body.statements[:0] = start.block.statements
     return True

@@ -1,7 +1,7 @@
 """What cells of arrays are known to hold, found by where they lie: a store asks only cells it may touch.
 
-In: pointers and values, as a pass meets stores. Out: values of loads. A kernel that stores to hundreds of elements of one
-array would otherwise compare each with all others.
+In: pointers and values, as a pass meets stores. Out: values of loads. A kernel that stores to hundreds of elements of
+one array would otherwise compare each with all others.
 """
 
 from __future__ import annotations

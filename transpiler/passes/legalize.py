@@ -52,6 +52,7 @@ def _check_types(kernel: Kernel, context: PassContext) -> None:
             if isinstance(statement, AtomicOp):
                 _check_atomic(statement, context)
     stored = [parameter.type for parameter in kernel.parameters] + [array.element for array in kernel.arrays]
+    stored += [parameter.type for function in kernel.functions for parameter in function.parameters]
     for type in stored + [temporary.type for temporary in kernel.temporaries]:
         if (lacking := _lacking(type, types)) is not None:
             raise _unsupported(lacking, kernel.location, context)

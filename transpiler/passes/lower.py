@@ -48,7 +48,8 @@ def lower(kernel: Kernel, context: PassContext) -> bool:
     _share_updates(kernel.body)
     if any(isinstance(statement, Return) for statement in walk(kernel.body)):
         _Returns(kernel).run()
-    _split_axes(kernel.body)
+    for root in kernel.roots():
+        _split_axes(root)
     return True
 
 

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from ..ir.builder import Builder
+from ..ir.functions import Call, calls
 from ..ir.nodes import Block, Effect, Statement, clone, has_effect, operands, walk, walk_blocks
 from ..ir.statements import (
     Alloca,
@@ -107,6 +108,7 @@ class _Offload:
                 not isinstance(statement, Alloca)
                 and statement.type is not None
                 and not has_effect(statement, Effect.READ | Effect.WRITE | Effect.CONTROL)
+                and not any(calls(Block([statement])))  # it may take long: each thread would call it again
                 and all(operand in self.copied for operand in _outer_operands(statement))
             ):
                 self.copied.add(statement)
@@ -164,7 +166,9 @@ class _Offload:
 
     def rewrite(self, draft: _Draft) -> None:
         """Let a task read its copies, and reach variables that became temporaries by global accesses."""
-        rewriter = Rewriter({Alloca: self.drop_variable, LocalLoad: _load_globally, LocalStore: _store_globally})
+        rewriter = Rewriter(
+            {Alloca: self.drop_variable, LocalLoad: _load_globally, LocalStore: _store_globally, Call: _call_globally}
+        )
         rewriter.mapping.update(draft.mapping)
         brought, body = Block(draft.brought), draft.task.body
         rewriter.block(draft.task.prologue)
@@ -237,6 +241,26 @@ def _store_globally(rewriter: Rewriter, store: Statement) -> Statement | None:
     if not _is_temporary(store.pointer):
         return None
     return rewriter.emit(GlobalStore(store.pointer, store.value), store)
+
+
+def _call_globally(rewriter: Rewriter, call: Statement) -> Statement | None:
+    """Pass a variable of the task's own by reference for each that became a temporary, and store it afterwards."""
+    assert isinstance(call, Call)
+    copies = [k for k, argument in enumerate(call.arguments) if _is_temporary(argument)]
+    if not copies:
+        return None
+    new = clone(call, {})
+    assert isinstance(new, Call)
+    for k in copies:
+        place = call.arguments[k]
+        new.arguments[k] = rewriter.emit(Alloca(type=place.type, name=base_pointer(place).name), call)
+        value = rewriter.emit(GlobalLoad(place, type=place.type), call)
+        rewriter.emit(LocalStore(new.arguments[k], value), call)
+    rewriter.emit(new, call)
+    for k in copies:
+        value = rewriter.emit(LocalLoad(new.arguments[k], type=call.arguments[k].type), call)
+        rewriter.emit(GlobalStore(call.arguments[k], value), call)
+    return new
 
 
 def _is_temporary(pointer: Statement) -> bool:

@@ -39,7 +39,8 @@ Condition = Callable[[Builder, Values], Statement]
 
 def overflow(kernel: Kernel, context: PassContext) -> bool:
     """Put an Assert of kind "overflow" at each operation that may overflow, under `check_overflow`."""
-    return context.options.check_overflow and _guard(kernel.body)
+    changed = [_guard(root) for root in kernel.roots()] if context.options.check_overflow else []
+    return any(changed)
 
 
 def _guard(block: Block) -> bool:

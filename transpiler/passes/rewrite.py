@@ -38,6 +38,8 @@ class Rewriter:
             if task.loop is not None and self.mapping:
                 self.resolve_operands(task.loop)
             self.block(task.body)
+        for function in kernel.functions:
+            self.block(function.body)
         return self.changed
 
     def block(self, block: Block) -> None:

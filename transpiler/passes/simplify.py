@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..ir.builder import flat_index
-from ..ir.nodes import Block, Statement
+from ..ir.nodes import Block, Statement, operands
 from ..ir.statements import (
     Break,
     Cast,
@@ -52,7 +52,9 @@ class _Simplifier(Rewriter):
         changed = super().run(kernel)
         for task in kernel.tasks:
             if task.loop is not None:
-                changed |= _drop_last_continue(task.body)
+                changed |= _drop_last(task.body)
+        for function in kernel.functions:
+            changed |= _drop_last(function.body, Return)
         return changed
 
     def block(self, block: Block) -> None:
@@ -123,7 +125,7 @@ def _while(rewriter: Rewriter, loop: Statement) -> Statement | None:
         for inner in loop.condition.statements:
             rewriter.visit(inner)
         return GONE
-    rewriter.changed |= _drop_last_continue(loop.body)
+    rewriter.changed |= _drop_last(loop.body)
     return None
 
 
@@ -131,7 +133,7 @@ def _range_for(rewriter: Rewriter, loop: Statement) -> Statement | None:
     assert isinstance(loop, RangeFor)
     if any(_is_empty_range(loop, axis) for axis in range(len(loop.begins))):
         return GONE
-    rewriter.changed |= _drop_last_continue(loop.body)
+    rewriter.changed |= _drop_last(loop.body)
     return None
 
 
@@ -144,23 +146,23 @@ def _is_empty_range(loop: RangeFor, axis: int) -> bool:
 
 def _struct_for(rewriter: Rewriter, loop: Statement) -> Statement | None:
     assert isinstance(loop, StructFor)
-    rewriter.changed |= _drop_last_continue(loop.body)
+    rewriter.changed |= _drop_last(loop.body)
     return None
 
 
-def _drop_last_continue(body: Block) -> bool:
-    """Drop a `continue` after which the turn ends anyway, also at the end of branches."""
+def _drop_last(body: Block, kind: type[Statement] = Continue) -> bool:
+    """Drop a `continue` after which the turn ends anyway, or a `return` without values, also at the end of branches."""
     if not body.statements:
         return False
     last = body.statements[-1]
-    if isinstance(last, Continue):
+    if isinstance(last, kind) and not operands(last):
         body.statements.pop()
         return True
     changed = False
     if isinstance(last, If):
-        changed = _drop_last_continue(last.then)
+        changed = _drop_last(last.then, kind)
         if last.otherwise is not None:
-            changed |= _drop_last_continue(last.otherwise)
+            changed |= _drop_last(last.otherwise, kind)
     return changed
 
 

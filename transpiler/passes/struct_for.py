@@ -27,10 +27,11 @@ def struct_for(kernel: Kernel, context: PassContext) -> bool:
         rewriter.visit(new)
         return new
 
-    if not any(isinstance(statement, StructFor) for statement in walk(kernel.body)):
+    if not any(isinstance(statement, StructFor) for root in kernel.roots() for statement in walk(root)):
         return False
     Rewriter({StructFor: rule}).run(kernel)
-    rebind_indices(kernel.body, replaced)
+    for root in kernel.roots():
+        rebind_indices(root, replaced)
     return True
 
 

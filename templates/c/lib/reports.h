@@ -48,6 +48,14 @@ static inline uint32_t report_failure(uint32_t *report, uint32_t site, uint32_t 
     return thread < report_min(&report[7], thread) ? report_start(report, 3u, site, thread, size) : 0u;
 }
 
+// Add, behind the record of a check that failed in a function, the place of the call.
+static inline void report_call(uint32_t *report, uint32_t site, uint32_t thread) {
+    report_min(&report[8], site);
+    if (__atomic_load_n(&report[7], __ATOMIC_RELAXED) == thread) {
+        report_start(report, 3u, site, thread, 0u);
+    }
+}
+
 // Tell whether a check failed in a task before the one whose first site this is.
 static inline bool report_stopped(const uint32_t *report, uint32_t site) {
     return __atomic_load_n(&report[8], __ATOMIC_RELAXED) < site;

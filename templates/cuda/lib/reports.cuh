@@ -42,6 +42,14 @@ __device__ inline uint32_t report_failure(uint32_t *report, uint32_t site, uint3
     return thread < atomicMin(&report[7], thread) ? report_start(report, 3u, site, thread, size) : 0u;
 }
 
+// Add, behind the record of a check that failed in a function, the place of the call.
+__device__ inline void report_call(uint32_t *report, uint32_t site, uint32_t thread) {
+    atomicMin(&report[8], site);
+    if (*(volatile uint32_t *)&report[7] == thread) {
+        report_start(report, 3u, site, thread, 0u);
+    }
+}
+
 // Tell whether a check failed in a task before the one whose first site this is.
 __device__ inline bool report_stopped(const uint32_t *report, uint32_t site) {
     return *(const volatile uint32_t *)&report[8] < site;

@@ -42,6 +42,14 @@ uint report_failure(Report report, uint site, uint thread, uint size) {
     return thread < atomicMin(report.words[7], thread) ? report_start(report, 3u, site, thread, size) : 0u;
 }
 
+// Add, behind the record of a check that failed in a function, the place of the call.
+void report_call(Report report, uint site, uint thread) {
+    atomicMin(report.words[8], site);
+    if (report.words[7] == thread) {
+        report_start(report, 3u, site, thread, 0u);
+    }
+}
+
 // Tell whether a check failed in a task before the one whose first site this is.
 bool report_stopped(Report report, uint site) {
     return report.words[8] < site;

@@ -12,7 +12,6 @@ struct Args {
     float y;         // y: f32
 };
 
-
 __device__ inline void task(const Args &args) {
     // length.py:5  return ti.sqrt(x * x + y * y)
     args.result->value = sqrtf(args.x * args.x + args.y * args.y);

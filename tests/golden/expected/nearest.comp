@@ -1,0 +1,78 @@
+// search(points: ndarray[f32[2], 1], found: ndarray[i32, 1]), range_for over found
+// from nearest.py:24, interface 08dfea86
+#version 460
+#extension GL_EXT_buffer_reference : require
+#extension GL_EXT_scalar_block_layout : require
+
+#define BLOCK 128
+layout(local_size_x = BLOCK) in;
+
+layout(buffer_reference, scalar, buffer_reference_align = 8) buffer F32x2 { vec2 v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4) buffer I32 { int v[]; };
+layout(push_constant, scalar) uniform Args {
+    F32x2 points_data;  // points: ndarray[f32[2], 1]
+    I32 found_data;     // found: ndarray[i32, 1]
+    int points_n;       // points.shape[0]
+    int found_n;        // found.shape[0]
+} args;
+
+#define points(i) args.points_data.v[i]
+#define found(i) args.found_data.v[i]
+
+struct nearest_results {
+    int k;
+    float d;
+};
+
+// nearest.py:6  def distance(a: vec2, b: vec2) -> ti.f32:
+float distance_(vec2 a, vec2 b) {
+    // nearest.py:7  return (a - b).norm()
+    return length(a - b);
+}
+
+// nearest.py:11  def nearest(points: ti.types.ndarray(dtype=vec2, ndim=1), p: vec2, visited: ti.ref(ti.i32)) -> (ti.i32, ti.f32):
+nearest_results nearest(vec2 p, inout int visited) {
+    // nearest.py:12  best = -1
+    int best = -1;
+    // nearest.py:13  least = 1e9
+    float least = 1e9;
+    // nearest.py:14  for k in range(points.shape[0]):
+    for (int k = 0; k < args.points_n; k++) {
+        // nearest.py:15  d = distance(points[k], p)
+        float d = distance_(points(k), p);
+        // nearest.py:16  if d < 1e-6:
+        if (d < 1e-6) {
+            // nearest.py:17  return k, d
+            return nearest_results(k, d);
+        }
+        // nearest.py:18  if d < least:
+        if (d < least) {
+            // nearest.py:19  best, least = k, d
+            best = k;
+            least = d;
+        }
+        // nearest.py:20  visited += 1
+        visited += 1;
+    }
+    // nearest.py:21  return best, least
+    return nearest_results(best, least);
+}
+
+// nearest.py:25  for i in found:
+void task(int i) {
+    // nearest.py:26  visited = 0
+    int visited = 0;
+    // nearest.py:27  k, d = nearest(points, vec2(i, 0), visited)
+    nearest_results results = nearest(vec2(float(i), 0.0), visited);
+    int k = results.k;
+    float d = results.d;
+    // nearest.py:28  found[i] = k if d < 2 else -visited
+    found(i) = d < 2.0 ? k : -visited;
+}
+
+void main() {
+    uint count = uint(args.found_n);
+    for (uint index = gl_GlobalInvocationID.x; index < count; index += gl_NumWorkGroups.x * BLOCK) {
+        task(int(index));
+    }
+}
