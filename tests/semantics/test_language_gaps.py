@@ -200,3 +200,35 @@ def test_status_page_has_every_option_with_an_effect() -> None:
     text = (Path(__file__).resolve().parents[2] / "docs" / "status.md").read_text()
     assert [name for name in OPTIONS if f"`{name}`" not in text] == []
     assert [name for name, effect in EFFECTIVE.items() if f"| `{name}` | " not in text or effect not in text] == []
+
+
+def test_elements_of_arrays_passed_to_functions_are_no_lost_changes(
+    target: str, recwarn: pytest.WarningsRecorder
+) -> None:
+    @ti.data_oriented
+    class Grid:
+        def __init__(self):
+            self.x = ti.field(ti.f32, 4)
+
+        @ti.func
+        def store(self, i):
+            self.x[i] = 9
+
+        @ti.kernel
+        def run(self):
+            for i in range(4):
+                self.store(i)
+
+    @ti.func
+    def put(f, i):
+        f[i] = 3
+
+    @ti.kernel
+    def run(f: ti.template()):
+        put(f, 2)
+
+    grid = Grid()
+    grid.run()
+    run(grid.x)
+    assert list(grid.x.to_numpy()) == [9, 9, 3, 9]
+    assert not [w for w in recwarn if "is a copy of" in str(w.message)]

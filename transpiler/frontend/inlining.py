@@ -178,8 +178,8 @@ def _bind_parameter(context: Context, parameter: ParameterDefinition, value: Any
     if isinstance(value, Statement):
         simple = value.name is not None or frame.is_library
         value = bind(context, value, None if simple and not is_mutable else parameter.name, is_mutable)
-    if is_mutable and not frame.is_library:
-        _warn_of_lost_change(context, parameter.name)
+        if is_mutable and not frame.is_library:
+            _warn_of_lost_change(context, parameter.name)
     frame.declare(parameter.name, value, declaration)
 
 
