@@ -30,8 +30,12 @@ from ..ir.statements import (
 )
 from ..ir.tasks import Kernel, Task, TaskKind, with_members
 from ..ir.text import print_kernel
+from ..ir.threads import ThreadIndex, has_full_blocks
 from ..ir.types import Struct, u32
 from ..options import Capabilities, CompileOptions
+from .blocks import HAS_TURN, LANES, BlockForm, block_form, block_parameters, declare_per_thread, declare_shared
+from .blocks import WRITERS as BLOCK_WRITERS
+from .collectives import MEETING_WORDS
 from .float_controls import EXTENSION as FLOAT_CONTROLS
 from .float_controls import execution_modes
 from .helpers import library, words_of, words_of_code
@@ -47,15 +51,15 @@ from .render import render
 from .reports import WRITERS as REPORT_WRITERS
 from .reports import stop_after_failure
 from .reserved import OURS
-from .spelling import extensions, helpers_source, spell_operation, type_name
+from .spelling import extensions, helpers_source, spell_operation
 from .tables_c import HEADERS
 from .target import TARGETS, Target
-from .threads import Threads, host_count, loop_indices, spread
+from .threads import Threads, host_count, indices_in_block, loop_indices, spread, spread_blocks
 from .turns import NONE, serial_turns
 
 PUSH_BYTES = 128
 """Room for arguments in push constants where a device does not say."""
-EFFECTS = {**STATEMENT_WRITERS, **REPORT_WRITERS}
+EFFECTS = {**STATEMENT_WRITERS, **REPORT_WRITERS, **BLOCK_WRITERS}
 COLUMNS = 120
 MANY_TURNS, FEW_TURNS = 8192, 64
 """From so many turns a loop is worth threads on the host: if its body is short, if it holds loops."""
@@ -84,6 +88,8 @@ class _Printed:
     arrays: list[Array]
     structs: list[Struct]
     helpers: list[str]
+    block: BlockForm | None
+    shared: list[str]
 
 
 def emit(kernel: Kernel, target: str, options: CompileOptions, capabilities: Capabilities) -> BackendModule:
@@ -130,6 +136,8 @@ class _Printer:
         self.options, self.capabilities = options, capabilities
         ours = OURS.union(form.accessor_names.values(), form.structs.names.values(), library(target.name))
         self.taken = target.reserved | ours | (target.functions & _called(kernel, target))
+        if any(task.cooperates for task in kernel.tasks):
+            self.taken |= MEETING_WORDS
         self.name = entry_stem(kernel)
 
     def task(self, task: Task, number: int) -> _Printed:
@@ -138,9 +146,20 @@ class _Printer:
         body, names, statements = self._body(task, number)
         prologue, threads, entry_uses_args, entry_helpers = self._entry(task, number, names)
         loop, linear = task.loop, statements.linear_index
-        counted = any(isinstance(s, (Rand, *RECORDS)) for s in walk(task.body))
-        unsigned = type_name(self.target.name, u32)
+        block: BlockForm | None = statements.e.block
+        counted = any(
+            isinstance(s, (Rand, *RECORDS)) or (isinstance(s, ThreadIndex) and s.kind == "global")
+            for s in walk(task.body)
+        )
+        unsigned = statements.e.type_text(u32) if counted and loop is not None else ""
         used = [k for k in range(len(names)) if loop is not None and (loop, k) in statements.e.indices_used]
+        parameters = [f"int {names[k]}" for k in used] + ([f"{unsigned} {linear}"] if counted and threads else [])
+        arguments = [*(threads.indices[k] for k in used), *([threads.linear] if counted else [])] if threads else []
+        if block is not None:
+            more = block_parameters(block, _count(task, threads))
+            in_turn = block.in_turn
+            parameters = [*([] if in_turn else parameters), *(parameter for parameter, _ in more)]
+            arguments = [*([] if in_turn else arguments), *(argument for _, argument in more)]
         return _Printed(
             task=task,
             number=number,
@@ -150,10 +169,15 @@ class _Printer:
             names=names,
             prologue=prologue,
             threads=threads,
-            parameters=[f"int {names[k]}" for k in used] + ([f"{unsigned} {linear}"] if counted and threads else []),
-            arguments=[*(threads.indices[k] for k in used), *([threads.linear] if counted else [])] if threads else [],
+            parameters=parameters,
+            arguments=arguments,
+            block=block,
+            shared=declare_shared(statements.e, _shared(statements.e)),
             uses_args=statements.e.uses_args,
-            arrays=sorted({**statements.e.arrays_used, **entry_helpers.arrays_used}, key=lambda a: a.slot),
+            arrays=sorted(
+                (a for a in {**statements.e.arrays_used, **entry_helpers.arrays_used} if not a.is_shared),
+                key=lambda a: a.slot,
+            ),
             structs=[*statements.e.structs_used, *entry_helpers.structs_used],
             helpers=[*statements.e.helpers, *entry_helpers.helpers],
         )
@@ -166,6 +190,8 @@ class _Printer:
         comments, atomics = self.options.line_comments, self.capabilities.atomics
         printer = Statements(expressions, placement, Names(self.taken), comments, atomics, EFFECTS)
         printer.result_names = [member.name for member in self.form.result_members]
+        printer.shared_atomics = self.capabilities.shared_atomics
+        printer.declare_per_thread = declare_per_thread
         return printer
 
     def _body(self, task: Task, number: int) -> tuple[list[Line], list[str], Statements]:
@@ -176,14 +202,49 @@ class _Printer:
             for axis in range(len(task.loop.begins)):
                 names.append(declare_axis(printer.names, task.loop, axis))
                 printer.e.loop_names[task.loop, axis] = names[axis]
-            printer.linear_index = printer.names.declare("index")
+            printer.e.linear_index = printer.names.declare("index")
             printer.commented.add((task.loop.location.file, task.loop.location.line))
+        if task.cooperates and task.loop is not None:
+            self._start_block(printer, task, names)
         if any(isinstance(s, Rand) for s in walk(task.body)):
             _start_random(printer, number)
         if task.loop is None:
             stop_after_failure(printer, number)
         printer.block(block)
+        if self.target.has_pointers:
+            declared = declare_shared(printer.e, _shared(printer.e))
+            printer.lines[:0] = [Line(0, line) for line in declared]
         return printer.lines, names, printer
+
+    def _start_block(self, printer: Statements, task: Task, names: list[str]) -> None:
+        """Tell the printer that the threads of this task work together."""
+        assert task.loop is not None
+        in_turn = self.capabilities.blocks_in_turn
+        form = block_form(task, self._size(task), in_turn, has_full_blocks(task))
+        printer.e.block = form
+        if not in_turn:
+            for word in (HAS_TURN, LANES):
+                printer.names.declare(word)
+            form.axes = [(name, name) for name in names]
+            return
+        for word in ("block", "count", "thread", "threads"):
+            printer.names.declare(word)
+        form.axes = list(zip(names, indices_in_block(printer.e, task.loop, form.index), strict=True))
+        printer.e.linear_index = f"(uint32_t)({form.index})"
+        if not form.is_full:
+            rest = f"count - block * {form.size}"
+            printer.lines.append(Line(0, f"int threads = {rest} < {form.size} ? {rest} : {form.size};"))
+
+    def _size(self, task: Task) -> str:
+        """Return the constant that says how many threads a block has."""
+        if task.kind is TaskKind.SERIAL:
+            return "1"
+        printed = [task] if self.target.file_per_task else self.kernel.tasks
+        sizes = {other.block_dim for other in printed if self._has_size(other)}
+        return "BLOCK" if len(sizes) == 1 else f"BLOCK_{task.block_dim}"
+
+    def _has_size(self, task: Task) -> bool:
+        return task.kind is TaskKind.RANGE_FOR and (task.cooperates or not self.target.nested_loops)
 
     def _entry(self, task: Task, number: int, names: list[str]) -> tuple[list[str], Threads | None, bool, Expressions]:
         bounds = [*task.loop.begins, *task.loop.ends] if task.loop is not None else []
@@ -196,6 +257,9 @@ class _Printer:
             stop_after_failure(printer, number)
         printer.block(task.prologue)
         threads = None if task.loop is None else spread(printer.e, task.loop, names, self.form)
+        if task.loop is not None and task.cooperates and self.target.nested_loops:
+            size = self._size(task)
+            threads = spread_blocks(printer.e, task.loop, names, self.form, task.block_dim, size)
         lines = [INDENT * line.depth + line.text for line in printer.lines]
         return lines, threads, printer.e.uses_args, printer.e
 
@@ -205,8 +269,8 @@ class _Printer:
         """Render the file that holds these tasks."""
         one = len(self.kernel.tasks) == 1
         suffix = f"_{number}" if self.target.file_per_task and not one else ""
-        blocks = sorted({p.task.block_dim for p in printed if p.task.kind is TaskKind.RANGE_FOR})
-        tasks = [self._task_data(p, blocks) for p in printed]
+        blocks = sorted({p.task.block_dim for p in printed if self._has_size(p.task)})
+        tasks = [self._task_data(p) for p in printed]
         form = self.form
         data = {
             "banner": self._banner(printed),
@@ -223,6 +287,7 @@ class _Printer:
             "accessors": [form.accessors[array] for array in _used_arrays(printed)],
             "helpers": helpers_source(self.target.name, [*form.helpers, *printed_helpers(printed)]),
             "structs": [form.structs.declaration(struct) for struct in self._used_structs(printed)],
+            "shared": [] if self.target.has_pointers else [line for p in printed for line in p.shared],
             "tasks": tasks,
             "task": tasks[0] if tasks else None,
         }
@@ -252,13 +317,12 @@ class _Printer:
         types = self.form.use.types if self.target.exact else ()
         return execution_modes(types, self.capabilities.float_controls)
 
-    def _task_data(self, p: _Printed, blocks: list[int]) -> dict[str, Any]:
+    def _task_data(self, p: _Printed) -> dict[str, Any]:
         threads = p.threads
         loops = any(isinstance(s, (While, RangeFor)) for s in walk(p.task.body))
         plain = not loops and not any(isinstance(s, (AtomicOp, Rand, *RECORDS)) for s in walk(p.task.body))
         parameters = [*self._args_parameter(p), *p.parameters]
         arguments = [*(["args"] if parameters[len(p.parameters) :] else []), *p.arguments]
-        block = "1" if p.task.kind is TaskKind.SERIAL else "BLOCK" if len(blocks) == 1 else f"BLOCK_{p.task.block_dim}"
         call = f"{p.function}({', '.join(arguments)});"
         head = f"{self._function_kind(p)}void {p.function}({', '.join(parameters) or self._no_parameters()}) {{"
         return {
@@ -269,12 +333,16 @@ class _Printer:
             "head": head,
             "body": "\n".join(INDENT * (line.depth + 1) + line.text if line.text else "" for line in p.body),
             "call": call,
-            "block": block,
+            "block": self._size(p.task),
+            "meets": p.block is not None and p.block.meets,
+            "guarded": p.block is None or not (p.task.is_split or p.block.is_full),
+            "lanes": p.block is not None and p.block.uses_lanes,
+            "shared": bool(p.shared),
             "prologue": [*p.prologue, *(threads.declarations if threads else [])],
             "count": threads.count if threads else "1",
-            "nest": _nest(threads, call, plain) if threads else [],
+            "nest": _nest(threads, call, plain and not p.task.cooperates) if threads else [],
             "pragma": _pragma(p.task, threads, loops),
-            "strided": _is_strided(p),
+            "strided": is_strided(p.task, p.threads),
             "uses_args": p.uses_args or any("args." in text for text in [*p.prologue, *_texts(threads)]),
         }
 
@@ -349,16 +417,19 @@ def _pragma(task: Task, threads: Threads | None, loops: bool) -> str:
     """Return how OpenMP spreads the turns: evenly, unless a turn may take much longer; few turns stay on one thread."""
     if threads is None:
         return ""
-    least = FEW_TURNS if loops else MANY_TURNS
+    least = FEW_TURNS if loops or task.cooperates else MANY_TURNS
     known = host_count(threads.extents)
     if known is not None and known < least:
         return ""
     uneven = any(isinstance(s, While) for s in walk(task.body))
     collapsed = len(threads.loops) - 1
     parts = ["#pragma omp parallel for firstprivate(args)"]
+    if task.loop is not None and task.loop.parallelize is not None:
+        parts.append(f"num_threads({task.loop.parallelize})")
     if collapsed > 1:
         parts.append(f"collapse({collapsed})")
-    parts.append(f"schedule({'dynamic' if uneven else 'static'}{', 64' if uneven and collapsed == 0 else ''})")
+    chunk = ", 64" if uneven and collapsed == 0 and not task.cooperates else ""
+    parts.append(f"schedule({'dynamic' if uneven else 'static'}{chunk})")
     if known is None:
         parts.append(f"if ({threads.count} >= {least})")
     return " ".join(parts)
@@ -369,7 +440,29 @@ def _start_random(printer: Statements, number: int) -> None:
     seed = task_seed(0, number)
     text = f"args.seed ^ {seed:#x}u" if seed else "args.seed"
     printer.e.need("random_start")
-    printer.lines.append(Line(0, f"Random rng = random_start({text}, {printer.linear_index});"))
+    block: BlockForm | None = printer.e.block
+    if block is None or not block.in_turn:
+        printer.lines.append(Line(0, f"Random rng = random_start({text}, {printer.linear_index});"))
+        return
+    printer.rng = "rng[thread]"
+    printer.lines += [
+        Line(0, f"Random rng[{block.size}];"),
+        Line(0, f"for (int thread = 0; thread < {block.threads}; thread++) {{"),
+        Line(1, f"rng[thread] = random_start({text}, {printer.linear_index});"),
+        Line(0, "}"),
+    ]
+
+
+def _count(task: Task, threads: Threads | None) -> str:
+    """Return what the entry of a task calls the number of all turns."""
+    if threads is None:
+        return ""
+    return "count" if is_strided(task, threads) else threads.count
+
+
+def _shared(e: Expressions) -> list[Array]:
+    """Return the shared arrays that a task uses."""
+    return sorted((array for array in e.arrays_used if array.is_shared), key=lambda a: a.slot)
 
 
 def _texts(threads: Threads | None) -> list[str]:
@@ -445,7 +538,7 @@ def _memory(task: Task) -> tuple[tuple[int, ...], tuple[int, ...]]:
 def _slot(pointer: Any) -> int:
     base = base_pointer(pointer)
     if isinstance(base, GlobalPtr):
-        return base.array.slot
+        return base.array.slot if not base.array.is_shared else -1
     assert isinstance(base, GlobalTemporary)
     return -1
 
@@ -464,22 +557,22 @@ def _task_source(p: _Printed, file: int, form: Layout, limited: bool) -> TaskSou
         extents=extents,
         reads=reads,
         writes=writes,
-        strided=_is_strided(p),
+        strided=is_strided(p.task, p.threads),
         serial_turns=None if turns[0] == "const" else turns,
         loop=None if p.task.loop is None else loop_indices(form, p.task.loop, p.names),
     )
 
 
-def _is_strided(p: _Printed) -> bool:
+def is_strided(task: Task, threads: Threads | None) -> bool:
     """Tell whether threads take several turns of the loop: where one thread a turn might be too many blocks.
 
     A GPU starts about 1.6 blocks a nanosecond (H200), so 2^28 turns in blocks of 128 would take longer to start than to
     run; and Vulkan promises no more than 65,535 groups along an axis.
     """
-    if p.threads is None or p.threads.loops:
+    if threads is None or threads.loops:
         return False
-    count = host_count(p.threads.extents)
-    return count is None or count > MAX_SINGLE_TURNS or count > MAX_GROUPS * p.task.block_dim
+    count = host_count(threads.extents)
+    return count is None or count > MAX_SINGLE_TURNS or count > MAX_GROUPS * task.block_dim
 
 
 __all__ = ["Written", "emit"]

@@ -7,7 +7,8 @@ In: the statement and the printer of its function. Out: lines that call the help
                          report_f32(args.report, record, x);
     a[i, j]        ->    if (outside_2(args.report, 1u, index, i, j, args.n, args.m)) return;
 
-Where a check fails, this turn of the loop ends; tasks behind it end at once (`stop_after_failure`).
+Where a check fails, this turn of the loop ends; tasks behind it end at once (`stop_after_failure`). A thread that
+others of its block may wait for goes on; the pass `stay_inside` has made its accesses harmless.
 """
 
 from __future__ import annotations
@@ -64,7 +65,8 @@ def write_assert(p: Statements, statement: Assert) -> None:
     p.emit(f"if ({p.e.negated(statement.condition)}) {{", statement.location)
     with p.indented():
         print_record(p, statement, statement.location)
-        p.emit("return;")
+        if p.e.block is None:
+            p.emit("return;")
     p.emit("}")
 
 
@@ -76,7 +78,8 @@ def write_index_check(p: Statements, check: IndexCheck) -> None:
         p.e.uses_args = True
         p.e.need(f"outside_{axes}")
         values = ", ".join(p.e.of(value).text for value in check.values)
-        p.emit(f"if (outside_{axes}(args.report, {site}u, {p.linear_index}, {values})) return;", check.location)
+        call = f"outside_{axes}(args.report, {site}u, {p.linear_index}, {values})"
+        p.emit(f"if ({call}) return;" if p.e.block is None else f"{call};", check.location)
         return
     conditions = [
         condition
@@ -86,7 +89,8 @@ def write_index_check(p: Statements, check: IndexCheck) -> None:
     p.emit(f"if ({' || '.join(conditions)}) {{", check.location)
     with p.indented():
         print_record(p, check, check.location)
-        p.emit("return;")
+        if p.e.block is None:
+            p.emit("return;")
     p.emit("}")
 
 

@@ -67,6 +67,56 @@ def spread(e: Expressions, loop: RangeFor, names: list[str], layout: Layout) -> 
     return Threads(declarations, count, indices, [], extents)
 
 
+def spread_blocks(
+    e: Expressions, loop: RangeFor, names: list[str], layout: Layout, block_dim: int, size: str
+) -> Threads:
+    """Return how `loop` becomes blocks of threads where a block is a turn of a loop on the host (C).
+
+    block_dim: threads a block; size: the same as text. `count` in the text is the number of all turns.
+    """
+    axes = range(len(loop.begins))
+    host = [extent_on_host(layout, loop, axis) for axis in axes]
+    extents = None if any(h is None for h in host) else tuple(h for h in host if h is not None)
+    known = host_count(extents)
+    if known is not None:
+        loops = [f"for (int block = 0; block < {-(-known // block_dim)}; block++)"]
+        return Threads([], str(known), names, loops, extents)
+    declarations: list[str] = []
+    factors = []
+    for axis in axes:
+        text = _extent_in_c(e, loop, axis)
+        if len(axes) > 1 and not text.isdigit():
+            declarations.append(f"int extent_{names[axis]} = {text} > 0 ? {text} : 0;")
+            text = f"extent_{names[axis]}"
+        factors.append(text)
+    declarations.append(f"int count = {' * '.join(factors)};")
+    loops = [f"for (int block = 0; block < (count + {size} - 1L) / {size}; block++)"]
+    return Threads(declarations, "count", names, loops, extents)
+
+
+def indices_in_block(e: Expressions, loop: RangeFor, linear: str) -> list[str]:
+    """Return C's texts of a thread's indices: from `index`, or from its text `linear` where that reads well."""
+    extents = [_extent_in_c(e, loop, axis) for axis in range(len(loop.begins))]
+    texts = [_index(e, loop, axis, extents) for axis in range(len(loop.begins))]
+    return [
+        f"{text.removesuffix('index')}{linear}" if text == "index" or text.endswith("+ index") else text
+        for text in texts
+    ]
+
+
+def _extent_in_c(e: Expressions, loop: RangeFor, axis: int) -> str:
+    """Return the number of turns along an axis as a factor; it may be negative where there are none."""
+    begin, end, step = loop.begins[axis], loop.ends[axis], _step(loop, axis)
+    if isinstance(begin, Const) and isinstance(end, Const):
+        return str(len(range(int(begin.value), int(end.value), step)))
+    if step == 1:
+        text = _difference(e, loop, axis)
+        return text if text.replace(".", "").replace("_", "").isalnum() or text.startswith("(") else f"({text})"
+    low, high = (begin, end) if step > 0 else (end, begin)
+    span = f"{_inside(bound(e, high), ADD)} - {_inside(bound(e, low), MULTIPLY)}"
+    return f"(({span} + {abs(step) - 1}) / {abs(step)})"
+
+
 def _difference(e: Expressions, loop: RangeFor, axis: int) -> str:
     """Return about how many turns an axis has, as a factor: it only decides whether threads are worth while."""
     begin, end = bound(e, loop.begins[axis]), bound(e, loop.ends[axis])
@@ -144,7 +194,7 @@ def _index(e: Expressions, loop: RangeFor, axis: int, extents: list[str]) -> str
     text = f"index / {divisor}" if inner else "index"
     if axis > 0:
         text = f"{text} % {extents[axis]}"
-    text = f"int({text})"
+    text = text if e.target.name == "c" else f"int({text})"
     step = _step(loop, axis)
     if abs(step) != 1:
         text = f"{text} * {abs(step)}"

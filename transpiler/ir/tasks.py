@@ -25,7 +25,8 @@ class Task:
 
     prologue: statements that give the loop's begins, ends and steps; it stands before the loop and has no effects.
     loop: the parallel loop, None for a serial task; its `LoopIndex` values are used in `body`, the loop's body.
-    block_dim: threads a block.
+    block_dim: threads a block. cooperates: its threads share memory or ask one another, so that blocks matter.
+    is_split: its body is cut at barriers into `ThreadFor`.
     """
 
     name: str
@@ -35,6 +36,8 @@ class Task:
     loop: RangeFor | None = None
     block_dim: int = 128
     location: SourceLocation = NOWHERE
+    cooperates: bool = False
+    is_split: bool = False
 
 
 @dataclass(eq=False, slots=True)
@@ -42,6 +45,7 @@ class Kernel:
     """A function on its way through the compiler: in `body` until `offload`, then in `tasks` (and `body` is empty).
 
     arrays: by slot. returns: types of the results in order, with `Return.values` alike. temporaries: made by `offload`.
+    shared: arrays of blocks of threads, by slot.
     """
 
     name: str
@@ -51,6 +55,7 @@ class Kernel:
     body: Block
     tasks: list[Task] = field(default_factory=list)
     temporaries: list[Temporary] = field(default_factory=list)
+    shared: list[Array] = field(default_factory=list)
     location: SourceLocation = NOWHERE
 
     def roots(self) -> list[Block]:

@@ -44,6 +44,7 @@ from .statements import (
 )
 from .tasks import Kernel
 from .text import print_kernel
+from .threads import COLLECTIVES, Barrier, Collective, Exchange, ThreadFor
 from .types import Scalar, Struct, Tensor, Type, element_of, i32, i64, u1
 
 
@@ -95,7 +96,7 @@ class _Checker:
         self.visible: set[Statement] = set()
         self.seen: set[Statement] = set()
         self.loops: list[Statement] = []
-        self.arrays: set[Array] = set(kernel.arrays)
+        self.arrays: set[Array] = {*kernel.arrays, *kernel.shared}
 
     def check(self) -> None:
         if not self.kernel.tasks:
@@ -174,6 +175,8 @@ class _Checker:
                 self.loops.append(statement)
                 self.block(statement.body)
                 self.loops.pop()
+            case ThreadFor():
+                self.block(statement.body)
             case Break():
                 _need(bool(self.loops), "a break outside loops", statement)
                 loop = self.loops[-1]
@@ -236,6 +239,8 @@ class _Checker:
                 _need(statement.condition.type == u1, "a condition that is not u1", statement)
             case LocalLoad() | GlobalLoad() | LocalStore() | GlobalStore() | AtomicOp():
                 self.access(statement)
+            case Barrier() | Collective() | Exchange():
+                self.together(statement)
             case Return():
                 _need([v.type for v in statement.values] == self.kernel.returns, "results of other types", statement)
 
@@ -255,6 +260,15 @@ class _Checker:
         _need(
             list(needed) == scalars, f"operands of `{statement.op}` of types {', '.join(map(str, scalars))}", statement
         )
+
+    def together(self, statement: Barrier | Collective | Exchange) -> None:
+        """Check that what threads do together has the operands its row asks for, and stands in a loop."""
+        _need(bool(self.loops), "threads that meet outside a parallel loop", statement)
+        if not isinstance(statement, Barrier):
+            row = COLLECTIVES.get(statement.op)
+            _need(row is not None, f"an unknown collective `{statement.op}`", statement)
+            assert row is not None
+            _need(len(statement.operands) == len(row.arguments), "another number of operands", statement)
 
     def access(self, statement: LocalLoad | GlobalLoad | LocalStore | GlobalStore | AtomicOp) -> None:
         """Check that pointer, value and kind of access fit."""

@@ -1,11 +1,11 @@
 """The passes and their order: a kernel as the frontend made it comes in, tasks in final form come out.
 
 Order constraints: `overflow` before all others, which compute on their own; then `lower` (the rest needs structured
-returns); local atomics become plain before the first
-cleanup, which then sees through them; `bounds` after a cleanup, so that merged pointers are checked once, but
-`wide_bounds` before it, while indices are whole; `struct_for` before `offload`, so that tasks hold range loops only;
-`demote_atomics` after `offload`, where it is known which iterations run side by side; `legalize` last, since cleanup
-must not rebuild what it removed.
+returns); local atomics become plain before the first cleanup, which then sees through them; `bounds` after a cleanup,
+so that merged pointers are checked once, but `wide_bounds` before it, while indices are whole; `struct_for` before
+`offload`, so that tasks hold range loops only; `demote_atomics` after `offload`, where it is known which iterations run
+side by side; `split_threads` once control flow is as simple as it gets, and after `check_threads`, which says that it
+can; `legalize` last, since cleanup must not rebuild what it removed.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from ..ir.tasks import Kernel
 from ..ir.verify import Stage, verify
 from .bounds import bounds
 from .branch_depth import branch_depth
+from .check_threads import check_threads
 from .common_subexpressions import common_subexpressions
 from .context import Pass, PassContext
 from .dead_code import dead_code
@@ -29,6 +30,8 @@ from .lower import lower
 from .offload import offload
 from .overflow import overflow
 from .simplify import simplify
+from .split_threads import split_threads
+from .stay_inside import stay_inside
 from .struct_for import struct_for
 from .wide_bounds import wide_bounds
 
@@ -50,13 +53,15 @@ def until_stable(*steps: Pass) -> Cleanup:
 
 cleanup = until_stable(fold, simplify, forward_stores, common_subexpressions, dead_code)
 
+limits = (branch_depth, iteration_limit)
+
 PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
     Stage.LOWERED: (overflow, lower, demote_atomics, wide_bounds, cleanup, bounds),
-    Stage.TASKS: (struct_for, offload, demote_atomics, cleanup, branch_depth, iteration_limit),
+    Stage.TASKS: (struct_for, offload, demote_atomics, cleanup, check_threads, stay_inside, split_threads, *limits),
     Stage.FINAL: (legalize, cleanup),
 }
 
-REQUIRED = frozenset({"lower", "offload", "struct_for", "legalize"})
+REQUIRED = frozenset({"lower", "offload", "struct_for", "check_threads", "split_threads", "stay_inside", "legalize"})
 """Passes that a kernel cannot do without; `disabled_passes` does not reach them."""
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from ..errors import InternalError
 from ..ir.builder import Builder
-from ..ir.nodes import Block, Effect, Statement, blocks, operands
+from ..ir.nodes import Block, Effect, Statement, blocks, has_effect, operands
 from ..ir.statements import (
     Alloca,
     AtomicOp,
@@ -100,6 +100,7 @@ class _Locals:
                 case IfExp():
                     self.scan_branches(statement, [statement.then, statement.otherwise], state)
                 case _ if statement.BLOCKS:
+                    self.scan_other(statement, state)
                     self.scan_loop(statement, state)
                 case _:
                     self.scan_other(statement, state)
@@ -308,6 +309,8 @@ class _ForwardGlobals(Rewriter):
 
     def visit(self, statement: Statement) -> None:
         super().visit(statement)
+        if self.known and has_effect(statement, Effect.FENCE):
+            self.known = {}
         if statement.BLOCKS and self.known:
             written = [place for inner in blocks(statement) for place in written_places(inner)]
             self.known = {

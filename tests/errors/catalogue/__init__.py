@@ -5,7 +5,19 @@ ITEMS: the 168. EXTRAS: all others. Each is a program with the error or the valu
 
 from __future__ import annotations
 
-from . import arguments, builtin_functions, environment, extras, fields, functions, loops, names, syntax, type_rules
+from . import (
+    arguments,
+    builtin_functions,
+    environment,
+    extras,
+    fields,
+    functions,
+    loops,
+    names,
+    syntax,
+    threads,
+    type_rules,
+)
 from .case import Case
 
 GROUPS: dict[str, tuple[int, list[Case]]] = {
@@ -22,4 +34,4 @@ GROUPS: dict[str, tuple[int, list[Case]]] = {
 """By group: how many items the plan lists, and their cases."""
 
 ITEMS: list[Case] = [case for _, cases in GROUPS.values() for case in cases]
-EXTRAS: list[Case] = [*names.EXTRAS, *extras.CASES]
+EXTRAS: list[Case] = [*names.EXTRAS, *extras.CASES, *threads.CASES]
