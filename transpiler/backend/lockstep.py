@@ -52,7 +52,7 @@ class Machine(Protocol):
 
 @dataclass(eq=False, slots=True)
 class _Thread:
-    """One thread. waits_at: where it stopped, None before it starts and after its end."""
+    """One thread. waits_at: where it stopped, None before it starts and after its end. path: loops and their turns."""
 
     number: int
     values: dict[Statement, Any]
@@ -61,6 +61,7 @@ class _Thread:
     steps: Steps
     linear: int
     turn: Turn
+    path: list[int]
     waits_at: Statement | None = None
     answer: Any = None
     is_running: bool = True
@@ -68,14 +69,19 @@ class _Thread:
 
 @dataclass(eq=False, slots=True)
 class Blocks:
-    """Runs tasks whose threads work together. meeting: statements that wait, or hold one that does."""
+    """Runs tasks whose threads work together.
+
+    meeting: statements that wait, or hold one that does. order: of all statements in the text.
+    """
 
     machine: Machine
     meeting: set[Statement] = field(default_factory=set)
+    order: dict[Statement, int] = field(default_factory=dict)
 
     def run(self, task: Task, seed: int, turns: list[tuple[int, ...]]) -> None:
         """Run one task. turns: the index of each turn of its loop."""
         self.meeting = {s for s in walk(task.body) if _meets(s)}
+        self.order = {statement: position for position, statement in enumerate(walk(task.body))}
         shared = {s.array for s in walk(task.body) if isinstance(s, GlobalPtr) and s.array.is_shared}
         for first in range(0, len(turns), task.block_dim):
             self.machine.shared = {array: _unset(array) for array in shared}
@@ -92,7 +98,8 @@ class Blocks:
         random = RandomStream(seed, linear)
         assert task.loop is not None
         turn = Turn(task.loop.location.line, linear, dict(zip(task.loop.names, index, strict=False)))
-        return _Thread(number, dict(machine.values), indices, random, self.steps(task.body), linear, turn)
+        path: list[int] = []
+        return _Thread(number, dict(machine.values), indices, random, self.steps(task.body, path), linear, turn, path)
 
     def run_threads(self, threads: list[_Thread]) -> None:
         """Let all threads of a block run to their ends."""
@@ -120,11 +127,19 @@ class Blocks:
         found = False
         for first in sorted({thread.number // SUBGROUP_SIZE for thread in waiting}):
             lanes = [thread for thread in waiting if thread.number // SUBGROUP_SIZE == first]
-            places = {t.waits_at: None for t in lanes if t.waits_at is not None and _scope(t.waits_at) != "block"}
-            for place in places:
-                self.answer(place, [thread for thread in lanes if thread.waits_at is place])
+            waiting_here = [t for t in lanes if t.waits_at is not None and _scope(t.waits_at) != "block"]
+            if waiting_here:  # lanes that are further on wait for the others to come up
+                earliest = min(map(self.progress, waiting_here))
+                meeting = [thread for thread in waiting_here if self.progress(thread) == earliest]
+                assert meeting[0].waits_at is not None
+                self.answer(meeting[0].waits_at, meeting)
                 found = True
         return found
+
+    def progress(self, thread: _Thread) -> tuple[int, ...]:
+        """Return how far a thread has come: the place of each loop around it with its turn there, and where it waits."""
+        assert thread.waits_at is not None
+        return (*thread.path, self.order[thread.waits_at])
 
     def block_meets(self, waiting: list[_Thread]) -> None:
         """Answer the threads of a block, which all wait at one place."""
@@ -152,7 +167,7 @@ class Blocks:
 
     # --- one thread
 
-    def steps(self, block: Block) -> Steps:
+    def steps(self, block: Block, path: list[int]) -> Steps:
         """Run a block that may have to wait; the like of the interpreter's own way through control flow."""
         machine = self.machine
         for statement in block.statements:
@@ -162,32 +177,41 @@ class Blocks:
                 yield statement
                 continue
             else:
-                ended = yield from self.holder(statement)
+                ended = yield from self.holder(statement, path)
             if ended is not None:
                 return ended
         return None
 
-    def holder(self, statement: Statement) -> Steps:
+    def holder(self, statement: Statement, path: list[int]) -> Steps:
         """Run control flow around a place to wait at."""
-        machine = self.machine
         if isinstance(statement, If):
-            branch = statement.then if machine.values[statement.condition] else statement.otherwise
-            return (yield from self.steps(branch)) if branch is not None else None
+            branch = statement.then if self.machine.values[statement.condition] else statement.otherwise
+            return (yield from self.steps(branch, path)) if branch is not None else None
+        path += [self.order[statement], 0]
+        ended = yield from self.loop(statement, path)
+        del path[-2:]
+        return ended
+
+    def loop(self, statement: Statement, path: list[int]) -> Steps:
+        """Run a loop; the last number of `path` counts its turns."""
+        machine = self.machine
         if isinstance(statement, While):
             while True:
-                yield from self.steps(statement.condition)
+                yield from self.steps(statement.condition, path)
                 assert statement.condition.result is not None
                 if not machine.values[statement.condition.result]:
                     return None
-                ended = yield from self.steps(statement.body)
+                ended = yield from self.steps(statement.body, path)
                 if ended in (Break, Return):
                     return None if ended is Break else ended
+                path[-1] += 1
         assert isinstance(statement, RangeFor)
         for index in list(machine.index_tuples(statement)):
             machine.indices[statement] = index
-            ended = yield from self.steps(statement.body)
+            ended = yield from self.steps(statement.body, path)
             if ended in (Break, Return):
                 return None if ended is Break else ended
+            path[-1] += 1
         return None
 
 

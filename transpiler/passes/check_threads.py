@@ -3,18 +3,32 @@
     if tile[t] > 0: ti.simt.block.sync()    (refused: threads of a block may disagree about the condition)
     for k in range(n): ti.simt.block.sync() (accepted: `n` is the same for all)
 
-Notes of each task whether its threads work together, and of each barrier and question whether all threads that still
-run come to it together (`converged`), which CUDA's masks of lanes follow.
+Drops what is stored in shared memory and never read. Notes of each task whether its threads work together, and of each
+barrier and question whether all threads that still run come to it together (`converged`), which CUDA's masks of lanes
+follow.
 """
 
 from __future__ import annotations
 
 from ..errors import SourceLocation, TaichiSyntaxError, UnsupportedError
 from ..ir.nodes import Block, Statement, blocks, walk
-from ..ir.statements import Continue, GlobalPtr, If, IfExp, RangeFor, While
+from ..ir.statements import (
+    Array,
+    AtomicOp,
+    Continue,
+    GlobalLoad,
+    GlobalPtr,
+    GlobalStore,
+    If,
+    IfExp,
+    RangeFor,
+    While,
+    base_pointer,
+)
 from ..ir.tasks import Kernel, Task
 from ..ir.threads import Barrier, Collective, waits, works_together
 from .context import PassContext
+from .rewrite import GONE, Rewriter
 from .uniformity import Uniformity
 
 
@@ -24,7 +38,7 @@ def check_threads(kernel: Kernel, context: PassContext) -> bool:
     Raises: TaichiSyntaxError at a barrier that some threads of a block may not reach; UnsupportedError where the shared
     arrays of a task are too large, or where a target that runs threads in turn cannot let them meet.
     """
-    found = False
+    found = _drop_unread(kernel)
     for task in kernel.tasks:
         task.cooperates = any(
             works_together(statement) or (isinstance(statement, GlobalPtr) and statement.array.is_shared)
@@ -35,6 +49,27 @@ def check_threads(kernel: Kernel, context: PassContext) -> bool:
             _check_room(task, context)
             _Check(task, context).block(task.body, None)
     return found
+
+
+def _drop_unread(kernel: Kernel) -> bool:
+    """Drop stores to shared arrays that nothing reads; with the block they are gone, and compilers warn of them."""
+    bodies = [task.body for task in kernel.tasks]
+    read = {
+        base for body in bodies for s in walk(body) if isinstance(s, (GlobalLoad, AtomicOp)) and (base := _shared(s))
+    }
+
+    def drop(rewriter: Rewriter, store: Statement) -> Statement | None:
+        assert isinstance(store, GlobalStore)
+        array = _shared(store)
+        return GONE if array is not None and array not in read else None
+
+    return bool(kernel.shared) and Rewriter({GlobalStore: drop}).run(kernel)
+
+
+def _shared(access: GlobalLoad | GlobalStore | AtomicOp) -> Array | None:
+    """Return the shared array that is accessed, if one is."""
+    base = base_pointer(access.pointer)
+    return base.array if isinstance(base, GlobalPtr) and base.array.is_shared else None
 
 
 def _check_room(task: Task, context: PassContext) -> None:

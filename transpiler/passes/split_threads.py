@@ -255,19 +255,11 @@ class _Cut:
             self.region.append(statement)  # each thread has its own; blocks read `first`
             self.block.statements.append(self.split.first_index(statement))
             return
-        if has_effect(statement, Effect.WRITE | Effect.CONTROL) or isinstance(statement, GlobalLoad):
+        reads = any(isinstance(inner, GlobalLoad) for inner in walk(Block([statement])))
+        if reads or has_effect(statement, Effect.WRITE | Effect.CONTROL):
             self.flush()
-        for attribute in statement.OPERANDS:
-            self.read_first(statement, attribute)
+        replace_uses(Block([statement]), dict(self.split.firsts))
         self.block.statements.append(statement)
-
-    def read_first(self, statement: Statement, attribute: str) -> None:
-        """Let a value of the whole block read the loop's index in the first thread."""
-        value = getattr(statement, attribute)
-        if isinstance(value, list):
-            value[:] = [self.split.firsts.get(item, item) for item in value]
-        elif value in self.split.firsts:
-            setattr(statement, attribute, self.split.firsts[value])
 
     def holds_meeting(self, statement: Statement) -> bool:
         return any(self.split.meets(inner) for block in blocks(statement) for inner in walk(block))
@@ -344,7 +336,7 @@ class _Cut:
 
     def given(self, operand: Statement, argument: str, origin: Statement) -> Statement:
         """Return an operand of a question; a value that is the same for all threads gets a variable in each of them."""
-        is_uniform = isinstance(operand, Const) or operand in self.split.outer
+        is_uniform = isinstance(operand, Const) or operand in self.split.outer or waits(operand, "block")
         if not is_uniform or argument not in ("value", "predicate"):
             return operand
         variable = Alloca(type=operand.type, name=operand.name, location=operand.location, per_thread=True)
