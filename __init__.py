@@ -9,7 +9,7 @@ import sys
 
 from .runtime import session as _session
 from .runtime import ui
-from .runtime.compat import experimental, lang, simt, types
+from .runtime.compat import experimental, lang, types
 from .runtime.compat import lib as _lib  # noqa: F401 - `ti._lib.core` is reached by programs
 from .runtime.compat import log as _logging  # noqa: F401
 from .runtime.compat.impl import current_cfg as _current_cfg
@@ -69,7 +69,7 @@ from .transpiler.errors import (
     TaichiTypeError,
     UnsupportedError,
 )
-from .transpiler.lang import math
+from .transpiler.lang import math, simt
 from .transpiler.lang.annotations import NDArray, ref, template
 from .transpiler.lang.arch import (
     amdgpu,
@@ -106,12 +106,15 @@ from .transpiler.lang.functions import (
     atomic_xor,
     bit_cast,
     bit_shr,
+    block_local,
+    cache_read_only,
     cast,
     ceil,
     cos,
     exp,
     floor,
     frexp,
+    global_thread_idx,
     grouped,
     log,
     loop_config,
@@ -150,16 +153,15 @@ __all__ = [
     "TaichiRuntimeError", "TaichiRuntimeTypeError", "TaichiSyntaxError", "TaichiTypeError", "UnsupportedError",
     "Vector", "VectorNdarray", "WARN", "abs", "acos", "amdgpu", "arm64", "asin", "atan2", "atomic_add", "atomic_and",
     "atomic_max", "atomic_min", "atomic_mul", "atomic_or", "atomic_sub", "atomic_xor", "axes", "bit_cast", "bit_shr",
-    "cast", "cc", "ceil", "cos", "cpu", "cuda", "data_oriented", "dataclass", "dx11", "dx12", "eig", "exp",
-    "experimental", "real_func", "ref",
-    "extension", "f16", "f32", "f64", "field", "float16", "float32", "float64", "floor", "frexp", "func", "gles",
-    "gpu", "grouped", "hex_to_rgb", "i16", "i32", "i64", "i8", "init", "int16", "int32", "int64", "int8",
-    "is_logging_effective", "kernel", "lang", "log", "loop_config", "math", "max", "metal", "min", "ndarray",
-    "ndrange", "one", "opengl", "polar_decompose", "pow", "pyfunc", "python", "randn", "random", "raw_div", "raw_mod",
-    "reset", "rgb_to_hex", "root", "round", "rsqrt", "select", "set_logging_level", "simt", "sin", "solve", "sqrt",
-    "static", "static_assert", "static_print", "stop_grad", "svd", "sym_eig", "sync", "tan", "tanh", "template",
-    "types", "u1", "u16", "u32", "u64", "u8", "ui", "uint1", "uint16", "uint32", "uint64", "uint8", "vulkan", "x64",
-    "x86_64", "zero",
+    "block_local", "cache_read_only", "cast", "cc", "ceil", "cos", "cpu", "cuda", "data_oriented", "dataclass",
+    "dx11", "dx12", "eig", "exp", "experimental", "extension", "f16", "f32", "f64", "field", "float16", "float32",
+    "float64", "floor", "frexp", "func", "gles", "global_thread_idx", "gpu", "grouped", "hex_to_rgb", "i16", "i32",
+    "i64", "i8", "init", "int16", "int32", "int64", "int8", "is_logging_effective", "kernel", "lang", "log",
+    "loop_config", "math", "max", "metal", "min", "ndarray", "ndrange", "one", "opengl", "polar_decompose", "pow",
+    "pyfunc", "python", "randn", "random", "raw_div", "raw_mod", "real_func", "ref", "reset", "rgb_to_hex", "root",
+    "round", "rsqrt", "select", "set_logging_level", "simt", "sin", "solve", "sqrt", "static", "static_assert",
+    "static_print", "stop_grad", "svd", "sym_eig", "sync", "tan", "tanh", "template", "types", "u1", "u16", "u32",
+    "u64", "u8", "ui", "uint1", "uint16", "uint32", "uint64", "uint8", "vulkan", "x64", "x86_64", "zero",
 ]  # fmt: skip
 
 VectorNdarray = MatrixNdarray

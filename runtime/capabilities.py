@@ -7,8 +7,15 @@ from ..transpiler.options import Capabilities
 
 INTEGERS = ("i32", "u32", "i64", "u64")
 BITWISE = ("and", "or", "xor")
+SHARED_BYTES = 49152
+"""Memory of a block that every GPU with CUDA has; C keeps as much on the stack."""
 PORTABLE: dict[str, Capabilities] = {
-    "c": Capabilities("c", frozenset(SCALARS), frozenset((t, op) for t in INTEGERS for op in ("add", "sub", *BITWISE))),
+    "c": Capabilities(
+        "c",
+        frozenset(SCALARS),
+        frozenset((t, op) for t in INTEGERS for op in ("add", "sub", *BITWISE)),
+        max_shared_bytes=SHARED_BYTES,
+    ),
     "cuda": Capabilities(
         "cuda",
         frozenset(SCALARS),
@@ -16,7 +23,7 @@ PORTABLE: dict[str, Capabilities] = {
         | {("f32", "add"), ("f64", "add"), ("f32", "sub"), ("f64", "sub")},
         atomic_bits=frozenset({16, 32, 64}),
         max_push_bytes=4096,
-        max_shared_bytes=49152,
+        max_shared_bytes=SHARED_BYTES,
     ),
     "vulkan": Capabilities(
         "vulkan",
@@ -25,7 +32,9 @@ PORTABLE: dict[str, Capabilities] = {
         atomic_bits=frozenset({32, 64}),
         max_push_bytes=128,
         recursion=False,
+        shared_atomics=frozenset({("f32", "add")}),
+        subgroup_size=None,
     ),
-    "python": Capabilities("python", frozenset(SCALARS)),
+    "python": Capabilities("python", frozenset(SCALARS), max_shared_bytes=SHARED_BYTES),
 }
 """By target: a desktop GPU of today for Vulkan (f32 atomic add), sm_90 for CUDA, a 64-bit host for C."""

@@ -57,4 +57,22 @@ class Capabilities:
     """Execution modes of SPIR-V that can be asked for, with the bits of the type: "DenormPreserve 32"."""
     recursion: bool = True
     """Whether functions may call themselves; GLSL has no call stack."""
+    shared_atomics: frozenset[tuple[str, str]] = frozenset()
+    """Like `atomics`, in memory that a block shares; those of i32 and u32 need no entry."""
+    subgroup_size: int | None = 32
+    """Threads of a subgroup; None where the device that will run the text is not known."""
+    subgroup_features: frozenset[str] = frozenset(
+        {"basic", "vote", "arithmetic", "ballot", "shuffle", "shuffle_relative", "extended_types"}
+    )
+    """What threads of a subgroup can do together, by Vulkan's names; "extended_types": integers other than 32 bit."""
     extra: tuple[tuple[str, str], ...] = field(default=())
+
+    @property
+    def blocks_in_turn(self) -> bool:
+        """Whether the threads of a block are turns of a loop on one core, so that their bodies are cut at barriers."""
+        return self.target == "c"
+
+    @property
+    def blocks_in_lockstep(self) -> bool:
+        """Whether every thread is followed by itself from barrier to barrier, so that nothing is cut (interpreter)."""
+        return self.target == "python"

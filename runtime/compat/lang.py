@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from . import exception, impl, kernel_impl, matrix, misc, ops, simt, struct
+from ...transpiler.lang import simt
+from . import exception, impl, kernel_impl, matrix, misc, ops, struct
 from . import host as util
 
 __all__ = ["exception", "impl", "kernel_impl", "matrix", "misc", "ops", "simt", "struct", "util"]

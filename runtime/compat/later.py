@@ -10,7 +10,6 @@ from ...transpiler.errors import NotYetError, as_seen_by_user
 Later = tuple[str, int | None] | tuple[str, int | None, str]
 """What a name belongs to, its issue, and what to use instead if there is something."""
 
-THREADS: Later = ("threads, blocks and subgroups", 3)
 NODES: Later = ("layouts by SNodes, sparse ones too,", 4, "use dense fields: `ti.field(dtype, shape=(n, m))`")
 FILES: Later = ("images, videos and the memory report", 4)
 KEEPING: Later = ("the cache, AOT modules and graphs", 6)
@@ -22,7 +21,6 @@ QUANTISED: Later = ("quantised types", None, "use a small type such as `ti.i8`, 
 
 LATER: dict[str, dict[str, Later]] = {
     "ti": {
-        **dict.fromkeys(("block_local", "cache_read_only", "global_thread_idx"), THREADS),
         **dict.fromkeys(
             (
                 "FieldsBuilder", "activate", "append", "assume_in_range", "deactivate", "deactivate_all_snodes",
@@ -43,13 +41,12 @@ LATER: dict[str, dict[str, Later]] = {
         **dict.fromkeys(("sparse_matrix_builder",), LIBRARIES),
         **dict.fromkeys(("quant",), QUANTISED),
     },
-    "ti.simt": dict.fromkeys(("block", "grid", "subgroup", "warp"), THREADS),
 }  # fmt: skip
 """Names by module; a name leaves the table when its feature arrives."""
 
 
 def missing(module: str, name: str) -> Exception:
-    """Return the error for attribute `name` of `module` ("ti", "ti.types", "ti.simt")."""
+    """Return the error for attribute `name` of `module` ("ti", "ti.types")."""
     if name in LATER[module]:
         return as_seen_by_user(NotYetError(f"{module}.{name}", *LATER[module][name]))
     return AttributeError(f"module '{module.replace('ti', 'shadesmith', 1)}' has no attribute '{name}'")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import ModuleType
 
 from ...transpiler.lang import annotations as parameter_types
-from ...transpiler.lang import math
+from ...transpiler.lang import math, simt
 from .. import ui
 from . import (
     core,
@@ -21,7 +21,6 @@ from . import (
     misc,
     ops,
     primitive_types,
-    simt,
     struct,
     system,
     types,
@@ -44,9 +43,17 @@ PATHS: dict[str, ModuleType] = {
     "lang.misc": misc,
     "lang.ops": ops,
     "lang.simt": simt,
+    "lang.simt.block": simt.block,
+    "lang.simt.grid": simt.grid,
+    "lang.simt.subgroup": simt.subgroup,
+    "lang.simt.warp": simt.warp,
     "lang.struct": struct,
     "lang.util": host,
     "simt": simt,
+    "simt.block": simt.block,
+    "simt.grid": simt.grid,
+    "simt.subgroup": simt.subgroup,
+    "simt.warp": simt.warp,
     "ui": ui,
     "_lib": lib,
     "_lib.core": core,

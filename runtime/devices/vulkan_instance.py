@@ -99,6 +99,10 @@ FEATURES: tuple[tuple[str, str, str | None, tuple[str, ...]], ...] = (
 CORE_FEATURES = ("shaderInt64", "shaderFloat64", "shaderInt16")
 REQUIRED_FEATURES = ("bufferDeviceAddress", "scalarBlockLayout", "timelineSemaphore")
 
+SUBGROUP_FEATURES = ("basic", "vote", "arithmetic", "ballot", "shuffle", "shuffle_relative")
+"""Names of the bits of VkSubgroupFeatureFlagBits, from the lowest on."""
+COMPUTE_STAGE = 0x20
+
 INTEGER_ATOMICS = ("add", "sub", "min", "max", "and", "or", "xor")
 MAX_PUSH_BYTES = 128
 """What every device has; taking more where it is offered would make emitted texts differ between devices."""
@@ -284,6 +288,7 @@ class Adapter:
     max_shared_bytes: int
     subgroup_size: int
     float_controls: frozenset[str]
+    subgroup_features: frozenset[str]
 
     @property
     def is_software(self) -> bool:
@@ -330,6 +335,7 @@ def read_adapter(api: Api, index: int, handle: Any) -> Adapter | None:
     limits = plain.limits
     listed = api.enumerate("VkExtensionProperties", lib.vkEnumerateDeviceExtensionProperties, handle, ffi.NULL)
     extensions = frozenset(ffi.string(item.extensionName).decode() for item in listed)
+    features = _present_features(api, handle, extensions)
     return Adapter(
         index=index,
         handle=handle,
@@ -340,13 +346,14 @@ def read_adapter(api: Api, index: int, handle: Any) -> Adapter | None:
         driver=" ".join(ffi.string(text).decode(errors="replace") for text in (twelve.driverName, twelve.driverInfo)),
         queue_family=family,
         extensions=extensions,
-        features=_present_features(api, handle, extensions),
+        features=features,
         max_push_bytes=limits.maxPushConstantsSize,
         max_block_dim=min(limits.maxComputeWorkGroupInvocations, limits.maxComputeWorkGroupSize[0]),
         max_groups=(limits.maxComputeWorkGroupCount[0], limits.maxComputeWorkGroupCount[1]),
         max_shared_bytes=limits.maxComputeSharedMemorySize,
         subgroup_size=eleven.subgroupSize,
         float_controls=_float_controls(api, twelve),
+        subgroup_features=_subgroup_features(eleven, features),
     )
 
 
@@ -357,6 +364,14 @@ def _float_controls(api: Api, properties: Any) -> frozenset[str]:
         modes.append("DenormPreserve")
     names = ((mode, bits) for mode in modes for bits in (32, 64))
     return frozenset(f"{mode} {bits}" for mode, bits in names if getattr(properties, f"shader{mode}Float{bits}"))
+
+
+def _subgroup_features(properties: Any, features: frozenset[str]) -> frozenset[str]:
+    """Return what the threads of a subgroup can do together in compute shaders."""
+    if not properties.subgroupSupportedStages & COMPUTE_STAGE:
+        return frozenset()
+    found = {name for bit, name in enumerate(SUBGROUP_FEATURES) if properties.subgroupSupportedOperations >> bit & 1}
+    return frozenset(found | ({"extended_types"} if "shaderSubgroupExtendedTypes" in features else set()))
 
 
 def _compute_family(api: Api, handle: Any) -> int | None:
@@ -452,6 +467,7 @@ def read_capabilities(adapter: Adapter) -> Capabilities:
     types = {"i32", "u32", "f32", "u1"}
     atomics = {(type, op) for type in ("i32", "u32") for op in INTEGER_ATOMICS}
     atomic_bits = {32}
+    shared = set(atomics)
     if has("shaderInt64"):
         types |= {"i64", "u64"}
     if has("shaderFloat64"):
@@ -470,6 +486,12 @@ def read_capabilities(adapter: Adapter) -> Capabilities:
             atomics |= {(type, "add"), (type, "sub")}
         if has(f"shaderBufferFloat{bits}AtomicMinMax"):
             atomics |= {(type, "min"), (type, "max")}
+        if has(f"shaderSharedFloat{bits}AtomicAdd"):
+            shared |= {(type, "add"), (type, "sub")}
+        if has(f"shaderSharedFloat{bits}AtomicMinMax"):
+            shared |= {(type, "min"), (type, "max")}
+    if has("shaderSharedInt64Atomics"):
+        shared |= {(type, op) for type in ("i64", "u64") for op in INTEGER_ATOMICS}
     return Capabilities(
         target="vulkan",
         types=frozenset(types),
@@ -483,6 +505,9 @@ def read_capabilities(adapter: Adapter) -> Capabilities:
         volatile_vectors=adapter.is_llvmpipe,
         float_controls=adapter.float_controls,
         recursion=False,
+        shared_atomics=frozenset(shared),
+        subgroup_size=adapter.subgroup_size,
+        subgroup_features=adapter.subgroup_features,
         extra=(
             ("device", adapter.name),
             ("driver", adapter.driver),

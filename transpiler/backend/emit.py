@@ -33,8 +33,12 @@ from ..ir.statements import (
 )
 from ..ir.tasks import Kernel, Task, TaskKind, with_members
 from ..ir.text import print_kernel
+from ..ir.threads import ThreadIndex, has_full_blocks
 from ..ir.types import Struct, u1, u32
 from ..options import Capabilities, CompileOptions
+from .blocks import HAS_TURN, LANES, BlockForm, block_form, block_parameters, declare_per_thread, declare_shared
+from .blocks import WRITERS as BLOCK_WRITERS
+from .collectives import MEETING_WORDS
 from .float_controls import EXTENSION as FLOAT_CONTROLS
 from .float_controls import execution_modes
 from .functions import WRITERS as CALL_WRITERS
@@ -57,20 +61,13 @@ from .signatures import signatures
 from .spelling import extensions, helpers_source, spell_operation, type_name
 from .tables_c import HEADERS
 from .target import TARGETS, Target
-from .threads import Threads, host_count, loop_indices, spread
+from .threads import Threads, indices_in_block, is_strided, loop_indices, nest, pragma, spread, spread_blocks
 from .turns import NONE, serial_turns
 
 PUSH_BYTES = 128
 """Room for arguments in push constants where a device does not say."""
-EFFECTS = {**STATEMENT_WRITERS, **REPORT_WRITERS, **CALL_WRITERS}
+EFFECTS = {**STATEMENT_WRITERS, **REPORT_WRITERS, **CALL_WRITERS, **BLOCK_WRITERS}
 COLUMNS = 120
-MANY_TURNS, FEW_TURNS = 8192, 64
-"""From so many turns a loop is worth threads on the host: if its body is short, if it holds loops."""
-
-MAX_SINGLE_TURNS = 1 << 20
-"""A loop known to be no longer than this has one thread a turn."""
-MAX_GROUPS = 65535
-"""Thread groups along an axis that every Vulkan device takes."""
 
 
 @dataclass(slots=True)
@@ -92,6 +89,8 @@ class _Printed:
     structs: list[Struct]
     helpers: list[str]
     functions: list[Function]
+    block: BlockForm | None
+    shared: list[str]
 
 
 def emit(kernel: Kernel, target: str, options: CompileOptions, capabilities: Capabilities) -> BackendModule:
@@ -147,6 +146,8 @@ class _Printer:
         self.signatures = signatures(kernel, target, taken)
         names = {name for s in self.signatures.values() for name in (s.name, s.result_type)}
         self.taken = target.reserved | ours | (target.functions & spelled) | names
+        if any(task.cooperates for task in kernel.tasks):
+            self.taken |= MEETING_WORDS
         self.functions = {function: self._function(function) for function in kernel.functions}
 
     def task(self, task: Task, number: int) -> _Printed:
@@ -155,9 +156,20 @@ class _Printer:
         body, names, statements = self._body(task, number)
         prologue, threads, entry_uses_args, entry_helpers = self._entry(task, number, names)
         loop, linear = task.loop, statements.e.index
-        counted = any(isinstance(s, (Rand, *RECORDS)) for s in reachable(task.body))
+        block: BlockForm | None = statements.e.block
+        counted = any(
+            isinstance(s, (Rand, *RECORDS)) or (isinstance(s, ThreadIndex) and s.kind == "global")
+            for s in reachable(task.body)
+        )
         unsigned = type_name(self.target.name, u32)
         used = [k for k in range(len(names)) if loop is not None and (loop, k) in statements.e.indices_used]
+        parameters = [f"int {names[k]}" for k in used] + ([f"{unsigned} {linear}"] if counted and threads else [])
+        arguments = [*(threads.indices[k] for k in used), *([threads.linear] if counted else [])] if threads else []
+        if block is not None:
+            more = block_parameters(block, _count(task, threads))
+            in_turn = block.in_turn
+            parameters = [*([] if in_turn else parameters), *(parameter for parameter, _ in more)]
+            arguments = [*([] if in_turn else arguments), *(argument for _, argument in more)]
         return _Printed(
             task=task,
             number=number,
@@ -167,10 +179,15 @@ class _Printer:
             names=names,
             prologue=prologue,
             threads=threads,
-            parameters=[f"int {names[k]}" for k in used] + ([f"{unsigned} {linear}"] if counted and threads else []),
-            arguments=[*(threads.indices[k] for k in used), *([threads.linear] if counted else [])] if threads else [],
+            parameters=parameters,
+            arguments=arguments,
+            block=block,
+            shared=declare_shared(statements.e, _shared(statements.e)),
             uses_args=statements.e.uses_args,
-            arrays=sorted({**statements.e.arrays_used, **entry_helpers.arrays_used}, key=lambda a: a.slot),
+            arrays=sorted(
+                (a for a in {**statements.e.arrays_used, **entry_helpers.arrays_used} if not a.is_shared),
+                key=lambda a: a.slot,
+            ),
             structs=[*statements.e.structs_used, *entry_helpers.structs_used],
             helpers=[*statements.e.helpers, *entry_helpers.helpers],
             functions=called(task.body),
@@ -191,6 +208,8 @@ class _Printer:
         comments, atomics = self.options.line_comments, self.capabilities.atomics
         printer = Statements(expressions, placement, Names(self.taken), comments, atomics, writers)
         printer.result_names = [member.name for member in self.form.result_members]
+        printer.shared_atomics = self.capabilities.shared_atomics
+        printer.declare_per_thread = declare_per_thread
         return printer
 
     def _body(self, task: Task, number: int) -> tuple[list[Line], list[str], Statements]:
@@ -203,6 +222,8 @@ class _Printer:
                 printer.e.loop_names[task.loop, axis] = names[axis]
             printer.e.index = printer.names.declare("index")
             printer.commented.add((task.loop.location.file, task.loop.location.line))
+        if task.cooperates and task.loop is not None:
+            self._start_block(printer, task, names)
         if any(isinstance(s, Rand) for s in reachable(task.body)):
             _start_random(printer, number)
         if any(self.signatures[function].may_fail for function in called(task.body)):
@@ -210,7 +231,40 @@ class _Printer:
         if task.loop is None:
             stop_after_failure(printer, number)
         printer.block(block)
+        if self.target.has_pointers:
+            declared = declare_shared(printer.e, _shared(printer.e))
+            printer.lines[:0] = [Line(0, line) for line in declared]
         return printer.lines, names, printer
+
+    def _start_block(self, printer: Statements, task: Task, names: list[str]) -> None:
+        """Tell the printer that the threads of this task work together."""
+        assert task.loop is not None
+        in_turn = self.capabilities.blocks_in_turn
+        form = block_form(task, self._size(task), in_turn, has_full_blocks(task))
+        printer.e.block = form
+        if not in_turn:
+            for word in (HAS_TURN, LANES):
+                printer.names.declare(word)
+            form.axes = [(name, name) for name in names]
+            return
+        for word in ("block", "count", "thread", "threads"):
+            printer.names.declare(word)
+        form.axes = list(zip(names, indices_in_block(printer.e, task.loop, form.index), strict=True))
+        printer.e.index = f"(uint32_t)({form.index})"
+        if not form.is_full:
+            rest = f"count - block * {form.size}"
+            printer.lines.append(Line(0, f"int threads = {rest} < {form.size} ? {rest} : {form.size};"))
+
+    def _size(self, task: Task) -> str:
+        """Return the constant that says how many threads a block has."""
+        if task.kind is TaskKind.SERIAL:
+            return "1"
+        printed = [task] if self.target.file_per_task else self.kernel.tasks
+        sizes = {other.block_dim for other in printed if self._has_size(other)}
+        return "BLOCK" if len(sizes) == 1 else f"BLOCK_{task.block_dim}"
+
+    def _has_size(self, task: Task) -> bool:
+        return task.kind is TaskKind.RANGE_FOR and (task.cooperates or not self.target.nested_loops)
 
     def _entry(self, task: Task, number: int, names: list[str]) -> tuple[list[str], Threads | None, bool, Expressions]:
         bounds = [*task.loop.begins, *task.loop.ends] if task.loop is not None else []
@@ -223,6 +277,9 @@ class _Printer:
             stop_after_failure(printer, number)
         printer.block(task.prologue)
         threads = None if task.loop is None else spread(printer.e, task.loop, names, self.form)
+        if task.loop is not None and task.cooperates and self.target.nested_loops:
+            size = self._size(task)
+            threads = spread_blocks(printer.e, task.loop, names, self.form, task.block_dim, size)
         lines = [INDENT * line.depth + line.text for line in printer.lines]
         return lines, threads, printer.e.uses_args, printer.e
 
@@ -232,8 +289,8 @@ class _Printer:
         """Render the file that holds these tasks."""
         one = len(self.kernel.tasks) == 1
         suffix = f"_{number}" if self.target.file_per_task and not one else ""
-        blocks = sorted({p.task.block_dim for p in printed if p.task.kind is TaskKind.RANGE_FOR})
-        tasks = [self._task_data(p, blocks) for p in printed]
+        blocks = sorted({p.task.block_dim for p in printed if self._has_size(p.task)})
+        tasks = [self._task_data(p) for p in printed]
         functions = [self.functions[function] for function in called(*(p.task.body for p in printed))]
         arrays = {array for f in functions for array in f.arrays} | {array for p in printed for array in p.arrays}
         form = self.form
@@ -255,6 +312,7 @@ class _Printer:
             "structures": [f.structure for f in functions if f.structure],
             "prototypes": prototypes(functions),
             "functions": [{"comment": f.comment, "head": f.head, "body": f.text} for f in functions],
+            "shared": [] if self.target.has_pointers else [line for p in printed for line in p.shared],
             "tasks": tasks,
             "task": tasks[0] if tasks else None,
         }
@@ -295,14 +353,13 @@ class _Printer:
         types = self.form.use.types if self.target.exact else ()
         return execution_modes(types, self.capabilities.float_controls)
 
-    def _task_data(self, p: _Printed, blocks: list[int]) -> dict[str, Any]:
+    def _task_data(self, p: _Printed) -> dict[str, Any]:
         threads = p.threads
         statements = list(reachable(p.task.body))
         loops = any(isinstance(s, (While, RangeFor)) or self._recurs(s) for s in statements)
         plain = not loops and not any(isinstance(s, (AtomicOp, Rand, *RECORDS)) for s in statements)
         parameters = [*self._args_parameter(p), *p.parameters]
         arguments = [*(["args"] if parameters[len(p.parameters) :] else []), *p.arguments]
-        block = "1" if p.task.kind is TaskKind.SERIAL else "BLOCK" if len(blocks) == 1 else f"BLOCK_{p.task.block_dim}"
         call = f"{p.function}({', '.join(arguments)});"
         head = f"{self._function_kind(p)}void {p.function}({', '.join(parameters) or self._no_parameters()}) {{"
         return {
@@ -313,12 +370,16 @@ class _Printer:
             "head": head,
             "body": "\n".join(INDENT * (line.depth + 1) + line.text if line.text else "" for line in p.body),
             "call": call,
-            "block": block,
+            "block": self._size(p.task),
+            "meets": p.block is not None and p.block.meets,
+            "guarded": p.block is None or not (p.task.is_split or p.block.is_full),
+            "lanes": p.block is not None and p.block.uses_lanes,
+            "shared": bool(p.shared),
             "prologue": [*p.prologue, *(threads.declarations if threads else [])],
             "count": threads.count if threads else "1",
-            "nest": _nest(threads, call, plain) if threads else [],
-            "pragma": _pragma(threads, loops, any(isinstance(s, While) or self._recurs(s) for s in statements)),
-            "strided": _is_strided(p),
+            "nest": nest(threads, call, plain and not p.task.cooperates) if threads else [],
+            "pragma": pragma(p.task, threads, loops, any(isinstance(s, While) or self._recurs(s) for s in statements)),
+            "strided": is_strided(p.task, p.threads),
             "uses_args": p.uses_args or any("args." in text for text in [*p.prologue, *_texts(threads)]),
         }
 
@@ -382,41 +443,22 @@ def _headers(data: dict[str, Any], printed: list[_Printed], functions: list[Prin
     return [header for header, declared in HEADERS.items() if words & declared]
 
 
-def _nest(threads: Threads, call: str, plain: bool) -> list[str]:
-    """Return the lines of nested loops around `call`. Turns are independent, which the innermost loop may be told."""
-    lines: list[str] = []
-    for depth, head in enumerate(threads.loops):
-        if plain and depth == len(threads.loops) - 1 and depth > 0:
-            lines.append(INDENT * depth + "#pragma omp simd")
-        lines.append(INDENT * depth + head + " {")
-    lines.append(INDENT * len(threads.loops) + call)
-    return lines + [INDENT * depth + "}" for depth in reversed(range(len(threads.loops)))]
-
-
-def _pragma(threads: Threads | None, loops: bool, uneven: bool) -> str:
-    """Return how OpenMP spreads the turns: evenly, unless a turn may take much longer; few turns stay on one thread."""
-    if threads is None:
-        return ""
-    least = FEW_TURNS if loops else MANY_TURNS
-    known = host_count(threads.extents)
-    if known is not None and known < least:
-        return ""
-    collapsed = len(threads.loops) - 1
-    parts = ["#pragma omp parallel for firstprivate(args)"]
-    if collapsed > 1:
-        parts.append(f"collapse({collapsed})")
-    parts.append(f"schedule({'dynamic' if uneven else 'static'}{', 64' if uneven and collapsed == 0 else ''})")
-    if known is None:
-        parts.append(f"if ({threads.count} >= {least})")
-    return " ".join(parts)
-
-
 def _start_random(printer: Statements, number: int) -> None:
     """Begin the stream of random numbers of one turn; `random_stream.task_seed` says the same in Python."""
     seed = task_seed(0, number)
     text = f"args.seed ^ {seed:#x}u" if seed else "args.seed"
     printer.e.need("random_start")
-    printer.lines.append(Line(0, f"Random rng = random_start({text}, {printer.e.index});"))
+    block: BlockForm | None = printer.e.block
+    if block is None or not block.in_turn:
+        printer.lines.append(Line(0, f"Random rng = random_start({text}, {printer.e.index});"))
+        return
+    printer.e.random = "&rng[thread]"
+    printer.lines += [
+        Line(0, f"Random rng[{block.size}];"),
+        Line(0, f"for (int thread = 0; thread < {block.threads}; thread++) {{"),
+        Line(1, f"rng[thread] = random_start({text}, {printer.e.index});"),
+        Line(0, "}"),
+    ]
 
 
 def _start_checks(printer: Statements) -> None:
@@ -425,6 +467,18 @@ def _start_checks(printer: Statements) -> None:
     printer.lines.append(Line(0, f"{printer.e.type_text(u1)} {printer.failed} = false;"))
     if printer.e.target.name == "c":
         printer.e.failed = f"&{printer.failed}"
+
+
+def _count(task: Task, threads: Threads | None) -> str:
+    """Return what the entry of a task calls the number of all turns."""
+    if threads is None:
+        return ""
+    return "count" if is_strided(task, threads) else threads.count
+
+
+def _shared(e: Expressions) -> list[Array]:
+    """Return the shared arrays that a task uses."""
+    return sorted((array for array in e.arrays_used if array.is_shared), key=lambda a: a.slot)
 
 
 def _texts(threads: Threads | None) -> list[str]:
@@ -496,7 +550,7 @@ def _memory(task: Task) -> tuple[tuple[int, ...], tuple[int, ...]]:
 def _slot(pointer: Any) -> int:
     base = base_pointer(pointer)
     if isinstance(base, GlobalPtr):
-        return base.array.slot
+        return base.array.slot if not base.array.is_shared else -1
     assert isinstance(base, GlobalTemporary)
     return -1
 
@@ -515,22 +569,10 @@ def _task_source(p: _Printed, file: int, form: Layout, limited: bool) -> TaskSou
         extents=extents,
         reads=reads,
         writes=writes,
-        strided=_is_strided(p),
+        strided=is_strided(p.task, p.threads),
         serial_turns=None if turns[0] == "const" else turns,
         loop=None if p.task.loop is None else loop_indices(form, p.task.loop, p.names),
     )
-
-
-def _is_strided(p: _Printed) -> bool:
-    """Tell whether threads take several turns of the loop: where one thread a turn might be too many blocks.
-
-    A GPU starts about 1.6 blocks a nanosecond (H200), so 2^28 turns in blocks of 128 would take longer to start than to
-    run; and Vulkan promises no more than 65,535 groups along an axis.
-    """
-    if p.threads is None or p.threads.loops:
-        return False
-    count = host_count(p.threads.extents)
-    return count is None or count > MAX_SINGLE_TURNS or count > MAX_GROUPS * p.task.block_dim
 
 
 __all__ = ["Written", "emit"]

@@ -21,7 +21,7 @@ from ..ir.types import Scalar, Struct, Type, u1, u32
 from .helpers import words_of_code
 from .literals import scalar_name
 from .print_expressions import Expressions, Written
-from .print_statements import INDENT, Line, Statements, python_comment, write_effect
+from .print_statements import INDENT, Line, Statements, print_call, python_comment
 from .signatures import Signature
 
 REFERENCES = {"c": "{} *{}", "cuda": "{} &{}", "vulkan": "inout {} {}"}
@@ -180,7 +180,7 @@ def write_call(p: Statements, call: Call) -> None:
     """
     text = p.e.compute(call).text
     if not p.e.signatures[call.function].may_fail:
-        write_effect(p, call, text)
+        print_call(p, call, Written(text))
         return
     if call in p.placement.used:
         p.declare(call, text)

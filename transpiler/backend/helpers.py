@@ -28,13 +28,15 @@ FILES = (
     "overflow",
     "random",
     "atomics",
+    "threads",
     "reports",
 )
 """Libraries in the order their chunks are emitted."""
 
 IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 DEFINED = re.compile(
-    r"(?:\bstruct|\bbuffer|#define)\s+(\w+)|\btypedef\b[^;{]*?(\w+);|\}\s*(\w+);|(\w+)\s*(?:\(|\[|=)", re.MULTILINE
+    r"(?:\bstruct|\bbuffer|\bshared int|#define)\s+(\w+)|\btypedef\b[^;{]*?(\w+);|\}\s*(\w+);|(\w+)\s*(?:\(|\[|=)",
+    re.MULTILINE,
 )
 
 

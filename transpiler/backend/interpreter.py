@@ -22,6 +22,7 @@ from ..ir.ops import ATOMIC_OPS, OPS
 from ..ir.statements import (
     Alloca,
     ArgLoad,
+    Array,
     ArrayShape,
     Assert,
     AtomicOp,
@@ -56,8 +57,10 @@ from ..ir.statements import (
     While,
 )
 from ..ir.tasks import Kernel, Task
+from ..ir.threads import SUBGROUP_SIZE, Barrier, ThreadIndex
 from ..ir.types import Scalar, Struct, Tensor, Type, element_of
 from ..options import MAX_TURNS
+from .lockstep import Blocks, TurnEnded
 from .random_stream import RandomStream, task_seed
 from .records import Turn, failure, text_writer
 from .sites import describe_site
@@ -116,15 +119,16 @@ def _deep_calls(kernel: Kernel) -> Iterator[None]:
         sys.setrecursionlimit(limit)
 
 
-class _TurnEnded(Exception):
-    """A check failed in this turn of the loop."""
-
-
 class _Machine:
-    """State of one launch. values: of statements already run by the current thread."""
+    """State of one launch. values: of statements already run by the current thread.
+
+    shared: the arrays of the current block. position: of the thread in its block, and in the loop.
+    """
 
     def __init__(self, kernel: Kernel, arrays: Sequence[Any], parameters: Sequence[Any]) -> None:
         self.arrays = arrays
+        self.shared: dict[Array, np.ndarray[Any, Any]] = {}
+        self.position: tuple[int, int] = (0, 0)
         self.parameters: dict[Parameter, Any] = {
             parameter: _to_type(value, parameter.type)
             for parameter, value in zip(kernel.parameters, parameters, strict=True)
@@ -166,7 +170,10 @@ class _Machine:
             Print: self._print,
             Assert: self._assert,
             IndexCheck: self._index_check,
+            ThreadIndex: self._thread_index,
+            Barrier: lambda s: None,  # one that waits never comes here: `lockstep` has it
         }
+        self.blocks = Blocks(self)
 
     def run_task(self, task: Task, seed: int) -> None:
         """Run a task: its body once, or for every index tuple in order. seed: of its random numbers."""
@@ -180,7 +187,11 @@ class _Machine:
         turns = prod(len(axis) for axis in self._ranges(loop))
         if turns > MAX_TURNS:
             raise OverflowError(f"the loop of task `{task.name}` has {turns} iterations, more than {MAX_TURNS}")
-        for linear, index in enumerate(self._index_tuples(loop)):
+        if task.cooperates:
+            self.blocks.run(task, seed, list(self.index_tuples(loop)))
+            return
+        for linear, index in enumerate(self.index_tuples(loop)):
+            self.position = (linear, linear)
             self.indices[loop] = index
             self.random = RandomStream(seed, linear)
             self.turn = Turn(loop.location.line, linear, dict(zip(loop.names, index, strict=False)))
@@ -189,7 +200,7 @@ class _Machine:
     def _turn(self, body: Block) -> None:
         try:
             self.run_block(body)
-        except _TurnEnded:
+        except TurnEnded:
             return
 
     def run_block(self, block: Block) -> type | None:
@@ -210,7 +221,7 @@ class _Machine:
                 branch = statement.then if self.values[statement.condition] else statement.otherwise
                 return self.run_block(branch) if branch is not None else None
             case While():
-                while self._result(statement.condition):
+                while self.result(statement.condition):
                     ended = self.run_block(statement.body)
                     if ended is Break:
                         break
@@ -218,7 +229,7 @@ class _Machine:
                         return ended
                 return None
             case RangeFor():
-                for index in self._index_tuples(statement):
+                for index in self.index_tuples(statement):
                     self.indices[statement] = index
                     ended = self.run_block(statement.body)
                     if ended is Break:
@@ -233,20 +244,20 @@ class _Machine:
                 return type(statement)
         raise TypeError(f"statement of class {type(statement).__name__} in final form")
 
-    def _index_tuples(self, loop: RangeFor) -> Iterator[tuple[int, ...]]:
+    def index_tuples(self, loop: RangeFor) -> Iterator[tuple[int, ...]]:
         return itertools.product(*self._ranges(loop))
 
     def _ranges(self, loop: RangeFor) -> list[range]:
         bounds = zip(loop.begins, loop.ends, loop.steps, strict=True)
         return [range(*(int(self.values[bound]) for bound in axis)) for axis in bounds]
 
-    def _result(self, block: Block) -> Any:
+    def result(self, block: Block) -> Any:
         self.run_block(block)
         assert block.result is not None
         return self.values[block.result]
 
     def _if_exp(self, statement: IfExp) -> Any:
-        return self._result(statement.then if self.values[statement.condition] else statement.otherwise)
+        return self.result(statement.then if self.values[statement.condition] else statement.otherwise)
 
     def _operation(self, statement: Operation) -> Any:
         row = OPS[statement.op]
@@ -290,13 +301,18 @@ class _Machine:
         return array[statement.member], index
 
     def _global_ptr(self, statement: GlobalPtr) -> Place | _Outside:
-        array = self.arrays[statement.array.slot]
+        array = self.shared[statement.array] if statement.array.is_shared else self.arrays[statement.array.slot]
         index = tuple(int(self.values[i]) for i in statement.indices)
         shape = array.shape[: len(index)]
         if any(not 0 <= i < n for i, n in zip(index, shape, strict=True)):
             where = statement.location.describe()
             return _Outside(f"{where}\nAccess outside `{statement.array.name}`: index {index}, shape {shape}")
         return array, index
+
+    def _thread_index(self, statement: ThreadIndex) -> Any:
+        thread, linear = self.position
+        kinds = {"thread": thread, "lane": thread % SUBGROUP_SIZE, "global": linear, "size": SUBGROUP_SIZE}
+        return np.int32(kinds[statement.kind])
 
     def _matrix_ptr(self, statement: MatrixPtr) -> Place | _Outside:
         origin = self.values[statement.origin]
@@ -321,7 +337,7 @@ class _Machine:
         self.parameters = dict(zip(function.parameters, arguments, strict=True))
         try:
             self.run_block(function.body)
-        except _TurnEnded:
+        except TurnEnded:
             self.failures[-1][3].append(statement)
             raise
         finally:  # a check that fails leaves through all calls
@@ -345,7 +361,7 @@ class _Machine:
 
     def _fail(self, statement: Record) -> None:
         self.failures.append((statement, self._numbers(statement), self.turn, []))
-        raise _TurnEnded
+        raise TurnEnded
 
     def _numbers(self, statement: Record) -> list[Any]:
         return [number for value in statement.values for number in np.ravel(self.values[value]).tolist()]

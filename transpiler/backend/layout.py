@@ -32,6 +32,7 @@ from ..ir.statements import (
     base_pointer,
 )
 from ..ir.tasks import Kernel
+from ..ir.threads import Barrier
 from ..ir.types import (
     SCALARS,
     Scalar,
@@ -84,6 +85,7 @@ class Reference:
     align: int
     row_major: bool
     volatile: bool = False
+    coherent: bool = False
 
 
 @dataclass(slots=True)
@@ -91,6 +93,8 @@ class _Use:
     """What the tasks do with arrays and arguments."""
 
     arrays: dict[Array, None] = field(default_factory=dict)
+    shared: dict[Array, None] = field(default_factory=dict)
+    fences: bool = False
     components: bool = False
     read: set[Array] = field(default_factory=set)
     written: set[Array] = field(default_factory=set)
@@ -161,7 +165,9 @@ def _collect(kernel: Kernel) -> _Use:
             use.types[statement.type] = None
         match statement:
             case GlobalPtr(array=array):
-                use.arrays[array] = None
+                (use.shared if array.is_shared else use.arrays)[array] = None
+            case Barrier(scope="grid"):
+                use.fences = True
             case GlobalLoad(pointer=pointer):
                 _mark(use.read, pointer)
             case GlobalStore(pointer=pointer):
@@ -375,7 +381,9 @@ def layout(kernel: Kernel, target: Target, complete: bool = False, volatile: boo
         temporary_members=temporary_members,
         temporary_offsets=temporary_offsets,
         result_members=result_members,
-        references=[replace(r, volatile=volatile and use.components) for r in members.references.values()],
+        references=[
+            replace(r, volatile=volatile and use.components, coherent=use.fences) for r in members.references.values()
+        ],
         stored_types=stored,
         structs=structs,
         helpers=_declaring(target, use, stored),
@@ -462,6 +470,8 @@ def _accessors(
         parameters = f"({', '.join(letters)})"  # also for 0-D: an object-like macro would hit members of its name
         data = texts[array] + ("" if target.has_pointers else ".v")
         lines[array] = f"#define {names[array]}{parameters} {data}[{_linear(target, array, letters, texts)}]"
+    for array in sorted(use.shared, key=lambda a: a.slot):
+        names[array] = taken.declare(array.name or "tile")
     return names, lines
 
 

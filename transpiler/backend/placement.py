@@ -45,9 +45,12 @@ from ..ir.statements import (
     While,
     base_pointer,
 )
+from ..ir.threads import Collective, Exchange, ThreadFor
 from ..ir.types import Scalar
 
 ATOMS = (Const, ArgLoad, ArrayShape, LoopIndex)
+CALLS = (AtomicOp, Rand, Collective, Exchange, Call)
+"""Effects that give a value: a call that is printed exactly once, where it stands."""
 PLACES = (Alloca, GlobalPtr, MatrixPtr, StructPtr, GlobalTemporary, Reference)
 INDEX_OPERATIONS = frozenset({"add", "sub", "mul", "neg"})
 COMPARISONS = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
@@ -118,6 +121,7 @@ class _Placer:
         self.inner_loop: dict[Statement, _Loop] = {}
         self.end: dict[Block, int] = {}  # Block compares by identity (eq=False)
         self.writes: dict[object, list[int]] = {}
+        self.fences: list[int] = []
         self.points: dict[Statement, list[_Point]] = {}
         self.read: set[Statement] = set()
         self.stored: dict[Statement, Statement] = {}
@@ -136,10 +140,12 @@ class _Placer:
                 self.read.add(base_pointer(statement.pointer))
             elif isinstance(statement, Call):
                 self._number_call(statement)
+            elif statement.EFFECT & Effect.FENCE or isinstance(statement, ThreadFor):
+                self._number_meeting(statement)
             if not statement.BLOCKS:
                 continue
             inner = loop
-            if isinstance(statement, (RangeFor, While)):
+            if isinstance(statement, (RangeFor, While, ThreadFor)):
                 inner = self.inner_loop[statement] = _Loop(self.position[statement], loop)
             for attribute in statement.BLOCKS:
                 if (nested := getattr(statement, attribute)) is not None:
@@ -157,6 +163,14 @@ class _Placer:
             self.writes.setdefault(variable, []).append(self.position[call])
         if call.EFFECT & Effect.WRITE:
             self.writes.setdefault(ANYTHING, []).append(self.position[call])
+
+    def _number_meeting(self, statement: Statement) -> None:
+        """Note that other threads may have written memory by now, and which variables of threads are read and set."""
+        if statement.EFFECT & Effect.FENCE:
+            self.fences.append(self.position[statement])
+        self.read.update(operand for operand in operands(statement) if isinstance(operand, Alloca))
+        if isinstance(statement, Exchange) and statement.result is not None:
+            self.writes.setdefault(statement.result, []).append(self.position[statement])
 
     def _find_declarations(self, block: Block) -> None:
         """A local declared in this block is declared by its first store, if no other mention comes before it."""
@@ -177,19 +191,23 @@ class _Placer:
                 waiting.difference_update(o for o in operands(statement) if o in waiting)
 
     def written(self, memory: object, after: int, before: int) -> bool:
-        for place in (memory,) if isinstance(memory, Alloca) else (memory, ANYTHING):
-            if positions := self.writes.get(place):
-                index = bisect_right(positions, after)
-                if index < len(positions) and positions[index] < before:
-                    return True
-        return False
+        """Return whether `memory` may be written between two positions."""
+        is_local = isinstance(memory, Alloca)
+        return any(
+            index < len(positions) and positions[index] < before
+            for positions in (
+                self.writes.get(memory, ()),
+                *(() if is_local else (self.writes.get(ANYTHING, ()), self.fences)),
+            )
+            for index in (bisect_right(positions, after),)
+        )
 
     # --- decisions, backwards
 
     def place_block(self, block: Block, uses_result: bool = True) -> None:
         self.next_stored = block.result if uses_result else None
         for statement in reversed(block.statements):
-            if statement is self.next_stored and isinstance(statement, (AtomicOp, Rand, Call)):
+            if statement is self.next_stored and isinstance(statement, CALLS):
                 if len(self.points.get(statement, ())) == 1 and not statement.name:
                     self.placement.direct.add(statement)
             self._place(statement)
@@ -203,7 +221,7 @@ class _Placer:
     def _prints_lines(self, statement: Statement) -> bool:
         """Whether a statement without effect stands in the text by itself."""
         if isinstance(statement, (*ATOMS, *PLACES)):
-            return isinstance(statement, Alloca)
+            return isinstance(statement, Alloca) and statement not in self.placement.declared_by_store
         return statement in self.placement.used and statement not in self.placement.inline
 
     def _place(self, statement: Statement) -> None:
@@ -350,7 +368,8 @@ class _Placer:
 
     def _is_overwritten(self, load: LocalLoad | GlobalLoad, points: list[_Point], crosses: bool) -> bool:
         memory = _memory(load.pointer)
-        if memory not in self.writes and ANYTHING not in self.writes:
+        others = () if isinstance(memory, Alloca) else (*self.writes.get(ANYTHING, ()), *self.fences)
+        if memory not in self.writes and not others:
             return False
         position, loop = self.position[load], self.loop[load]
         last = max(point.position for point in points)
@@ -398,7 +417,7 @@ def _is_named(value: Statement) -> bool:
 
 def _is_free_of_reads(value: Statement) -> bool:
     """Whether the text of `value` reads no memory, so that it may be computed before or after an effect."""
-    if isinstance(value, (LocalLoad, GlobalLoad, AtomicOp, Rand, IfExp, Call)):
+    if isinstance(value, (LocalLoad, GlobalLoad, IfExp, *CALLS)):
         return value.name is not None
     return _is_named(value) or all(_is_free_of_reads(o) for o in operands(value))
 

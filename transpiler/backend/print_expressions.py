@@ -7,7 +7,7 @@ used keep their text until then; values with a name are that name.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..errors import InternalError
 from ..ir.functions import Call, CallResult, Function, Reference
@@ -88,6 +88,8 @@ class Expressions:
         """Of the real function that is printed; a kernel's are members of `args`."""
         self.index, self.random, self.failed = "0u", "&rng" if target.name == "c" else "rng", "failed"
         """What calls pass on: the number of this turn, the stream of random numbers, whether a check failed."""
+        self.block: Any = None
+        self.variable_names: dict[Statement, str] = {}
 
     def of(self, value: Statement) -> Written:
         """Return the text of a value: its name, the text kept for it, or that of an argument, a number, an index."""
@@ -139,6 +141,9 @@ class Expressions:
         match pointer:
             case Alloca():
                 return self.texts[pointer].text
+            case GlobalPtr(array=Array(is_shared=True) as array, indices=indices):
+                self.arrays_used[array] = None
+                return f"{self.layout.accessor_names[array]}{''.join(f'[{self.of(i).text}]' for i in indices)}"
             case GlobalPtr(array=array, indices=indices):
                 self.arrays_used[array] = None
                 self.uses_args = True
@@ -173,13 +178,16 @@ class Expressions:
         return self.layout.structs.members[struct][member]
 
     def is_in_memory(self, pointer: Statement) -> bool:
-        """Tell whether what lies at `pointer` has the form of memory, as do members of structs that lie there."""
+        """Tell whether what lies at `pointer` has the form of memory, as do members of structs that lie there.
+
+        In memory that a block of threads shares values are as in registers.
+        """
         base = pointer
         if isinstance(base, MatrixPtr):
             base = base.origin
         if isinstance(base, StructPtr):
             return base.origin.type in self.layout.structs.stored
-        return not isinstance(base, (Alloca, Reference))
+        return not isinstance(base, (Alloca, Reference)) and not is_shared(base)
 
     def loaded(self, place: str, kind: Type | None) -> Written:
         """Return the text of the value at a place in memory."""
@@ -295,6 +303,12 @@ class Expressions:
         template = f"{{0}} {symbol} {{1}}"
         texts = self.operand(left, need_left, template), self.operand(right, need_right, template)
         return Written(template.format(*texts), precedence, template)
+
+
+def is_shared(pointer: Statement) -> bool:
+    """Return whether a place lies in memory that a block of threads shares."""
+    base = base_pointer(pointer)
+    return isinstance(base, GlobalPtr) and base.array.is_shared
 
 
 def result_of(block: Block) -> Statement:

@@ -36,7 +36,7 @@ from ..ir.types import Scalar, Tensor, i32
 from .atomics import is_native
 from .naming import Names
 from .placement import ATOMS, PLACES, Placement
-from .print_expressions import Expressions, Written, result_of
+from .print_expressions import Expressions, Written, is_shared, result_of
 from .spelling import Spelling, spell_atomic, spell_operation
 from .target import Target
 
@@ -81,6 +81,8 @@ class Statements:
         self.failed = expressions.failed
         self.leave = ["return;"]
         """What ends the function where a check fails; its last line, where one failed in a function it called."""
+        self.shared_atomics: frozenset[tuple[str, str]] = frozenset()
+        self.declare_per_thread: Callable[[Statements, Alloca, str], str] = _as_local
         self.commented: set[tuple[str, int]] = set()
         self.forward: set[tuple[str, int]] = set()
         self.last: tuple[str, int] | None = None
@@ -257,6 +259,10 @@ class Statements:
         self.lines.append(Line(self.depth + 1, f"{name} = {branch[1]};"))
 
 
+def _as_local(p: Statements, alloca: Alloca, name: str) -> str:
+    raise InternalError(f"emit: `{name}` belongs to each thread of a block")
+
+
 def wrapped(text: str) -> list[str]:
     """Fold a statement before operators that stand in no parentheses; where there are none it stays one line."""
     parts, start, depth, fold, brackets = [], 0, 0, 0, {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}
@@ -295,6 +301,9 @@ def _alloca(p: Statements, alloca: Alloca) -> None:
     assert alloca.type is not None
     name = p.name(alloca)
     p.e.texts[alloca] = Written(name)
+    if alloca.per_thread:
+        p.emit(p.declare_per_thread(p, alloca, name))
+        return
     start = ""
     if alloca not in p.placement.set_by_branches:
         start = f" = {p.e.without_type(alloca.type, p.e.zero(alloca.type))}"
@@ -331,9 +340,11 @@ def _global_store(p: Statements, store: GlobalStore) -> None:
     if operation is not None:
         _compound(p, store, place, operation)
     else:
-        p.emit(f"{place} = {p.e.to_memory(store.value)};", store.location)
+        text = p.e.to_memory(store.value) if p.e.is_in_memory(store.pointer) else p.e.of(store.value).text
+        p.emit(f"{place} = {text};", store.location)
     if store in p.placement.read_back:
-        p.e.texts[store.value] = p.e.loaded(place, store.value.type)
+        kind = store.value.type
+        p.e.texts[store.value] = p.e.loaded(place, kind) if p.e.is_in_memory(store.pointer) else Written(place)
 
 
 def _compound(p: Statements, store: LocalStore | GlobalStore, place: str, operation: Operation) -> None:
@@ -363,15 +374,18 @@ COMPOUND = frozenset({"+", "-", "*", "/", "&", "|", "^", "<<", ">>"})
 
 def _atomic(p: Statements, atomic: AtomicOp) -> None:
     assert isinstance(atomic.type, Scalar)
-    native = is_native(p.atomics, atomic.op, atomic.type)
+    shared = is_shared(atomic.pointer)
+    native = is_native(p.shared_atomics if shared else p.atomics, atomic.op, atomic.type)
     try:
         spelling = spell_atomic(p.e.target.name, atomic.op, atomic.type, native)
+        if shared and len(spelling.operand_precedence) > 2:
+            raise UnsupportedError(f"this device has no atomic {atomic.op} of {atomic.type} in shared memory")
     except UnsupportedError as error:
         raise atomic.location.error(UnsupportedError, str(error)) from None
     p.e.need(*spelling.helpers)
     value = p.e.operand(atomic.value, spelling.operand_precedence[1])
     data = p.e.words(atomic.pointer) if len(spelling.operand_precedence) > 2 else ()
-    write_effect(p, atomic, spelling.format(p.e.place(atomic.pointer), value, *data))
+    print_call(p, atomic, Written(spelling.format(p.e.place(atomic.pointer), value, *data)))
 
 
 def _rand(p: Statements, rand: Rand) -> None:
@@ -379,17 +393,17 @@ def _rand(p: Statements, rand: Rand) -> None:
     p.e.uses_args = True
     helper = f"random_{rand.type.name}"
     p.e.need(helper)
-    write_effect(p, rand, f"{helper}({p.e.random})")
+    print_call(p, rand, Written(f"{helper}({p.e.random})"))
 
 
-def write_effect(p: Statements, statement: AtomicOp | Rand | Call, text: str) -> None:
+def print_call(p: Statements, statement: Statement, written: Written) -> None:
     """Print a call that does something and gives a value: inside the store that follows, under a name, or alone."""
     if statement in p.placement.direct:
-        p.e.texts[statement] = Written(text)
+        p.e.texts[statement] = written
     elif statement in p.placement.used:
-        p.declare(statement, text)
+        p.declare(statement, written.text)
     else:
-        p.emit(f"{text};", statement.location)
+        p.emit(f"{written.text};", statement.location)
 
 
 def _if(p: Statements, statement: If) -> None:

@@ -7,7 +7,8 @@ In: the statement and the printer of its function. Out: lines that call the help
                          report_f32(args.report, record, x);
     a[i, j]        ->    if (outside_2(args.report, 1u, index, i, j, args.n, args.m)) return;
 
-Where a check fails, this turn of the loop ends; tasks behind it end at once (`stop_after_failure`).
+Where a check fails, this turn of the loop ends; tasks behind it end at once (`stop_after_failure`). A thread that
+others of its block may wait for goes on; the pass `stay_inside` has made its accesses harmless.
 """
 
 from __future__ import annotations
@@ -76,11 +77,14 @@ def write_index_check(p: Statements, check: IndexCheck) -> None:
         p.e.uses_args = True
         p.e.need(f"outside_{axes}")
         values = ", ".join(p.e.of(value).text for value in check.values)
-        text = f"if (outside_{axes}(args.report, {site}u, {p.e.index}, {values}))"
-        if len(p.leave) == 1:
-            p.emit(f"{text} {p.leave[0]}", check.location)
+        text = f"outside_{axes}(args.report, {site}u, {p.e.index}, {values})"
+        if p.e.block is not None:
+            p.emit(f"{text};", check.location)
             return
-        p.emit(f"{text} {{", check.location)
+        if len(p.leave) == 1:
+            p.emit(f"if ({text}) {p.leave[0]}", check.location)
+            return
+        p.emit(f"if ({text}) {{", check.location)
         _leave(p)
         return
     conditions = [
@@ -95,9 +99,12 @@ def write_index_check(p: Statements, check: IndexCheck) -> None:
 
 
 def _leave(p: Statements) -> None:
-    """Print what ends the function where a check fails, and the end of the block it stands in."""
+    """Print what ends the function where a check fails, and the end of the block it stands in.
+
+    A thread of a block goes on: the others wait for it at barriers.
+    """
     with p.indented():
-        for line in p.leave:
+        for line in p.leave if p.e.block is None else ():
             p.emit(line)
     p.emit("}")
 

@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from ..ir.statements import Cast, Const, Operation
 from ..ir.types import Scalar, Struct, Tensor, Type, element_of, scalars_of, u1, u8, with_element
-from . import atomics, helpers, literals, tables_glsl, tensor_functions, tensors, tensors_glsl
+from . import atomics, collectives, helpers, literals, tables_glsl, tensor_functions, tensors, tensors_glsl
 from .spelling_forms import EXACT, Spelling, call, same, with_helpers
 
 __all__ = [
@@ -205,10 +205,12 @@ def helper_names(target: str, keys: Iterable[str]) -> list[str]:
 
 
 def _is_generated(key: str) -> bool:
-    return " -> " in key or key.startswith("atomic ")
+    return " -> " in key or key.startswith(("atomic ", "subgroup "))
 
 
 def _generate(target: str, key: str) -> tensor_functions.Generated:
+    if key.startswith("subgroup "):
+        return collectives.generate(target, key)
     return atomics.generate(target, key) if key.startswith("atomic ") else tensor_functions.generate(target, key)
 
 

@@ -52,6 +52,13 @@ EXTENSION_OF_WORD: dict[str, str] = {
     **{f"{name}vec{n}": extension for name, extension in EXTENSIONS.items() for n in (2, 3, 4)},
     "buffer_reference": "GL_EXT_buffer_reference",
     "scalar": "GL_EXT_scalar_block_layout",
+    "gl_SubgroupSize": "GL_KHR_shader_subgroup_basic",
+    "gl_SubgroupInvocationID": "GL_KHR_shader_subgroup_basic",
+    "subgroupBallot": "GL_KHR_shader_subgroup_ballot",
+    "subgroupShuffle": "GL_KHR_shader_subgroup_shuffle",
+    "subgroupShuffleXor": "GL_KHR_shader_subgroup_shuffle",
+    "subgroupShuffleUp": "GL_KHR_shader_subgroup_shuffle_relative",
+    "subgroupShuffleDown": "GL_KHR_shader_subgroup_shuffle_relative",
 }
 """What an identifier in a text needs."""
 

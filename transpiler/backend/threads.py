@@ -13,14 +13,22 @@ from ..errors import TaichiTypeError
 from ..ir.nodes import Statement
 from ..ir.ops import OPS
 from ..ir.statements import ArgLoad, ArrayShape, Cast, Const, IfExp, Operation, RangeFor
+from ..ir.tasks import Task
 from ..ir.types import Scalar
 from ..options import MAX_TURNS
 from .interface import Expression, LoopIndices
 from .layout import Layout
 from .print_expressions import Expressions, Written
-from .print_statements import bound, loop_head
+from .print_statements import INDENT, bound, loop_head
 from .spelling_forms import ADD, MULTIPLY, PRIMARY, UNARY
 
+MANY_TURNS, FEW_TURNS = 8192, 64
+"""From so many turns a loop is worth threads on the host: if its body is short, if it holds loops."""
+
+MAX_SINGLE_TURNS = 1 << 20
+"""A loop known to be no longer than this has one thread a turn."""
+MAX_GROUPS = 65535
+"""Thread groups along an axis that every Vulkan device takes."""
 HOST_OPERATIONS = frozenset({"add", "sub", "mul", "floordiv", "mod", "min", "max", "raw_div"})
 
 
@@ -65,6 +73,56 @@ def spread(e: Expressions, loop: RangeFor, names: list[str], layout: Layout) -> 
     factors = ["1" if text == "0" else text for text in texts]  # no turn, but no division by zero in the text either
     indices = [_index(e, loop, axis, factors) for axis in axes]
     return Threads(declarations, count, indices, [], extents)
+
+
+def spread_blocks(
+    e: Expressions, loop: RangeFor, names: list[str], layout: Layout, block_dim: int, size: str
+) -> Threads:
+    """Return how `loop` becomes blocks of threads where a block is a turn of a loop on the host (C).
+
+    block_dim: threads a block; size: the same as text. `count` in the text is the number of all turns.
+    """
+    axes = range(len(loop.begins))
+    host = [extent_on_host(layout, loop, axis) for axis in axes]
+    extents = None if any(h is None for h in host) else tuple(h for h in host if h is not None)
+    known = host_count(extents)
+    if known is not None:
+        loops = [f"for (int block = 0; block < {-(-known // block_dim)}; block++)"]
+        return Threads([], str(known), names, loops, extents)
+    declarations: list[str] = []
+    factors = []
+    for axis in axes:
+        text = _extent_in_c(e, loop, axis)
+        if len(axes) > 1 and not text.isdigit():
+            declarations.append(f"int extent_{names[axis]} = {text} > 0 ? {text} : 0;")
+            text = f"extent_{names[axis]}"
+        factors.append(text)
+    declarations.append(f"int count = {' * '.join(factors)};")
+    loops = [f"for (int block = 0; block < (count + {size} - 1L) / {size}; block++)"]
+    return Threads(declarations, "count", names, loops, extents)
+
+
+def indices_in_block(e: Expressions, loop: RangeFor, linear: str) -> list[str]:
+    """Return C's texts of a thread's indices: from `index`, or from its text `linear` where that reads well."""
+    extents = [_extent_in_c(e, loop, axis) for axis in range(len(loop.begins))]
+    texts = [_index(e, loop, axis, extents) for axis in range(len(loop.begins))]
+    return [
+        f"{text.removesuffix('index')}{linear}" if text == "index" or text.endswith("+ index") else text
+        for text in texts
+    ]
+
+
+def _extent_in_c(e: Expressions, loop: RangeFor, axis: int) -> str:
+    """Return the number of turns along an axis as a factor; it may be negative where there are none."""
+    begin, end, step = loop.begins[axis], loop.ends[axis], _step(loop, axis)
+    if isinstance(begin, Const) and isinstance(end, Const):
+        return str(len(range(int(begin.value), int(end.value), step)))
+    if step == 1:
+        text = _difference(e, loop, axis)
+        return text if text.replace(".", "").replace("_", "").isalnum() or text.startswith("(") else f"({text})"
+    low, high = (begin, end) if step > 0 else (end, begin)
+    span = f"{_inside(bound(e, high), ADD)} - {_inside(bound(e, low), MULTIPLY)}"
+    return f"(({span} + {abs(step) - 1}) / {abs(step)})"
 
 
 def _difference(e: Expressions, loop: RangeFor, axis: int) -> str:
@@ -144,7 +202,7 @@ def _index(e: Expressions, loop: RangeFor, axis: int, extents: list[str]) -> str
     text = f"index / {divisor}" if inner else "index"
     if axis > 0:
         text = f"{text} % {extents[axis]}"
-    text = f"int({text})"
+    text = text if e.target.name == "c" else f"int({text})"
     step = _step(loop, axis)
     if abs(step) != 1:
         text = f"{text} * {abs(step)}"
@@ -201,3 +259,47 @@ def host_count(extents: tuple[Expression, ...] | None) -> int | None:
     if extents is None or any(extent[0] != "const" for extent in extents):
         return None
     return prod(int(extent[1]) for extent in extents)
+
+
+def nest(threads: Threads, call: str, plain: bool) -> list[str]:
+    """Return the lines of nested loops around `call`. Turns are independent, which the innermost loop may be told."""
+    lines: list[str] = []
+    for depth, head in enumerate(threads.loops):
+        if plain and depth == len(threads.loops) - 1 and depth > 0:
+            lines.append(INDENT * depth + "#pragma omp simd")
+        lines.append(INDENT * depth + head + " {")
+    lines.append(INDENT * len(threads.loops) + call)
+    return lines + [INDENT * depth + "}" for depth in reversed(range(len(threads.loops)))]
+
+
+def pragma(task: Task, threads: Threads | None, loops: bool, uneven: bool) -> str:
+    """Return how OpenMP spreads the turns: evenly, unless a turn may take much longer; few turns stay on one thread."""
+    if threads is None:
+        return ""
+    least = FEW_TURNS if loops or task.cooperates else MANY_TURNS
+    known = host_count(threads.extents)
+    if known is not None and known < least:
+        return ""
+    collapsed = len(threads.loops) - 1
+    parts = ["#pragma omp parallel for firstprivate(args)"]
+    if task.loop is not None and task.loop.parallelize is not None:
+        parts.append(f"num_threads({task.loop.parallelize})")
+    if collapsed > 1:
+        parts.append(f"collapse({collapsed})")
+    chunk = ", 64" if uneven and collapsed == 0 and not task.cooperates else ""
+    parts.append(f"schedule({'dynamic' if uneven else 'static'}{chunk})")
+    if known is None:
+        parts.append(f"if ({threads.count} >= {least})")
+    return " ".join(parts)
+
+
+def is_strided(task: Task, threads: Threads | None) -> bool:
+    """Tell whether threads take several turns of the loop: where one thread a turn might be too many blocks.
+
+    A GPU starts about 1.6 blocks a nanosecond (H200), so 2^28 turns in blocks of 128 would take longer to start than to
+    run; and Vulkan promises no more than 65,535 groups along an axis.
+    """
+    if threads is None or threads.loops:
+        return False
+    count = host_count(threads.extents)
+    return count is None or count > MAX_SINGLE_TURNS or count > MAX_GROUPS * task.block_dim

@@ -92,7 +92,7 @@ def _array_element(context: Context, array: Array, node: ast.Subscript) -> Place
     items = [] if index is None else list(index) if isinstance(index, list | tuple) else [index]
     flat = [scalar for item in items for scalar in _index_scalars(context, item, node)]
     if len(flat) != array.ndim:
-        what = "Field" if array.parameter is None else "Ndarray"
+        what = "Shared array" if array.is_shared else "Field" if array.parameter is None else "Ndarray"
         raise context.error(
             TaichiIndexError,
             f"{what} with dim {array.ndim} accessed with indices of dim {len(flat)}",

@@ -10,12 +10,13 @@ from typing import Any
 
 from ..errors import TaichiNameError, TaichiSyntaxError, TaichiTypeError
 from ..ir.nodes import Statement
-from ..ir.statements import Const
+from ..ir.statements import Array, Const
 from ..ir.types import Struct as StructInKernel
 from ..ir.types import Tensor, Type, describe_type, element_of, promote
 from ..lang.functions import static
 from ..lang.matrix import Matrix
 from ..lang.struct import Struct
+from .build_simt import name_shared_array
 from .build_structs import members_of
 from .context import Context, statement
 from .operators import BINARY, binary
@@ -203,6 +204,8 @@ def declare(context: Context, name: str, node: ast.AST, value: Any, type: Type |
         return
     if isinstance(value, Statement):
         value = bind(context, value, user_name, is_mutable)
+    elif isinstance(value, Array) and value.is_shared:
+        name_shared_array(context, value, name)
     context.frame.declare(name, value, node)
 
 

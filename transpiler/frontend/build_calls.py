@@ -28,11 +28,13 @@ from .build_frexp import frexp
 from .build_messages import build_print, static_assert
 from .build_methods import call_method, matrix_constructors
 from .build_ranges import grouped, ndrange
+from .build_simt import thread_functions
 from .build_structs import make_anonymous, make_struct
 from .context import Context, expression, fits
 from .definition import KernelDefinition
 from .inlining import inline
 from .iteration import positional
+from .loop_options import loop_config
 from .operators import BINARY, binary
 from .references import need_memory
 from .text import format_method
@@ -355,25 +357,6 @@ def _randn(context: Context, dt: Any = None) -> Statement:
     return build.op("mul", radius, build.op("cos", angle))
 
 
-def _loop_config(context: Context, **options: Any) -> None:
-    known = ("block_dim", "serialize", "parallelize", "block_dim_adaptive", "bit_vectorize")
-    for name, value in options.items():
-        if name not in known:
-            raise context.error(
-                TaichiSyntaxError, f"`ti.loop_config` has no option `{name}`", f"choose from {', '.join(known)}"
-            )
-        if is_runtime(value):
-            raise context.error(TaichiTypeError, f"The option `{name}` must be known at compile time", "write a number")
-    block_dim = options.get("block_dim")
-    if block_dim is not None and not (isinstance(block_dim, int) and block_dim > 0):
-        raise context.error(
-            TaichiTypeError,
-            f"`block_dim` must be a positive integer, found {block_dim!r}",
-            "write 32 to 1024, or leave it out",
-        )
-    context.loop_options = options
-
-
 FUNCTIONS: dict[Any, Meaning] = {
     functions.cast: _cast,
     functions.bit_cast: _bit_cast,
@@ -386,10 +369,11 @@ FUNCTIONS: dict[Any, Meaning] = {
     functions.grouped: grouped,
     functions.static_assert: static_assert,
     functions.stop_grad: _same,
-    functions.loop_config: _loop_config,
+    functions.loop_config: loop_config,
     lang.Struct: make_anonymous,
     **BUILTINS,
     **matrix_constructors(),
+    **thread_functions(),
 }
 """What functions mean in a kernel; arguments come loaded."""
 

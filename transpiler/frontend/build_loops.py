@@ -172,7 +172,8 @@ def _finish_loop(context: Context, node: ast.For, loop: RangeFor | StructFor, ax
     """Build the body and append the loop."""
     location = context.builder.location
     options, context.loop_options = context.loop_options, {}
-    loop.serialize = options.get("serialize", False) or context.is_conditional
+    loop.parallelize = options.get("parallelize")
+    loop.serialize = options.get("serialize", False) or loop.parallelize == 1 or context.is_conditional
     loop.block_dim = options.get("block_dim")
     is_parallel = context.builder.block is context.kernel.body and not loop.serialize
     record = LoopRecord(loop, is_parallel)

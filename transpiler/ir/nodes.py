@@ -26,6 +26,8 @@ class Effect(Flag):
     """Writes memory, or has an order that must be kept (atomics, random numbers, printing)."""
     CONTROL = auto()
     """Changes which statement runs next, or holds statements that may do so."""
+    FENCE = auto()
+    """Other threads may have written any shared or global memory by now: nothing read before is known after it."""
 
 
 @dataclass(eq=False, slots=True, kw_only=True)

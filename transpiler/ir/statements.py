@@ -26,7 +26,8 @@ class Array:
     element: scalar, tensor (stored row by row) or struct. shape: constant extents of a field, None for an ndarray,
     whose extents come with each launch. parameter: position in the kernel's signature, None for a field. slot: position
     among the kernel's arrays. may_alias: whether another array of the kernel may share its memory (ndarrays may, fields
-    not).
+    not). is_shared: memory of one block of threads, which is in no signature; slots of shared arrays count by
+    themselves.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Array:
     shape: tuple[int, ...] | None = None
     parameter: int | None = None
     may_alias: bool = False
+    is_shared: bool = False
 
 
 @dataclass(eq=False, slots=True)
@@ -172,9 +174,13 @@ class ArrayShape(Statement):
 
 @dataclass(eq=False, slots=True)
 class Alloca(Statement):
-    """A mutable local variable, zero at first."""
+    """A mutable local variable, zero at first.
+
+    per_thread: each thread of the block has its own, and code between barriers stores to it before any reads it.
+    """
 
     EFFECT: ClassVar[Effect] = Effect.NONE
+    per_thread: bool = False
 
 
 @dataclass(eq=False, slots=True)
@@ -294,8 +300,8 @@ class RangeFor(Statement):
 
     begins, ends, steps: i32 (or i64) values evaluated once before the loop. A step is a constant other than 0.
     names: what Python calls the indices. At the top level of a kernel it runs in parallel unless `serialize`.
-    block_dim: threads a block, None for the default. over: the array whose shape gives the extents, if one does: then
-    each index tuple is one cell of it.
+    block_dim: threads a block, None for the default. parallelize: threads of the host, None for all. over: the array
+    whose shape gives the extents, if one does: then each index tuple is one cell of it.
     """
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("begins", "ends", "steps")
@@ -309,6 +315,7 @@ class RangeFor(Statement):
     serialize: bool = False
     block_dim: int | None = None
     over: Array | None = None
+    parallelize: int | None = None
 
 
 @dataclass(eq=False, slots=True)
@@ -322,6 +329,7 @@ class StructFor(Statement):
     body: Block = field(default_factory=Block)
     serialize: bool = False
     block_dim: int | None = None
+    parallelize: int | None = None
 
 
 @dataclass(eq=False, slots=True)

@@ -26,7 +26,8 @@ class Task:
 
     prologue: statements that give the loop's begins, ends and steps; it stands before the loop and has no effects.
     loop: the parallel loop, None for a serial task; its `LoopIndex` values are used in `body`, the loop's body.
-    block_dim: threads a block.
+    block_dim: threads a block. cooperates: its threads share memory or ask one another, so that blocks matter.
+    is_split: its body is cut at barriers into `ThreadFor`.
     """
 
     name: str
@@ -36,6 +37,8 @@ class Task:
     loop: RangeFor | None = None
     block_dim: int = 128
     location: SourceLocation = NOWHERE
+    cooperates: bool = False
+    is_split: bool = False
 
 
 @dataclass(eq=False, slots=True)
@@ -44,6 +47,7 @@ class Kernel:
 
     arrays: by slot. returns: types of the results in order, with `Return.values` alike. temporaries: made by `offload`.
     functions: the real functions it calls, in the order they are first called.
+    shared: arrays of blocks of threads, by slot.
     """
 
     name: str
@@ -54,6 +58,7 @@ class Kernel:
     tasks: list[Task] = field(default_factory=list)
     temporaries: list[Temporary] = field(default_factory=list)
     functions: list[Function] = field(default_factory=list)
+    shared: list[Array] = field(default_factory=list)
     location: SourceLocation = NOWHERE
 
     def roots(self) -> list[Block]:

@@ -45,6 +45,7 @@ from .statements import (
     While,
 )
 from .tasks import Kernel, Task
+from .threads import Barrier, Collective, Exchange, ThreadFor, ThreadIndex
 
 VERSION_LINE = "shadesmith ir 1"
 
@@ -69,12 +70,14 @@ def _header(kernel: Kernel) -> list[str]:
     for struct in kernel.structs():
         lines.append(f"  struct {struct} {{{', '.join(f'{name}: {type}' for name, type in struct.members)}}}")
     lines += [f"  field {a.name}: {_array(a)}" for a in kernel.arrays if a.parameter is None]
+    lines += [f"  shared {a.name}: {_array(a)}" for a in kernel.shared]
     return lines + [f"  temporary {t.name}: {t.type}" for t in kernel.temporaries]
 
 
 def _array(array: Array) -> str:
     extents = "_" * array.ndim if array.shape is None else array.shape
-    return f"{'field' if array.parameter is None else 'ndarray'}[{array.element}, ({', '.join(map(str, extents))})]"
+    kind = "array" if array.is_shared else "field" if array.parameter is None else "ndarray"
+    return f"{kind}[{array.element}, ({', '.join(map(str, extents))})]"
 
 
 class _Printer:
@@ -185,6 +188,10 @@ class _Flat(_Printer):
                 self.line("}")
             case Call() if statement.function.results:
                 self.line(f"{self.define(statement)} = {self.value(statement)}")
+            case ThreadFor(condition=condition):
+                self.line(f"threads{f' if {self.ref(condition)}' if condition is not None else ''} {{")
+                self.block(statement.body)
+                self.line("}")
             case _ if statement.type is not None:
                 self.line(f"{self.define(statement)} = {self.value(statement)}")
             case _:
@@ -236,8 +243,12 @@ class _Flat(_Printer):
                 return f"arg {parameter.name}"
             case ArrayShape(array=array, axis=axis):
                 return f"shape {array.name} {axis}"
-            case Alloca():
-                return "alloca"
+            case Alloca(per_thread=per_thread):
+                return "alloca per thread" if per_thread else "alloca"
+            case ThreadIndex(kind=kind):
+                return f"thread index {kind}"
+            case Collective() | Exchange():
+                return self.together(statement)
             case GlobalPtr(array=array, indices=indices):
                 return f"ptr {array.name} {self.tuple(indices)}"
             case GlobalTemporary(temporary=temporary):
@@ -256,6 +267,14 @@ class _Flat(_Printer):
                 return f"reference {parameter.name}"
         return type(statement).__name__
 
+    def together(self, statement: Collective | Exchange) -> str:
+        """What threads do together."""
+        text = f"{statement.op} {self.tuple(statement.operands)}"
+        if isinstance(statement, Collective):
+            return f"collective {text}" + (f" lanes {self.ref(statement.lanes)}" if statement.lanes is not None else "")
+        text += f" into {self.ref(statement.result)}" if statement.result is not None else ""
+        return f"exchange {text}" + (f" if {self.ref(statement.condition)}" if statement.condition is not None else "")
+
     def effect(self, statement: Statement) -> str:
         """A line without a value."""
         match statement:
@@ -269,6 +288,10 @@ class _Flat(_Printer):
                 return "break"
             case Continue():
                 return "continue"
+            case Barrier(scope=scope, memory_only=memory_only):
+                return f"{'memory ' if memory_only else ''}barrier {scope}"
+            case Exchange():
+                return self.together(statement)
             case Return(values=values):
                 return f"return {self.refs(values)}".rstrip()
             case Print(values=values, parts=parts):

@@ -35,6 +35,7 @@ from .statements import (
     MatrixInit,
     MatrixPtr,
     Operation,
+    Parameter,
     RangeFor,
     Return,
     StructElement,
@@ -46,6 +47,7 @@ from .statements import (
 )
 from .tasks import Kernel
 from .text import print_kernel
+from .threads import COLLECTIVES, Barrier, Collective, Exchange, ThreadFor
 from .types import Scalar, Struct, Tensor, Type, element_of, i32, i64, u1
 
 
@@ -98,7 +100,7 @@ class _Checker:
         self.visible: set[Statement] = set()
         self.seen: set[Statement] = set()
         self.loops: list[Statement] = []
-        self.arrays: set[Array] = set(kernel.arrays)
+        self.arrays: set[Array] = {*kernel.arrays, *kernel.shared}
         self.function: Function | None = None
 
     def check(self) -> None:
@@ -183,6 +185,8 @@ class _Checker:
                 self.loops.append(statement)
                 self.block(statement.body)
                 self.loops.pop()
+            case ThreadFor():
+                self.block(statement.body)
             case Break():
                 _need(bool(self.loops), "a break outside loops", statement)
                 loop = self.loops[-1]
@@ -245,19 +249,25 @@ class _Checker:
                 _need(statement.condition.type == u1, "a condition that is not u1", statement)
             case LocalLoad() | GlobalLoad() | LocalStore() | GlobalStore() | AtomicOp():
                 self.access(statement)
+            case Barrier() | Collective() | Exchange():
+                self.together(statement)
             case Return():
                 results = self.kernel.returns if self.function is None else self.function.results
                 _need([v.type for v in statement.values] == results, "results of other types", statement)
             case ArgLoad(parameter=parameter) | Reference(parameter=parameter):
-                owner = self.kernel if self.function is None else self.function
-                _need(parameter in owner.parameters, "a parameter of another function", statement)
-                _need(isinstance(statement, Reference) == parameter.by_reference, "another way to pass", statement)
+                self.parameter(statement, parameter)
             case Call():
                 self.call(statement)
             case CallResult(call=call, position=position):
                 found = call.function.results if isinstance(call, Call) else []
                 _need(len(found) > max(1, position), "a result of no call with several", statement)
                 _need(found[position] == statement.type, "a result of another type", statement)
+
+    def parameter(self, statement: Statement, parameter: Parameter) -> None:
+        """Check that a parameter belongs to the function it is read in, and is passed the way it is read."""
+        owner = self.kernel if self.function is None else self.function
+        _need(parameter in owner.parameters, "a parameter of another function", statement)
+        _need(isinstance(statement, Reference) == parameter.by_reference, "another way to pass", statement)
 
     def call(self, call: Call) -> None:
         """Check that a call fits the function's signature."""
@@ -284,6 +294,15 @@ class _Checker:
         _need(
             list(needed) == scalars, f"operands of `{statement.op}` of types {', '.join(map(str, scalars))}", statement
         )
+
+    def together(self, statement: Barrier | Collective | Exchange) -> None:
+        """Check that what threads do together has the operands its row asks for, and stands in a loop."""
+        _need(bool(self.loops), "threads that meet outside a parallel loop", statement)
+        if not isinstance(statement, Barrier):
+            row = COLLECTIVES.get(statement.op)
+            _need(row is not None, f"an unknown collective `{statement.op}`", statement)
+            assert row is not None
+            _need(len(statement.operands) == len(row.arguments), "another number of operands", statement)
 
     def access(self, statement: LocalLoad | GlobalLoad | LocalStore | GlobalStore | AtomicOp) -> None:
         """Check that pointer, value and kind of access fit."""

@@ -365,6 +365,21 @@ def loop_config(
     _kernel_only("loop_config")
 
 
+def block_local(*args: Any) -> NoReturn:
+    """Ask for a cache of fields in the memory of blocks; kernels only. Results are the same without it."""
+    _kernel_only("block_local")
+
+
+def cache_read_only(*args: Any) -> NoReturn:
+    """Ask for a read-only cache of fields; kernels only. Results are the same without it."""
+    _kernel_only("cache_read_only")
+
+
+def global_thread_idx() -> NoReturn:
+    """Return the number of this thread among all threads of the parallel loop; kernels only."""
+    _kernel_only("global_thread_idx")
+
+
 class ndrange:  # noqa: N801 - Taichi's public name
     """The product of ranges: `ti.ndrange(3, (2, 5))`; in Python scope it iterates over index tuples.
 

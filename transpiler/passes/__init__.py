@@ -4,9 +4,10 @@ Order constraints: `overflow` before all others, which compute on their own; the
 returns); local atomics become plain before the first cleanup, which then sees through them; `bounds` after a cleanup,
 so that merged pointers are checked once, but `wide_bounds` before it, while indices are whole; `struct_for` before
 `offload`, so that tasks hold range loops only; `demote_atomics` after `offload`, where it is known which iterations run
-side by side; `legalize` last, since cleanup must not rebuild what it removed. `call_effects` stands wherever functions
-have changed in what they do: before the first cleanup, after checks were added, at the end for the text. `recursion`
-before the passes that follow calls.
+side by side; `split_threads` once control flow is as simple as it gets, and after `check_threads`, which says that it
+can; `legalize` last, since cleanup must not rebuild what it removed. `call_effects` stands wherever functions have
+changed in what they do: before the first cleanup, after checks were added, at the end for the text. `recursion` before
+the passes that follow calls.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from ..ir.verify import Stage, verify
 from .bounds import bounds
 from .branch_depth import branch_depth
 from .call_effects import call_effects
+from .check_threads import check_threads
 from .common_subexpressions import common_subexpressions
 from .context import Pass, PassContext
 from .dead_code import dead_code
@@ -32,6 +34,8 @@ from .offload import offload
 from .overflow import overflow
 from .recursion import recursion
 from .simplify import simplify
+from .split_threads import split_threads
+from .stay_inside import stay_inside
 from .struct_for import struct_for
 from .wide_bounds import wide_bounds
 
@@ -53,15 +57,22 @@ def until_stable(*steps: Pass) -> Cleanup:
 
 cleanup = until_stable(fold, simplify, forward_stores, common_subexpressions, dead_code)
 
+limits = (branch_depth, iteration_limit)
+
 PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
     Stage.LOWERED: (
         overflow, lower, call_effects, demote_atomics, wide_bounds, call_effects, cleanup, bounds, call_effects,
     ),
-    Stage.TASKS: (recursion, struct_for, offload, demote_atomics, cleanup, branch_depth, iteration_limit),
+    Stage.TASKS: (
+        recursion, struct_for, offload, demote_atomics, cleanup, check_threads, stay_inside, split_threads, *limits,
+    ),
     Stage.FINAL: (call_effects, legalize, cleanup, call_effects),
 }  # fmt: skip
 
-REQUIRED = frozenset({"lower", "call_effects", "recursion", "offload", "struct_for", "legalize"})
+REQUIRED = frozenset({
+    "lower", "call_effects", "recursion", "offload", "struct_for", "check_threads", "split_threads", "stay_inside",
+    "legalize",
+})  # fmt: skip
 """Passes that a kernel cannot do without; `disabled_passes` does not reach them."""
 
 

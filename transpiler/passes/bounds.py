@@ -58,7 +58,7 @@ def bounds(kernel: Kernel, context: PassContext) -> bool:
     """
 
     def needs_check(access: Access) -> bool:
-        return not all(_is_safe(access, axis) for axis in range(len(access.indices))) and not is_wide(access)
+        return not all(is_safe(access, axis) for axis in range(len(access.indices))) and not is_wide(access)
 
     return context.options.check_out_of_bound and guard(kernel, needs_check)
 
@@ -98,7 +98,7 @@ class _Guard:
             for inner in blocks(statement):
                 changed |= self.block(inner)
             for place in _indexed(statement):
-                access = _access(place)
+                access = access_of(place)
                 if access is not None and self.needs_check(access) and (key := _key(access)) not in self.known:
                     self.known.add(key)
                     own.append(key)
@@ -137,7 +137,7 @@ def _indexed(statement: Statement) -> list[Statement]:
     return found
 
 
-def _access(statement: Statement) -> Access | None:
+def access_of(statement: Statement) -> Access | None:
     """Return what a statement indexes, None if nothing."""
     if isinstance(statement, GlobalPtr):
         array = statement.array
@@ -175,12 +175,13 @@ def _message(access: Access, kernel: str) -> str:
         message = f"(kernel={kernel}) Out of bound access to a {kind} of shape ({shape}) with indices [{indices}]"
         return message + (f": `{access.name}`" if access.name else "")
     if access.array.parameter is None:
-        return f"(kernel={kernel}) Accessing field ({access.name}) of size ({shape}) with indices ({indices})"
+        kind = "shared array" if access.array.is_shared else "field"
+        return f"(kernel={kernel}) Accessing {kind} ({access.name}) of size ({shape}) with indices ({indices})"
     where = f"[kernel={kernel}] Out of bound access to ndarray at arg {access.array.parameter}"
     return f"{where} with indices [{indices}]: `{access.name}` has shape ({shape})"
 
 
-def _is_safe(access: Access, axis: int) -> bool:
+def is_safe(access: Access, axis: int) -> bool:
     """Return whether an index lies within its extent by construction."""
     index = access.indices[axis]
     if access.shape is not None and _fits(index, access.shape[axis]):

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 
 from ..ir.functions import Call, CallResult
-from ..ir.nodes import Block, Effect, Statement, blocks
+from ..ir.nodes import Block, Effect, Statement, blocks, has_effect
 from ..ir.ops import OPS
 from ..ir.statements import (
     ArgLoad,
@@ -36,6 +36,7 @@ from ..ir.statements import (
     StructPtr,
 )
 from ..ir.tasks import Kernel
+from ..ir.threads import ThreadIndex
 from .aliasing import may_conflict, unaffected, written_places
 from .context import PassContext
 from .rewrite import Rewriter
@@ -68,6 +69,8 @@ class _Sharing(Rewriter):
 
     def visit(self, statement: Statement) -> None:
         super().visit(statement)
+        if self.loads and has_effect(statement, Effect.FENCE):
+            self.loads = {}
         if statement.BLOCKS and self.loads:
             written = [place for inner in blocks(statement) for place in written_places(inner)]
             self.loads = unaffected(self.loads, written)
@@ -164,6 +167,11 @@ def _index_key(statement: Statement) -> Key | None:
     return (LoopIndex, statement.loop, statement.axis)
 
 
+def _thread_key(statement: Statement) -> Key | None:
+    assert isinstance(statement, ThreadIndex)
+    return (ThreadIndex, statement.kind)
+
+
 def _argument_key(statement: Statement) -> Key | None:
     assert isinstance(statement, ArgLoad)
     return (ArgLoad, statement.parameter)
@@ -197,6 +205,7 @@ KEYS: dict[type[Statement], Callable[[Statement], Key | None]] = {
     GlobalPtr: _global_ptr_key,
     GlobalTemporary: _temporary_key,
     LoopIndex: _index_key,
+    ThreadIndex: _thread_key,
     ArgLoad: _argument_key,
     ArrayShape: _shape_key,
     Call: _call_key,

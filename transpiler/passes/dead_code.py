@@ -10,7 +10,11 @@ from __future__ import annotations
 from ..ir.nodes import Block, Effect, Statement, operands, walk_blocks
 from ..ir.statements import If, RangeFor, StructFor
 from ..ir.tasks import Kernel
+from ..ir.threads import ThreadFor
 from .context import PassContext
+
+HOLDERS = (If, RangeFor, StructFor, ThreadFor)
+"""Statements that do nothing but what stands in them."""
 
 
 def dead_code(kernel: Kernel, context: PassContext) -> bool:
@@ -90,10 +94,10 @@ class _Sweep:
 
 def _does_something(statement: Statement) -> bool:
     """Return whether a statement with blocks may have an effect outside them."""
-    if not isinstance(statement, (If, RangeFor, StructFor)) and statement.EFFECT:
+    if not isinstance(statement, HOLDERS) and statement.EFFECT:
         return True
     return any(
-        inner.EFFECT & (Effect.WRITE | Effect.CONTROL) and not isinstance(inner, (If, RangeFor, StructFor))
+        inner.EFFECT & (Effect.WRITE | Effect.CONTROL) and not isinstance(inner, HOLDERS)
         for attribute in statement.BLOCKS
         if (block := getattr(statement, attribute)) is not None
         for outer in walk_blocks(block)
@@ -106,4 +110,4 @@ def _is_empty(statement: Statement) -> bool:
         if statement.otherwise is not None and not statement.otherwise.statements:
             statement.otherwise = None
         return not statement.then.statements and statement.otherwise is None
-    return isinstance(statement, (RangeFor, StructFor)) and not statement.body.statements
+    return isinstance(statement, (RangeFor, StructFor, ThreadFor)) and not statement.body.statements

@@ -6,7 +6,8 @@
 
 Always for local variables and in serial tasks. In a parallel loop, for an array of which every iteration writes cells
 of its own: some axes of all writes hold the loop's indices, each plus a constant that is the same everywhere. Reads do
-not matter: with one writer a cell has its old or its new value for others, atomic or not.
+not matter: with one writer a cell has its old or its new value for others, atomic or not. In memory that a block shares
+the number of a thread counts as the loop's indices do, and where blocks are loops (C) all of it is one core's own.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from ..ir.statements import (
     base_pointer,
 )
 from ..ir.tasks import Kernel, Task
+from ..ir.threads import ThreadIndex
 from .aliasing import split_offset
 from .context import PassContext
 from .rewrite import Rewriter
@@ -36,7 +38,7 @@ from .rewrite import Rewriter
 
 def demote_atomics(kernel: Kernel, context: PassContext) -> bool:
     """Replace atomic operations by load, operation, store where the result is the same."""
-    plain = _alone_in_tasks(kernel) if kernel.tasks else _alone_in_body(kernel.body)
+    plain = _alone_in_tasks(kernel, context) if kernel.tasks else _alone_in_body(kernel.body)
     plain |= {atomic for function in kernel.functions for atomic in walk(function.body) if _is_local(atomic)}
     if not plain:
         return False
@@ -74,7 +76,7 @@ def _alone_in_body(body: Block) -> set[AtomicOp]:
     return found
 
 
-def _alone_in_tasks(kernel: Kernel) -> set[AtomicOp]:
+def _alone_in_tasks(kernel: Kernel, context: PassContext) -> set[AtomicOp]:
     """Atomics that no other thread of their task can meet."""
     found: set[AtomicOp] = set()
     for task in kernel.tasks:
@@ -82,6 +84,8 @@ def _alone_in_tasks(kernel: Kernel) -> set[AtomicOp]:
         if not atomics:
             continue
         owned = _owned_arrays(task)
+        if context.capabilities.blocks_in_turn:  # one core runs all threads of a block
+            owned |= set(kernel.shared)
         for atomic in atomics:
             base = base_pointer(atomic.pointer)
             if task.loop is None or isinstance(base, Alloca) or (isinstance(base, GlobalPtr) and base.array in owned):
@@ -104,8 +108,12 @@ def _owned_arrays(task: Task) -> set[Array]:
     return {
         array
         for array, pointers in writes.items()
-        if array not in called and _own_axes(pointers, task.loop) and not (array.may_alias and len(aliasing) > 1)
+        if array not in called and _are_own(array, pointers, task.loop) and not (array.may_alias and len(aliasing) > 1)
     }
+
+
+def _are_own(array: Array, pointers: list[GlobalPtr], loop: RangeFor) -> bool:
+    return _own_threads(pointers) if array.is_shared else _own_axes(pointers, loop)
 
 
 def _own_axes(pointers: list[GlobalPtr], loop: RangeFor) -> bool:
@@ -114,6 +122,24 @@ def _own_axes(pointers: list[GlobalPtr], loop: RangeFor) -> bool:
     for pointer in pointers[1:]:
         common &= _index_axes(pointer, loop)
     return {axis for _, axis, _ in common} == set(range(len(loop.begins)))
+
+
+def _own_threads(pointers: list[GlobalPtr]) -> bool:
+    """Return whether some axis of all pointers is the thread's number in its block plus one constant."""
+    common = _thread_axes(pointers[0])
+    for pointer in pointers[1:]:
+        common &= _thread_axes(pointer)
+    return bool(common)
+
+
+def _thread_axes(pointer: GlobalPtr) -> set[tuple[int, int]]:
+    """Return (axis, constant) for each index that is the thread's number plus a constant."""
+    found = set()
+    for position, index in enumerate(pointer.indices):
+        base, offset = split_offset(index)
+        if isinstance(base, ThreadIndex) and base.kind == "thread":
+            found.add((position, offset))
+    return found
 
 
 def _index_axes(pointer: GlobalPtr, loop: RangeFor) -> set[tuple[int, int, int]]:

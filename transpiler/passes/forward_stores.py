@@ -15,7 +15,7 @@ from __future__ import annotations
 from ..errors import InternalError
 from ..ir.builder import Builder
 from ..ir.functions import Call, Reference
-from ..ir.nodes import Block, Effect, Statement, blocks, operands
+from ..ir.nodes import Block, Effect, Statement, blocks, has_effect, operands
 from ..ir.statements import (
     Alloca,
     AtomicOp,
@@ -102,6 +102,7 @@ class _Locals:
                 case IfExp():
                     self.scan_branches(statement, [statement.then, statement.otherwise], state)
                 case _ if statement.BLOCKS:
+                    self.scan_other(statement, state)
                     self.scan_loop(statement, state)
                 case _:
                     self.scan_other(statement, state)
@@ -322,6 +323,8 @@ class _ForwardGlobals(Rewriter):
 
     def visit(self, statement: Statement) -> None:
         super().visit(statement)
+        if self.known.values and has_effect(statement, Effect.FENCE):
+            self.known = KnownCells()
         if statement.BLOCKS and self.known.values:
             self.known.forget_places([place for inner in blocks(statement) for place in written_places(inner)])
         elif isinstance(statement, Call):

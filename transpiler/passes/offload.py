@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from ..ir.builder import Builder
 from ..ir.functions import Call, calls
 from ..ir.nodes import Block, Effect, Statement, clone, has_effect, operands, walk, walk_blocks
 from ..ir.statements import (
@@ -35,6 +34,7 @@ from ..ir.statements import (
 from ..ir.tasks import Kernel, Task, TaskKind
 from .context import PassContext
 from .rewrite import GONE, Rewriter
+from .zeros import is_stored_next, store_zero
 
 
 def offload(kernel: Kernel, context: PassContext) -> bool:
@@ -143,8 +143,8 @@ class _Offload:
             if temporary is None:
                 continue
             if isinstance(statement, Alloca):
-                if not _is_stored_next(statement, group[position + 1 :]):
-                    result.extend(_store_zero(statement))
+                if not is_stored_next(statement, group[position + 1 :]):
+                    result.extend(store_zero(statement))
             else:
                 pointer = GlobalTemporary(temporary, type=statement.type, location=statement.location)
                 result += [pointer, GlobalStore(pointer, statement, location=statement.location)]
@@ -265,24 +265,6 @@ def _call_globally(rewriter: Rewriter, call: Statement) -> Statement | None:
 
 def _is_temporary(pointer: Statement) -> bool:
     return isinstance(base_pointer(pointer), GlobalTemporary)
-
-
-def _is_stored_next(variable: Alloca, following: Group) -> bool:
-    """Return whether the first use of `variable` in its group is a store to all of it."""
-    for statement in following:
-        if isinstance(statement, LocalStore) and statement.pointer is variable:
-            return True
-        if statement.BLOCKS or variable in operands(statement):
-            return False
-    return False
-
-
-def _store_zero(variable: Alloca) -> list[Statement]:
-    assert variable.type is not None
-    builder = Builder(Block())
-    builder.location = variable.location
-    builder.store(variable, builder.zero(variable.type))
-    return builder.block.statements
 
 
 def _unique(name: str, taken: set[str]) -> str:

@@ -60,6 +60,7 @@ def as_range_for(loop: StructFor) -> tuple[list[Statement], RangeFor]:
         loop.serialize,
         loop.block_dim,
         loop.array,
+        loop.parallelize,
         location=loop.location,
     )
     return before, new

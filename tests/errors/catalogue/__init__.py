@@ -16,6 +16,7 @@ from . import (
     names,
     real_functions,
     syntax,
+    threads,
     type_rules,
 )
 from .case import Case
@@ -34,4 +35,4 @@ GROUPS: dict[str, tuple[int, list[Case]]] = {
 """By group: how many items the plan lists, and their cases."""
 
 ITEMS: list[Case] = [case for _, cases in GROUPS.values() for case in cases]
-EXTRAS: list[Case] = [*names.EXTRAS, *extras.CASES, *real_functions.CASES]
+EXTRAS: list[Case] = [*names.EXTRAS, *extras.CASES, *real_functions.CASES, *threads.CASES]

@@ -108,7 +108,7 @@ PLACES = [
 LATER = [
     bad("further/frexp_of_text", TYPE, "str", "x = «ti.frexp('a')"),
     bad("further/is_active", SYNTAX, "issue 4", "x = «ti.is_active(f, 0)", head=FIELD),
-    bad("further/global_thread_idx", SYNTAX, "issue", "x = «ti.global_thread_idx()"),
+    bad("further/global_thread_idx", SYNTAX, "parallel loop", "x = «ti.global_thread_idx()"),
 ]  # fmt: skip
 
 VALUE = FUNC + "g(a):\n    return a\n"

@@ -1,0 +1,82 @@
+// tiles(a: ndarray[f32, 1], sums: ndarray[f32, 1]), range_for over a
+// from tiles.py:4, interface 2cf7bbaa
+
+#define BLOCK 64
+
+// Quotient rounded toward zero; 0 where the divisor is 0.
+static inline int div_i32(int a, int b) {
+    return b == 0 ? 0 : b == -1 ? -a : a / b;  // x / 0 and the lowest number / -1 trap on x86
+}
+
+// Remainder with the sign of the dividend; 0 where the divisor is 0.
+static inline int rem_i32(int a, int b) {
+    return b == 0 || b == -1 ? 0 : a % b;
+}
+
+// Python's //: quotient rounded toward minus infinity; 0 where the divisor is 0.
+static inline int floor_div_i32(int a, int b) {
+    int quotient = div_i32(a, b);
+    return rem_i32(a, b) != 0 && (a ^ b) < 0 ? quotient - 1 : quotient;
+}
+
+struct Args {
+    float *a_data;     // a: ndarray[f32, 1]
+    float *sums_data;  // sums: ndarray[f32, 1]
+    int a_n;           // a.shape[0]
+};
+
+#define a(i) args.a_data[i]
+#define sums(i) args.sums_data[i]
+
+// tiles.py:6  for i in a:
+static inline void task(const struct Args args, int block, int count) {
+    float tile[64] = {0};
+    int threads = count - block * BLOCK < BLOCK ? count - block * BLOCK : BLOCK;
+    float x[BLOCK];
+    for (int thread = 0; thread < threads; thread++) {
+        int i = block * BLOCK + thread;
+        // tiles.py:8  t = ti.simt.block.thread_idx()
+        int t = thread;
+        // tiles.py:9  x = a[i] * a[i]
+        x[thread] = a(i) * a(i);
+        // tiles.py:10  tile[t] = x
+        tile[t] = x[thread];
+    }
+    // tiles.py:11  ti.simt.block.sync()
+    // tiles.py:12  stride = 32
+    int stride = 32;
+    // tiles.py:13  while stride > 0:
+    while (stride > 0) {
+        for (int thread = 0; thread < threads; thread++) {
+            int t = thread;
+            // tiles.py:14  if t < stride:
+            if (t < stride) {
+                // tiles.py:15  tile[t] += tile[t + stride]
+                tile[t] += tile[t + stride];
+            }
+        }
+        // tiles.py:16  ti.simt.block.sync()
+        // tiles.py:17  stride >>= 1
+        stride >>= 1;
+    }
+    for (int thread = 0; thread < threads; thread++) {
+        int i = block * BLOCK + thread;
+        int t = thread;
+        // tiles.py:18  a[i] = x / tile[0]
+        a(i) = x[thread] / tile[0];
+        // tiles.py:19  if t == 0:
+        if (t == 0) {
+            // tiles.py:20  sums[i // 64] = tile[0]
+            sums(floor_div_i32(i, 64)) = tile[0];
+        }
+    }
+}
+
+void tiles_0(const struct Args *arguments) {
+    const struct Args args = *arguments;
+    int count = args.a_n;
+    #pragma omp parallel for firstprivate(args) schedule(dynamic) if (count >= 64)
+    for (int block = 0; block < (count + BLOCK - 1L) / BLOCK; block++) {
+        task(args, block, count);
+    }
+}

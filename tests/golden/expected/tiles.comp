@@ -1,0 +1,85 @@
+// tiles(a: ndarray[f32, 1], sums: ndarray[f32, 1]), range_for over a
+// from tiles.py:4, interface 2cf7bbaa
+#version 460
+#extension GL_EXT_buffer_reference : require
+#extension GL_EXT_scalar_block_layout : require
+
+#define BLOCK 64
+layout(local_size_x = BLOCK) in;
+
+// Quotient rounded toward zero; 0 where the divisor is 0.
+int div_i32(int a, int b) {
+    return b == 0 ? 0 : b == -1 ? -a : a / b;  // x / 0 is undefined, and so is the lowest number / -1
+}
+
+// Remainder with the sign of the dividend; 0 where the divisor is 0.
+int rem_i32(int a, int b) {
+    return b == 0 || b == -1 ? 0 : a - b * (a / b);  // % is undefined for negative numbers
+}
+
+// Python's //: quotient rounded toward minus infinity; 0 where the divisor is 0.
+int floor_div_i32(int a, int b) {
+    int quotient = div_i32(a, b);
+    return rem_i32(a, b) != 0 && (a ^ b) < 0 ? quotient - 1 : quotient;
+}
+
+layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
+layout(push_constant, scalar) uniform Args {
+    F32 a_data;     // a: ndarray[f32, 1]
+    F32 sums_data;  // sums: ndarray[f32, 1]
+    int a_n;        // a.shape[0]
+} args;
+
+#define a(i) args.a_data.v[i]
+#define sums(i) args.sums_data.v[i]
+
+shared float tile[64];
+
+// tiles.py:6  for i in a:
+void task(int i, bool has_turn) {
+    // tiles.py:8  t = ti.simt.block.thread_idx()
+    int t = int(gl_LocalInvocationID.x);
+    float x;
+    if (has_turn) {
+        // tiles.py:9  x = a[i] * a[i]
+        x = a(i) * a(i);
+        // tiles.py:10  tile[t] = x
+        tile[t] = x;
+    }
+    // tiles.py:11  ti.simt.block.sync()
+    barrier();
+    // tiles.py:12  stride = 32
+    int stride = 32;
+    // tiles.py:13  while stride > 0:
+    while (stride > 0) {
+        if (has_turn) {
+            // tiles.py:14  if t < stride:
+            if (t < stride) {
+                // tiles.py:15  tile[t] += tile[t + stride]
+                tile[t] += tile[t + stride];
+            }
+        }
+        // tiles.py:16  ti.simt.block.sync()
+        barrier();
+        // tiles.py:17  stride >>= 1
+        stride >>= 1;
+    }
+    if (has_turn) {
+        // tiles.py:18  a[i] = x / tile[0]
+        a(i) = x / tile[0];
+        // tiles.py:19  if t == 0:
+        if (t == 0) {
+            // tiles.py:20  sums[i // 64] = tile[0]
+            sums(floor_div_i32(i, 64)) = tile[0];
+        }
+    }
+}
+
+void main() {
+    uint count = uint(args.a_n);
+    for (uint first = gl_WorkGroupID.x * BLOCK; first < count; first += gl_NumWorkGroups.x * BLOCK) {
+        uint index = first + gl_LocalInvocationID.x;
+        task(int(index), index < count);
+        barrier();  // the next turn writes the shared arrays anew
+    }
+}

@@ -1,0 +1,79 @@
+// tiles(a: ndarray[f32, 1], sums: ndarray[f32, 1]), range_for over a
+// from tiles.py:4, interface 2cf7bbaa
+
+#define BLOCK 64
+
+// Quotient rounded toward zero; 0 where the divisor is 0.
+__device__ inline int div_i32(int a, int b) {
+    return b == 0 ? 0 : b == -1 ? -a : a / b;  // x / 0 is undefined, and so is the lowest number / -1
+}
+
+// Remainder with the sign of the dividend; 0 where the divisor is 0.
+__device__ inline int rem_i32(int a, int b) {
+    return b == 0 || b == -1 ? 0 : a % b;
+}
+
+// Python's //: quotient rounded toward minus infinity; 0 where the divisor is 0.
+__device__ inline int floor_div_i32(int a, int b) {
+    int quotient = div_i32(a, b);
+    return rem_i32(a, b) != 0 && (a ^ b) < 0 ? quotient - 1 : quotient;
+}
+
+struct Args {
+    float *a_data;     // a: ndarray[f32, 1]
+    float *sums_data;  // sums: ndarray[f32, 1]
+    int a_n;           // a.shape[0]
+};
+
+#define a(i) args.a_data[i]
+#define sums(i) args.sums_data[i]
+
+// tiles.py:6  for i in a:
+__device__ inline void task(const Args &args, int i, bool has_turn) {
+    __shared__ float tile[64];
+    // tiles.py:8  t = ti.simt.block.thread_idx()
+    int t = int(threadIdx.x);
+    float x;
+    if (has_turn) {
+        // tiles.py:9  x = a[i] * a[i]
+        x = a(i) * a(i);
+        // tiles.py:10  tile[t] = x
+        tile[t] = x;
+    }
+    // tiles.py:11  ti.simt.block.sync()
+    __syncthreads();
+    // tiles.py:12  stride = 32
+    int stride = 32;
+    // tiles.py:13  while stride > 0:
+    while (stride > 0) {
+        if (has_turn) {
+            // tiles.py:14  if t < stride:
+            if (t < stride) {
+                // tiles.py:15  tile[t] += tile[t + stride]
+                tile[t] += tile[t + stride];
+            }
+        }
+        // tiles.py:16  ti.simt.block.sync()
+        __syncthreads();
+        // tiles.py:17  stride >>= 1
+        stride >>= 1;
+    }
+    if (has_turn) {
+        // tiles.py:18  a[i] = x / tile[0]
+        a(i) = x / tile[0];
+        // tiles.py:19  if t == 0:
+        if (t == 0) {
+            // tiles.py:20  sums[i // 64] = tile[0]
+            sums(floor_div_i32(i, 64)) = tile[0];
+        }
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK) tiles_0(const Args args) {
+    unsigned count = unsigned(args.a_n);
+    for (unsigned first = blockIdx.x * BLOCK; first < count; first += gridDim.x * BLOCK) {
+        unsigned index = first + threadIdx.x;
+        task(args, int(index), index < count);
+        __syncthreads();  // the next turn writes the shared arrays anew
+    }
+}

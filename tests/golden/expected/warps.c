@@ -1,0 +1,111 @@
+// warps(a: ndarray[i32, 1], b: ndarray[i32, 1]), range_for over i
+// from warps.py:5, interface 62a42484
+#include <stdbool.h>
+
+#define BLOCK 256
+
+static inline int max_i32(int a, int b) {
+    return a > b ? a : b;
+}
+
+// How many threads vote.
+static inline int block_count(int threads, const bool *vote) {
+    int count = 0;
+    for (int thread = 0; thread < threads; thread++) {
+        count += vote[thread];
+    }
+    return count;
+}
+
+static inline void subgroup_inclusive_add_i32(int threads, const int *value, int *result) {
+    for (int first = 0; first < threads; first += 32) {
+        int end = threads - first < 32 ? threads : first + 32;
+        int all = 0;
+        for (int lane = first; lane < end; lane++) {
+            all = all + value[lane];
+            result[lane] = all;
+        }
+    }
+}
+
+static inline void subgroup_reduce_max_i32_of_some(int threads, const bool *takes_part, const int *value, int *result) {
+    for (int first = 0; first < threads; first += 32) {
+        int end = threads - first < 32 ? threads : first + 32;
+        int all = (-2147483647 - 1);
+        for (int lane = first; lane < end; lane++) {
+            if (!takes_part[lane]) continue;
+            all = max_i32(all, value[lane]);
+        }
+        for (int lane = first; lane < end; lane++) {
+            if (!takes_part[lane]) continue;
+            result[lane] = all;
+        }
+    }
+}
+
+static inline void subgroup_shuffle_down_i32_by(int threads, const int *value, int offset, int *result) {
+    for (int first = 0; first < threads; first += 32) {
+        int end = threads - first < 32 ? threads : first + 32;
+        for (int lane = first; lane < end; lane++) {
+            int source = lane + offset;
+            result[lane] = source >= first && source < end ? value[source] : value[lane];
+        }
+    }
+}
+
+struct Args {
+    const int *a_data;  // a: ndarray[i32, 1]
+    int *b_data;        // b: ndarray[i32, 1]
+};
+
+#define a(i) args.a_data[i]
+#define b(i) args.b_data[i]
+
+// warps.py:7  for i in range(1024):
+static inline void task(const struct Args args, int block) {
+    int t0[BLOCK];
+    for (int thread = 0; thread < BLOCK; thread++) {
+        int i = block * BLOCK + thread;
+        // warps.py:8  x = simt.subgroup.inclusive_add(a[i])
+        t0[thread] = a(i);
+    }
+    int x[BLOCK];
+    subgroup_inclusive_add_i32(BLOCK, t0, x);
+    int t1[BLOCK];
+    // warps.py:9  y = simt.warp.shfl_down_i32(ti.u32(0xFFFFFFFF), x, 1)
+    subgroup_shuffle_down_i32_by(BLOCK, x, 1, t1);
+    bool takes_part[BLOCK];
+    int y[BLOCK];
+    for (int thread = 0; thread < BLOCK; thread++) {
+        y[thread] = t1[thread];
+        // warps.py:10  if x > 0:
+        takes_part[thread] = x[thread] > 0;
+    }
+    int t2[BLOCK];
+    // warps.py:11  y += simt.subgroup.reduce_max(x)
+    subgroup_reduce_max_i32_of_some(BLOCK, takes_part, x, t2);
+    for (int thread = 0; thread < BLOCK; thread++) {
+        if (!takes_part[thread]) continue;
+        y[thread] += t2[thread];
+    }
+    bool t3[BLOCK];
+    int t4[BLOCK];
+    for (int thread = 0; thread < BLOCK; thread++) {
+        // warps.py:12  b[i] = y + simt.block.sync_count_nonzero(y)
+        t4[thread] = y[thread];
+        t3[thread] = y[thread] != 0;
+    }
+    int t5 = block_count(BLOCK, t3);
+    for (int thread = 0; thread < BLOCK; thread++) {
+        int i = block * BLOCK + thread;
+        b(i) = t4[thread] + t5;
+    }
+}
+
+void warps_0(const struct Args *arguments) {
+    const struct Args args = *arguments;
+    #pragma omp parallel for firstprivate(args) schedule(static)
+    for (int block = 0; block < 4; block++) {
+        task(args, block);
+    }
+}

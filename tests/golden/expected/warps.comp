@@ -1,0 +1,64 @@
+// warps(a: ndarray[i32, 1], b: ndarray[i32, 1]), range_for over i
+// from warps.py:5, interface 62a42484
+#version 460
+#extension GL_EXT_buffer_reference : require
+#extension GL_EXT_scalar_block_layout : require
+#extension GL_KHR_shader_subgroup_arithmetic : require
+#extension GL_KHR_shader_subgroup_basic : require
+#extension GL_KHR_shader_subgroup_shuffle_relative : require
+
+#define BLOCK 256
+layout(local_size_x = BLOCK) in;
+
+shared int block_votes;
+
+// Wait for the block; gives how many of its threads vote.
+int block_count(bool vote) {
+    barrier();  // all threads have read what the last vote gave
+    if (gl_LocalInvocationID.x == 0u) {
+        block_votes = 0;
+    }
+    barrier();
+    if (vote) {
+        atomicAdd(block_votes, 1);
+    }
+    barrier();
+    return block_votes;
+}
+
+// The value of the lane `offset` above this one, or the own one where there is no such lane.
+int shuffle_down(int value, int offset) {
+    int other = subgroupShuffleDown(value, uint(offset));
+    return gl_SubgroupInvocationID + uint(offset) < gl_SubgroupSize ? other : value;
+}
+
+layout(buffer_reference, scalar, buffer_reference_align = 4) buffer I32 { int v[]; };
+layout(push_constant, scalar) uniform Args {
+    I32 a_data;  // a: ndarray[i32, 1]
+    I32 b_data;  // b: ndarray[i32, 1]
+} args;
+
+#define a(i) args.a_data.v[i]
+#define b(i) args.b_data.v[i]
+
+// warps.py:7  for i in range(1024):
+void task(int i) {
+    // warps.py:8  x = simt.subgroup.inclusive_add(a[i])
+    int x = subgroupInclusiveAdd(a(i));
+    // warps.py:9  y = simt.warp.shfl_down_i32(ti.u32(0xFFFFFFFF), x, 1)
+    int y = shuffle_down(x, 1);
+    // warps.py:10  if x > 0:
+    if (x > 0) {
+        // warps.py:11  y += simt.subgroup.reduce_max(x)
+        int t0 = subgroupMax(x);
+        y += t0;
+    }
+    // warps.py:12  b[i] = y + simt.block.sync_count_nonzero(y)
+    int t1 = block_count(y != 0);
+    b(i) = y + t1;
+}
+
+void main() {
+    uint index = gl_GlobalInvocationID.x;
+    task(int(index));
+}

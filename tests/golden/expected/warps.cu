@@ -1,0 +1,75 @@
+// warps(a: ndarray[i32, 1], b: ndarray[i32, 1]), range_for over i
+// from warps.py:5, interface 62a42484
+
+#define BLOCK 256
+
+// Add the values of `lanes` up to this one.
+__device__ inline int inclusive_add(unsigned lanes, int value) {
+    int lane = threadIdx.x % 32;
+    if (lanes == 0xffffffffu) {
+        for (int offset = 1; offset < 32; offset *= 2) {
+            int other = __shfl_up_sync(lanes, value, offset);
+            if (lane >= offset) {
+                value = other + value;
+            }
+        }
+        return value;
+    }
+    int result = 0;
+    for (unsigned rest = lanes; rest != 0; rest &= rest - 1) {
+        int source = __ffs(rest) - 1;
+        int other = __shfl_sync(lanes, value, source);
+        if (source <= lane) {
+            result = result + other;
+        }
+    }
+    return result;
+}
+
+// The greatest of the values of `lanes`.
+__device__ inline int reduce_max(unsigned lanes, int value) {
+    if (lanes == 0xffffffffu) {
+        for (int bits = 16; bits > 0; bits /= 2) {
+            int other = __shfl_xor_sync(lanes, value, bits);
+            value = max(value, other);
+        }
+        return value;
+    }
+    int result = (-2147483647 - 1);
+    for (unsigned rest = lanes; rest != 0; rest &= rest - 1) {
+        int source = __ffs(rest) - 1;
+        int other = __shfl_sync(lanes, value, source);
+        result = max(result, other);
+    }
+    return result;
+}
+
+struct Args {
+    const int *a_data;  // a: ndarray[i32, 1]
+    int *b_data;        // b: ndarray[i32, 1]
+};
+
+#define a(i) args.a_data[i]
+#define b(i) args.b_data[i]
+
+// warps.py:7  for i in range(1024):
+__device__ inline void task(const Args &args, int i) {
+    // warps.py:8  x = simt.subgroup.inclusive_add(a[i])
+    int x = inclusive_add(0xffffffffu, a(i));
+    // warps.py:9  y = simt.warp.shfl_down_i32(ti.u32(0xFFFFFFFF), x, 1)
+    int y = __shfl_down_sync(0xffffffffu, x, 1);
+    // warps.py:10  if x > 0:
+    if (x > 0) {
+        // warps.py:11  y += simt.subgroup.reduce_max(x)
+        int t0 = reduce_max(__activemask(), x);
+        y += t0;
+    }
+    // warps.py:12  b[i] = y + simt.block.sync_count_nonzero(y)
+    int t1 = __syncthreads_count(y != 0);
+    b(i) = y + t1;
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK) warps_0(const Args args) {
+    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
+    task(args, int(index));
+}

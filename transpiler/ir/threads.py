@@ -1,0 +1,263 @@
+"""Statements by which the threads of a block work together, and the table of what they can ask one another.
+
+A block is `block_dim` turns of a parallel loop that run side by side and share memory; a subgroup (CUDA: a warp) is a
+run of its threads. `COLLECTIVES` has one row for each question that threads answer together: what it takes and gives,
+and what it means for a list of lanes, which is all the interpreter knows of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .nodes import Block, Effect, Statement
+from .ops import OPS
+from .statements import Alloca, Const
+from .tasks import Task
+from .types import SCALAR_OF_NUMPY, Scalar, Type, i32, u1, u32
+
+SUBGROUP_SIZE = 32
+"""Threads of a subgroup where the target runs them one after the other (C, the interpreter): CUDA's number."""
+FULL_MASK = 0xFFFFFFFF
+"""Every lane of a warp."""
+
+
+@dataclass(eq=False, slots=True)
+class ThreadIndex(Statement):
+    """Where a thread stands. kind: "thread" in its block, "lane" in its subgroup, "global" in the loop (an i32).
+
+    kind "size" is the number of lanes of a subgroup; kind "first" the index of the parallel loop's first turn in the
+    block, the same for all its threads.
+    """
+
+    kind: str
+
+
+@dataclass(eq=False, slots=True)
+class Barrier(Statement):
+    """Wait for the other threads, or only order accesses to memory (`memory_only`).
+
+    scope: "block", "subgroup" or "grid" (memory only). lanes: of a warp, those that wait.
+    converged: all threads that are still running come here together. Set by `check_threads`.
+    """
+
+    OPERANDS: ClassVar[tuple[str, ...]] = ("lanes",)
+    EFFECT: ClassVar[Effect] = Effect.WRITE | Effect.FENCE
+    scope: str
+    memory_only: bool = False
+    lanes: Statement | None = None
+    converged: bool = True
+
+
+@dataclass(eq=False, slots=True)
+class Collective(Statement):
+    """A row of `COLLECTIVES` asked by the threads of a block or subgroup together; each has the answer for itself.
+
+    lanes: which lanes a warp function names, None for all that run. converged: as for Barrier.
+    """
+
+    OPERANDS: ClassVar[tuple[str, ...]] = ("operands", "lanes")
+    EFFECT: ClassVar[Effect] = Effect.WRITE | Effect.FENCE
+    op: str
+    operands: list[Statement]
+    lanes: Statement | None = None
+    converged: bool = True
+
+
+@dataclass(eq=False, slots=True)
+class ThreadFor(Statement):
+    """What every thread of the block runs between two barriers. Made by `split_threads`.
+
+    C prints a loop over the threads, GLSL and CUDA the condition that this thread has a turn at all.
+    condition: a per-thread variable that says which threads take part, None for all.
+    """
+
+    OPERANDS: ClassVar[tuple[str, ...]] = ("condition",)
+    BLOCKS: ClassVar[tuple[str, ...]] = ("body",)
+    EFFECT: ClassVar[Effect] = Effect.CONTROL
+    body: Block = field(default_factory=Block)
+    condition: Alloca | None = None
+
+
+@dataclass(eq=False, slots=True)
+class Exchange(Statement):
+    """A Collective between two ThreadFor on a target that runs threads in turn: reads and writes per-thread variables.
+
+    operands: per-thread variables, or values that are the same for all threads. result: a per-thread variable, None
+    where the answer is one for the block and the value of this statement. condition: as for ThreadFor.
+    """
+
+    OPERANDS: ClassVar[tuple[str, ...]] = ("operands", "result", "condition")
+    EFFECT: ClassVar[Effect] = Effect.READ | Effect.WRITE | Effect.FENCE
+    op: str
+    operands: list[Statement]
+    result: Alloca | None = None
+    condition: Alloca | None = None
+
+
+Model = Callable[[Mapping[int, tuple[Any, ...]], int, int], Any]
+"""From what the lanes that run gave, by lane in order, the lane that asks, and the lanes of a subgroup: its answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class CollectiveRow:
+    """What a collective takes and gives.
+
+    arguments: "value" (a number), "predicate" (u1), "lane", "offset" (i32) or "bits" (i32). result: a type, or None for
+    that of the value. scope: "block" or "subgroup". feature: of Vulkan's subgroup operations, "" for none.
+    """
+
+    scope: str
+    arguments: tuple[str, ...]
+    result: Type | None
+    model: Model
+    feature: str = ""
+
+
+Given = Mapping[int, tuple[Any, ...]]
+
+
+def _firsts(given: Given) -> list[Any]:
+    return [values[0] for values in given.values()]
+
+
+def _bits(lanes: Any) -> int:
+    return sum(1 << lane for lane in lanes)
+
+
+def _from_lane(given: Given, source: int, lane: int, size: int) -> Any:
+    """The value of lane `source`; the own one where there is no such lane (what runs elsewhere is undefined)."""
+    return given[source][0] if 0 <= source < size and source in given else given[lane][0]
+
+
+def _fold(op: str, values: list[Any]) -> Any:
+    return reduce(OPS[op].meaning, values)
+
+
+def identity(op: str, type: Scalar) -> int | float:
+    """Return the value that changes nothing: what an exclusive scan gives its first lane."""
+    if op in ("add", "bit_or", "bit_xor"):
+        return 0.0 if type.is_float else 0
+    if op == "mul":
+        return 1.0 if type.is_float else 1
+    if op == "bit_and":
+        return -1 if type.is_signed else (1 << type.bits) - 1
+    if type.is_float:
+        return float("inf") if op == "min" else float("-inf")
+    low, high = (-(1 << type.bits - 1), (1 << type.bits - 1) - 1) if type.is_signed else (0, (1 << type.bits) - 1)
+    return high if op == "min" else low
+
+
+def _exclusive(op: str) -> Model:
+    def model(given: Given, lane: int, size: int) -> Any:
+        before = [values[0] for other, values in given.items() if other < lane]
+        own = given[lane][0]
+        type = _scalar_of(own)
+        return _fold(op, before) if before else type.numpy.type(identity(op, type))
+
+    return model
+
+
+def _scalar_of(value: Any) -> Scalar:
+    return SCALAR_OF_NUMPY[np.asarray(value).dtype]
+
+
+def _equal_lanes(given: Given, lane: int) -> int:
+    return _bits(other for other, values in given.items() if values[0] == given[lane][0])
+
+
+def _all_equal(given: Given) -> bool:
+    return all(value == _firsts(given)[0] for value in _firsts(given))
+
+
+FOLDS = {
+    "add": "add", "mul": "mul", "min": "min", "max": "max", "and": "bit_and", "or": "bit_or", "xor": "bit_xor",
+}  # fmt: skip
+"""Ways to combine the values of all lanes: name of the collective's end -> row of the op table."""
+
+
+def _rows() -> dict[str, CollectiveRow]:
+    value, vote = ("value",), ("predicate",)
+    rows = {
+        "block_all": CollectiveRow("block", vote, u1, lambda g, lane, size: all(_firsts(g))),
+        "block_any": CollectiveRow("block", vote, u1, lambda g, lane, size: any(_firsts(g))),
+        "block_count": CollectiveRow("block", vote, i32, lambda g, lane, size: sum(map(bool, _firsts(g)))),
+        "elect": CollectiveRow("subgroup", (), u1, lambda g, lane, size: lane == min(g), "basic"),
+        "all": CollectiveRow("subgroup", vote, u1, lambda g, lane, size: all(_firsts(g)), "vote"),
+        "any": CollectiveRow("subgroup", vote, u1, lambda g, lane, size: any(_firsts(g)), "vote"),
+        "all_equal": CollectiveRow("subgroup", value, u1, lambda g, lane, size: _all_equal(g), "vote"),
+        "unique": CollectiveRow("subgroup", vote, u1, lambda g, lane, size: _all_equal(g), "vote"),
+        "ballot": CollectiveRow(
+            "subgroup", vote, u32, lambda g, lane, size: _bits(k for k, v in g.items() if v[0]), "ballot"
+        ),
+        "active_mask": CollectiveRow("subgroup", (), u32, lambda g, lane, size: _bits(g), "ballot"),
+        "match_any": CollectiveRow("subgroup", value, u32, lambda g, lane, size: _equal_lanes(g, lane), "shuffle"),
+        "match_all": CollectiveRow(
+            "subgroup", value, u32, lambda g, lane, size: _bits(g) if _all_equal(g) else 0, "ballot"
+        ),
+        "broadcast_first": CollectiveRow("subgroup", value, None, lambda g, lane, size: g[min(g)][0], "ballot"),
+        "shuffle": CollectiveRow(
+            "subgroup", ("value", "lane"), None,
+            lambda g, lane, size: _from_lane(g, int(g[lane][1]) % size, lane, size), "shuffle",
+        ),
+        "shuffle_xor": CollectiveRow(
+            "subgroup", ("value", "bits"), None,
+            lambda g, lane, size: _from_lane(g, lane ^ int(g[lane][1]), lane, size), "shuffle",
+        ),
+        "shuffle_up": CollectiveRow(
+            "subgroup", ("value", "offset"), None,
+            lambda g, lane, size: _from_lane(g, lane - int(g[lane][1]), lane, size), "shuffle_relative",
+        ),
+        "shuffle_down": CollectiveRow(
+            "subgroup", ("value", "offset"), None,
+            lambda g, lane, size: _from_lane(g, lane + int(g[lane][1]), lane, size), "shuffle_relative",
+        ),
+    }  # fmt: skip
+    for name, op in FOLDS.items():
+        rows[f"reduce_{name}"] = CollectiveRow("subgroup", value, None, _reduced(op), "arithmetic")
+        rows[f"inclusive_{name}"] = CollectiveRow("subgroup", value, None, _inclusive(op), "arithmetic")
+        rows[f"exclusive_{name}"] = CollectiveRow("subgroup", value, None, _exclusive(op), "arithmetic")
+    return rows
+
+
+def _reduced(op: str) -> Model:
+    return lambda given, lane, size: _fold(op, _firsts(given))
+
+
+def _inclusive(op: str) -> Model:
+    return lambda given, lane, size: _fold(op, [values[0] for k, values in given.items() if k <= lane])
+
+
+COLLECTIVES: dict[str, CollectiveRow] = _rows()
+"""By name. The names of reductions and scans end in the name of a row of `FOLDS`."""
+
+
+def works_together(statement: Statement) -> bool:
+    """Return whether a statement needs to know the block its thread runs in."""
+    return isinstance(statement, (Barrier, Collective)) or (
+        isinstance(statement, ThreadIndex) and statement.kind != "global"
+    )
+
+
+def waits(statement: Statement, scope: str) -> bool:
+    """Return whether a thread may have to wait here for the others of its block or subgroup."""
+    if isinstance(statement, Barrier):
+        return statement.scope == scope and not statement.memory_only
+    return isinstance(statement, Collective) and COLLECTIVES[statement.op].scope == scope
+
+
+def has_full_blocks(task: Task) -> bool:
+    """Return whether each thread of each block has a turn."""
+    loop = task.loop
+    if loop is None:
+        return False
+    turns = 1
+    for begin, end, step in zip(loop.begins, loop.ends, loop.steps, strict=True):
+        if not (isinstance(begin, Const) and isinstance(end, Const) and isinstance(step, Const)):
+            return False
+        turns *= len(range(int(begin.value), int(end.value), int(step.value)))
+    return turns % task.block_dim == 0

@@ -1,0 +1,5 @@
+"""`ti.simt`: what the threads of a block, of a subgroup or warp, and of the whole grid can do together."""
+
+from . import block, grid, subgroup, warp
+
+__all__ = ["block", "grid", "subgroup", "warp"]

@@ -1,0 +1,69 @@
+"""What the threads of a block do together: shared memory, barriers, votes."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from .marks import kernel_only, means
+
+
+class SharedArray:
+    """Memory that the threads of one block share: `SharedArray(64, ti.f32)`; kernels only, inside a parallel loop.
+
+    shape: an integer or a tuple of integers. dtype: a number type, or a vector or matrix type. The elements begin with
+    no value in particular.
+    """
+
+    def __init__(self, shape: Any, dtype: Any) -> None:
+        kernel_only("block.SharedArray")
+
+
+@means("barrier block")
+def sync() -> NoReturn:
+    """Wait until all threads of the block are here, and see what they wrote; kernels only."""
+    kernel_only("block.sync")
+
+
+@means("barrier block")
+def mem_sync() -> NoReturn:
+    """Wait as `sync` does; kernels only.
+
+    Taichi's CUDA backend waits here and its Vulkan backend only orders memory; waiting is right for programs of both.
+    """
+    kernel_only("block.mem_sync")
+
+
+@means("collective block_all")
+def sync_all_nonzero(predicate: Any) -> NoReturn:
+    """Wait for the block; return 1 if the predicate of all threads is not 0, else 0; kernels only."""
+    kernel_only("block.sync_all_nonzero")
+
+
+@means("collective block_any")
+def sync_any_nonzero(predicate: Any) -> NoReturn:
+    """Wait for the block; return 1 if the predicate of any thread is not 0, else 0; kernels only."""
+    kernel_only("block.sync_any_nonzero")
+
+
+@means("collective block_count")
+def sync_count_nonzero(predicate: Any) -> NoReturn:
+    """Wait for the block; return how many threads have a predicate that is not 0; kernels only."""
+    kernel_only("block.sync_count_nonzero")
+
+
+@means("index thread")
+def thread_idx() -> NoReturn:
+    """Return the number of this thread in its block; kernels only."""
+    kernel_only("block.thread_idx")
+
+
+@means("index global")
+def global_thread_idx() -> NoReturn:
+    """Return the number of this thread among all threads of the loop; kernels only."""
+    kernel_only("block.global_thread_idx")
+
+
+__all__ = [
+    "SharedArray", "global_thread_idx", "mem_sync", "sync", "sync_all_nonzero", "sync_any_nonzero",
+    "sync_count_nonzero", "thread_idx",
+]  # fmt: skip
