@@ -196,10 +196,15 @@ def build_attribute(context: Context, node: ast.Attribute) -> Any:
 
 
 def _check_own_list(context: Context, node: ast.Attribute) -> None:
-    """Raise where a list from outside is changed: that would happen once, at compile time, and not in a launch."""
+    """Raise where a list from outside is changed: that would happen once, at compile time, and not in a launch.
+
+    `ti.static(rows.append(...))` says that it is meant.
+    """
+    if context.in_static:
+        return
     if not isinstance(node.value, ast.Name) or context.frame.find(node.value.id) is None:
         text = f"`{owner_text(node.value)}` is a list from outside the kernel, which a kernel cannot change"
-        hint = "change it in Python, or keep the numbers in a field: `x = ti.field(ti.i32, shape=100)`"
+        hint = "keep the numbers in a field: `x = ti.field(ti.i32, shape=100)`, or change the list in Python"
         raise context.error(TaichiTypeError, text, hint)
 
 

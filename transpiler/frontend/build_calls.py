@@ -384,7 +384,9 @@ FUNCTIONS: dict[Any, Meaning] = {
 def _static(context: Context, node: ast.Call) -> Any:
     if node.keywords:
         raise context.error(TaichiSyntaxError, "`ti.static` takes no keywords", "write `ti.static(value)`", node)
+    outer, context.in_static = context.in_static, True
     values = [context.evaluate(argument) for argument in node.args]
+    context.in_static = outer
     for value, argument in zip(values, node.args, strict=True):
         if isinstance(value, RangeValue) or (isinstance(value, Statement | Place) and isinstance(value.type, Scalar)):
             raise context.error(

@@ -143,6 +143,8 @@ class Context:
         self.loops: list[LoopRecord] = []
         self.depth = 0
         self.is_parallel = False
+        self.in_static = False
+        """Whether the argument of a `ti.static` is being evaluated."""
         self.is_conditional = False
         """Whether an `if` without `ti.static` stands around: its loops are serial, also where its side is known."""
         self.outside: set[Statement] = set()

@@ -163,6 +163,7 @@ SCOPE = [
     supported("further/constants_that_fit", 7, kernel("b[0] = 3", "a = 1", "a = 4.0", "return b[0] + a", head="b = ti.field(ti.u8, 2)\n", returns="ti.i32")),
     supported("further/changed_copy_that_is_read", 6, kernel("return g(n)", head="@ti.func\ndef g(a):\n    while a < 6:\n        a += 1\n    return a\n", signature="n: ti.i32", returns="ti.i32")),
     supported("further/loop_ended_by_return", 5, kernel("i = n", "while True:", "    i += 1", "    if i > 4:", "        return i", signature="n: ti.i32", returns="ti.i32")),
+    supported("further/list_grows_in_static", 1, "rows = []\n@ti.kernel\ndef k(n: ti.i32):\n    ti.static(rows.append(7))\nk(3)\nresult = len(rows)"),
     supported("further/own_list_grows", 3, kernel("l = [n]", "l.append(4)", "return l[0]", signature="n: ti.i32", returns="ti.i32")),
 ]  # fmt: skip
 

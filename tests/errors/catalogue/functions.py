@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .case import FUNC, SAME, SYNTAX, TYPE, Case, kernel, refused, refused_call, supported, warned, with_feature
+from .case import FUNC, SAME, SYNTAX, TYPE, Case, kernel, refused, refused_call, supported, warned
 
 MUTUAL = FUNC + "f(n):\n    return «g(n)\n" + FUNC + "g(n):\n    return f(n)\n@ti.kernel\ndef k():\n    x = f(1)\nk()"
 UNEQUAL = FUNC + "g(n):\n    if n > 1:\n        return ti.Vector([1, 2])\n    return 1\n"
@@ -37,7 +37,7 @@ CASES: list[Case] = [
     refused("functions/wrong_count", TYPE, "`g` takes 1, found 2", "call it as `g(a)`", kernel("x = «g(1, 2)", head=SAME), "wrong count"),
     refused("functions/unknown_keyword", TYPE, "Unexpected argument `z` of `g`", "call it as `g(a)`", kernel("x = «g(z=1)", head=SAME), "unknown keyword"),
     refused("functions/returns_of_different_types", TYPE, "All `return`s of `g` need values of one shape", "in all", kernel("x = «g(n)", head=UNEQUAL, signature="n: ti.i32"), "func returns different types"),
-    with_feature("ti.real_func", refused("functions/real_func_without_annotation", SYNTAX, "parameter `a` must be type annotated", "ti.i32", kernel("x = g(1)", head="@ti.real_func\ndef g(«a) -> ti.i32:\n    return a\n"), "real_func without annotation")),
+    refused("functions/real_func_without_annotation", SYNTAX, "parameter `a` must be type annotated", "ti.i32", kernel("x = g(1)", head="@ti.real_func\ndef g(«a) -> ti.i32:\n    return a\n"), "real_func without annotation"),
     warned("functions/by_value_argument_changed", "`a` is a copy", "ti.template()", BY_VALUE, 3, "func modifies by-value argument (warning)"),
     refused_call("functions/class_without_data_oriented", SYNTAX, "Please decorate class Grid with @ti.data_oriented", "above `class Grid`", UNDECORATED, "call of a class without data_oriented"),
     supported("functions/classmethod_kernel", 4, CLASSMETHOD, "classmethod kernel"),

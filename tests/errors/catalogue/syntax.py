@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from shadesmith.transpiler.frontend.unsupported import REASONS
-
 from .case import SYNTAX, Case, kernel, refused, supported
 
 ASYNC = "async def g():\n    pass\n@ti.kernel\n«async def k():\n    await g()\nk()"
 NONLOCAL = (
     "def make():\n    c = 3\n    @ti.kernel\n    def k():\n        «nonlocal c\n        c = 4\n    return k\nmake()()"
 )
-MATCH = kernel("«match n:", "    case int(x):", "        pass", signature="n: ti.i32")
-PATTERNS = "" if "Match" in REASONS else MATCH.replace("«", "").replace("int(x)", "«int(x)")
 
 CASES: list[Case] = [
     refused("syntax/try_except", SYNTAX, "no exceptions", "`if`", kernel("«try:", "    x = 1", "except ValueError:", "    pass"), "try/except"),
@@ -28,7 +24,7 @@ CASES: list[Case] = [
     refused("syntax/nonlocal", SYNTAX, "`nonlocal` is not supported", "ti.field", NONLOCAL, "nonlocal"),
     refused("syntax/del", SYNTAX, "cannot be deleted", "leave out `del`", kernel("x = 1", "«del x"), "del"),
     refused("syntax/raise", SYNTAX, "kernels have no exceptions", "`assert`", kernel("«raise ValueError"), "raise"),
-    refused("syntax/match", SYNTAX, "`case int(x)`" if PATTERNS else "`match` is not supported", "", PATTERNS or MATCH, "match"),
+    refused("syntax/match", SYNTAX, "kernels cannot match the pattern of a class", "match a number", kernel("match n:", "    case «int(x):", "        pass", signature="n: ti.i32"), "match"),
     supported("syntax/walrus_in_condition", 8, kernel("r = 0", "if (d := n + 1) > 3:", "    r = d * 2", "return r", signature="n: ti.i32", returns="ti.i32"), "walrus in condition"),
     refused("syntax/star_assignment", SYNTAX, "starred", "name each variable", kernel("a, «*b = 1, 2, 3"), "star-assignment"),
     refused("syntax/else_on_for", SYNTAX, "'else' clause for 'for' not supported in Taichi kernels", "set a flag before `break`", kernel("«for i in range(3):", "    pass", "else:", "    pass"), "`else` on for"),

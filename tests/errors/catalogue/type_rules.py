@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .case import FIELD, NAME, SYNTAX, TYPE, UNSUPPORTED, Case, kernel, refused, supported, warned, with_feature
+from .case import FIELD, NAME, SYNTAX, TYPE, UNSUPPORTED, Case, kernel, refused, supported, warned
 
 STRUCT = "S = ti.types.struct(mass=ti.f32, v=ti.math.vec3)\n"
 WITHOUT = """from dataclasses import replace
@@ -16,7 +16,7 @@ NO_F64 = WITHOUT.format("types=device.capabilities.types - {'f64'}")
 
 CASES: list[Case] = [
     refused("types/int_plus_string", TYPE, "the string 'a' beside `i32`", "texts", kernel("x = «n + 'a'", signature="n: ti.i32"), "int + string"),
-    with_feature("ti.types.struct", refused("types/vector_plus_struct", TYPE, "found the struct `S`", "use the members", kernel("s = S(mass=1.0)", "y = «ti.Vector([x, x]) + s", head=STRUCT, signature="x: ti.f32"), "vector + scalar struct")),
+    refused("types/vector_plus_struct", TYPE, "found the struct `S`", "use the members", kernel("s = S(mass=1.0)", "y = «ti.Vector([x, x]) + s", head=STRUCT, signature="x: ti.f32"), "vector + scalar struct"),
     refused("types/float_index", TYPE, "indices must be integers, however 'f32' is provided", "ti.cast(x, ti.i32)", kernel("y = f[«x, 0]", head=FIELD, signature="x: ti.f32"), "f32 index"),
     warned("types/bool_arithmetic", "`+` of two truth values gives a truth value, not a count", "int(a) + int(b)", kernel("return «(n > 1) + (n > 2)", signature="n: ti.i32", returns="ti.i32"), 0, "bool arithmetic refused"),
     warned("types/narrowing_to_integer", "may lose precision: i32 <- f64", "ti.cast(value, ti.i32)", kernel("a = 1", "«a = y * 1.5", "return a", signature="y: ti.f64", returns="ti.i32"), 1, "i32 <- f64 implicit narrowing (warning or error as stated)"),
@@ -27,8 +27,8 @@ CASES: list[Case] = [
     refused("types/vector_against_matrix", TYPE, "`<` takes vectors or matrices of one shape", "shape", kernel("a = ti.Vector([n, 2])", "b = ti.Matrix([[n, 2], [3, 4]])", "c = «a < b", signature="n: ti.i32"), "compare vector to matrix"),
     refused("types/ternary_of_unequal_shapes", TYPE, "values of one shape", "same shape", kernel("y = «ti.Vector([x, x]) if x > 0 else ti.Vector([x, x, x])", signature="x: ti.f32"), "ternary of unequal types"),
     refused("types/variable_changes_type", TYPE, "`a` holds `f32`", "new name", kernel("a = x", "«a = ti.Vector([x, x])", signature="x: ti.f32"), "variable changes type"),
-    with_feature("ti.types.struct", refused("types/struct_member_unknown", NAME, "the struct `S` has no member `mas`", "did you mean `mass`", kernel("s = S(mass=1.0)", "y = «s.mas", head=STRUCT), "struct member unknown")),
-    with_feature("ti.types.struct", refused("types/struct_member_of_wrong_type", TYPE, "Cannot assign `vector(2, f32)` to a variable of type `f32`", "one element", kernel("s = S(mass=1.0)", "«s.mass = ti.Vector([x, x])", head=STRUCT, signature="x: ti.f32"), "struct member wrong type")),
+    refused("types/struct_member_unknown", NAME, "the struct `S` has no member `mas`", "did you mean `mass`", kernel("s = S(mass=1.0)", "y = «s.mas", head=STRUCT), "struct member unknown"),
+    refused("types/struct_member_of_wrong_type", TYPE, "Cannot assign `vector(2, f32)` to a variable of type `f32`", "one element", kernel("s = S(mass=1.0)", "«s.mass = ti.Vector([x, x])", head=STRUCT, signature="x: ti.f32"), "struct member wrong type"),
     warned("types/missing_cast_to_u8", "may lose precision: u8 <- i32", "ti.cast(value, ti.u8)", kernel("«b[0] = n * 100", "return b[0]", head="b = ti.field(ti.u8, 2)\n", signature="n: ti.i32", returns="ti.i32"), 44, "missing cast to u8"),
     refused("types/literal_too_large", TYPE, "Integer literal 1099511627776 exceeded the range of default_ip: i32", "ti.i64(1099511627776)", kernel("a = n + «2**40", signature="n: ti.i32"), "overflowed literal 2**40 in i32"),
     refused("types/atomic_of_f16", UNSUPPORTED, "`atomic_add` of `f16` is not available on vulkan", "use `f32`", HALF, "f16 unsupported op"),
