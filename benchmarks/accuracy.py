@@ -35,6 +35,7 @@ class Row:
 
     stepwise: the function is a formula that rounds each step (`x % y` is `x - y * floor(x / y)`); the reference then
     computes in the type itself. any_zero: it chooses one of its operands, and of 0.0 and -0.0 either.
+    flushed: the reference for a device whose plain arithmetic and comparisons take subnormal f32 numbers as 0.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Row:
     reference: Callable[..., Any]
     stepwise: bool = False
     any_zero: bool = False
+    flushed: Callable[..., Any] | None = None
 
 
 # --- functions --------------------------------------------------------------------------------------------------------
@@ -110,8 +112,25 @@ def _clamp(x: Array, y: Array) -> Array:
     return np.fmin(y, np.fmax(x, -1.5))
 
 
+def _step(x: Array, y: Array) -> Array:
+    return (y >= x).astype(x.dtype)
+
+
 def _mix(x: Array, y: Array) -> Array:
     return x * x.dtype.type(0.75) + y * x.dtype.type(0.25)
+
+
+def flush(x: Array) -> Array:
+    """Return `x` with subnormal f32 numbers taken as zeros of their sign."""
+    return np.where(np.abs(x) < np.finfo(np.float32).tiny, np.copysign(x.dtype.type(0), x), x)
+
+
+def _flushed_modulo(x: Array, y: Array) -> Array:
+    return flush(flush(x) - flush(flush(y) * np.floor(flush(x / y))))
+
+
+def _flushed_mix(x: Array, y: Array) -> Array:
+    return flush(flush(flush(x) * x.dtype.type(0.75)) + flush(flush(y) * x.dtype.type(0.25)))
 
 
 ROWS: tuple[Row, ...] = (
@@ -132,23 +151,23 @@ ROWS: tuple[Row, ...] = (
     Row("sign", 1, ti.math.sign, np.sign, any_zero=True),
     Row("frexp", 1, mantissa, lambda x: np.frexp(x)[0]),
     Row("math.log2", 1, ti.math.log2, np.log2),
-    Row("math.fract", 1, ti.math.fract, _fraction),
-    Row("math.degrees", 1, ti.math.degrees, np.degrees),
-    Row("math.radians", 1, ti.math.radians, np.radians),
+    Row("math.fract", 1, ti.math.fract, _fraction, flushed=lambda x: _fraction(flush(x))),
+    Row("math.degrees", 1, ti.math.degrees, np.degrees, flushed=lambda x: flush(np.degrees(flush(x)))),
+    Row("math.radians", 1, ti.math.radians, np.radians, flushed=lambda x: flush(np.radians(flush(x)))),
     Row("math.smoothstep", 1, smoothstep, _smoothstep),
     Row("atan2", 2, ti.atan2, np.arctan2),
     Row("**", 2, power, np.power),
     Row("/", 2, divide, np.divide),
     Row("//", 2, floor_divide, _floor_divide, stepwise=True),
-    Row("%", 2, modulo, _modulo, stepwise=True),
+    Row("%", 2, modulo, _modulo, stepwise=True, flushed=_flushed_modulo),
     Row("raw_div", 2, ti.raw_div, np.divide),
     Row("raw_mod", 2, ti.raw_mod, np.fmod),
     Row("min", 2, ti.min, np.fmin, any_zero=True),
     Row("max", 2, ti.max, np.fmax, any_zero=True),
-    Row("math.mod", 2, ti.math.mod, _modulo, stepwise=True),
-    Row("math.mix", 2, mix, _mix, stepwise=True),
+    Row("math.mod", 2, ti.math.mod, _modulo, stepwise=True, flushed=_flushed_modulo),
+    Row("math.mix", 2, mix, _mix, stepwise=True, flushed=_flushed_mix),
     Row("math.clamp", 2, clamp, _clamp, any_zero=True),
-    Row("math.step", 2, ti.math.step, lambda x, y: (y >= x).astype(x.dtype)),
+    Row("math.step", 2, ti.math.step, _step, flushed=lambda x, y: _step(flush(x), flush(y))),
 )
 
 
@@ -244,6 +263,33 @@ def true_values(row: Row, name: str) -> tuple[tuple[Array, ...], Array]:
     with np.errstate(all="ignore"):
         kind = TYPES[name] if row.stepwise else np.longdouble
         return arguments, row.reference(*(values.astype(kind) for values in arguments)).astype(np.longdouble)
+
+
+def flushes_subnormals() -> bool:
+    """Tell whether the device in use takes subnormal f32 numbers as 0 in plain arithmetic."""
+    x = np.full(1, 2.0**-127, np.float32)
+    doubled = np.ones(1, np.float32)
+
+    @ti.kernel
+    def double(x: ti.types.ndarray(), doubled: ti.types.ndarray()):
+        for i in x:
+            doubled[i] = x[i] + x[i]
+
+    double(x, doubled)
+    ti.sync()
+    return not doubled[0]
+
+
+def errors_where_flushed(row: Row, name: str, found: Array) -> Array:
+    """Return the errors [ulp] of results, of each the lesser: with subnormal numbers, and with those taken as 0."""
+    arguments, true = true_values(row, name)
+    errors = ulp_errors(found, true, row.any_zero)
+    if row.flushed is None or name != "f32":
+        return errors
+    with np.errstate(all="ignore"):
+        kind = TYPES[name] if row.stepwise else np.longdouble
+        flushed = row.flushed(*(values.astype(kind) for values in arguments)).astype(np.longdouble)
+    return np.fmin(errors, ulp_errors(found, flushed, row.any_zero))
 
 
 def ulp_errors(found: Array, true: Array, any_zero: bool = False) -> Array:

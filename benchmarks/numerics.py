@@ -4,7 +4,8 @@
 
 `accuracy.py` says what runs and what an error is. A cell holds the greatest error of 4,000 results with
 `fast_math=False`, and behind a stroke that with `fast_math=True`, where it is another one; ∞ stands for a NaN, an
-infinity or the sign of a zero missed. `--write` puts the columns into the table of a document, beside those that other
+infinity or the sign of a zero missed, and `*` for results that are right if subnormal numbers count as 0, on a device
+that cannot keep them. `--write` puts the columns into the table of a document, beside those that other
 machines wrote there.
 """
 
@@ -31,8 +32,8 @@ def device_name(target: str) -> str:
     return target if adapter is None else f"{target}, {adapter.name.split(' (')[0]}"
 
 
-def measure(target: str, dtype: str, fast_math: bool) -> tuple[str, dict[str, float]]:
-    """Return the title of a column and the greatest error [ulp] of every function."""
+def measure(target: str, dtype: str, fast_math: bool) -> tuple[str, Column]:
+    """Return the title of a column and the greatest error [ulp] of every function, with its `*` if it has one."""
     ti.init(
         arch=getattr(ti, target),
         default_fp=getattr(ti, dtype),
@@ -40,13 +41,18 @@ def measure(target: str, dtype: str, fast_math: bool) -> tuple[str, dict[str, fl
         enable_fallback=False,
         log_level=ti.ERROR,
     )
-    errors: dict[str, float] = {}
+    errors: Column = {}
+    is_flushing = not fast_math and accuracy.flushes_subnormals()
     for arity in (1, 2):
         rows = tuple(row for row in accuracy.ROWS if row.arity == arity)
         found = accuracy.evaluate(rows, dtype)
         for row in rows:
             true = accuracy.true_values(row, dtype)[1]
-            errors[row.name] = float(accuracy.ulp_errors(found[row.name], true, row.any_zero).max())
+            error = number(float(accuracy.ulp_errors(found[row.name], true, row.any_zero).max()))
+            if is_flushing and row.flushed is not None:
+                lesser = number(float(accuracy.errors_where_flushed(row, dtype, found[row.name]).max()))
+                error = error if lesser == error else f"{lesser}*"
+            errors[row.name] = error
     return f"{device_name(target)} {dtype}", errors
 
 
@@ -63,7 +69,7 @@ def column(target: str, dtype: str) -> tuple[str, Column]:
     fast = measure(target, dtype, True)[1]
     cells = {}
     for row in accuracy.ROWS:
-        both = dict.fromkeys((number(exact[row.name]), number(fast[row.name])))
+        both = dict.fromkeys((exact[row.name], fast[row.name]))
         cells[f"`{row.name}`"] = " / ".join(both)
     return title, cells
 

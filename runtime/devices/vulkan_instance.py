@@ -358,11 +358,15 @@ def read_adapter(api: Api, index: int, handle: Any) -> Adapter | None:
 
 
 def _float_controls(api: Api, properties: Any) -> frozenset[str]:
-    """Return the execution modes for f32 and f64 on offer; for subnormals only if a width can be chosen by itself."""
-    modes = ["SignedZeroInfNanPreserve"]
-    if properties.denormBehaviorIndependence == api.constants.VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_ALL:
-        modes.append("DenormPreserve")
-    names = ((mode, bits) for mode in modes for bits in (32, 64))
+    """Return the execution modes for f32 and f64 on offer; for subnormals only if a width can be chosen by itself:
+    NVIDIA's driver ties f64 to f16 and leaves f32 free."""
+    constants, independence = api.constants, properties.denormBehaviorIndependence
+    free = {
+        constants.VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_ALL: (32, 64),
+        constants.VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_32_BIT_ONLY: (32,),
+    }
+    names = [("SignedZeroInfNanPreserve", bits) for bits in (32, 64)]
+    names += [("DenormPreserve", bits) for bits in free.get(independence, ())]
     return frozenset(f"{mode} {bits}" for mode, bits in names if getattr(properties, f"shader{mode}Float{bits}"))
 
 

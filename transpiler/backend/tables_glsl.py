@@ -87,7 +87,10 @@ DOUBLE_HELPERS = frozenset({"sin", "cos", "tan", "asin", "acos", "atan2", "tanh"
 
 COARSE: dict[str, dict[str, Spelling]] = {
     "f32": {
-        **{name: call(f"{name}_f32") for name in ("sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "rsqrt", "sign")},
+        **{name: call(f"{name}_f32") for name in ("sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "rsqrt")},
+        **{name: call(f"exact_{name}_f32") for name in ("abs", "sign")},
+        **{name: call(f"exact_{name}_f32", 2) for name in ("min", "max", "atan2")},
+        "asin": call("exact_asin_f32"),
         **{name: call("div_f32", 2) for name in ("div", "raw_div")},
         "floordiv": call("floor_div_f32", 2),
         "mod": call("mod_f32", 2),
@@ -98,6 +101,7 @@ COARSE: dict[str, dict[str, Spelling]] = {
         **{name: call(f"accurate_{name}_f64") for name in ("sin", "cos", "tan")},
         "sign": call("sign_f64"),
         "rsqrt": written("1.0lf / sqrt({0})", MULTIPLY, ASSIGN),
+        "mod": call("exact_mod_f64", 2),
         "raw_mod": call("fmod_f64", 2),
     },
 }

@@ -12,8 +12,8 @@ from ..ir.nodes import Statement
 from ..ir.types import Scalar, Struct, describe_type, f16, f32, f64, i32, i64
 from .context import Context
 
-LAYOUTS: dict[Scalar, tuple[Scalar, int, int, int]] = {f32: (i32, 23, 8, 24), f64: (i64, 52, 11, 54)}
-"""By type: the integers of its width, bits of the fraction, bits of the exponent, scaling of subnormals [bits]."""
+LAYOUTS: dict[Scalar, tuple[Scalar, int, int]] = {f32: (i32, 23, 8), f64: (i64, 52, 11)}
+"""By type: the integers of its width, bits of the fraction, bits of the exponent."""
 
 
 def frexp(context: Context, x: Any) -> Statement:
@@ -40,25 +40,26 @@ def _pair(context: Context, mantissa: Statement, exponent: Statement) -> Stateme
 
 
 def _split(context: Context, value: Statement, type: Scalar) -> tuple[Statement, Statement]:
+    """A subnormal number is its bits, times a power of two: a device may take it as 0 in any operation of floats."""
     build = context.builder
-    integer, fraction_bits, exponent_bits, scaling = LAYOUTS[type]
+    integer, fraction_bits, exponent_bits = LAYOUTS[type]
     all_ones, bias = (1 << exponent_bits) - 1, (1 << exponent_bits - 1) - 2
 
     def number(n: int) -> Statement:
         return build.const(n, integer)
 
-    is_small = build.op("lt", build.op("abs", value), build.const(2.0 ** (1 - bias), type))
-    scaled = build.op("mul", value, build.const(2.0**scaling, type))
-    bits = build.bit_cast(build.op("select", is_small, scaled, value), integer)
-    field = build.op("bit_and", build.op("sar", bits, number(fraction_bits)), number(all_ones))
-    is_plain = build.op(
-        "logical_and", build.op("ne", value, build.const(0.0, type)), build.op("ne", field, number(all_ones))
-    )
-    kept = build.op("bit_and", bits, number(~(all_ones << fraction_bits)))
-    mantissa = build.bit_cast(build.op("bit_or", kept, number(bias << fraction_bits)), type)
-    shift = build.op("select", is_small, number(bias + scaling), number(bias))
+    bits = build.bit_cast(value, integer)
+    magnitude = build.op("bit_and", bits, number(2 ** (type.bits - 1) - 1))
+    is_small = build.op("lt", magnitude, number(1 << fraction_bits))
+    normal = build.op("select", is_small, build.bit_cast(build.cast(magnitude, type), integer), magnitude)
+    field = build.op("sar", normal, number(fraction_bits))
+    is_plain = build.op("logical_and", build.op("ne", magnitude, number(0)), build.op("ne", field, number(all_ones)))
+    fraction = build.op("bit_and", normal, number((1 << fraction_bits) - 1))
+    sign = build.op("bit_and", bits, number(-(2 ** (type.bits - 1))))
+    kept = build.op("bit_or", build.op("bit_or", sign, fraction), number(bias << fraction_bits))
+    shift = build.op("select", is_small, number(bias + bias + fraction_bits), number(bias))
     exponent = build.cast(build.op("sub", field, shift), i32)
     return (
-        build.op("select", is_plain, mantissa, value),
+        build.op("select", is_plain, build.bit_cast(kept, type), value),
         build.op("select", is_plain, exponent, build.const(0, i32)),
     )

@@ -17,7 +17,7 @@ from ..errors import TaichiCompilationError, TaichiTypeError
 from ..ir.types import Scalar, f16, f32, f64, i32, i64
 from .annotations import template
 from .decorators import func
-from .functions import abs, bit_cast, cast, max, min, select, sqrt, static  # noqa: A004
+from .functions import abs, bit_cast, cast, max, min, round, select, sqrt, static  # noqa: A004
 from .hooks import scalar_of
 from .matrix import Matrix, Vector
 
@@ -28,6 +28,10 @@ MAX_SWEEPS = 16
 
 BIG, SMALL = 2.0**64, 2.0**-64
 """Beyond these a matrix is brought into range in two steps, since 1 / x overflows where x is subnormal."""
+
+LEAST_F32, LEAST_NORMAL = 2.0**-149, 2.0**-126
+LARGEST_BITS, LEAST_NORMAL_BITS = 0x7FFFFFFF, 0x00800000
+"""Of f32: the least numbers, the bits of a number without its sign, and those of the least that is not subnormal."""
 
 NEGLIGIBLE = {f32: 1e-15, f64: 1e-30}
 """Relative to the largest element of a matrix: a column as short as this has no direction worth keeping."""
@@ -102,14 +106,45 @@ def _into_range(a: Any) -> Any:
 
     The factors come with their reciprocals, which bring the result back: (a, scale, shift, 1 / scale, 1 / shift).
     """
+    one = cast(1.0, a.dtype)
+    scale, shift, unscale, unshift = one, one, one, one
+    result = a
     largest = abs(a).max()
-    shift, unshift = cast(1.0, a.dtype), cast(1.0, a.dtype)
     if largest > BIG:
         shift, unshift = SMALL, BIG
+        result = a * SMALL
     if largest < SMALL:
         shift, unshift = BIG, SMALL
-    unscale, scale = _power_of_two(largest * shift)
-    return a * shift * scale, scale, shift, unscale, unshift
+        result = _raised(a)
+    largest = abs(result).max()
+    if largest > 0.0:
+        unscale, scale = _power_of_two(largest)
+        result = result * scale
+    return result, scale, shift, unscale, unshift
+
+
+@func
+def _raised(a: Any) -> Any:
+    """Return `a` * `BIG`; in f32 by the bits of subnormal numbers, which a device may take as 0 else."""
+    result = a * BIG
+    if static(a.dtype == f32):
+        bits = bit_cast(a, i32)
+        steps = cast(select(bits < 0, -(bits & LARGEST_BITS), bits), f32)
+        result = select((bits & LARGEST_BITS) < LEAST_NORMAL_BITS, steps * static(LEAST_F32 * BIG), result)
+    return result
+
+
+@func
+def _back(x: Any, unscale: Any, unshift: Any) -> Any:
+    """Return `x` * `unscale` * `unshift`; in f32 by the bits of subnormal results, which devices may flush."""
+    scaled = x * unscale
+    result = scaled * unshift
+    if static(x.dtype == f32):
+        if unshift < 1.0:
+            steps = cast(round(min(abs(scaled), static(LEAST_NORMAL * BIG)) * static(SMALL / LEAST_F32)), i32)
+            bits = steps | (bit_cast(scaled, i32) & ~LARGEST_BITS)
+            result = select(abs(scaled) < static(LEAST_NORMAL * BIG), bit_cast(bits, f32), result)
+    return result
 
 
 @func
@@ -232,7 +267,7 @@ def svd(A: Any, dt: template = None) -> Any:  # type: ignore[assignment]
     wanted = static(_result_type(a.dtype, dt))
     b, _, _, unscale, unshift = _into_range(cast(a, static(_working_type(wanted))))
     u, values, v = static(_svd_2 if a.n == 2 else _svd_3)(b)
-    s = cast(values * unscale * unshift, wanted)
+    s = cast(_back(values, unscale, unshift), wanted)
     zero = cast(0, wanted)
     diagonal = Matrix([[s[i] if static(i == j) else zero for j in static(range(a.n))] for i in static(range(a.n))])
     return cast(u, wanted), diagonal, cast(v, wanted)
@@ -254,7 +289,7 @@ def polar_decompose(A: Any, dt: template = None) -> Any:  # type: ignore[assignm
     for k in static(range(1, a.n)):
         stretch += values[k] * v[:, k].outer_product(v[:, k])
     stretch = cast(0.5, b.dtype) * (stretch + stretch.transpose())
-    return cast(u @ v.transpose(), wanted), cast(stretch * unscale * unshift, wanted)
+    return cast(u @ v.transpose(), wanted), cast(_back(stretch, unscale, unshift), wanted)
 
 
 # --- eigenvalues ----------------------------------------------------------------------------------------------------
@@ -264,7 +299,7 @@ def polar_decompose(A: Any, dt: template = None) -> Any:  # type: ignore[assignm
 def _sym_eig_2(a: Any) -> Any:
     x, y = a[0, 0], a[1, 1]
     p, q = _unit(2, 0, a.dtype), _unit(2, 1, a.dtype)
-    if a[0, 1] != 0.0:
+    if abs(a[0, 1]) > cast(static(DIAGONAL[a.dtype]), a.dtype):
         t, c = _rotation(x, y, a[0, 1])
         x, y = x - t * a[0, 1], y + t * a[0, 1]
         _turn(p, q, t, c)
@@ -324,7 +359,7 @@ def sym_eig(A: Any, dt: template = None) -> Any:  # type: ignore[assignment]
     wanted = static(_result_type(a.dtype, dt))
     b, _, _, unscale, unshift = _into_range(cast(a, static(_working_type(wanted))))
     values, vectors = static(_sym_eig_2 if a.n == 2 else _sym_eig_3)(b)
-    return cast(values * unscale * unshift, wanted), cast(vectors, wanted)
+    return cast(_back(values, unscale, unshift), wanted), cast(vectors, wanted)
 
 
 @func
@@ -374,11 +409,11 @@ def eig(A: Any, dt: template = None) -> Any:  # type: ignore[assignment]
     values = Matrix([[mean + r, zero], [mean - r, zero]])
     u, v = _real_eigenvectors(p, r, b, c)
     vectors = Matrix([[u.x, v.x], [zero, zero], [u.y, v.y], [zero, zero]])
-    if square < 0.0:
+    if square < -LEAST_PIVOT:
         values = Matrix([[mean, r], [mean, -r]])
         length = sqrt(p * p + r * r + c * c)
         vectors = Matrix([[p, p], [r, -r], [c, c], [zero, zero]]) / length
-    return cast(values * unscale * unshift, wanted), cast(vectors, wanted)
+    return cast(_back(values, unscale, unshift), wanted), cast(vectors, wanted)
 
 
 # --- linear systems -------------------------------------------------------------------------------------------------

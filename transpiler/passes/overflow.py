@@ -140,16 +140,43 @@ def _result_fits(builder: Builder, name: str, values: Values, kind: Scalar) -> S
         count = builder.cast(values[1], u32)
         in_range = builder.op("lt", count, builder.const(kind.bits, u32))
         return builder.op("logical_and", in_range, _survives(builder, builder.op(name, *widened), kind))
+    if name == "add" and kind.kind == "int":
+        return _narrow_sum_fits(builder, values, kind)
+    if name == "mul" and kind.kind == "uint":
+        return _narrow_product_fits(builder, widened, kind)
     fits = _survives(builder, builder.op(name, *widened), kind)
     if name != "pow":
         return fits
     return builder.op("logical_and", builder.op("logical_not", builder.op("pow_overflows", *widened)), fits)
 
 
+def _narrow_sum_fits(builder: Builder, values: Values, kind: Scalar) -> Statement:
+    """Return the condition that the sum has the sign of an operand.
+
+    NVIDIA's Vulkan driver (580) makes of a comparison of the wide sum an instruction that it computes wrongly.
+    """
+    total = builder.op("add", *values)
+    changes = [builder.op("bit_xor", value, total) for value in values]
+    return builder.op("ge", builder.op("bit_and", *changes), builder.const(0, kind))
+
+
+def _narrow_product_fits(builder: Builder, widened: Values, kind: Scalar) -> Statement:
+    """Return the condition that a * b < 2^bits, as a * (b + 2^bits) >> bits == a.
+
+    Of a comparison of a * b NVIDIA's Vulkan driver (580) makes an instruction that it cannot compile.
+    """
+    a, b = widened
+    product = builder.op("mul", a, builder.op("bit_or", b, builder.const(1 << kind.bits, u32)))
+    return builder.op("eq", builder.op("sar", product, builder.const(kind.bits, u32)), a)
+
+
 def _survives(builder: Builder, wide: Statement, kind: Scalar) -> Statement:
-    """Return the condition that a number of 32 bits is the same after a cast to `kind` and back."""
+    """Return the condition that a number of 32 bits is in the range of `kind`."""
     assert isinstance(wide.type, Scalar)
-    return builder.op("eq", builder.cast(builder.cast(wide, kind), wide.type), wide)
+    fits = builder.op("le", wide, builder.const(int(np.iinfo(kind.numpy).max), wide.type))
+    if kind.kind == "uint":
+        return fits
+    return builder.op("logical_and", builder.op("ge", wide, builder.const(_lowest(kind), wide.type)), fits)
 
 
 def _lowest(kind: Scalar) -> int:

@@ -30,6 +30,37 @@ float round_f32(uint sign, uint m, int e) {
     return uintBitsToFloat(sign | (kept + (uint(max(exponent, 1) - 1) << 23)));
 }
 
+// Operations that only choose, by bits: a device may take subnormal numbers as 0, even in abs and min.
+
+float exact_abs_f32(float x) {
+    return uintBitsToFloat(floatBitsToUint(x) & 0x7fffffffu);
+}
+
+float exact_sign_f32(float x) {
+    uint bits = floatBitsToUint(x);
+    uint magnitude = bits & 0x7fffffffu;
+    return magnitude == 0u || magnitude > 0x7f800000u ? x : uintBitsToFloat((bits & 0x80000000u) | 0x3f800000u);
+}
+
+// Whether a < b, of numbers that are not NaN; -0.0 is less than 0.0.
+bool is_less_f32(float a, float b) {
+    int a_bits = floatBitsToInt(a);
+    int b_bits = floatBitsToInt(b);
+    return (a_bits < 0 ? a_bits ^ 0x7fffffff : a_bits) < (b_bits < 0 ? b_bits ^ 0x7fffffff : b_bits);
+}
+
+// The lesser; the other one where one is NaN.
+float exact_min_f32(float a, float b) {
+    bool is_first = is_nan_f32(b) || (!is_nan_f32(a) && is_less_f32(a, b));
+    return uintBitsToFloat(is_first ? floatBitsToUint(a) : floatBitsToUint(b));
+}
+
+// The greater; the other one where one is NaN.
+float exact_max_f32(float a, float b) {
+    bool is_first = is_nan_f32(b) || (!is_nan_f32(a) && is_less_f32(b, a));
+    return uintBitsToFloat(is_first ? floatBitsToUint(a) : floatBitsToUint(b));
+}
+
 // a / b, correctly rounded: the quotient of the driver, corrected by its remainder.
 float div_f32(float a, float b) {
     uint sign = (floatBitsToUint(a) ^ floatBitsToUint(b)) & 0x80000000u;
@@ -150,7 +181,8 @@ float power_of_two_f32(int n) {
     return uintBitsToFloat(uint(n + 127) << 23);
 }
 
-float exp_f32(float x) {
+// exp(x + low), where low is small beside x.
+float exp_of_sum_f32(float x, float low) {
     if ((floatBitsToUint(x) & 0x7fffffffu) > 0x7f800000u) {
         return x;
     }
@@ -161,15 +193,19 @@ float exp_f32(float x) {
         return 0.0;
     }
     precise float n = roundEven(x * 1.44269504);
-    precise float r = (x - n * 0.693359375) + n * 2.12194440e-4;  // log(2) in two parts, the first of 9 bits
+    precise float r = (x - n * 0.693359375) + (n * 2.12194440e-4 + low);  // log(2) in two parts, the first of 9 bits
     float p = 1.3818298e-3;  // e^r = 1 + r + r^2 p within 2^-28
     p = p * r + 8.368532e-3;
     p = p * r + 4.1668292e-2;
     p = p * r + 1.6666523e-1;
     p = p * r + 4.9999994e-1;
     float y = 1.0 + (r + r * r * p);
-    int half_n = int(n) / 2;  // in two steps, since 2^n may leave the range
-    return y * power_of_two_f32(half_n) * power_of_two_f32(int(n) - half_n);
+    uint bits = floatBitsToUint(y);
+    return round_f32(0u, ((bits & 0x007fffffu) | 0x00800000u) << 2, int(bits >> 23) - 152 + int(n));
+}
+
+float exp_f32(float x) {
+    return exp_of_sum_f32(x, 0.0);
 }
 
 // log(x) of a positive, finite x as a sum (high, low), good to about 2^-36: as log_in_two_parts does for double.
@@ -226,24 +262,22 @@ float accurate_pow_f32(float x, float y) {
     bool is_zero = a_bits == 0u;
     bool is_infinite = a_bits == 0x7f800000u;
     bool is_negative = floatBitsToUint(x) != a_bits;
-    bool is_whole = floor(y) == y;
+    bool is_whole = b_bits >= 0x3f800000u && floor(y) == y;
     bool is_odd = is_whole && abs(y) < 16777216.0 && floor(y * 0.5) != y * 0.5;
     if (is_negative && !is_whole && !is_zero && !is_infinite) {
         return uintBitsToFloat(0x7fc00000u);
     }
     float magnitude = 1.0;
     if (is_zero || is_infinite) {
-        magnitude = uintBitsToFloat(is_zero == (y > 0.0) ? 0u : 0x7f800000u);
+        magnitude = uintBitsToFloat(is_zero == (floatBitsToUint(y) == b_bits) ? 0u : 0x7f800000u);
     } else if (a_bits != 0x3f800000u) {
         float power = clamp(y, -1.0e10, 1.0e10);  // farther out all powers vanish or overflow
-        vec2 log_a = log_in_two_parts_f32(abs(x));
+        vec2 log_a = log_in_two_parts_f32(uintBitsToFloat(a_bits));
         vec2 z = two_product_f32(power, log_a.x);
         precise float low = z.y + power * log_a.y;
-        float scale = exp_f32(z.x);
-        bool is_over = floatBitsToUint(scale) == 0x7f800000u;
-        magnitude = is_over ? scale : scale + scale * low;
+        magnitude = exp_of_sum_f32(z.x, low);
     }
-    return is_negative && is_odd ? -magnitude : magnitude;
+    return uintBitsToFloat(floatBitsToUint(magnitude) | (is_negative && is_odd ? 0x80000000u : 0u));
 }
 
 // x minus the nearest multiple of pi/2, as a sum (high, low), and that multiple modulo 4.
@@ -346,4 +380,28 @@ float tanh_f32(float x) {
     p = p * z + 1.3332546e-1;
     p = p * z - 3.3333316e-1;
     return x + x * z * p;
+}
+
+float exact_asin_f32(float x) {
+    return abs(x) < 2.44140625e-4 ? x : asin_f32(x);  // keeps -0.0 and subnormal numbers
+}
+
+// x * 2^64 of a small x.
+float raised_f32(float x) {
+    uint bits = floatBitsToUint(x);
+    uint magnitude = bits & 0x7fffffffu;
+    float raised = magnitude < 0x00800000u ? float(magnitude) * 2.58493941e-26 : exact_abs_f32(x) * 1.84467441e19;
+    return uintBitsToFloat(floatBitsToUint(raised) | (bits & 0x80000000u));
+}
+
+float exact_atan2_f32(float y, float x) {
+    uint y_bits = floatBitsToUint(y) & 0x7fffffffu;
+    uint x_bits = floatBitsToUint(x) & 0x7fffffffu;
+    if (y_bits + 0x06000000u < x_bits && x_bits < 0x7f800000u && floatBitsToUint(x) == x_bits) {
+        return div_f32(y, x);  // below 2^-11 the angle is its tangent
+    }
+    if (max(x_bits, y_bits) < 0x20000000u) {
+        return atan2_f32(raised_f32(y), raised_f32(x));
+    }
+    return atan2_f32(y, x);
 }

@@ -80,3 +80,10 @@ double fmod_f64(double a, double b) {
     rest = rest * power_of_two(e / 2) * power_of_two(e - e / 2);
     return (unpackDouble2x32(a).y & 0x80000000u) != 0u ? -rest : rest;
 }
+
+// Python's % by its formula, each step rounded.
+double exact_mod_f64(double a, double b) {
+    precise double multiple = b * floor(a / b);
+    precise double remainder = a - multiple;
+    return remainder;
+}
