@@ -161,7 +161,7 @@ class _Printer:
             isinstance(s, (Rand, *RECORDS)) or (isinstance(s, ThreadIndex) and s.kind == "global")
             for s in reachable(task.body)
         )
-        unsigned = type_name(self.target.name, u32)
+        unsigned = statements.e.type_text(u32) if counted and loop is not None else ""
         used = [k for k in range(len(names)) if loop is not None and (loop, k) in statements.e.indices_used]
         parameters = [f"int {names[k]}" for k in used] + ([f"{unsigned} {linear}"] if counted and threads else [])
         arguments = [*(threads.indices[k] for k in used), *([threads.linear] if counted else [])] if threads else []
