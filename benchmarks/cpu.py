@@ -21,8 +21,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from programs import PROGRAMS, SMALL
 
-COLD_GOALS = {"saxpy": 2.5, "julia": 1.5, "mpm": 0.6}
-STEADY_GOALS = {"saxpy": 1.0, "jacobi": 1.0, "nbody": 1.0, "mandelbrot": 1.0}
+COLD_GOALS = {"saxpy": 2.5, "julia": 1.5, "mpm": 0.6, "svd": 1.0}
+STEADY_GOALS = {"saxpy": 1.0, "jacobi": 1.0, "nbody": 1.0, "mandelbrot": 1.0, "svd": 1.0}
 STEADY_SECONDS = 1.0
 
 

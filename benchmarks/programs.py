@@ -168,6 +168,34 @@ def mpm(ti: Any, particles: int = 8192, grid: int = 128) -> Program:
     return Program(substep, lambda: np.array([x.to_numpy().mean(), grid_m.to_numpy().sum()]))
 
 
+def svd(ti: Any, n: int = 1 << 17, times: int = 5) -> Program:
+    """A kernel of 2,000 statements in final form: five 3x3 decompositions with what simulations do with them."""
+    matrix = ti.types.matrix(3, 3, ti.f32)
+    deformation, stress = ti.ndarray(matrix, n), ti.ndarray(matrix, n)
+    deformation.from_numpy(np.random.default_rng(0).standard_normal((n, 3, 3)).astype(np.float32))
+
+    @ti.kernel
+    def relax(
+        deformation: ti.types.ndarray(dtype=matrix, ndim=1), stress: ti.types.ndarray(dtype=matrix, ndim=1)
+    ):
+        for i in deformation:
+            F = deformation[i]
+            total = F * 0.0
+            for _ in ti.static(range(times)):
+                U, S, V = ti.svd(F)
+                R = U @ V.transpose()
+                J = 1.0
+                for d in ti.static(range(3)):
+                    clamped = ti.min(ti.max(S[d, d], 0.9), 1.1)
+                    J *= clamped
+                    S[d, d] = clamped
+                total += 2.0 * (F - R) @ F.transpose() + ti.Matrix.identity(ti.f32, 3) * J * (J - 1.0)
+                F = U @ S @ V.transpose() + 0.1 * R
+            stress[i] = total
+
+    return Program(lambda: relax(deformation, stress), lambda: stress.to_numpy()[:: max(1, n // 1000)])
+
+
 PROGRAMS: dict[str, Callable[..., Program]] = {
     "saxpy": saxpy,
     "jacobi": jacobi,
@@ -175,6 +203,7 @@ PROGRAMS: dict[str, Callable[..., Program]] = {
     "mandelbrot": mandelbrot,
     "julia": julia,
     "mpm": mpm,
+    "svd": svd,
 }
 
 SMALL: dict[str, dict[str, int]] = {
@@ -184,5 +213,6 @@ SMALL: dict[str, dict[str, int]] = {
     "mandelbrot": {"n": 32},
     "julia": {"n": 32},
     "mpm": {"particles": 256},
+    "svd": {"n": 64},
 }
 """Sizes for cold compile times, where the work itself should not count."""
