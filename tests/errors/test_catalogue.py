@@ -32,7 +32,7 @@ def check(case: Case, outcome: Outcome) -> None:
     if case.error in ("", WARNING):
         assert outcome.error is None, outcome.error
         assert outcome.namespace.get("result") == case.value
-        assert len(outcome.warnings) == bool(case.error), outcome.warnings
+        assert len(outcome.warnings) == bool(case.error), [str(w.message) for w in outcome.warnings]
         if outcome.warnings:
             check_text(case, str(outcome.warnings[0].message))
             check_warned_line(case, outcome)
