@@ -175,9 +175,7 @@ def svd(ti: Any, n: int = 1 << 17, times: int = 5) -> Program:
     deformation.from_numpy(np.random.default_rng(0).standard_normal((n, 3, 3)).astype(np.float32))
 
     @ti.kernel
-    def relax(
-        deformation: ti.types.ndarray(dtype=matrix, ndim=1), stress: ti.types.ndarray(dtype=matrix, ndim=1)
-    ):
+    def relax(deformation: ti.types.ndarray(dtype=matrix, ndim=1), stress: ti.types.ndarray(dtype=matrix, ndim=1)):
         for i in deformation:
             F = deformation[i]
             total = F * 0.0
