@@ -213,20 +213,21 @@ def sign(x: Any) -> Any:
 
 
 def _count(name: str, x: Any) -> Any:
-    numbers = np.asarray(x, np.int32 if isinstance(x, int) else None)
+    is_python = isinstance(x, int) or (isinstance(x, np.ndarray) and x.dtype == np.int64)
+    numbers = np.asarray(x, np.int32 if is_python else None)
     counts = [OPS[name].meaning(number) for number in numbers.ravel()]
     return np.array(counts, np.int32).reshape(numbers.shape)[()]
 
 
 @operation("popcnt")
 def popcnt(x: Any) -> Any:
-    """Return the number of one bits; a Python `int` counts as an i32."""
+    """Return the number of one bits; a Python `int`, also in a vector, counts as an i32."""
     return elementwise(lambda a: _count("popcnt", a), x)
 
 
 @operation("clz")
 def clz(x: Any) -> Any:
-    """Return the number of zero bits above the highest one; a Python `int` counts as an i32."""
+    """Return the number of zero bits above the highest one; a Python `int`, also in a vector, counts as an i32."""
     return elementwise(lambda a: _count("clz", a), x)
 
 
