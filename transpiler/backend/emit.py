@@ -58,7 +58,7 @@ from .reports import stop_after_failure
 from .reserved import OURS
 from .reserved import functions as functions_of_tasks
 from .signatures import signatures
-from .spelling import extensions, helpers_source, spell_operation, type_name
+from .spelling import extensions, helpers_source, spell_operation
 from .tables_c import HEADERS
 from .target import TARGETS, Target
 from .threads import Threads, indices_in_block, is_strided, loop_indices, nest, pragma, spread, spread_blocks
