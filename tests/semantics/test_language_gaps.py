@@ -165,7 +165,7 @@ def test_literal_that_does_not_fit_wraps_with_a_warning(target: str) -> None:
 
 
 LATER = [
-    ("ti.simt.block", 3), ("ti.aot", 6), ("ti.graph", 6),
+    ("ti.aot", 6), ("ti.graph", 6),
     ("ti.tools", 4),
 ]  # fmt: skip
 
