@@ -36,8 +36,20 @@ MATRIX = """all any cast cols cross determinant diag dot field fill get_shape id
 norm_inv norm_sqr normalized one outer_product rows sum to_list to_numpy trace transpose unit zero
 x y z w r g b a s t p q xy zyx rgba stpq xxxx wzyx""".split()
 
+SIMT = {
+    "block": """SharedArray global_thread_idx mem_sync sync sync_all_nonzero sync_any_nonzero sync_count_nonzero
+        thread_idx""",
+    "grid": "memfence",
+    "warp": """active_mask all_nonzero any_nonzero ballot match_all match_any shfl_down_f32 shfl_down_i32 shfl_sync_f32
+        shfl_sync_i32 shfl_up_f32 shfl_up_i32 shfl_xor_i32 sync unique""",
+    "subgroup": """all_equal all_true any_true barrier broadcast broadcast_first elect exclusive_add exclusive_and
+        exclusive_max exclusive_min exclusive_mul exclusive_or exclusive_xor group_size inclusive_add inclusive_and
+        inclusive_max inclusive_min inclusive_mul inclusive_or inclusive_xor invocation_id memory_barrier reduce_add
+        reduce_and reduce_max reduce_min reduce_mul reduce_or reduce_xor shuffle shuffle_down shuffle_up shuffle_xor""",
+}
+
 PATHS = """math types types.primitive_types lang lang.impl lang.misc lang.util lang.exception lang.ops lang.kernel_impl
-lang.matrix lang.simt lang.struct _lib _lib.core _lib.utils _logging simt""".split()
+lang.matrix lang.simt lang.simt.block lang.struct _lib _lib.core _lib.utils _logging simt simt.subgroup""".split()
 
 
 @pytest.mark.parametrize("name", TI)
@@ -52,6 +64,11 @@ def test_public_name_exists(name: str) -> None:
 )
 def test_names_of_a_namespace_exist(owner: object, names: list[str]) -> None:
     assert [name for name in names if not hasattr(owner, name)] == []
+
+
+@pytest.mark.parametrize("module", SIMT)
+def test_names_of_threads_exist(module: str) -> None:
+    assert [name for name in SIMT[module].split() if not hasattr(getattr(ti.simt, module), name)] == []
 
 
 @pytest.mark.parametrize("path", PATHS)
