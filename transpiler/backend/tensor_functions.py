@@ -110,7 +110,7 @@ def function_name(target: str, op: str, types: Sequence[Type], result: Type) -> 
             f"{tensor_name(_tensor(result))}_from_{tensor_name(_tensor(types[0]))}{'_bits' if op == 'bit_cast' else ''}"
         )
     tensors = [t for t in types if isinstance(t, Tensor)] or [_tensor(result)]
-    subject = tensors[-1] if op == "select" else tensors[0]
+    subject = _tensor(result) if op == "select" else tensors[0]
     if op in ("matmul", "outer_product") and tensors[1] != tensors[0]:
         return f"{tensor_name(subject)}_{name}_{tensor_name(tensors[1])}"
     mixed = len(tensors) < len(types) and op not in ("at", "splat")
