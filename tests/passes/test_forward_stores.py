@@ -1,6 +1,7 @@
 from shadesmith.transpiler.ir.nodes import Block
 from shadesmith.transpiler.ir.statements import Break, If, While
 from shadesmith.transpiler.ir.types import Tensor, f32, i32
+from shadesmith.transpiler.passes import known_cells
 from shadesmith.transpiler.passes.common_subexpressions import common_subexpressions
 from shadesmith.transpiler.passes.dead_code import dead_code
 from shadesmith.transpiler.passes.forward_stores import forward_stores
@@ -165,3 +166,29 @@ def test_copy_that_outlives_a_change_keeps_its_name(sketch):
             sketch.store(sketch.ptr(sketch.a, 0), copy)
         sketch.store(sketch.ptr(sketch.a, 1), sketch.load(x))
     assert "x: f32 = load" in sketch.apply(forward_stores)
+
+
+def test_store_compares_only_with_cells_near_it(sketch, monkeypatch):
+    """Hundreds of stores to one array take no hundreds of thousands of comparisons."""
+    asked = []
+    monkeypatch.setattr(known_cells, "may_conflict", lambda *pointers: asked.append(pointers) or True)
+    for k in range(300):
+        sketch.store(sketch.ptr(sketch.p, k), sketch.arg("w"))
+    sketch.apply(forward_stores)
+    assert len(asked) <= 300
+
+
+def test_store_at_a_run_time_index_forgets_all_cells_of_the_array(sketch):
+    pointer = sketch.ptr(sketch.a, 0)
+    sketch.store(pointer, sketch.arg("w"))
+    sketch.store(sketch.ptr(sketch.a, sketch.arg("n")), sketch.op("neg", sketch.arg("w")))
+    sketch.store(sketch.ptr(sketch.b, 0), sketch.load(pointer))
+    assert sketch.apply(forward_stores).count("load $") == 1
+
+
+def test_store_to_an_array_that_may_share_memory_forgets_too(sketch):
+    pointer = sketch.ptr(sketch.p, 0)
+    sketch.store(pointer, sketch.arg("w"))
+    sketch.store(sketch.ptr(sketch.q, 1), sketch.op("neg", sketch.arg("w")))
+    sketch.store(sketch.ptr(sketch.a, 0), sketch.load(pointer))
+    assert sketch.apply(forward_stores).count("load $") == 1

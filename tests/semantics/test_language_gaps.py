@@ -229,3 +229,24 @@ def test_elements_of_arrays_passed_to_functions_are_no_lost_changes(
     run(grid.x)
     assert list(grid.x.to_numpy()) == [9, 9, 3, 9]
     assert not [w for w in recwarn if "is a copy of" in str(w.message)]
+
+
+def test_functions_hand_templates_on_to_functions(target: str) -> None:
+    """What the innermost function changes is the variable of the kernel, however often it was handed on."""
+
+    @ti.func
+    def swap(a: ti.template(), b: ti.template()):
+        a, b = b, a
+
+    @ti.func
+    def order(a: ti.template(), b: ti.template()):
+        if a > b:
+            swap(a, b)
+
+    @ti.kernel
+    def compute(x: float, y: float) -> ti.math.vec2:
+        low, high = x, y
+        order(low, high)
+        return ti.Vector([low, high])
+
+    assert compute(3.0, 1.0).to_list() == [1, 3] and compute(1.0, 3.0).to_list() == [1, 3]
