@@ -114,6 +114,8 @@ def debug(target: str) -> str:
 
 
 def test_assert_needs_debug(target: str) -> None:
+    ti.init(arch=getattr(ti, target), debug=False, log_level=ti.ERROR)
+
     @ti.kernel
     def check(n: ti.i32):
         assert n > 0, "n is positive"

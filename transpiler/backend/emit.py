@@ -303,6 +303,7 @@ class _Printer:
             "members": padded(form.declarations),
             "by_pointer": form.interface.args_size_bytes > (self.capabilities.max_push_bytes or PUSH_BYTES),
             "row_major": any("mat" in declaration.type for declaration in form.declarations),
+            "has_report": bool(form.use.sites) and form.use.has_records,  # what is passed on may not be readonly
             "row_major_result": any(has_matrix(type) for type in self.kernel.returns),
             "temporaries": padded(form.temporary_members),
             "results": padded(form.result_members),
