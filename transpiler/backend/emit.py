@@ -139,6 +139,9 @@ class _Printer:
         self.kernel, self.target, self.form = kernel, target, form
         self.options, self.capabilities = options, capabilities
         self.name = entry_stem(kernel)
+        self.by_pointer = form.interface.args_size_bytes > (capabilities.max_push_bytes or PUSH_BYTES)
+        if self.by_pointer and target.name == "vulkan":
+            form.report = "Report(args.report)"  # a member of a readonly block cannot be passed on, its copy can
         ours = OURS.union(form.accessor_names.values(), form.structs.names.values(), library(target.name))
         spelled = _called(kernel, target)
         tasks = functions_of_tasks(self.name, len(kernel.tasks))
@@ -301,9 +304,8 @@ class _Printer:
             "modes": self._modes(),
             "references": form.references,
             "members": padded(form.declarations),
-            "by_pointer": form.interface.args_size_bytes > (self.capabilities.max_push_bytes or PUSH_BYTES),
+            "by_pointer": self.by_pointer,
             "row_major": any("mat" in declaration.type for declaration in form.declarations),
-            "has_report": bool(form.use.sites) and form.use.has_records,  # what is passed on may not be readonly
             "row_major_result": any(has_matrix(type) for type in self.kernel.returns),
             "temporaries": padded(form.temporary_members),
             "results": padded(form.result_members),

@@ -130,6 +130,7 @@ class Layout:
     structs: Structs
     helpers: list[str]
     use: _Use
+    report: str = "args.report"
 
     def expression_of(self, statement: Statement) -> tuple[object, ...] | None:
         """Return ("member", k) for an argument or extent the host packs."""

@@ -38,7 +38,7 @@ def print_record(p: Statements, statement: Record, location: Any) -> None:
     site = p.e.layout.use.sites[statement]
     begin = "report_print" if isinstance(statement, Print) else "report_failure"
     p.e.need(begin, *(f"report_{kind}" for kind, _ in words))
-    start = f"{begin}(args.report, {site}u, {p.e.index}, {size}u)"
+    start = f"{begin}({p.e.layout.report}, {site}u, {p.e.index}, {size}u)"
     if not words:
         p.emit(f"{start};", location)
         return
@@ -47,7 +47,7 @@ def print_record(p: Statements, statement: Record, location: Any) -> None:
         p.emit(f"{p.e.type_text(u32)} {record} = {start};", location)
         for number, (kind, text) in enumerate(words):
             target = "" if number == len(words) - 1 else f"{record} = "
-            p.emit(f"{target}report_{kind}(args.report, {record}, {text});")
+            p.emit(f"{target}report_{kind}({p.e.layout.report}, {record}, {text});")
 
 
 def write_print(p: Statements, statement: Print) -> None:
@@ -77,7 +77,7 @@ def write_index_check(p: Statements, check: IndexCheck) -> None:
         p.e.uses_args = True
         p.e.need(f"outside_{axes}")
         values = ", ".join(p.e.of(value).text for value in check.values)
-        text = f"outside_{axes}(args.report, {site}u, {p.e.index}, {values})"
+        text = f"outside_{axes}({p.e.layout.report}, {site}u, {p.e.index}, {values})"
         if p.e.block is not None:
             p.emit(f"{text};", check.location)
             return
@@ -127,7 +127,7 @@ def stop_after_failure(p: Statements, task: int) -> None:
     first = next((number for number, at, _ in own if at >= task), use.task_sites)
     p.e.uses_args = True
     p.e.need("report_stopped")
-    p.emit(f"if (report_stopped(args.report, {first}u)) return;")
+    p.emit(f"if (report_stopped({p.e.layout.report}, {first}u)) return;")
 
 
 def _words(e: Expressions, value: Any) -> list[tuple[str, str]]:
