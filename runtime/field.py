@@ -6,12 +6,18 @@ of its own, row major.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import weakref
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any, NoReturn
 
 from ..transpiler.errors import TaichiRuntimeError, TaichiSyntaxError
 from ..transpiler.ir.types import Struct, Tensor, Type, scalars_of
-from .dense_array import DenseArray, MatrixArray, MemberArray, ScalarArray, check_gradient, to_shape
+from ..transpiler.lang.describe import ArrayDescription, Step, name_step, step_into, steps_of
+from ..transpiler.lang.hooks import Layout
+from .dense_array import DenseArray, MatrixArray, ScalarArray, check_gradient, to_shape
+from .parts import PartsMemory
 from .session import Session, current
 from .snodes import SNode, leaf_of
 from .struct_array import StructArray, stored_type
@@ -25,12 +31,19 @@ PLACED_SLOTS = frozenset({"allocation", "memory", "node", "shape", "_extent"})
 class Placed:
     """What a field has beside an ndarray: a place in the tree of nodes, and a time before it has one.
 
-    A field made without a shape lacks its shape and memory until `ti.root...place(x)` gives them.
+    A field made without a shape lacks its shape and memory until `ti.root...place(x)` gives them: to the whole, or to
+    its parts one by one, which then lie apart. parts: fields by what leads to them, None for a field placed whole, whose
+    parts share its memory. whole: what this is a part of, if it lies apart or may yet.
     """
 
     __slots__ = ()
     name: str
+    element: Type
     node: SNode
+    grad: Any
+    dual: Any
+    parts: dict[Step, Any] | None
+    whole: weakref.ref[Any] | None
 
     @property
     def is_placed(self) -> bool:
@@ -50,12 +63,79 @@ class Placed:
         return self.node.parent(n)
 
     def place_at(self: Any, node: SNode) -> None:
-        """Take the shape of `node`, the field's own, and zeroed memory. Raises: TaichiRuntimeError if it has them."""
-        if self.is_placed:
+        """Take the shape of `node`, the field's own, and zeroed memory.
+
+        Raises: TaichiRuntimeError if it or a part of it has them.
+        """
+        if self.is_placed or any(self._placed_parts()):
             raise TaichiRuntimeError(f"{self!r} has been placed already. Hint: place a field once, and without a shape")
         grad, dual, signature = self.grad, self.dual, self.signature
         DenseArray.__init__(self, current("field"), self.element, node.shape, self.name)
         self.grad, self.dual, self.signature, self.node = grad, dual, signature, node
+        self._share_memory()
+        self._tell_whole()
+
+    def part(self: Any, step: Step) -> Any:
+        """Return a part of all elements as a field: a component or a member."""
+        parts = self.parts
+        found = None if parts is None else parts.get(step)
+        if found is not None:
+            return found
+        element = step_into(self.element, step)
+        found = _unplaced(element, name_step(self.name, self.element, step) if self.name else "")
+        found.grad = None if self.grad is None else self.grad.part(step)
+        found.dual = None if self.dual is None else self.dual.part(step)
+        if parts is None:
+            found.become_part(self, step)
+        else:
+            parts[step], found.whole = found, weakref.ref(self)
+        return found
+
+    def become_part(self: Any, owner: Any, step: Step) -> None:
+        """Share the memory of `owner`, which was placed whole."""
+        grad, dual = self.grad, self.dual
+        self.as_member(owner, step, self.element)
+        self.grad, self.dual, self.node, self.whole = grad, dual, owner.node, None
+        self._share_memory()
+
+    def describe_array(self: Any) -> ArrayDescription:
+        """Return what a kernel must know of this field."""
+        return replace(DenseArray.describe_array(self), parts=tuple(self.part(step) for step in self._steps()))
+
+    def _share_memory(self) -> None:
+        parts, self.parts = self.parts or {}, None
+        for step, part in parts.items():
+            part.become_part(self, step)
+
+    def _tell_whole(self) -> None:
+        whole = None if self.whole is None else self.whole()
+        if whole is not None:
+            whole.part_was_placed()
+
+    def part_was_placed(self: Any) -> None:
+        """Take the shape of the parts, once all of them have been placed. Raises: TaichiRuntimeError if it differs."""
+        parts = {step: self.part(step) for step in steps_of(self.element)}
+        if not all(part.is_placed for part in parts.values()):
+            return
+        shapes = [part.shape for part in parts.values()]
+        if isinstance(self.element, Tensor) and len({*shapes}) > 1:
+            raise TaichiRuntimeError(
+                f"Members of the following field have different shapes {shapes}: {self!r}. "
+                "Hint: place all components in nodes of one shape"
+            )
+        grad, dual, signature = self.grad, self.dual, self.signature
+        self.parts = parts
+        self._set_up(PartsMemory(parts, self.element, shapes[0]), self.element, shapes[0], self.name)
+        self.grad, self.dual, self.signature, self.node = grad, dual, signature, next(iter(parts.values())).node
+        self._tell_whole()
+
+    def _steps(self: Any) -> list[Step]:
+        """Return the steps to the parts of a field that lies apart."""
+        return [] if self.parts is None else steps_of(self.element)
+
+    def _placed_parts(self) -> Iterator[Any]:
+        for part in (self.parts or {}).values():
+            yield part.is_placed or any(part._placed_parts())
 
     def __getattr__(self, name: str) -> NoReturn:
         # Reached only where a slot is empty: before the field is placed, at no cost after.
@@ -72,7 +152,7 @@ class ScalarField(Placed, ScalarArray):
     """A field of numbers."""
 
     KIND = "field"
-    __slots__ = ("dual", "node")
+    __slots__ = ("dual", "node", "parts", "whole")
     dual: ScalarField | MatrixField | StructField | None
 
     def _signature(self) -> object:
@@ -86,7 +166,7 @@ class MatrixField(Placed, MatrixArray):
     """A field of vectors or matrices, stored row by row."""
 
     KIND = "field"
-    __slots__ = ("dual", "node")
+    __slots__ = ("dual", "node", "parts", "whole")
     dual: ScalarField | MatrixField | StructField | None
 
     def _signature(self) -> object:
@@ -95,20 +175,21 @@ class MatrixField(Placed, MatrixArray):
     def __str__(self) -> str:
         return str(self.to_numpy())
 
-    def get_scalar_field(self, *indices: int) -> MemberArray:
-        """Return one component of all elements, for access from Python; it shares this field's memory.
+    def get_scalar_field(self, *indices: int) -> ScalarField:
+        """Return one component of all elements, a field of its own.
 
         indices: one number for vectors, row and column for matrices.
         Raises: TaichiIndexError where there is no such component.
         """
-        return MemberArray(self, self.component_of(indices))
+        component: ScalarField = self.part(self.component_of(indices))
+        return component
 
 
 class StructField(Placed, StructArray):
     """A field of structs, one after the other in memory."""
 
     KIND = "field"
-    __slots__ = ("dual", "node")
+    __slots__ = ("dual", "node", "parts", "whole")
     dual: StructField | None
 
     def __getattr__(self, name: str) -> Any:
@@ -118,12 +199,7 @@ class StructField(Placed, StructArray):
         return object()  # shape and address are part of the compiled code: no two fields share it
 
     def _member_array(self, name: str, element: Type) -> ScalarField | MatrixField | StructField:
-        kind = _class_of(element)
-        member = kind.__new__(kind)
-        member.as_member(self, name, element)
-        member.node = self.node
-        member.grad = None if self.grad is None else self.grad.get_member_field(name)
-        member.dual = None if self.dual is None else self.dual.get_member_field(name)
+        member: ScalarField | MatrixField | StructField = self.part(name)
         return member
 
     def __str__(self) -> str:
@@ -143,6 +219,7 @@ def field(
     offset: Any = None,
     needs_grad: bool = False,
     needs_dual: bool = False,
+    layout: Layout = Layout.AOS,
 ) -> DenseArray:
     """Make a zeroed field of `shape`: an integer, a tuple, or () for a single element, read as `x[None]`.
 
@@ -150,34 +227,43 @@ def field(
 
     dtype: a number type, Python's `int` or `float`, or a vector, matrix or struct type. order: axes from the slowest
     to the fastest, as "ij"; it is checked, and memory is row major in any case. name: shown in errors. needs_grad,
-    needs_dual: make `.grad` and `.dual` beside it.
+    needs_dual: make `.grad` and `.dual` beside it. layout: `Layout.SOA` puts each component of vectors, and each member
+    of structs, into memory of its own.
     Raises: TaichiRuntimeError before `ti.init()`, for a shape with an extent below 1, and where memory
     does not suffice; TaichiSyntaxError for `offset` or `order` that do not fit the shape.
     """
     session = current("field")
     element = stored_type(dtype)
     extents = _checked_shape(shape, offset, order)
-    result = _make(session, element, extents, name)
+    result = _make(session, element, extents, name, layout)
     if needs_grad or needs_dual:
         for scalar in scalars_of(element):
             check_gradient(scalar)
-        result.grad = _make(session, element, extents, f"{name}.grad" if name else "") if needs_grad else None
-        result.dual = _make(session, element, extents, f"{name}.dual" if name else "") if needs_dual else None
+        beside = partial(_make, session, element, extents, layout=layout)
+        result.grad = beside(name=f"{name}.grad" if name else "") if needs_grad else None
+        result.dual = beside(name=f"{name}.dual" if name else "") if needs_dual else None
     return result
 
 
 def _make(
-    session: Session, element: Type, shape: tuple[int, ...] | None, name: str
+    session: Session, element: Type, shape: tuple[int, ...] | None, name: str, layout: Layout
 ) -> ScalarField | MatrixField | StructField:
+    if shape is None or (layout is Layout.SOA and steps_of(element)):
+        result = _unplaced(element, name)
+        for step in steps_of(element) if shape is not None else ():
+            result.part(step).place_at(leaf_of(shape))
+        return result
+    result = _class_of(element)(session, element, shape, name)
+    result.node, result.parts, result.whole, result.dual = leaf_of(shape), None, None, None
+    return result
+
+
+def _unplaced(element: Type, name: str) -> ScalarField | MatrixField | StructField:
     kind = _class_of(element)
-    if shape is not None:
-        result = kind(session, element, shape, name)
-        result.node = leaf_of(shape)
-    else:
-        result = kind.__new__(kind)
-        result.element, result.dtype, result.name = element, next(scalars_of(element)), name
-        result.grad, result.signature = None, object()
-    result.dual = None
+    result = kind.__new__(kind)
+    result.element, result.dtype, result.name = element, next(scalars_of(element)), name
+    result.signature = object()
+    result.parts, result.whole, result.grad, result.dual = {}, None, None, None
     return result
 
 

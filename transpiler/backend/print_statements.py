@@ -434,7 +434,8 @@ def _else(p: Statements, block: Block) -> None:
             p.lines.extend(lines)
             p.statement(last)
     if chained and isinstance(last, If):
-        comment = f"  // {python_comment(last.location)}" if p.comments and last.location is not NOWHERE else ""
+        is_new = last.location is not NOWHERE and (last.location.file, last.location.line) != p.last
+        comment = f"  // {python_comment(last.location)}" if p.comments and is_new else ""
         p.lines.append(Line(p.depth, f"}} else if ({p.e.of(last.condition).text}) {{{comment}", last.location))
         p.last = (last.location.file, last.location.line)
         p.commented.add(p.last)

@@ -12,7 +12,7 @@ from ..ir.types import Scalar, StructError, Tensor, describe_type, element_of, f
 from ..lang.annotations import as_type
 from ..lang.matrix import Matrix, Vector
 from ..lang.struct import StructType
-from .build_structs import call_struct_method, element_place, filled
+from .build_structs import call_struct_method, element_place, filled, scalar_field
 from .context import Context
 from .values import ArrayMember, Method, Place, describe_kind, holds_runtime, is_number, is_runtime
 
@@ -134,6 +134,8 @@ def call_method(context: Context, method: Method, arguments: list[Any], named: d
         return context.python(getattr(owner, method.name), *arguments, **named)
     if method.name == "fill":
         return _fill(context, owner, [*arguments, *named.values()])
+    if method.name == "get_scalar_field":
+        return scalar_field(context, owner, [*arguments, *named.values()])
     if isinstance(owner, ArrayMember | StructType) or method.name == "to_dict":
         return call_struct_method(context, method, [*arguments, *named.values()])
     value = context.lift(owner)

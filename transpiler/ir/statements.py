@@ -28,6 +28,9 @@ class Array:
     among the kernel's arrays. may_alias: whether another array of the kernel may share its memory (ndarrays may, fields
     not). is_shared: memory of one block of threads, which is in no signature; slots of shared arrays count by
     themselves.
+    parts: of a field whose parts lie apart in memory, an array for each component or member, which may have parts too;
+    the whole then has no memory and no slot, and `split_arrays` leaves only loops over it. path: of such a part, what
+    errors call it: `s.pos`.
     """
 
     name: str
@@ -38,6 +41,8 @@ class Array:
     parameter: int | None = None
     may_alias: bool = False
     is_shared: bool = False
+    parts: tuple[Array, ...] = ()
+    path: str = ""
 
 
 @dataclass(eq=False, slots=True)
