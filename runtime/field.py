@@ -32,13 +32,12 @@ class Placed:
     """What a field has beside an ndarray: a place in the tree of nodes, and a time before it has one.
 
     A field made without a shape lacks its shape and memory until `ti.root...place(x)` gives them: to the whole, or to
-    its parts one by one, which then lie apart. parts: fields by what leads to them, None for a field placed whole, whose
-    parts share its memory. whole: what this is a part of, if it lies apart or may yet.
+    its parts one by one, which then lie apart. parts: fields by what leads to them, None for a field placed whole,
+    whose parts share its memory. whole: what this is a part of, if it lies apart or may yet.
     """
 
     __slots__ = ()
     name: str
-    element: Type
     node: SNode
     grad: Any
     dual: Any
@@ -83,13 +82,18 @@ class Placed:
             return found
         element = step_into(self.element, step)
         found = _unplaced(element, name_step(self.name, self.element, step) if self.name else "")
-        found.grad = None if self.grad is None else self.grad.part(step)
-        found.dual = None if self.dual is None else self.dual.part(step)
+        found.set_derivatives(*(None if other is None else other.part(step) for other in (self.grad, self.dual)))
         if parts is None:
             found.become_part(self, step)
         else:
             parts[step], found.whole = found, weakref.ref(self)
         return found
+
+    def set_derivatives(self, grad: Any, dual: Any) -> None:
+        """Take fields of the same element and shape as gradient and dual, or None; parts take their parts."""
+        self.grad, self.dual = grad, dual
+        for step, part in (self.parts or {}).items():
+            part.set_derivatives(*(None if other is None else other.part(step) for other in (grad, dual)))
 
     def become_part(self: Any, owner: Any, step: Step) -> None:
         """Share the memory of `owner`, which was placed whole."""
@@ -102,7 +106,7 @@ class Placed:
         """Return what a kernel must know of this field."""
         return replace(DenseArray.describe_array(self), parts=tuple(self.part(step) for step in self._steps()))
 
-    def _share_memory(self) -> None:
+    def _share_memory(self: Any) -> None:
         parts, self.parts = self.parts or {}, None
         for step, part in parts.items():
             part.become_part(self, step)
@@ -136,6 +140,9 @@ class Placed:
     def _placed_parts(self) -> Iterator[Any]:
         for part in (self.parts or {}).values():
             yield part.is_placed or any(part._placed_parts())
+
+    def __repr__(self) -> str:
+        return super().__repr__() if self.is_placed else "<Field: Definition of this field is incomplete>"
 
     def __getattr__(self, name: str) -> NoReturn:
         # Reached only where a slot is empty: before the field is placed, at no cost after.
@@ -198,6 +205,11 @@ class StructField(Placed, StructArray):
     def _signature(self) -> object:
         return object()  # shape and address are part of the compiled code: no two fields share it
 
+    @property
+    def field_dict(self) -> dict[str, ScalarField | MatrixField | StructField]:
+        """Members of all elements by name, as fields."""
+        return {name: self.get_member_field(name) for name in self.keys}
+
     def _member_array(self, name: str, element: Type) -> ScalarField | MatrixField | StructField:
         member: ScalarField | MatrixField | StructField = self.part(name)
         return member
@@ -240,17 +252,19 @@ def field(
         for scalar in scalars_of(element):
             check_gradient(scalar)
         beside = partial(_make, session, element, extents, layout=layout)
-        result.grad = beside(name=f"{name}.grad" if name else "") if needs_grad else None
-        result.dual = beside(name=f"{name}.dual" if name else "") if needs_dual else None
+        grad = beside(name=f"{name}.grad" if name else "") if needs_grad else None
+        result.set_derivatives(grad, beside(name=f"{name}.dual" if name else "") if needs_dual else None)
     return result
 
 
 def _make(
     session: Session, element: Type, shape: tuple[int, ...] | None, name: str, layout: Layout
 ) -> ScalarField | MatrixField | StructField:
-    if shape is None or (layout is Layout.SOA and steps_of(element)):
+    if shape is None:
+        return _unplaced(element, name)
+    if layout is Layout.SOA and (steps := steps_of(element)):
         result = _unplaced(element, name)
-        for step in steps_of(element) if shape is not None else ():
+        for step in steps:
             result.part(step).place_at(leaf_of(shape))
         return result
     result = _class_of(element)(session, element, shape, name)

@@ -330,5 +330,6 @@ class MemberMemory:
 
 def part_of(values: Array, step: Step) -> Array:
     """Return a part of each element of an array, as a view of it."""
-    part: Array = values[step] if isinstance(step, str) else values[(..., *step)]
+    index: Any = step if isinstance(step, str) else (..., *step)
+    part: Array = values[index]
     return part

@@ -61,7 +61,17 @@ from .signatures import signatures
 from .spelling import extensions, helpers_source, spell_operation
 from .tables_c import HEADERS
 from .target import TARGETS, Target
-from .threads import Threads, indices_in_block, is_strided, loop_indices, nest, pragma, spread, spread_blocks
+from .threads import (
+    Threads,
+    indices_in_block,
+    is_strided,
+    is_told_simd,
+    loop_indices,
+    nest,
+    pragma,
+    spread,
+    spread_blocks,
+)
 from .turns import NONE, serial_turns
 
 PUSH_BYTES = 128
@@ -365,6 +375,9 @@ class _Printer:
         arguments = [*(["args"] if parameters[len(p.parameters) :] else []), *p.arguments]
         call = f"{p.function}({', '.join(arguments)});"
         head = f"{self._function_kind(p)}void {p.function}({', '.join(parameters) or self._no_parameters()}) {{"
+        simd = threads is not None and plain and not p.task.cooperates and is_told_simd(threads, *_memory(p.task))
+        uneven = any(isinstance(s, While) or self._recurs(s) for s in statements)
+        shared_out = pragma(p.task, threads, loops, uneven, simd)
         return {
             "kind": p.task.kind.value,
             "python": self._python_line(p.task),
@@ -380,8 +393,8 @@ class _Printer:
             "shared": bool(p.shared),
             "prologue": [*p.prologue, *(threads.declarations if threads else [])],
             "count": threads.count if threads else "1",
-            "nest": nest(threads, call, plain and not p.task.cooperates) if threads else [],
-            "pragma": pragma(p.task, threads, loops, any(isinstance(s, While) or self._recurs(s) for s in statements)),
+            "nest": nest(threads, call, simd and " simd " not in shared_out) if threads else [],
+            "pragma": shared_out,
             "strided": is_strided(p.task, p.threads),
             "uses_args": p.uses_args or any("args." in text for text in [*p.prologue, *_texts(threads)]),
         }

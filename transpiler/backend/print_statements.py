@@ -333,7 +333,9 @@ def _global_store(p: Statements, store: GlobalStore) -> None:
     operation = p.placement.compound.get(store)
     place = p.e.place(store.pointer)
     value = store.value
-    is_unwritten = value in p.placement.inline and value not in p.e.texts  # else it stands in a cell: read it there
+    known = p.e.texts.get(value)
+    # A value that stands in a cell has the text of that cell, which was made from no template: it is read there.
+    is_unwritten = value in p.placement.inline and (known is None or known.template != "")
     if operation is None and isinstance(value, Operation) and is_unwritten:
         if p.e.of(value.operands[0]).text == place and infix_symbol(p.e.target, value) is not None:
             operation = value  # what was stored there just now is read back: y(i) += x(i); y(i) *= 2.0

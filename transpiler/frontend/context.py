@@ -6,7 +6,6 @@ Handlers for syntax nodes register in `EXPRESSIONS` and `STATEMENTS`; `build.py`
 from __future__ import annotations
 
 import ast
-import re
 from collections import deque
 from collections.abc import Callable, Hashable
 from functools import partial
@@ -42,7 +41,7 @@ from ..ir.tasks import Kernel
 from ..ir.types import SCALARS, Scalar, Struct, Tensor, Type, describe_type, element_of, u1
 from ..lang import struct as lang
 from ..lang.annotations import as_type
-from ..lang.describe import ArrayDescription, Step, name_step, steps_of
+from ..lang.describe import ArrayDescription, Step, identify_step, name_step, steps_of
 from ..lang.matrix import Matrix
 from .definition import KernelDefinition
 from .scope import MISSING, Exit, Frame
@@ -464,7 +463,7 @@ class Context:
         if found is not None:
             found.path = found.path or found.name
             return found
-        name = known or "_".join(re.findall(r"\w+", name_step(whole.name, whole.element, step)))
+        name = known or identify_step(whole.name, whole.element, step)
         path = whole.path or whole.name  # also of a component: errors show what Python says, `v` of `v[i]`
         path = known or (name_step(path, whole.element, step) if isinstance(step, str) else path)
         return self.array_of(value, name, self.python(value.describe_array), path)

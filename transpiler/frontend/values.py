@@ -47,7 +47,7 @@ class Swizzle:
 
 @dataclass(frozen=True, slots=True)
 class ArrayMember:
-    """One part of every element of an array: `particles.pos`, `velocity.get_scalar_field(0)`. path: what leads to it."""
+    """A part of every element of an array: `particles.pos`, `velocity.get_scalar_field(0)`. path: what leads to it."""
 
     array: Array
     path: tuple[Step, ...]

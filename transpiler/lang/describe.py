@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import product
+from re import findall
 from typing import Any
 
 from ..ir.types import Struct, Tensor, Type
@@ -38,6 +39,13 @@ def name_step(name: str, element: Type, step: Step) -> str:
     if len(step) == 1 and element.shape[0] <= len(COMPONENTS):
         return f"{name}.{COMPONENTS[step[0]]}"
     return f"{name}[{', '.join(map(str, step))}]"
+
+
+def identify_step(name: str, element: Type, step: Step) -> str:
+    """Return an identifier for a part of what is called `name`: `s_pos`, `v_x`, `m_01`, `m_0_12`."""
+    if isinstance(element, Tensor) and len(element.shape) == 2 and max(element.shape) <= 10:
+        return f"{name}_{step[0]}{step[1]}"
+    return "_".join(findall(r"\w+", name_step(name, element, step)))
 
 
 @dataclass(frozen=True, slots=True)

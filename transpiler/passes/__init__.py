@@ -1,13 +1,13 @@
 """The passes and their order: a kernel as the frontend made it comes in, tasks in final form come out.
 
 Order constraints: `overflow` before all others, which compute on their own; then `split_arrays` (no other pass knows
-arrays with parts) and `lower` (the rest needs structured returns); local atomics become plain before the first cleanup, which then sees through them; `bounds` after a cleanup,
-so that merged pointers are checked once, but `wide_bounds` before it, while indices are whole; `struct_for` before
-`offload`, so that tasks hold range loops only; `demote_atomics` after `offload`, where it is known which iterations run
-side by side; `split_threads` once control flow is as simple as it gets, and after `check_threads`, which says that it
-can; `legalize` last, since cleanup must not rebuild what it removed. `call_effects` stands wherever functions have
-changed in what they do: before the first cleanup, after checks were added, at the end for the text. `recursion` before
-the passes that follow calls.
+arrays with parts) and `lower` (the rest needs structured returns); local atomics become plain before the first cleanup,
+which then sees through them; `bounds` after a cleanup, so that merged pointers are checked once, but `wide_bounds`
+before it, while indices are whole; `struct_for` before `offload`, so that tasks hold range loops only; `demote_atomics`
+after `offload`, where it is known which iterations run side by side; `split_threads` once control flow is as simple as
+it gets, and after `check_threads`, which says that it can; `legalize` last, since cleanup must not rebuild what it
+removed. `call_effects` stands wherever functions have changed in what they do: before the first cleanup, after checks
+were added, at the end for the text. `recursion` before the passes that follow calls.
 """
 
 from __future__ import annotations

@@ -95,6 +95,13 @@ class _Guard:
         own: list[Hashable] = []
         changed = False
         for statement in block.statements:
+            if isinstance(statement, IndexCheck):
+                key = _key_of_check(statement)
+                if key in self.known:
+                    changed = True
+                    continue
+                self.known.add(key)
+                own.append(key)
             for inner in blocks(statement):
                 changed |= self.block(inner)
             for place in _indexed(statement):
@@ -164,8 +171,16 @@ def _name_of(owner: Statement) -> str:
 
 
 def _key(access: Access) -> Hashable:
-    values = tuple(index.value if isinstance(index, Const) else index for index in map(uncut, access.indices))
-    return values, access.array if access.shape is None else access.shape
+    return _values(access.indices), access.array if access.shape is None else access.shape
+
+
+def _key_of_check(check: IndexCheck) -> Hashable:
+    """Return the key of an access that has been checked before this pass."""
+    return _values(check.indices), _values(check.extents)
+
+
+def _values(indices: list[Statement]) -> tuple[Hashable, ...]:
+    return tuple(index.value if isinstance(index, Const) else index for index in map(uncut, indices))
 
 
 def _message(access: Access, kernel: str) -> str:

@@ -41,7 +41,6 @@ from .bounds import Access, index_check, is_safe
 from .context import PassContext
 from .rewrite import GONE, Rewriter
 
-
 Use = Callable[[Array], "Statement | None"]
 """What is done with the part chosen; gives its value where it has one."""
 
@@ -212,9 +211,12 @@ def _chosen(rewriter: _Splitter, builder: Builder, cell: Cell, use: Use, gives_v
     if not cell.component:
         return use(cell.array)
     shape = cell.array.element.shape  # type: ignore[union-attr]
-    access = Access(list(cell.component), None, shape, cell.array.path or cell.array.name)
-    if rewriter.checks and not all(is_safe(access, axis) for axis in range(len(shape))):
-        builder.add(index_check(builder, access, rewriter.kernel))
+    if rewriter.checks:  # before the branches, in each of which `bounds` would check anew
+        name = cell.array.path or cell.array.name
+        whole, component = cell.array.parts[0], list(cell.component)
+        for access in (Access(cell.indices, whole, whole.shape, name), Access(component, None, shape, name)):
+            if not all(is_safe(access, axis) for axis in range(len(access.indices))):
+                builder.add(index_check(builder, access, rewriter.kernel))
 
     def along(axis: int, number: int, first: int = 0) -> Statement | None:
         """Use the part whose indices before `axis` make `number`, and whose index there is `first` or higher."""
