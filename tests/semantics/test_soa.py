@@ -312,6 +312,15 @@ def test_members_may_have_shapes_of_their_own(target: str) -> None:
     found = s.to_numpy()
     assert found["a"].tolist() == [2, 3, 4, 5] and found["b"].tolist() == [2] * 6
 
+    @ti.kernel
+    def fill_all():
+        s.fill(7)
+
+    fill_all()
+    assert s.to_numpy()["a"].tolist() == [7] * 4 and s.to_numpy()["b"].tolist() == [7] * 6
+    s.fill(8)
+    assert s.to_numpy()["b"].tolist() == [8] * 6
+
 
 # --- components as fields ---------------------------------------------------------------------------------------------
 
