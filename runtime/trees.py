@@ -124,8 +124,9 @@ class TreeMemory:
 class PlacedMemory:
     """The memory of one field of a tree, seen as `Memory` is.
 
-    view: strided, shape (*parts of an index, *element shape). located: gives the position in the view of an index counted from 0; None where they are the same. A mirror is the
-    whole tree's; it counts as partial here, so that each access asks `load`.
+    view: strided, shape (*parts of an index, *element shape). located: gives the position in the view of an index
+    counted from 0; None where they are the same. A mirror is the whole tree's; it counts as
+    partial here, so that each access asks `load`.
     """
 
     __slots__ = ("__weakref__", "_begin", "_digits", "_dtype", "_order", "_strides", "element", "epoch", "located",

@@ -47,11 +47,7 @@ def _bound(rewriter: Rewriter, statement: Statement) -> Statement | None:
             assert access.array is not None
             extent = builder.add(ArrayShape(access.array, axis, type=i32))
         begin = access.offset[axis]
-        last = (
-            builder.op("add", extent, builder.const(begin - 1))
-            if begin
-            else builder.op("sub", extent, builder.const(1))
-        )
+        last = builder.op("sub", extent, builder.const(1 - begin))
         access.indices[axis] = builder.op("min", builder.op("max", index, builder.const(begin)), last)
         rewriter.changed = True
     return None
