@@ -7,48 +7,51 @@ of its own, row major.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from functools import partial
-from typing import Any, NoReturn
+from typing import Any
 
 from ..transpiler.errors import TaichiRuntimeError, TaichiSyntaxError
+from ..transpiler.ir.snodes import Node, is_row_major
 from ..transpiler.ir.types import Struct, Tensor, Type, scalars_of
 from ..transpiler.lang.describe import ArrayDescription, Step, name_step, step_into, steps_of
 from ..transpiler.lang.hooks import Layout
 from .dense_array import DenseArray, MatrixArray, ScalarArray, check_gradient, to_shape
+from .memory import Ended, MemberMemory
 from .parts import PartsMemory
 from .session import Session, current
-from .snodes import SNode, leaf_of
+from .snodes import Root, SNode, axes, leaf_of, offset_of
 from .struct_array import StructArray, stored_type
 from .tracebacks import hides_own_frames_of
 
 MAX_AXES = 12
 PLACED_SLOTS = frozenset({"allocation", "memory", "node", "shape", "_extent"})
 """What a field lacks before it is placed."""
+MEMORY_SLOTS = frozenset({"allocation", "memory"})
+"""What it lacks before its tree has memory."""
 
 
 class Placed:
     """What a field has beside an ndarray: a place in the tree of nodes, and a time before it has one.
 
-    A field made without a shape lacks its shape and memory until `ti.root...place(x)` gives them: to the whole, or to
-    its parts one by one, which then lie apart. parts: fields by what leads to them, None for a field placed whole,
-    whose parts share its memory. whole: what this is a part of, if it lies apart or may yet.
+    A field made without a shape lacks it until `ti.root...place(x)` gives it one, and has memory with its first use.
+    `place` takes the whole or its parts one by one, which then lie apart. parts: fields by what leads to them, None for
+    a field placed whole, whose parts share its memory. whole: what this is a part of, if it lies apart or may yet.
     """
 
     __slots__ = ()
     name: str
     node: SNode
-    grad: Any
-    dual: Any
+    offset: tuple[int, ...]
+    signature: object
     parts: dict[Step, Any] | None
     whole: weakref.ref[Any] | None
 
     @property
     def is_placed(self) -> bool:
-        """Whether the field has a shape and memory."""
+        """Whether the field has a shape."""
         try:
-            return object.__getattribute__(self, "memory") is not None
+            return object.__getattribute__(self, "shape") is not None
         except AttributeError:
             return False
 
@@ -61,18 +64,48 @@ class Placed:
         """Return the node `n` levels above the field's own; None above the root."""
         return self.node.parent(n)
 
-    def place_at(self: Any, node: SNode) -> None:
-        """Take the shape of `node`, the field's own, and zeroed memory.
-
-        Raises: TaichiRuntimeError if it or a part of it has them.
-        """
-        if self.is_placed or any(self._placed_parts()):
+    def check_placeable(self) -> None:
+        """Check that the field can be placed. Raises: TaichiRuntimeError if it was, or a part of it."""
+        for part in (self.parts or {}).values():
+            part.check_placeable()
+        if self.is_placed:
             raise TaichiRuntimeError(f"{self!r} has been placed already. Hint: place a field once, and without a shape")
-        grad, dual, signature = self.grad, self.dual, self.signature
-        DenseArray.__init__(self, current("field"), self.element, node.shape, self.name)
-        self.grad, self.dual, self.signature, self.node = grad, dual, signature, node
+
+    def place_at(self: Any, node: SNode, offset: tuple[int, ...]) -> None:
+        """Take the shape of `node`, the field's own; memory follows when the field is used."""
+        self.shape, self.offset, self.node = node.shape, offset, node
+        assert node.memory is not None
+        node.memory.add(self)
         self._share_memory()
         self._tell_whole()
+
+    def take_memory(self: Any, memory: Any) -> None:
+        """Use `memory`, a `Memory` or one of its form, from now on."""
+        self.memory, self.allocation = memory, memory.allocation
+        is_plain = len(self.shape) == 1 and not self.offset and memory.located is None
+        self._extent = self.shape[0] if is_plain else -1
+
+    def describe_array(self: Any) -> ArrayDescription:
+        """Return what a kernel must know of this field; its tree has memory then."""
+        if self.parts:
+            parts = tuple(self.parts[step] for step in steps_of(self.element))
+            return ArrayDescription(
+                self.element, self.shape, self.KIND, self.name or None, offset=self.offset, parts=parts
+            )
+        place = self.node.node
+        memory = self.memory
+        if memory.is_gone:
+            raise memory.gone()
+        in_tree = None if self.path or is_row_major(place) else place
+        return ArrayDescription(
+            self.element, self.shape, self.KIND, self.name or None, self.owner, self.path, in_tree, self.offset
+        )
+
+    def describe_node(self) -> Node | None:
+        """Return the field's own node as the compiler knows it; None before it is placed, and where parts have one."""
+        return self.node.node if self.is_placed and not self.parts else None
+
+    # --- parts
 
     def part(self: Any, step: Step) -> Any:
         """Return a part of all elements as a field: a component or a member."""
@@ -80,8 +113,7 @@ class Placed:
         found = None if parts is None else parts.get(step)
         if found is not None:
             return found
-        element = step_into(self.element, step)
-        found = _unplaced(element, name_step(self.name, self.element, step) if self.name else "")
+        found = _unplaced(step_into(self.element, step), _name_of_part(self, step))
         found.set_derivatives(*(None if other is None else other.part(step) for other in (self.grad, self.dual)))
         if parts is None:
             found.become_part(self, step)
@@ -89,22 +121,34 @@ class Placed:
             parts[step], found.whole = found, weakref.ref(self)
         return found
 
-    def set_derivatives(self, grad: Any, dual: Any) -> None:
+    def set_derivatives(self: Any, grad: Any, dual: Any) -> None:
         """Take fields of the same element and shape as gradient and dual, or None; parts take their parts."""
         self.grad, self.dual = grad, dual
         for step, part in (self.parts or {}).items():
             part.set_derivatives(*(None if other is None else other.part(step) for other in (grad, dual)))
 
     def become_part(self: Any, owner: Any, step: Step) -> None:
-        """Share the memory of `owner`, which was placed whole."""
-        grad, dual = self.grad, self.dual
-        self.as_member(owner, step, self.element)
-        self.grad, self.dual, self.node, self.whole = grad, dual, owner.node, None
+        """Share the memory of `owner`, which was placed whole, once that has some."""
+        self.owner, self.path = owner if owner.owner is None else owner.owner, (*owner.path, step)
+        self.shape, self.offset, self.node = owner.shape, owner.offset, owner.node
+        self.signature, self.whole = (self.owner.signature, self.path), None
         self._share_memory()
 
-    def describe_array(self: Any) -> ArrayDescription:
-        """Return what a kernel must know of this field."""
-        return replace(DenseArray.describe_array(self), parts=tuple(self.part(step) for step in self._steps()))
+    def part_was_placed(self: Any) -> None:
+        """Take the shape of the first part, once all have one. Raises: TaichiRuntimeError where components differ."""
+        parts = {step: self.part(step) for step in steps_of(self.element)}
+        if not all(part.is_placed for part in parts.values()):
+            return
+        shapes = [part.shape for part in parts.values()]
+        if isinstance(self.element, Tensor) and len({*shapes}) > 1:
+            raise TaichiRuntimeError(
+                f"Members of the following field have different shapes {shapes}: {self!r}. "
+                "Hint: place all components in nodes of one shape"
+            )
+        first = next(iter(parts.values()))
+        self.parts, self.shape, self.offset, self.node = parts, first.shape, first.offset, first.node
+        self.memory, self.allocation, self._extent = PartsMemory(parts, self.element, first.shape), None, -1
+        self._tell_whole()
 
     def _share_memory(self: Any) -> None:
         parts, self.parts = self.parts or {}, None
@@ -116,36 +160,24 @@ class Placed:
         if whole is not None:
             whole.part_was_placed()
 
-    def part_was_placed(self: Any) -> None:
-        """Take the shape of the parts, once all of them have been placed. Raises: TaichiRuntimeError if it differs."""
-        parts = {step: self.part(step) for step in steps_of(self.element)}
-        if not all(part.is_placed for part in parts.values()):
-            return
-        shapes = [part.shape for part in parts.values()]
-        if isinstance(self.element, Tensor) and len({*shapes}) > 1:
-            raise TaichiRuntimeError(
-                f"Members of the following field have different shapes {shapes}: {self!r}. "
-                "Hint: place all components in nodes of one shape"
-            )
-        grad, dual, signature = self.grad, self.dual, self.signature
-        self.parts = parts
-        self._set_up(PartsMemory(parts, self.element, shapes[0]), self.element, shapes[0], self.name)
-        self.grad, self.dual, self.signature, self.node = grad, dual, signature, next(iter(parts.values())).node
-        self._tell_whole()
+    # --- life
 
-    def _steps(self: Any) -> list[Step]:
-        """Return the steps to the parts of a field that lies apart."""
-        return [] if self.parts is None else steps_of(self.element)
-
-    def _placed_parts(self) -> Iterator[Any]:
-        for part in (self.parts or {}).values():
-            yield part.is_placed or any(part._placed_parts())
+    def end(self: Any) -> None:
+        """Give the memory back because the session ends; any later use raises."""
+        self.memory.end()
+        self.allocation = Ended()
 
     def __repr__(self) -> str:
         return super().__repr__() if self.is_placed else "<Field: Definition of this field is incomplete>"
 
-    def __getattr__(self, name: str) -> NoReturn:
-        # Reached only where a slot is empty: before the field is placed, at no cost after.
+    def __getattr__(self: Any, name: str) -> Any:
+        # Reached only where a slot is empty: before the field has memory, at no cost after.
+        if name in MEMORY_SLOTS and self.is_placed:
+            if self.owner is None:
+                self.node.memory.allocate()
+            else:
+                self.take_memory(MemberMemory(self.owner.memory, self.path, self.element))
+            return object.__getattribute__(self, name)
         if name in PLACED_SLOTS:
             shown = f" `{self.name}`" if self.name else ""
             raise TaichiRuntimeError(
@@ -193,7 +225,7 @@ class MatrixField(Placed, MatrixArray):
 
 
 class StructField(Placed, StructArray):
-    """A field of structs, one after the other in memory."""
+    """A field of structs, one after the other in memory unless its members were placed one by one."""
 
     KIND = "field"
     __slots__ = ("dual", "node", "parts", "whole")
@@ -238,37 +270,57 @@ def field(
     Without a shape the field waits for `ti.root...place(x)`.
 
     dtype: a number type, Python's `int` or `float`, or a vector, matrix or struct type. order: axes from the slowest
-    to the fastest, as "ij"; it is checked, and memory is row major in any case. name: shown in errors. needs_grad,
-    needs_dual: make `.grad` and `.dual` beside it. layout: `Layout.SOA` puts each component of vectors, and each member
-    of structs, into memory of its own.
+    to the fastest in memory, as "ji". offset: the first index along each axis, which may be negative. name: shown in
+    errors. needs_grad, needs_dual: make `.grad` and `.dual` beside it. layout: `Layout.SOA` puts each component of
+    vectors and each member of structs into memory of its own.
     Raises: TaichiRuntimeError before `ti.init()`, for a shape with an extent below 1, and where memory
     does not suffice; TaichiSyntaxError for `offset` or `order` that do not fit the shape.
     """
     session = current("field")
     element = stored_type(dtype)
     extents = _checked_shape(shape, offset, order)
-    result = _make(session, element, extents, name, layout)
+    order_of_axes, begins = _checked_order(extents, order), _checked_offset(extents, offset)
+    make = partial(_make, session, element, extents, order=order_of_axes, offset=begins, layout=layout)
+    result = make(name=name)
     if needs_grad or needs_dual:
         for scalar in scalars_of(element):
             check_gradient(scalar)
-        beside = partial(_make, session, element, extents, layout=layout)
-        grad = beside(name=f"{name}.grad" if name else "") if needs_grad else None
-        result.set_derivatives(grad, beside(name=f"{name}.dual" if name else "") if needs_dual else None)
+        grad = make(name=f"{name}.grad" if name else "") if needs_grad else None
+        result.set_derivatives(grad, make(name=f"{name}.dual" if name else "") if needs_dual else None)
     return result
 
 
 def _make(
-    session: Session, element: Type, shape: tuple[int, ...] | None, name: str, layout: Layout
+    session: Session,
+    element: Type,
+    shape: tuple[int, ...] | None,
+    name: str,
+    order: Sequence[int] = (),
+    offset: tuple[int, ...] = (),
+    layout: Layout = Layout.AOS,
 ) -> ScalarField | MatrixField | StructField:
-    if shape is None:
-        return _unplaced(element, name)
-    if layout is Layout.SOA and (steps := steps_of(element)):
+    """Return a field: with a shape it has memory of its own, in which an order other than row major is a tree."""
+    if shape is not None and layout is Layout.SOA and (steps := steps_of(element)):
         result = _unplaced(element, name)
         for step in steps:
-            result.part(step).place_at(leaf_of(shape))
+            part = _make(session, step_into(element, step), shape, _name_of_part(result, step), order, offset)
+            result.parts[step] = part  # type: ignore[index]
+        result.part_was_placed()
         return result
-    result = _class_of(element)(session, element, shape, name)
-    result.node, result.parts, result.whole, result.dual = leaf_of(shape), None, None, None
+    if shape is not None and not order:
+        result = _class_of(element)(session, element, shape, name)
+        result.node = leaf_of(shape, result)
+        result.offset = offset
+        if offset:
+            result._extent = -1
+        result.parts, result.whole, result.dual = None, None, None
+        return result
+    result = _unplaced(element, name)
+    if shape is not None:
+        node: SNode = Root()
+        for axis in order:
+            node = node.dense(axes(axis), shape[axis])
+        node.place(result, offset=offset or None)
     return result
 
 
@@ -276,9 +328,13 @@ def _unplaced(element: Type, name: str) -> ScalarField | MatrixField | StructFie
     kind = _class_of(element)
     result = kind.__new__(kind)
     result.element, result.dtype, result.name = element, next(scalars_of(element)), name
-    result.signature = object()
-    result.parts, result.whole, result.grad, result.dual = {}, None, None, None
+    result.grad, result.dual, result.owner, result.path, result.signature = None, None, None, (), object()
+    result.offset, result.parts, result.whole = (), {}, None
     return result
+
+
+def _name_of_part(field: Any, step: Step) -> str:
+    return name_step(field.name, field.element, step) if field.name else ""
 
 
 def _checked_shape(shape: Any, offset: Any, order: str | None) -> tuple[int, ...] | None:
@@ -296,38 +352,36 @@ def _checked_shape(shape: Any, offset: Any, order: str | None) -> tuple[int, ...
                 f"Every dimension of a Taichi field should be positive, got {extent} in dimension {axis}. "
                 "Hint: an extent is at least 1"
             )
-    _check_offset(extents, offset)
-    _check_order(extents, order)
     return extents
 
 
-def _check_offset(shape: tuple[int, ...], offset: Any) -> None:
-    if offset is None:
-        return
-    offsets = tuple(offset) if isinstance(offset, Sequence) else (offset,)
-    if len(offsets) != len(shape):
+def _checked_offset(shape: tuple[int, ...] | None, offset: Any) -> tuple[int, ...]:
+    """Return the first index along each axis, () where all are 0."""
+    if offset is None or shape is None:
+        return ()
+    given = tuple(offset) if isinstance(offset, Sequence) else (offset,)
+    if len(given) != len(shape):
         raise TaichiSyntaxError(
-            f"The dimensionality of shape and offset must be the same ({len(shape)} != {len(offsets)}). "
+            f"The dimensionality of shape and offset must be the same ({len(shape)} != {len(given)}). "
             "Hint: give one offset for each axis"
         )
-    if any(offsets):
-        raise TaichiRuntimeError(
-            f"a field whose indices start at offset {offsets} is not supported yet. "
-            "Hint: leave `offset` out and subtract it from the indices"
-        )
+    return offset_of(given, len(shape))
 
 
-def _check_order(shape: tuple[int, ...], order: str | None) -> None:
-    if order is None:
-        return
+def _checked_order(shape: tuple[int, ...] | None, order: str | None) -> list[int]:
+    """Return the axes from the slowest to the fastest, [] where that is their own order."""
+    if order is None or shape is None:
+        return []
     if len(order) != len(shape):
         raise TaichiSyntaxError(
             f"The dimensionality of shape and order must be the same ({len(shape)} != {len(order)})"
         )
     if len({*order}) != len(order):
         raise TaichiSyntaxError("The axes in order must be different")
-    if sorted(order) != [chr(ord("i") + axis) for axis in range(len(order))]:
+    axes_given = [ord(letter) - ord("i") for letter in order]
+    if sorted(axes_given) != list(range(len(order))):
         raise TaichiSyntaxError(f"Invalid axis in order '{order}': name each of the first {len(shape)} axes from `i`")
+    return [] if axes_given == sorted(axes_given) else axes_given
 
 
 def _refused(shape: Any) -> Exception:

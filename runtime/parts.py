@@ -34,16 +34,16 @@ class PartsMemory:
         return owner
 
     def read_item(self, index: tuple[int, ...]) -> Array:
-        """Return a copy of the element at `index`."""
+        """Return a copy of the element at `index`, which counts from the offset."""
         item = self._new(())
         for step, part in self.parts.items():
-            item[step] = part.memory.read_item(index)
+            item[step] = part.read_item(index)
         return item
 
     def write_item(self, index: tuple[int, ...], value: Array) -> None:
         """Set the element at `index`."""
         for step, part in self.parts.items():
-            part.memory.write_item(index, value[step])
+            part.write_item(index, value[step])
 
     def read_all(self) -> Array:
         """Return all elements as a new array; of structs a structured one."""

@@ -125,7 +125,7 @@ class StructArray(DenseArray):
         return make_struct(Entries(self, self.index_of(key)), self.type)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        self.memory.write_item(self.index_of(key), self.pack(value))
+        self.write_item(self.index_of(key), self.pack(value))
 
     def pack(self, value: Any) -> Array:
         """Return a struct or dict as a structured array without axes. Raises: KeyError, TypeError, TaichiTypeError."""

@@ -24,6 +24,7 @@ from ..ir.builder import Builder
 from ..ir.forms import Captured
 from ..ir.functions import Function
 from ..ir.nodes import Block, Statement
+from ..ir.snodes import Node, top_of
 from ..ir.statements import (
     Alloca,
     Array,
@@ -48,6 +49,7 @@ from .scope import MISSING, Exit, Frame
 from .specialization import Specialization
 from .spelling_hints import missing_name_hint
 from .struct_types import StructTypes
+from .trees import see_tree
 from .unsupported import REASONS
 from .values import ArrayMember, Place, common_type, describe_kind, is_number, matrix_rows, number_type
 
@@ -453,6 +455,11 @@ class Context:
             self.fields[array.slot], array.path = value, path
         array.shape = tuple(description.shape)
         array.may_alias = description.kind == "ndarray"
+        array.offset = description.offset
+        if description.place is not None:
+            self.enter_tree(array, description.place)
+        elif array.parts:
+            array.place = array.parts[0].place  # loops run over the cells of the first part, as in Taichi
         self.arrays[id(value)], self.objects[array] = array, value
         return array
 
@@ -467,6 +474,14 @@ class Context:
         path = whole.path or whole.name  # also of a component: errors show what Python says, `v` of `v[i]`
         path = known or (name_step(path, whole.element, step) if isinstance(step, str) else path)
         return self.array_of(value, name, self.python(value.describe_array), path)
+
+    def enter_tree(self, array: Array, place: Node) -> None:
+        """Note where a field lies, and how this kernel sees the tree that it lies in."""
+        array.place = place
+        top = top_of(place)
+        if top not in self.kernel.trees:
+            self.kernel.trees[top] = see_tree(top, self.frames, self.hints, self.structs.named)
+        self.kernel.trees[top].names[place] = array.name
 
     def new_array(self, name: str, element: Type, ndim: int) -> Array:
         """Add an array to the kernel, under a name of its own."""

@@ -7,6 +7,7 @@ from itertools import product
 from re import findall
 from typing import Any
 
+from ..ir.snodes import Node
 from ..ir.types import Struct, Tensor, Type
 
 Step = str | tuple[int, ...]
@@ -54,7 +55,8 @@ class ArrayDescription:
 
     shape: extents (for a field part of the compiled code). name: the Python name if the object knows one.
     owner, path: for a part of another array's elements: that array, and the steps that lead to the part: the name of a
-    member, the indices of a component. parts: objects for the parts of a field whose parts lie apart, in their order.
+    member, the indices of a component. place, offset: as in `ir.statements.Array`. parts: objects for the parts of a
+    field whose parts lie apart, in their order.
     """
 
     element: Type
@@ -63,4 +65,6 @@ class ArrayDescription:
     name: str | None = None
     owner: Any = None
     path: tuple[Step, ...] = ()
+    place: Node | None = None
+    offset: tuple[int, ...] = ()
     parts: tuple[Any, ...] = ()
