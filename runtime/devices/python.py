@@ -21,7 +21,7 @@ from ...transpiler.ir.tasks import Kernel
 from ...transpiler.ir.types import NUMPY, Struct, Tensor
 from ..capabilities import PORTABLE
 from ..launcher import PACK_CODES
-from ..memory import view_address
+from ..memory import view_address, view_strided
 
 
 class PythonAllocation:
@@ -59,7 +59,11 @@ class PythonProgram:
             shape = tuple(values["shape", slot, axis] for axis in range(array.ndim))
         element = self.kernel.arrays[slot].element
         dtype = element.numpy if isinstance(element, Struct) else NUMPY[array.element]
-        return view_address(values["pointer", slot], dtype, shape + array.element_shape)
+        if not self.interface.takes_strides(slot):
+            return view_address(values["pointer", slot], dtype, shape + array.element_shape)
+        size_bytes = element.size_bytes
+        strides = [values["stride", slot, axis] * size_bytes for axis in range(array.ndim)]
+        return view_strided(values["pointer", slot], dtype, shape, strides, array.element_shape)
 
     @staticmethod
     def _parameter(parameter: Parameter, values: dict[tuple[Any, ...], Any]) -> Any:

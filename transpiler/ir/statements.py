@@ -27,7 +27,7 @@ class Array:
     whose extents come with each launch. parameter: position in the kernel's signature, None for a field. slot: position
     among the kernel's arrays. may_alias: whether another array of the kernel may share its memory (ndarrays may, fields
     not). is_shared: memory of one block of threads, which is in no signature; slots of shared arrays count by
-    themselves.
+    themselves. strided: the distance of elements along each axis comes with the launch too, as for a transposed array.
     """
 
     name: str
@@ -38,6 +38,7 @@ class Array:
     parameter: int | None = None
     may_alias: bool = False
     is_shared: bool = False
+    strided: bool = False
 
 
 @dataclass(eq=False, slots=True)
