@@ -9,6 +9,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Sequence
 from functools import partial
+from math import prod
 from typing import Any
 
 from ..transpiler.errors import TaichiRuntimeError, TaichiSyntaxError
@@ -20,11 +21,14 @@ from .dense_array import DenseArray, MatrixArray, ScalarArray, check_gradient, t
 from .memory import Ended, MemberMemory
 from .parts import PartsMemory
 from .session import Session, current
-from .snodes import Root, SNode, axes, leaf_of, offset_of
+from .snodes import Root, SNode, axes, leaf_of, offset_of, own_cell
 from .struct_array import StructArray, stored_type
 from .tracebacks import hides_own_frames_of
 
 MAX_AXES = 12
+MAX_SHARED_BYTES = 1 << 30
+"""The parts of a field share an allocation up to this size: then compilers know that they are apart. SPIR-V's offsets of
+members have 32 bits, and not every device gives larger pieces."""
 PLACED_SLOTS = frozenset({"allocation", "memory", "node", "shape", "_extent"})
 """What a field lacks before it is placed."""
 MEMORY_SLOTS = frozenset({"allocation", "memory"})
@@ -302,10 +306,12 @@ def _make(
     """Return a field: with a shape it has memory of its own, in which an order other than row major is a tree."""
     if shape is not None and layout is Layout.SOA and (steps := steps_of(element)):
         result = _unplaced(element, name)
+        shared = own_cell() if prod(shape) * element.size_bytes <= MAX_SHARED_BYTES else None
         for step in steps:
-            part = _make(session, step_into(element, step), shape, _name_of_part(result, step), order, offset)
-            result.parts[step] = part  # type: ignore[index]
-        result.part_was_placed()
+            node = own_cell() if shared is None else shared
+            for chosen in ([axis] for axis in order) if order else [range(len(shape))] if shape else []:
+                node = node.dense(axes(*chosen), [shape[axis] for axis in chosen])
+            node.place(result.part(step), offset=offset or None)
         return result
     if shape is not None and not order:
         result = _class_of(element)(session, element, shape, name)

@@ -94,6 +94,21 @@ def view_address(address: int, dtype: np.dtype[Any], shape: tuple[int, ...]) -> 
     return np.frombuffer(memoryview((c_char * size_bytes).from_address(address)), dtype).reshape(shape)
 
 
+def view_strided(
+    address: int, dtype: np.dtype[Any], shape: tuple[int, ...], strides: Sequence[int], inner: tuple[int, ...] = ()
+) -> Array:
+    """Return an array likewise whose first element stands at `address`. strides: [bytes]; inner: an element's shape."""
+    if not prod(shape):
+        return np.empty(shape + inner, dtype)
+    reach = [(extent - 1) * stride for extent, stride in zip(shape, strides, strict=True)]
+    before = -sum(step for step in reach if step < 0)
+    size_bytes = before + sum(step for step in reach if step > 0) + dtype.itemsize * prod(inner)
+    memory = view_address(address - before, np.dtype(np.uint8), (size_bytes,))
+    dense = [dtype.itemsize * prod(inner[axis + 1 :]) for axis in range(len(inner))]
+    found: Array = np.ndarray(shape + inner, dtype, memory.data, before, (*strides, *dense))
+    return found
+
+
 def bytes_of(array: Array) -> memoryview:
     """Return the memory of a contiguous array as bytes."""
     return array.reshape(-1).view(np.uint8).data
