@@ -50,7 +50,8 @@ from .runtime.compat.primitive_types import (
     uint64,
 )
 from .runtime.field import MatrixField, ScalarField, StructField, field
-from .runtime.gui import GUI, hex_to_rgb, rgb_to_hex
+from .runtime.gui import GUI
+from .runtime.gui_arguments import hex_to_rgb, rgb_to_hex
 from .runtime.kernel import kernel
 from .runtime.ndarray import MatrixNdarray, ScalarNdarray, ndarray
 from .runtime.real_function import real_func
