@@ -209,6 +209,8 @@ def read_file(filename: str | os.PathLike[str], channels: int = 0) -> Array:
         with image.open(filename) as picture:
             if picture.mode.startswith("I"):  # 16 bits a channel, which Pillow would cut off at 255
                 picture = image.fromarray((np.asarray(picture) >> 8).astype(np.uint8))
+            if "transparency" in picture.info:
+                picture = picture.convert("RGBA")
             pixels = np.array(picture.convert(MODES.get(channels) or _mode_of(picture)))
     except OSError as error:  # also what is no picture: PIL.UnidentifiedImageError
         raise RuntimeError(f"Cannot read image file [{filename}]: {error.strerror or error}") from None
@@ -219,9 +221,7 @@ def _mode_of(picture: Any) -> str:
     """Return the mode with one byte a channel that shows all of a picture."""
     if picture.mode in MODES.values():
         return str(picture.mode)
-    if picture.mode in ("1", "F"):
-        return "L"
-    return "RGBA" if "transparency" in picture.info else "RGB"
+    return "L" if picture.mode in ("1", "F") else "RGB"
 
 
 def pillow(purpose: str) -> Any:
