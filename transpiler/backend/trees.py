@@ -232,7 +232,14 @@ def linear(chain: list[Node], place: Node, indices: Sequence[str], target: Targe
         cells = prod(digit.extent for digit in group)
         text = f"{f'({text})' if is_sum else text} * {cells} + {own}"
         is_sum = True
-    return text or "0"
+    return text or _only_index(chain, place, indices)
+
+
+def _only_index(chain: list[Node], place: Node, indices: Sequence[str]) -> str:
+    """Return the number of the one cell of a chain: an index whose axis has one cell, which uses it, or 0."""
+    axes, shape = axes_of(place), shape_of(place)
+    single = (axes.index(axis) for node in chain for axis in node.axes if shape[axes.index(axis)] == 1)
+    return next((indices[dimension] for dimension in single), "0")
 
 
 def _row_major(group: list[Digit], indices: Sequence[str], place: Node, target: Target) -> tuple[str, bool]:
