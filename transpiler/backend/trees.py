@@ -43,13 +43,15 @@ class TreeText:
     """One tree in one language.
 
     pointer: the member of `Args`, before it has its final name. element: what it points to, by name. structs: their
-    declarations, members before what holds them. members: names of fields and nodes within the cells that hold them.
+    declarations, members before what holds them. names: of these structs. members: names of fields and nodes within the
+    cells that hold them.
     """
 
     tree: Tree
     pointer: str
     element: str
     structs: list[str] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
     members: dict[Node, str] = field(default_factory=dict)
 
     @property
@@ -132,6 +134,7 @@ def _write_cells(
         lines.append(f"{element} {text.members[child]}[{cells_in(below)}];")
     lines += _padding(chain[-1], names, target)
     name = types.declare(struct_name(_array_name(tree, chain)))
+    text.names.append(name)
     text.structs.append(_declaration(name, lines, cell_size_bytes(chain[-1]), target))
     return name
 
