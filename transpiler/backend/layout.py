@@ -228,10 +228,11 @@ def _precise(target: Target, type: Type, declared: str) -> str:
 
 
 def array_type(array: Array) -> str:
-    """Return how a comment names an array's type: `ndarray[f32, 2]`, `field[f32, 512x512]`."""
+    """Return how a comment names an array's type: `ndarray[f32, 2]`, `field[f32, 512x512 from (0, 1)]`."""
     if array.shape is None:
         return f"ndarray[{array.element}, {array.ndim}]"
-    return f"field[{array.element}, {'x'.join(map(str, array.shape)) or '0-D'}]"
+    since = f" from ({', '.join(map(str, array.offset))})" if array.offset else ""
+    return f"field[{array.element}, {'x'.join(map(str, array.shape)) or '0-D'}{since}]"
 
 
 _TemporaryLayout = tuple[dict[Temporary, str], list[Declaration], dict[Temporary, int], int]

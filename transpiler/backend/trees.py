@@ -35,7 +35,8 @@ from .target import Target
 
 UNKNOWN_MEMBER = "other"
 """What a member is called whose field the kernel's Python does not show."""
-UNKNOWN_CELLS = "cells"
+UNKNOWN_CELLS, UNKNOWN_BLOCKS = "cells", "blocks"
+"""What an array of cells is called whose nodes the kernel's Python does not show: without and with arrays inside."""
 
 
 @dataclass(slots=True)
@@ -98,7 +99,8 @@ def _name(tree: Tree, place: Node) -> str:
 def _array_name(tree: Tree, chain: list[Node]) -> str:
     """Return what an array of cells is called: as Python calls the innermost of its nodes that has a name."""
     names = [tree.names[node] for node in reversed(chain) if node in tree.names]
-    return names[0] if names else UNKNOWN_CELLS
+    has_blocks = any(child.kind != "place" for child in filled(chain[-1]))
+    return names[0] if names else UNKNOWN_BLOCKS if has_blocks else UNKNOWN_CELLS
 
 
 def struct_name(array: str) -> str:
@@ -219,8 +221,9 @@ def linear(chain: list[Node], place: Node, indices: Sequence[str], target: Targe
     """Return the number of a cell among those of a chain of nodes."""
     groups = _groups(chain, place)
     text, is_sum = "", False
+    alone = sum(map(len, groups)) == 1
     for group in groups:
-        own, own_is_sum = _row_major(group, indices, place, target)
+        own, own_is_sum = _row_major(group, indices, shape_of(place), alone, target)
         if not text:
             text, is_sum = own, own_is_sum
             continue
@@ -230,15 +233,15 @@ def linear(chain: list[Node], place: Node, indices: Sequence[str], target: Targe
     return text or "0"
 
 
-def _row_major(group: list[Digit], indices: Sequence[str], place: Node, target: Target) -> tuple[str, bool]:
-    """Return the number of a cell within one node, and whether the text is a sum."""
+def _row_major(
+    group: list[Digit], indices: Sequence[str], shape: tuple[int, ...], alone: bool, target: Target
+) -> tuple[str, bool]:
+    """Return the number of a cell within one node, and whether the text is a sum. alone: nothing is done with it."""
     text, is_sum = "", False
-    shape = shape_of(place)
-    alone = len(group) == 1 and len(shape) == 1
     for digit in group:
         part = _part(digit, indices[digit.dimension], shape[digit.dimension], alone, target)
         if not text:
-            text, is_sum = part, alone and not part.isalnum() and " " in part
+            text = part
             continue
         text = f"{f'({text})' if is_sum else text} * {digit.extent} + {part}"
         is_sum = True
