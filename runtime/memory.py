@@ -13,6 +13,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Sequence
 from ctypes import c_char
+from functools import reduce
 from math import prod
 from typing import Any, Protocol
 
@@ -20,6 +21,7 @@ import numpy as np
 
 from ..transpiler.errors import TaichiRuntimeError
 from ..transpiler.ir.types import Struct, Tensor, Type, element_of
+from ..transpiler.lang.describe import Step
 from .devices.device import Allocation, Device
 
 Array = np.ndarray[Any, Any]
@@ -71,12 +73,40 @@ def ended_error() -> TaichiRuntimeError:
     )
 
 
+def check_count(shape: tuple[int, ...]) -> None:
+    """Check that the elements of a shape can be indexed. Raises: TaichiRuntimeError where they are too many."""
+    if prod(shape) > MAX_ITEMS:
+        raise TaichiRuntimeError(
+            f"shape {shape} has {prod(shape)} elements, and at most {MAX_ITEMS} can be indexed. "
+            "Hint: split the data into several fields or ndarrays"
+        )
+
+
+def _blocks_between(begin: int, end: int) -> range:
+    return range(begin // BLOCK_BYTES, (end - 1) // BLOCK_BYTES + 1)
+
+
 def view_address(address: int, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
     """Return an array over memory of this process; the caller keeps the memory alive."""
     size_bytes = prod(shape) * dtype.itemsize
     if not size_bytes:
         return np.empty(shape, dtype)
     return np.frombuffer(memoryview((c_char * size_bytes).from_address(address)), dtype).reshape(shape)
+
+
+def view_strided(
+    address: int, dtype: np.dtype[Any], shape: tuple[int, ...], strides: Sequence[int], inner: tuple[int, ...] = ()
+) -> Array:
+    """Return an array likewise whose first element stands at `address`. strides: [bytes]; inner: an element's shape."""
+    if not prod(shape):
+        return np.empty(shape + inner, dtype)
+    reach = [(extent - 1) * stride for extent, stride in zip(shape, strides, strict=True)]
+    before = -sum(step for step in reach if step < 0)
+    size_bytes = before + sum(step for step in reach if step > 0) + dtype.itemsize * prod(inner)
+    memory = view_address(address - before, np.dtype(np.uint8), (size_bytes,))
+    dense = [dtype.itemsize * prod(inner[axis + 1 :]) for axis in range(len(inner))]
+    found: Array = np.ndarray(shape + inner, dtype, memory.data, before, (*strides, *dense))
+    return found
 
 
 def bytes_of(array: Array) -> memoryview:
@@ -99,6 +129,7 @@ class Memory:
         "element",
         "epoch",
         "finalizer",
+        "gone",
         "mirrored",
         "partial",
         "session",
@@ -107,12 +138,12 @@ class Memory:
         "view",
     )
 
+    located = None
+    """Of memory whose view is indexed otherwise than its array: what gives the position of an index."""
+
     def __init__(self, session: Owner, element: Type, shape: tuple[int, ...]) -> None:
-        if prod(shape) > MAX_ITEMS:
-            raise TaichiRuntimeError(
-                f"shape {shape} has {prod(shape)} elements, and at most {MAX_ITEMS} can be indexed. "
-                "Hint: split the data into several fields or ndarrays"
-            )
+        check_count(shape)
+        self.gone: Callable[[], TaichiRuntimeError] = ended_error
         scalar = element.numpy if isinstance(element, Struct) else element_of(element).numpy
         full_shape = shape + (element.shape if isinstance(element, Tensor) else ())
         self.session, self.element, self.shape = session, element, shape
@@ -129,14 +160,19 @@ class Memory:
         self._blocks: set[int] = set()
         self._dirty: set[int] = set()
 
+    @property
+    def is_gone(self) -> bool:
+        """Whether its allocation was given back; `gone` makes the error that says why."""
+        return not self.finalizer.alive
+
     def refresh(self) -> None:
         """Make the view show what the launches so far have left; a partial one is filled by `load`.
 
         Raises: TaichiRuntimeError where the session has ended.
         """
         session = self.session
-        if session.epoch == CLOSED:
-            raise ended_error()
+        if session.epoch == CLOSED or self.is_gone:
+            raise self.gone()
         if not self.mirrored:
             session.wait()
         else:
@@ -147,16 +183,24 @@ class Memory:
 
     def load(self, index: Sequence[int]) -> None:
         """Fill the block of a partial mirror that holds the item at `index`."""
-        for block in self._blocks_of(index):
+        self.load_bytes(*self._bytes_at(index))
+
+    def load_bytes(self, begin: int, end: int) -> None:
+        """Fill the blocks of a partial mirror that hold the bytes from `begin` to `end`."""
+        for block in _blocks_between(begin, end):
             if block not in self._blocks:
                 self._read_block(block)
 
     def mark(self, index: Sequence[int]) -> None:
         """Note that the item at `index` of a mirror was written."""
+        self.mark_bytes(*self._bytes_at(index))
+
+    def mark_bytes(self, begin: int, end: int) -> None:
+        """Note that the bytes from `begin` to `end` of a mirror were written."""
         if not self._dirty:
             self.session.pending.append(self.flush)
         if self.partial:
-            self._dirty.update(self._blocks_of(index))
+            self._dirty.update(_blocks_between(begin, end))
         else:
             self._dirty.add(0)
 
@@ -178,9 +222,27 @@ class Memory:
             self.session.device.read(self.allocation, bytes_of(result))
         return result
 
+    def read_bytes(self, begin: int, target: memoryview) -> None:
+        """Copy a piece of a mirrored memory from the device into `target`."""
+        self.refresh_lazily()
+        if not self.partial and self.epoch == self.session.epoch:
+            target[:] = bytes_of(self.view)[begin : begin + target.nbytes]
+            return
+        self.flush()
+        if target.nbytes:
+            self.session.device.read(self.allocation, target, begin)
+
+    def write_bytes(self, begin: int, source: memoryview) -> None:
+        """Set a piece of a mirrored memory on the device."""
+        self.refresh_lazily()
+        self.flush()
+        self._forget()
+        if source.nbytes:
+            self.session.device.write(self.allocation, source, begin)
+
     def refresh_lazily(self) -> None:
         """Wait where the view is the memory itself, check that the session lives, and leave a mirror as it is."""
-        if self.session.epoch == CLOSED or not self.mirrored:
+        if self.session.epoch == CLOSED or not self.mirrored or self.is_gone:
             self.refresh()
 
     def write_all(self, values: Array) -> None:
@@ -221,7 +283,7 @@ class Memory:
             self._forget()
             self.session.device.copy(other.allocation, self.allocation, self.size_bytes)
         else:
-            self.write_all(other.view if not other.mirrored else other.read_all())
+            self.write_all(other.view if isinstance(other, Memory) and not other.mirrored else other.read_all())
 
     def end(self) -> None:
         """Give the allocation back because the session ends; any later use raises."""
@@ -235,12 +297,12 @@ class Memory:
         self._blocks.clear()
         self.epoch = STALE
 
-    def _blocks_of(self, index: Sequence[int]) -> range:
+    def _bytes_at(self, index: Sequence[int]) -> tuple[int, int]:
         item = 0
         for position, extent in zip(index, self.shape, strict=True):
             item = item * extent + position
         size = self.element.size_bytes
-        return range(item * size // BLOCK_BYTES, (item * size + size - 1) // BLOCK_BYTES + 1)
+        return item * size, item * size + size
 
     def _block_bytes(self, block: int) -> memoryview:
         return bytes_of(self.view)[block * BLOCK_BYTES : (block + 1) * BLOCK_BYTES]
@@ -252,11 +314,11 @@ class Memory:
 
 
 class MemberMemory:
-    """The memory of one member of every struct of an array, seen as `Memory` is; `whole` owns it."""
+    """The memory of one part of every element of an array, seen as `Memory` is; `whole` owns it. path: as of arrays."""
 
     __slots__ = ("element", "path", "whole")
 
-    def __init__(self, whole: Memory, path: tuple[str, ...], element: Type) -> None:
+    def __init__(self, whole: Memory, path: tuple[Step, ...], element: Type) -> None:
         self.whole, self.path, self.element = whole, path, element
 
     def __getattr__(self, name: str) -> Any:
@@ -265,22 +327,22 @@ class MemberMemory:
 
     @property
     def view(self) -> Array:
-        """The member in the view of the whole."""
-        return _member(self.whole.view, self.path)
+        """The part in the view of the whole."""
+        return self._part(self.whole.view)
 
     def read_all(self) -> Array:
-        """Return a copy of the member in all elements."""
-        return np.array(_member(self.whole.read_all(), self.path))
+        """Return a copy of the part in all elements."""
+        return np.array(self._part(self.whole.read_all()))
 
     def write_all(self, values: Array) -> None:
-        """Set the member in all elements."""
+        """Set the part in all elements."""
         whole = self.whole.read_all()
-        np.copyto(_member(whole, self.path), values, casting="unsafe")
+        np.copyto(self._part(whole), values, casting="unsafe")
         self.whole.write_all(whole)
 
     def fill(self, value: Array) -> None:
-        """Set the member in all elements to one value."""
-        self.write_all(np.broadcast_to(value, self.view.shape))
+        """Set the part in all elements to one value."""
+        self.write_all(np.broadcast_to(value, self.shape + np.shape(value)))
 
     def copy_from(self, other: Any) -> None:
         """Copy another array of equal shape."""
@@ -289,8 +351,12 @@ class MemberMemory:
     def end(self) -> None:
         """Own nothing."""
 
+    def _part(self, view: Array) -> Array:
+        return reduce(part_of, self.path, view)
 
-def _member(view: Array, path: tuple[str, ...]) -> Array:
-    for name in path:
-        view = view[name]
-    return view
+
+def part_of(values: Array, step: Step) -> Array:
+    """Return a part of each element of an array, as a view of it."""
+    index: Any = step if isinstance(step, str) else (..., *step)
+    part: Array = values[index]
+    return part

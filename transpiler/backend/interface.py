@@ -24,6 +24,7 @@ class Member:
       ("argument", position, component)  a by-value parameter; component numbers the scalars of a tensor, else 0
       ("pointer", slot)                  address of an array
       ("shape", slot, axis)              extent of an ndarray (i32)
+      ("stride", slot, axis)             distance of its elements along an axis [elements]
       ("temporaries",), ("result",)      address of the kernel's own buffers
       ("seed",)                          u32 that differs from launch to launch
       ("report",)                        address of the buffer for print and assert records
@@ -37,10 +38,24 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True)
+class PlaceSlot:
+    """Where an array lies that shares the memory of a tree with others, or whose elements do not lie row by row.
+
+    slot: of the array whose pointer is the tree's. digits: the parts an index is taken apart into, slowest first, as
+    (dimension, extent, weight, stride_bytes): index[dimension] // weight % extent moves by stride_bytes.
+    """
+
+    slot: int
+    begin_bytes: int
+    digits: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ArraySlot:
     """One array. parameter: place in the signature, None for a captured field. written, read: what the kernel does.
 
-    element: name of a scalar, or a struct with all its members (`ir.types.described`).
+    element: name of a scalar, or a struct with all its members (`ir.types.described`). offset: the first index along
+    each axis, () for 0. place: None where it lies row by row behind a pointer of its own.
     """
 
     name: str
@@ -51,6 +66,8 @@ class ArraySlot:
     parameter: int | None
     read: bool
     written: bool
+    offset: tuple[int, ...] = ()
+    place: PlaceSlot | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +87,15 @@ class ResultField:
 class LoopIndices:
     """How the indices of a parallel loop follow from the number of a turn; one name, begin and step an axis.
 
-    line: of the loop in Python. begins: None where only the device knows.
+    line: of the loop in Python. begins: None where only the device knows. order: where turns are not taken row by row,
+    parts of the indices, the slowest first, as (axis, extent, weight).
     """
 
     line: int
     names: tuple[str, ...]
     begins: tuple[Expression | None, ...]
     steps: tuple[int, ...]
+    order: tuple[tuple[int, int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +149,10 @@ class Interface:
     temporaries_size_bytes: int
     reports: tuple[dict[str, Any], ...] = ()
     """Print and assert sites by number: kind, file, line, message or parts, value types."""
+
+    def takes_strides(self, slot: int) -> bool:
+        """Tell whether the text finds the elements of an array by strides, which come with each launch."""
+        return any(member.source[:2] == ("stride", slot) for member in self.members)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from .nodes import Block, Effect, Statement
+from .snodes import Digit, Node
 from .types import Scalar, Type
 
 
@@ -27,7 +28,14 @@ class Array:
     whose extents come with each launch. parameter: position in the kernel's signature, None for a field. slot: position
     among the kernel's arrays. may_alias: whether another array of the kernel may share its memory (ndarrays may, fields
     not). is_shared: memory of one block of threads, which is in no signature; slots of shared arrays count by
-    themselves.
+    themselves. place: where a field lies in a tree that has more than it, or another order; None: row by row in memory
+    of its own. offset: the first index along each axis, () where all are 0. strided: the distance of elements along
+    each axis comes with the launch too, as for a transposed array.
+    parts: of a field whose parts lie apart in memory, an array for each component or member, which may have parts too;
+    the whole then has no memory and no slot, and `split_arrays` leaves only loops over it. path: of such a part, what
+    errors call it: `s.pos`.
+
+    One with the slot -1 stands for the cells of a node of a tree, over which a loop runs; it is in no signature.
     """
 
     name: str
@@ -38,6 +46,11 @@ class Array:
     parameter: int | None = None
     may_alias: bool = False
     is_shared: bool = False
+    place: Node | None = None
+    offset: tuple[int, ...] = ()
+    strided: bool = False
+    parts: tuple[Array, ...] = ()
+    path: str = ""
 
 
 @dataclass(eq=False, slots=True)
@@ -301,7 +314,8 @@ class RangeFor(Statement):
     begins, ends, steps: i32 (or i64) values evaluated once before the loop. A step is a constant other than 0.
     names: what Python calls the indices. At the top level of a kernel it runs in parallel unless `serialize`.
     block_dim: threads a block, None for the default. parallelize: threads of the host, None for all. over: the array
-    whose shape gives the extents, if one does: then each index tuple is one cell of it.
+    whose shape gives the extents, if one does: then each index tuple is one cell of it. order: the parts of the indices
+    in the order in which a task takes them, () for row by row; the bounds are constant then.
     """
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("begins", "ends", "steps")
@@ -316,6 +330,7 @@ class RangeFor(Statement):
     block_dim: int | None = None
     over: Array | None = None
     parallelize: int | None = None
+    order: tuple[Digit, ...] = ()
 
 
 @dataclass(eq=False, slots=True)
@@ -388,7 +403,7 @@ class IndexCheck(Statement):
     """Stop unless every index lies within its extent; made by the passes `wide_bounds` and `bounds`.
 
     indices: integers of any width. extents: i32. message: with {0}, {1}, ... for indices and then extents. array: what
-    Python calls what is indexed.
+    Python calls what is indexed. begins: the least index along each axis, () for 0.
     """
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("indices", "extents")
@@ -397,6 +412,7 @@ class IndexCheck(Statement):
     extents: list[Statement]
     message: str
     array: str
+    begins: tuple[int, ...] = ()
 
     @property
     def values(self) -> list[Statement]:

@@ -77,7 +77,7 @@ def _header(kernel: Kernel) -> list[str]:
 def _array(array: Array) -> str:
     extents = "_" * array.ndim if array.shape is None else array.shape
     kind = "array" if array.is_shared else "field" if array.parameter is None else "ndarray"
-    return f"{kind}[{array.element}, ({', '.join(map(str, extents))})]"
+    return f"{kind}[{array.element}, ({', '.join(map(str, extents))}){', strided' if array.strided else ''}]"
 
 
 class _Printer:
@@ -211,6 +211,7 @@ class _Flat(_Printer):
         if isinstance(loop, StructFor):
             return f"for {names} in {loop.array.name}{options}"
         over = f" over {loop.over.name}" if loop.over is not None else ""
+        over += " in order of memory" if loop.order else ""
         begins, ends, steps = map(self.tuple, (loop.begins, loop.ends, loop.steps))
         return f"for {names} in {begins}..{ends} step {steps}{over}{options}"
 

@@ -50,6 +50,11 @@ class Access:
     shape: tuple[int, ...] | None
     name: str
 
+    @property
+    def offset(self) -> tuple[int, ...]:
+        """The first index along each axis."""
+        return (self.array.offset if self.array is not None else ()) or (0,) * len(self.indices)
+
 
 def bounds(kernel: Kernel, context: PassContext) -> bool:
     """Put an IndexCheck before each access, under `debug` or `check_out_of_bound`.
@@ -95,6 +100,13 @@ class _Guard:
         own: list[Hashable] = []
         changed = False
         for statement in block.statements:
+            if isinstance(statement, IndexCheck):
+                key = _key_of_check(statement)
+                if key in self.known:
+                    changed = True
+                    continue
+                self.known.add(key)
+                own.append(key)
             for inner in blocks(statement):
                 changed |= self.block(inner)
             for place in _indexed(statement):
@@ -103,22 +115,25 @@ class _Guard:
                     self.known.add(key)
                     own.append(key)
                     builder.location = place.location
-                    builder.add(self.check(builder, access))
+                    builder.add(index_check(builder, access, self.kernel))
                     changed = True
             builder.add(statement)
         block.statements = builder.block.statements
         self.known.difference_update(own)
         return changed
 
-    def check(self, builder: Builder, access: Access) -> IndexCheck:
-        extents: list[Statement] = [
-            builder.add(ArrayShape(access.array, axis, type=i32))
-            if access.array is not None and access.shape is None
-            else builder.const(access.shape[axis] if access.shape is not None else 0)
-            for axis in range(len(access.indices))
-        ]
-        indices = [uncut(index) for index in access.indices]
-        return IndexCheck(indices, extents, _message(access, self.kernel), access.name)
+
+def index_check(builder: Builder, access: Access, kernel: str) -> IndexCheck:
+    """Return the check of an access; its extents are added to `builder`. kernel: its name, for the message."""
+    extents: list[Statement] = [
+        builder.add(ArrayShape(access.array, axis, type=i32))
+        if access.array is not None and access.shape is None
+        else builder.const(access.shape[axis] if access.shape is not None else 0)
+        for axis in range(len(access.indices))
+    ]
+    indices = [uncut(index) for index in access.indices]
+    begins = access.array.offset if access.array is not None else ()
+    return IndexCheck(indices, extents, _message(access, kernel), access.name, begins)
 
 
 def _indexed(statement: Statement) -> list[Statement]:
@@ -141,7 +156,7 @@ def access_of(statement: Statement) -> Access | None:
     """Return what a statement indexes, None if nothing."""
     if isinstance(statement, GlobalPtr):
         array = statement.array
-        return Access(statement.indices, array, array.shape, array.name) if array.ndim else None
+        return Access(statement.indices, array, array.shape, array.path or array.name) if array.ndim else None
     if isinstance(statement, (MatrixPtr, MatrixElement)):
         owner = statement.origin if isinstance(statement, MatrixPtr) else statement.value
         assert isinstance(owner.type, Tensor)
@@ -153,7 +168,7 @@ def _name_of(owner: Statement) -> str:
     """Return what Python calls a vector or matrix: a variable, the array it is an element of, or a member of these."""
     match owner:
         case GlobalPtr(array=array):
-            return array.name
+            return array.path or array.name
         case LocalLoad(pointer=inner, name=None) | GlobalLoad(pointer=inner, name=None) | MatrixPtr(origin=inner):
             return _name_of(inner)
         case StructPtr(origin=inner, member=member) | StructElement(value=inner, member=member):
@@ -162,8 +177,16 @@ def _name_of(owner: Statement) -> str:
 
 
 def _key(access: Access) -> Hashable:
-    values = tuple(index.value if isinstance(index, Const) else index for index in map(uncut, access.indices))
-    return values, access.array if access.shape is None else access.shape
+    return _values(access.indices), access.array if access.shape is None else (access.shape, access.offset)
+
+
+def _key_of_check(check: IndexCheck) -> Hashable:
+    """Return the key of an access that has been checked before this pass."""
+    return _values(check.indices), (_values(check.extents), check.begins or (0,) * len(check.indices))
+
+
+def _values(indices: list[Statement]) -> tuple[Hashable, ...]:
+    return tuple(index.value if isinstance(index, Const) else index for index in map(uncut, indices))
 
 
 def _message(access: Access, kernel: str) -> str:
@@ -176,7 +199,8 @@ def _message(access: Access, kernel: str) -> str:
         return message + (f": `{access.name}`" if access.name else "")
     if access.array.parameter is None:
         kind = "shared array" if access.array.is_shared else "field"
-        return f"(kernel={kernel}) Accessing {kind} ({access.name}) of size ({shape}) with indices ({indices})"
+        since = f" offset ({', '.join(map(str, access.offset))})" if access.array.offset else ""
+        return f"(kernel={kernel}) Accessing {kind} ({access.name}) of size ({shape}){since} with indices ({indices})"
     where = f"[kernel={kernel}] Out of bound access to ndarray at arg {access.array.parameter}"
     return f"{where} with indices [{indices}]: `{access.name}` has shape ({shape})"
 
@@ -184,7 +208,8 @@ def _message(access: Access, kernel: str) -> str:
 def is_safe(access: Access, axis: int) -> bool:
     """Return whether an index lies within its extent by construction."""
     index = access.indices[axis]
-    if access.shape is not None and _fits(index, access.shape[axis]):
+    begin = access.offset[axis]
+    if access.shape is not None and _fits(index, begin, begin + access.shape[axis]):
         return True
     if not isinstance(index, LoopIndex):
         return False
@@ -192,16 +217,17 @@ def is_safe(access: Access, axis: int) -> bool:
     if over is None:
         return False
     same_extent = over.shape is not None and access.shape is not None and over.shape[index.axis] == access.shape[axis]
-    return (over is access.array and index.axis == axis) or same_extent
+    same_begin = (over.offset[index.axis] if over.offset else 0) == begin
+    return (over is access.array and index.axis == axis) or (same_extent and same_begin)
 
 
-def _fits(index: Statement, extent: int) -> bool:
-    """Return whether an index is a constant below `extent`, or runs through a loop with constant bounds below it."""
+def _fits(index: Statement, low: int, high: int) -> bool:
+    """Return whether an index is a constant from `low` to below `high`, or runs through a loop with such bounds."""
     if isinstance(index, Const):
-        return bool(0 <= index.value < extent)
+        return bool(low <= index.value < high)
     if not isinstance(index, LoopIndex) or not isinstance(index.loop, RangeFor):
         return False
     begin, end = index.loop.begins[index.axis], index.loop.ends[index.axis]
     if not isinstance(begin, Const) or not isinstance(end, Const):
         return False
-    return bool(min(begin.value, end.value + 1) >= 0 and max(end.value, begin.value + 1) <= extent)
+    return bool(min(begin.value, end.value + 1) >= low and max(end.value, begin.value + 1) <= high)

@@ -2,12 +2,14 @@
 
     for i, j in a    ->    for i, j in (0, 0)..(shape a 0, shape a 1)  over a
 
-`over` tells later passes and printers that each index tuple is one cell of the array.
+`over` tells later passes and printers that each index tuple is one cell of the array, `order` in which order these lie
+in memory where that is not row by row.
 """
 
 from __future__ import annotations
 
 from ..ir.nodes import Block, Statement, walk
+from ..ir.snodes import turns_of
 from ..ir.statements import ArrayShape, Const, LoopIndex, RangeFor, StructFor
 from ..ir.tasks import Kernel
 from ..ir.types import i32
@@ -45,15 +47,19 @@ def as_range_for(loop: StructFor) -> tuple[list[Statement], RangeFor]:
         before.append(statement)
         return statement
 
-    def extent(axis: int) -> Statement:
+    offset = loop.array.offset or (0,) * len(axes)
+
+    def end(axis: int) -> Statement:
         shape = loop.array.shape
         if loop.array.ndim == 0:  # the one cell of an array without axes
             return Const(1, type=i32)
-        return ArrayShape(loop.array, axis, type=i32) if shape is None else Const(shape[axis], type=i32)
+        if shape is None:
+            return ArrayShape(loop.array, axis, type=i32)
+        return Const(offset[axis] + shape[axis], type=i32)
 
     new = RangeFor(
-        [add(Const(0, type=i32)) for _ in axes],
-        [add(extent(axis)) for axis in axes],
+        [add(Const(offset[axis], type=i32)) for axis in axes],
+        [add(end(axis)) for axis in axes],
         [add(Const(1, type=i32)) for _ in axes],
         loop.names or ["i"],
         loop.body,
@@ -61,6 +67,7 @@ def as_range_for(loop: StructFor) -> tuple[list[Statement], RangeFor]:
         loop.block_dim,
         loop.array,
         loop.parallelize,
+        () if loop.array.place is None else turns_of(loop.array.place),
         location=loop.location,
     )
     return before, new
