@@ -54,7 +54,8 @@ class Capabilities:
     branch_depth_limit: int | None = None
     """lavapipe of Mesa 22.3 runs wrong branches where conditions nest deeper than 80."""
     volatile_vectors: bool = False
-    """lavapipe of Mesa 22.3 gives x for y where a component is read from memory after the whole vector was stored."""
+    """lavapipe of Mesa 22.3 gives x for y where a component is read from memory after the whole vector was stored, or
+    after another component was read."""
     float_controls: frozenset[str] = frozenset()
     """Execution modes of SPIR-V that can be asked for, with the bits of the type: "DenormPreserve 32"."""
     recursion: bool = True

@@ -34,13 +34,14 @@ from ..options import Capabilities, CompileOptions
 from .blocks import HAS_TURN, LANES, BlockForm, block_form, block_parameters, declare_per_thread, declare_shared
 from .blocks import WRITERS as BLOCK_WRITERS
 from .collectives import MEETING_WORDS
+from .exits import leave_by_loop
 from .float_controls import EXTENSION as FLOAT_CONTROLS
 from .float_controls import execution_modes
 from .functions import WRITERS as CALL_WRITERS
 from .functions import PrintedFunction, print_function, prototypes, return_writer
 from .helpers import library, words_of, words_of_code
 from .interface import BackendModule, Interface, SourceFile, TaskSource
-from .layout import Declaration, Layout, array_type, has_matrix, layout
+from .layout import Declaration, Layout, array_type, has_matrix, has_vector, layout
 from .naming import Names, entry_stem
 from .placement import Placement, place
 from .print_expressions import Expressions, Written
@@ -207,7 +208,7 @@ class _Printer:
         """Print a real function: once, however many files need it."""
         placement = place([(function.body, [])], self._is_infix)
         printer = self._statements(placement, {**EFFECTS, Return: return_writer(function)})
-        return print_function(function, printer)
+        return print_function(function, printer, self.capabilities.branch_depth_limit)
 
     def _is_infix(self, operation: Any) -> bool:
         return infix_symbol(self.target, operation) is not None
@@ -241,6 +242,7 @@ class _Printer:
         if task.loop is None:
             stop_after_failure(printer, number)
         printer.block(block)
+        leave_by_loop(printer, self.capabilities.branch_depth_limit)
         if self.target.has_pointers:
             declared = declare_shared(printer.e, _shared(printer.e))
             printer.lines[:0] = [Line(0, line) for line in declared]
@@ -313,6 +315,7 @@ class _Printer:
             "references": form.references,
             "members": padded(form.declarations),
             "by_pointer": self.by_pointer,
+            "volatile": self.capabilities.volatile_vectors and any(has_vector(p.type) for p in form.parameters),
             "row_major": any("mat" in declaration.type for declaration in form.declarations),
             "row_major_result": any(has_matrix(type) for type in self.kernel.returns),
             "temporaries": padded(form.temporary_members),
