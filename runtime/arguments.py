@@ -67,9 +67,9 @@ def _array(
     if value is annotation:
         return array_of_annotation(annotation, options), "ndarray"
     where = f"Argument {position} (`{parameter.name}` of kernel `{definition.name}`)"
-    found = describe_argument(value, where)
-    element, ndim = found.element, len(found.shape)
     wanted = _wanted_element(annotation, options)
+    found = describe_argument(value, where, len(wanted.shape) if isinstance(wanted, Tensor) else 0)
+    element, ndim = found.element, len(found.shape)
     if isinstance(wanted, Tensor) and isinstance(element, Scalar):
         trailing = found.shape[ndim - len(wanted.shape) :]
         if trailing != wanted.shape or element != wanted.element:
@@ -87,7 +87,7 @@ def _array(
             f"{where} needs ndim={annotation.ndim}, found ndim={ndim} (shape {found.shape}). "
             f"Hint: pass `x.reshape(...)` with {annotation.ndim} axes, or annotate ndim={ndim}"
         )
-    return ArrayArgument(element, ndim), found.access
+    return ArrayArgument(element, ndim, found.strided), found.access
 
 
 def _array_like(element: Type, access: str) -> str:

@@ -28,7 +28,7 @@ from .capabilities import PORTABLE
 from .compiler import compile_kernel
 from .inspection import Inspection, dump, observe, printing_observer
 from .instance import Instance
-from .interop import is_read_only, read_only
+from .interop import check_argument, key_of_argument
 from .packs import unpacker
 from .session import Session
 from .tracebacks import hides_own_frames
@@ -55,10 +55,11 @@ class Kernel:
         self._instances: dict[Any, Instance] = {}
         self._launchers: dict[Any, Callable[..., Any]] = {}
         self._keyed = [
-            (position, isinstance(parameter.annotation, NdarrayAnnotation))
+            (position, _element_axes(parameter.annotation))
             for position, parameter in enumerate(self.definition.leaves)
             if isinstance(parameter.annotation, NdarrayAnnotation) or is_template(parameter.annotation)
         ]
+        """Parameters that kernels are compiled for; where it takes an array, the number of axes of its elements."""
         self._key = _key_function(self._keyed)
         self._unpack = unpacker(self.definition)
         self._kept: dict[int, Any] = {}
@@ -219,7 +220,16 @@ class Kernel:
             self._kept.clear()
 
     def _slow_key(self, args: Sequence[Any]) -> Any:
-        return tuple(_key_of(args[position], is_array, self._kept) for position, is_array in self._keyed)
+        try:
+            return tuple(
+                key_of_argument(args[position], axes) if axes is not None else _key_of(args[position], self._kept)
+                for position, axes in self._keyed
+            )
+        except TaichiRuntimeTypeError:
+            classify(
+                self.definition, args, sessions.current_config().compile_options()
+            )  # its error names the parameter
+            raise
 
     def _find(self, args: Sequence[Any]) -> Callable[..., Any]:
         key = self._slow_key(args)
@@ -263,8 +273,8 @@ class Kernel:
             if not instance.accepts(position, args[position]):
                 error = TaichiRuntimeTypeError.get(position, parameter.annotation, type(args[position]))
                 raise TaichiRuntimeTypeError(f"{error}: {where}. Hint: convert the value before the call") from None
-            if instance.writes(position) and is_read_only(args[position]):
-                raise read_only(args[position], f"Argument {position} ({where})") from None
+            if instance.writes(position):
+                check_argument(args[position], f"Argument {position} ({where})")
 
 
 class BoundKernel:
@@ -289,7 +299,7 @@ class BoundKernel:
         return self.kernel.ir(stage, self.instance, *args, **kwargs)
 
 
-def _key_function(keyed: Sequence[tuple[int, bool]]) -> Callable[[Sequence[Any]], Any]:
+def _key_function(keyed: Sequence[tuple[int, int | None]]) -> Callable[[Sequence[Any]], Any]:
     """Return the fast way from arguments to the key: it takes objects that know their signature, else raises."""
     if not keyed:
         return lambda args: ()
@@ -308,13 +318,17 @@ def _check_owner(name: str, owner: Any) -> None:
         )
 
 
-def _key_of(value: Any, is_array: bool, kept: dict[int, Any]) -> Any:
+def _element_axes(annotation: Any) -> int | None:
+    """Return how many of an array's last axes are those of its vectors or matrices; None for `ti.template()`."""
+    if not isinstance(annotation, NdarrayAnnotation):
+        return None
+    return len(getattr(annotation.dtype, "shape", ()))
+
+
+def _key_of(value: Any, kept: dict[int, Any]) -> Any:
     signature = getattr(value, "signature", None)
     if signature is not None and not callable(signature):
         return signature
-    if is_array:
-        dtype = getattr(value, "dtype", None)
-        return (type(value), dtype, len(getattr(value, "shape", ())))
     if isinstance(value, (int, float, bool, str)) or value is None:
         return (type(value), value)
     kept[id(value)] = value

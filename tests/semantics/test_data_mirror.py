@@ -8,7 +8,7 @@ import pytest
 import shadesmith as ti
 from shadesmith.runtime import memory
 from shadesmith.runtime import session as sessions
-from shadesmith.runtime.interop import stage_argument
+from shadesmith.runtime.staging import stage_arguments
 from shadesmith.transpiler.backend.interface import ArraySlot
 from shadesmith.transpiler.options import Capabilities
 
@@ -153,12 +153,13 @@ def test_collected_arrays_are_freed_with_the_next_launch(device: FarDevice) -> N
 def test_arguments_are_staged_in_memory_that_is_kept(device: FarDevice, written: bool) -> None:
     session, values = sessions.current(), np.arange(4, dtype=np.uint8)
     slot = ArraySlot("a", "u8", (), 1, None, 0, True, written)
-    first = stage_argument(session, values, slot, "key")
-    session.stages["key"].data[:4] *= 2
-    if first.finish is not None:
-        first.finish()
+    first = stage_arguments(session, [(values, slot, False)], "key")
+    session.stages["key", 0].data[:4] *= 2
+    for action in first.after:
+        action()
     np.testing.assert_array_equal(values, np.arange(4) * (2 if written else 1))
-    assert stage_argument(session, values[:2].copy(), slot, "key").address == first.address
+    again = stage_arguments(session, [(values[:2].copy(), slot, False)], "key")
+    assert again.arguments[0].address == first.arguments[0].address
     assert device.pieces == 1
 
 
@@ -169,9 +170,10 @@ def test_a_device_in_host_memory_takes_an_array_in_place_and_waits(monkeypatch: 
     monkeypatch.setitem(sessions.OPENERS, "vulkan", lambda config, software: device)
     ti.init(arch=ti.vulkan)
     values = np.zeros(4, np.float32)
-    staged = stage_argument(sessions.current(), values, ArraySlot("a", "f32", (), 1, None, 0, True, True), "key")
-    assert staged.address == values.ctypes.data
+    slot = ArraySlot("a", "f32", (), 1, None, 0, True, True)
+    stage = stage_arguments(sessions.current(), [(values, slot, False)], "key")
+    assert stage.arguments[0].address == values.ctypes.data
     launch()
-    staged.finish()
+    stage.after[0]()
     assert waits == [1]
     ti.reset()

@@ -28,7 +28,7 @@ def accessors(
 ) -> tuple[dict[Array, str], dict[Array, str]]:
     """Return each array's name in the text and the definition of its macro; shared arrays have no macro.
 
-    texts: of pointers by array or top of a tree, and of extents by (array, axis).
+    texts: of pointers by array or top of a tree, of extents by (array, axis), of strides by ("stride", array, axis).
     """
     names: dict[Array, str] = {}
     lines: dict[Array, str] = {}
@@ -64,9 +64,14 @@ def less_offset(array: Array, indices: list[str]) -> list[str]:
 
 
 def row_major(array: Array, indices: list[str], target: Target, texts: Mapping[object, str]) -> str:
-    """Return the number of an element, row by row; 64 bits wide where 32 may not do and the language has pointers."""
+    """Return the number of an element, row by row or by the strides of the launch.
+
+    It is 64 bits wide where 32 may not do and the language has pointers; strides are so by themselves.
+    """
     if not indices:
         return "0"
+    if array.strided:
+        return " + ".join(f"({index}) * {texts['stride', array, axis]}" for axis, index in enumerate(indices))
     wide = target.has_pointers and (array.shape is None or prod(array.shape) >= 2**31) and array.ndim > 1
     text = f"(long)({indices[0]})" if wide else indices[0] if array.ndim == 1 else f"({indices[0]})"
     for axis in range(1, array.ndim):

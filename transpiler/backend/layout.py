@@ -197,7 +197,7 @@ def _collect(kernel: Kernel) -> _Use:
         found.discard(None)
         use.shapes[key] = next(iter(found)) if len(found) == 1 else None
     for array in use.arrays:
-        if array.shape is None:
+        if array.shape is None and not array.strided:
             for axis in range(1, array.ndim):
                 use.shapes.setdefault((array, axis), None)
     return use
@@ -230,7 +230,7 @@ def _precise(target: Target, type: Type, declared: str) -> str:
 def array_type(array: Array) -> str:
     """Return how a comment names an array's type: `ndarray[f32, 2]`, `field[f32, 512x512 from (0, 1)]`."""
     if array.shape is None:
-        return f"ndarray[{array.element}, {array.ndim}]"
+        return f"ndarray[{array.element}, {array.ndim}{', strided' if array.strided else ''}]"
     since = f" from ({', '.join(map(str, array.offset))})" if array.offset else ""
     return f"field[{array.element}, {'x'.join(map(str, array.shape)) or '0-D'}{since}]"
 
@@ -290,6 +290,9 @@ class _Members:
             name = name or f"{array.name}_n{axis if array.ndim > 1 else ''}"
             note = f"{array.name}.shape[{axis}]"
             self._add(name, (array, axis), "i32", "int", note, [("shape", array.slot, axis)], 4)
+        for array in sorted((a for a in self.use.arrays if a.strided), key=lambda a: a.slot):
+            for axis in range(array.ndim):
+                self._stride(array, axis)
         if self.use.random:
             declared = type_name(self.target.name, u32)
             self._add("seed", "seed", "u32", declared, "of the random numbers of this launch", [("seed",)], 4)
@@ -299,6 +302,13 @@ class _Members:
         self, name: str, key: object, type: str, declared: str, note: str, sources: list[tuple[object, ...]], size: int
     ) -> None:
         self.items.append(_Item(self.names.declare(name), key, type, declared, note, sources, size))
+
+    def _stride(self, array: Array, axis: int) -> None:
+        """Add the distance of elements along an axis: 64 bits wide, so that all of an index is, but in GLSL."""
+        name = f"{array.name}_stride{axis if array.ndim > 1 else ''}"
+        type, declared, size = ("i64", "long long", 8) if self.target.has_pointers else ("i32", "int", 4)
+        note = f"{array.name}: elements from one to the next along axis {axis}"
+        self._add(name, ("stride", array, axis), type, declared, note, [("stride", array.slot, axis)], size)
 
     def _pointer(self, name: str, key: object, declared: str, note: str, source: tuple[object, ...]) -> None:
         self._add(name, key, "u64", declared, note, [source], POINTER_BYTES)

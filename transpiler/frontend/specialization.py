@@ -41,13 +41,14 @@ class StructArgument:
 
 @dataclass(frozen=True, slots=True)
 class ArrayArgument:
-    """An ndarray: its elements and number of axes."""
+    """An ndarray: its elements and number of axes. strided: its memory is not row by row without gaps."""
 
     element: Type
     ndim: int
+    strided: bool = False
 
     def __str__(self) -> str:
-        return f"ndarray[{described(self.element)}, {self.ndim}]"
+        return f"ndarray[{described(self.element)}, {self.ndim}{', strided' if self.strided else ''}]"
 
 
 @dataclass(frozen=True, slots=True)

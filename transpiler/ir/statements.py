@@ -29,7 +29,11 @@ class Array:
     among the kernel's arrays. may_alias: whether another array of the kernel may share its memory (ndarrays may, fields
     not). is_shared: memory of one block of threads, which is in no signature; slots of shared arrays count by
     themselves. place: where a field lies in a tree that has more than it, or another order; None: row by row in memory
-    of its own. offset: the first index along each axis, () where all are 0.
+    of its own. offset: the first index along each axis, () where all are 0. strided: the distance of elements along
+    each axis comes with the launch too, as for a transposed array.
+    parts: of a field whose parts lie apart in memory, an array for each component or member, which may have parts too;
+    the whole then has no memory and no slot, and `split_arrays` leaves only loops over it. path: of such a part, what
+    errors call it: `s.pos`.
 
     One with the slot -1 stands for the cells of a node of a tree, over which a loop runs; it is in no signature.
     """
@@ -44,6 +48,9 @@ class Array:
     is_shared: bool = False
     place: Node | None = None
     offset: tuple[int, ...] = ()
+    strided: bool = False
+    parts: tuple[Array, ...] = ()
+    path: str = ""
 
 
 @dataclass(eq=False, slots=True)

@@ -77,7 +77,7 @@ def _header(kernel: Kernel) -> list[str]:
 def _array(array: Array) -> str:
     extents = "_" * array.ndim if array.shape is None else array.shape
     kind = "array" if array.is_shared else "field" if array.parameter is None else "ndarray"
-    return f"{kind}[{array.element}, ({', '.join(map(str, extents))})]"
+    return f"{kind}[{array.element}, ({', '.join(map(str, extents))}){', strided' if array.strided else ''}]"
 
 
 class _Printer:
