@@ -225,6 +225,24 @@ class Memory:
             self.session.device.read(self.allocation, bytes_of(result))
         return result
 
+    def read_bytes(self, begin: int, target: memoryview) -> None:
+        """Copy a piece of a mirrored memory from the device into `target`."""
+        self.refresh_lazily()
+        if not self.partial and self.epoch == self.session.epoch:
+            target[:] = bytes_of(self.view)[begin : begin + target.nbytes]
+            return
+        self.flush()
+        if target.nbytes:
+            self.session.device.read(self.allocation, target, begin)
+
+    def write_bytes(self, begin: int, source: memoryview) -> None:
+        """Set a piece of a mirrored memory on the device."""
+        self.refresh_lazily()
+        self.flush()
+        self._forget()
+        if source.nbytes:
+            self.session.device.write(self.allocation, source, begin)
+
     def refresh_lazily(self) -> None:
         """Wait where the view is the memory itself, check that the session lives, and leave a mirror as it is."""
         if self.session.epoch == CLOSED or not self.mirrored or self.is_gone:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 
 from ..ir.functions import Call, Function, called, reachable
 from ..ir.nodes import Statement, walk
@@ -350,7 +351,8 @@ class _Members:
     def _note(self, text: TreeText) -> str:
         """Return what the comment beside a tree's pointer says: the arrays that lie there."""
         own = [a for a in self.use.arrays if a.place is not None and top_of(a.place) is text.tree.top]
-        return ", ".join(f"{a.name}: {array_type(a)}" for a in sorted(own, key=lambda a: a.slot))
+        kinds = groupby(sorted(own, key=lambda a: a.slot), array_type)
+        return ", ".join(f"{', '.join(a.name for a in alike)}: {kind}" for kind, alike in kinds)
 
     def struct_reference(self, element: str, types: Sequence[Type]) -> str:
         """Return the name of the GLSL buffer reference type that holds structs of `types`."""

@@ -49,7 +49,7 @@ from .scope import MISSING, Exit, Frame
 from .specialization import Specialization
 from .spelling_hints import missing_name_hint
 from .struct_types import StructTypes
-from .trees import see_tree
+from .trees import name_parts, see_tree
 from .unsupported import REASONS
 from .values import ArrayMember, Place, common_type, describe_kind, is_number, matrix_rows, number_type
 
@@ -460,6 +460,7 @@ class Context:
             self.enter_tree(array, description.place)
         elif array.parts:
             array.place = array.parts[0].place  # loops run over the cells of the first part, as in Taichi
+            name_parts(array, self.kernel.trees)
         self.arrays[id(value)], self.objects[array] = array, value
         return array
 
