@@ -83,7 +83,7 @@ class DenseArray(ABC):
     def end(self) -> None:
         """Give the memory back because the session ends; any later use raises."""
         self.memory.end()
-        self.allocation = Ended()  # as in `Memory.end`
+        self.allocation = Ended(self.memory.gone)  # as in `Memory.end`
 
     @abstractmethod
     def _signature(self) -> object:
