@@ -88,6 +88,8 @@ class Instance:
         for slot, field in enumerate(self.fields):
             if field is not None:
                 constants["pointer", slot] = field.allocation.address
+                if self.module.interface.takes_strides(slot):
+                    constants.update((("stride", slot, axis), step) for axis, step in enumerate(field.strides))
         if self._result is not None:
             constants[("result",)] = self._result.address
         if self._temporaries is not None:

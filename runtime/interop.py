@@ -71,7 +71,7 @@ def _describe_ours(value: DenseArray, where: str) -> ArgumentDescription:
             f"{where} takes an ndarray, and {value!r} is a member of one, with gaps between its elements. "
             "Hint: pass the ndarray of structs, and name the member in the kernel"
         )
-    return ArgumentDescription(value.element, value.shape, "ndarray")
+    return ArgumentDescription(value.element, value.shape, "ndarray", value.describe_array().strided)
 
 
 def _access(session: Session | None, value: Any, found: Array | GpuArray, strided: bool) -> str:

@@ -220,6 +220,19 @@ class Memory:
             self.session.device.read(self.allocation, bytes_of(result))
         return result
 
+    def read_bytes(self, begin: int, end: int) -> Array:
+        """Return bytes of a mirrored memory as the device has them, with what was written here."""
+        self.flush()
+        data = np.empty(end - begin, np.uint8)
+        self.session.device.read(self.allocation, data.data, begin)
+        return data
+
+    def write_bytes(self, begin: int, data: Array) -> None:
+        """Set bytes of a mirrored memory."""
+        self.flush()
+        self._forget()
+        self.session.device.write(self.allocation, data.data, begin)
+
     def refresh_lazily(self) -> None:
         """Wait where the view is the memory itself, check that the session lives, and leave a mirror as it is."""
         if self.session.epoch == CLOSED or not self.mirrored or self.is_gone:

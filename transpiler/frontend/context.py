@@ -441,7 +441,7 @@ class Context:
         array = self.new_array(name, self.structs.named(description.element), len(description.shape))
         array.shape = tuple(description.shape)
         array.may_alias = description.kind == "ndarray"
-        array.offset = description.offset
+        array.offset, array.strided = description.offset, description.strided
         if description.place is not None:
             self.enter_tree(array, description.place)
         self.fields[array.slot] = value

@@ -15,7 +15,7 @@ class ArrayDescription:
 
     shape: extents (for a field part of the compiled code). name: the Python name if the object knows one.
     owner, path: for a member of the structs of another array: that array, and the names that lead to the member.
-    place, offset: as in `ir.statements.Array`.
+    place, offset, strided: as in `ir.statements.Array`.
     """
 
     element: Type
@@ -26,3 +26,4 @@ class ArrayDescription:
     path: tuple[str, ...] = ()
     place: Node | None = None
     offset: tuple[int, ...] = ()
+    strided: bool = False
