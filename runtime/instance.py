@@ -14,7 +14,7 @@ from ..transpiler.errors import ShadesmithWarning
 from ..transpiler.frontend.specialization import ScalarArgument, Specialization, StructArgument
 from ..transpiler.ir.types import Scalar, Tensor
 from .devices.device import GpuDevice
-from .interop import checked_address, cupy_address, host_address, tensor_address
+from .interop import checked_address, cupy_address, gradient_of, host_address, tensor_address
 from .launcher import make_launcher
 from .packing import fits_struct, flatten, flatten_struct, result_value, return_types
 from .printing import Reports
@@ -105,6 +105,7 @@ class Instance:
             "checked_address": checked_address,
             "tensor_address": tensor_address,
             "cupy_address": cupy_address,
+            "gradient_of": gradient_of,
             "stage": self._stage,
             "flatten": flatten,
             "flatten_struct": self._flatten_struct,

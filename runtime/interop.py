@@ -30,6 +30,9 @@ PLAIN = 0x101
 """Flags of a NumPy array (`flags.num`): elements stand at multiples of their size; and in C order without gaps."""
 
 
+GRADIENT_HINT = "`ti.ndarray(dtype, shape, needs_grad=True)`, or a torch tensor that requires grad"
+
+
 @dataclass(frozen=True, slots=True)
 class ArgumentDescription:
     """An array argument. access: how a launch finds its memory: "ndarray" (has `.allocation`), "numpy", "torch", "cupy"
@@ -189,6 +192,22 @@ def cupy_address(array: Any) -> int:
     check_expanded(array.shape, array.strides, "an argument")
     address: int = array.data.ptr
     return address
+
+
+def gradient_of(value: Any, name: str, is_dense: bool) -> Any:
+    """Return the gradient of an argument; a tensor that has none yet gets zeros, as in Taichi.
+
+    name: of the argument, in errors. is_dense: the kernel takes no strides.
+    Raises: TaichiRuntimeTypeError where there is none.
+    """
+    found = getattr(value, "grad", None)
+    if found is None and is_tensor(value) and value.is_floating_point():
+        found = value.grad = value.detach().new_zeros(value.shape)
+    if found is None:
+        raise TaichiRuntimeTypeError(f"argument `{name}` has no gradient, which the kernel uses. Hint: {GRADIENT_HINT}")
+    if is_dense and is_tensor(found) and not found.is_contiguous():
+        found = value.grad = found.contiguous()
+    return found
 
 
 # --- what is refused

@@ -39,7 +39,7 @@ from ..ir.statements import (
     base_pointer,
 )
 from ..ir.tasks import Kernel
-from ..ir.types import SCALARS, Scalar, Struct, Tensor, Type, describe_type, element_of, u1
+from ..ir.types import SCALARS, Scalar, Struct, Tensor, Type, describe_type, element_of, scalars_of, u1
 from ..lang import struct as lang
 from ..lang.annotations import as_type
 from ..lang.matrix import Matrix
@@ -139,6 +139,7 @@ class Context:
         self.home: Block = self.kernel.body
         self.fields: list[Any] = []
         self.arrays: dict[int, Array] = {}
+        self.gradients: dict[Array, Array] = {}
         self.captured: dict[str, Captured] = {}
         self.warnings: list[str] = []
         self.warned: set[tuple[str, int, int, str]] = set()
@@ -455,6 +456,18 @@ class Context:
         if top not in self.kernel.trees:
             self.kernel.trees[top] = see_tree(top, self.frames, self.hints, self.structs.named)
         self.kernel.trees[top].names[place] = array.name
+
+    def gradient(self, array: Array) -> Array:
+        """Return the gradient of an argument, which a launch finds as `argument.grad`."""
+        found = self.gradients.get(array)
+        if found is None:
+            if not all(scalar.is_float for scalar in scalars_of(array.element)):
+                text = f"`{array.name}` has no gradient: its elements are {describe_type(array.element)}"
+                raise self.error(TaichiTypeError, text, "pass an array of floating-point numbers")
+            found = self.gradients[array] = self.new_array(f"{array.name}_grad", array.element, array.ndim)
+            found.parameter, found.may_alias, found.is_gradient = array.parameter, True, True
+            found.strided, found.clamped = array.strided, array.clamped
+        return found
 
     def new_array(self, name: str, element: Type, ndim: int) -> Array:
         """Add an array to the kernel, under a name of its own."""

@@ -147,7 +147,7 @@ def access_of(statement: Statement) -> Access | None:
     """Return what a statement indexes, None if nothing."""
     if isinstance(statement, GlobalPtr):
         array = statement.array
-        return Access(statement.indices, array, array.shape, array.name) if array.ndim else None
+        return Access(statement.indices, array, array.shape, array.name) if array.ndim and not array.clamped else None
     if isinstance(statement, (MatrixPtr, MatrixElement)):
         owner = statement.origin if isinstance(statement, MatrixPtr) else statement.value
         assert isinstance(owner.type, Tensor)
