@@ -58,8 +58,8 @@ def describe_argument(value: Any, where: str, element_axes: int = 0) -> Argument
         check_gpu(session, found, where)
     element = _scalar(found.dtype, where)
     strided = not is_contiguous(found) and element_strides(found, element_axes, session) is not None
-    if session is not None and not session.device.host_memory and isinstance(found, np.ndarray):
-        return ArgumentDescription(element, found.shape, "other")  # packed on its way to the device
+    if is_packed_on_its_way() and isinstance(found, np.ndarray):
+        return ArgumentDescription(element, found.shape, "other")
     return ArgumentDescription(element, tuple(found.shape), _access(session, value, found, strided), strided)
 
 
@@ -102,7 +102,7 @@ def key_of_argument(value: Any, element_axes: int) -> Hashable:
     kind = type(value)
     if kind is np.ndarray:
         flags = value.flags.num
-        if flags & PLAIN == PLAIN:
+        if flags & PLAIN == PLAIN or is_packed_on_its_way():
             return kind, value.dtype, value.ndim
         if flags & ALIGNED and not element_axes:
             return kind, value.dtype, value.ndim, "strided"
@@ -110,7 +110,8 @@ def key_of_argument(value: Any, element_axes: int) -> Hashable:
     if signature is not None and not callable(signature):
         return signature  # type: ignore[no-any-return]
     if is_strided_tensor(value):
-        if (is_dense := value.is_contiguous()) or not element_axes:
+        is_dense = value.is_contiguous() or (not value.is_cuda and is_packed_on_its_way())
+        if is_dense or not element_axes:
             return kind, value.dtype, value.dim(), value.device, value.is_conj(), value.is_neg(), is_dense
     elif is_cupy(value) and ((is_dense := value.flags.c_contiguous) or not element_axes):
         return kind, value.dtype, value.ndim, value.data.device_id, is_dense
@@ -119,6 +120,12 @@ def key_of_argument(value: Any, element_axes: int) -> Hashable:
 
 
 # --- layout in memory
+
+
+def is_packed_on_its_way() -> bool:
+    """Tell whether the device does not reach memory of the host: arrays lose their gaps when they are copied."""
+    session = sessions.CURRENT
+    return session is not None and not session.device.host_memory
 
 
 def is_contiguous(array: Array | GpuArray) -> bool:
