@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 
 from .runtime import session as _session
-from .runtime import ui
+from .runtime import tools, ui
 from .runtime.compat import experimental, lang, types
 from .runtime.compat import lib as _lib  # noqa: F401 - `ti._lib.core` is reached by programs
 from .runtime.compat import log as _logging  # noqa: F401
@@ -50,7 +50,8 @@ from .runtime.compat.primitive_types import (
     uint64,
 )
 from .runtime.field import MatrixField, ScalarField, StructField, field
-from .runtime.gui import GUI, hex_to_rgb, rgb_to_hex
+from .runtime.gui import GUI
+from .runtime.gui_arguments import hex_to_rgb, rgb_to_hex
 from .runtime.kernel import kernel
 from .runtime.ndarray import MatrixNdarray, ScalarNdarray, ndarray
 from .runtime.real_function import real_func
@@ -160,8 +161,8 @@ __all__ = [
     "loop_config", "math", "max", "metal", "min", "ndarray", "ndrange", "one", "opengl", "polar_decompose", "pow",
     "pyfunc", "python", "randn", "random", "raw_div", "raw_mod", "real_func", "ref", "reset", "rgb_to_hex", "root",
     "round", "rsqrt", "select", "set_logging_level", "simt", "sin", "solve", "sqrt", "static", "static_assert",
-    "static_print", "stop_grad", "svd", "sym_eig", "sync", "tan", "tanh", "template", "types", "u1", "u16", "u32",
-    "u64", "u8", "ui", "uint1", "uint16", "uint32", "uint64", "uint8", "vulkan", "x64", "x86_64", "zero",
+    "static_print", "stop_grad", "svd", "sym_eig", "sync", "tan", "tanh", "template", "tools", "types", "u1", "u16",
+    "u32", "u64", "u8", "ui", "uint1", "uint16", "uint32", "uint64", "uint8", "vulkan", "x64", "x86_64", "zero",
 ]  # fmt: skip
 
 VectorNdarray = MatrixNdarray

@@ -139,6 +139,8 @@ class SNode:
         node: SNode | None = self
         for _ in range(n):
             node = node._parent if node is not None else None
+            if node is not None and node.node is not None and not node.node.axes:
+                node = node._parent  # the one cell of a root, which users do not know
         return node
 
     @hides_own_frames_of(TypeError, ValueError)
@@ -257,6 +259,13 @@ class Root(SNode):
 
 
 root = Root()
+
+
+def own_cell() -> SNode:
+    """Return a cell below a root of its own, for fields that share an allocation and lie one after the other in it."""
+    above = Root()
+    above._begin()
+    return above._add("dense")
 
 
 def leaf_of(shape: tuple[int, ...], field: Any) -> SNode:

@@ -20,16 +20,11 @@ from ..ir.statements import (
     RECORDS,
     Array,
     AtomicOp,
-    GlobalLoad,
-    GlobalPtr,
-    GlobalStore,
-    GlobalTemporary,
     Operation,
     Rand,
     RangeFor,
     Return,
     While,
-    base_pointer,
 )
 from ..ir.tasks import Kernel, Task, TaskKind, with_members
 from ..ir.text import print_kernel
@@ -61,7 +56,18 @@ from .signatures import signatures
 from .spelling import extensions, helpers_source, spell_operation
 from .tables_c import HEADERS
 from .target import TARGETS, Target
-from .threads import Threads, indices_in_block, is_strided, loop_indices, nest, pragma, spread, spread_blocks
+from .task_memory import memory_of
+from .threads import (
+    Threads,
+    indices_in_block,
+    is_strided,
+    is_told_simd,
+    loop_indices,
+    nest,
+    pragma,
+    spread,
+    spread_blocks,
+)
 from .turns import NONE, serial_turns
 
 PUSH_BYTES = 128
@@ -124,7 +130,7 @@ def _for_interpreter(kernel: Kernel, options: CompileOptions) -> BackendModule:
     name = entry_stem(kernel)
     tasks = []
     for number, task in enumerate(kernel.tasks):
-        reads, writes = _memory(task)
+        reads, writes = memory_of(task)
         tasks.append(TaskSource(task.name, task.kind.value, f"{name}_{number}", 0, 1, None, reads, writes))
     files = (SourceFile(f"{name}.ir", print_kernel(kernel)),)
     return BackendModule(kernel.name, "python", files, tuple(tasks), form.interface, _tool_options(options), kernel)
@@ -368,6 +374,9 @@ class _Printer:
         arguments = [*(["args"] if parameters[len(p.parameters) :] else []), *p.arguments]
         call = f"{p.function}({', '.join(arguments)});"
         head = f"{self._function_kind(p)}void {p.function}({', '.join(parameters) or self._no_parameters()}) {{"
+        simd = threads is not None and plain and not p.task.cooperates and is_told_simd(threads, *memory_of(p.task))
+        uneven = any(isinstance(s, While) or self._recurs(s) for s in statements)
+        shared_out = pragma(p.task, threads, loops, uneven, simd)
         return {
             "kind": p.task.kind.value,
             "python": self._python_line(p.task),
@@ -383,8 +392,8 @@ class _Printer:
             "shared": bool(p.shared),
             "prologue": [*p.prologue, *(threads.declarations if threads else [])],
             "count": threads.count if threads else "1",
-            "nest": nest(threads, call, plain and not p.task.cooperates) if threads else [],
-            "pragma": pragma(p.task, threads, loops, any(isinstance(s, While) or self._recurs(s) for s in statements)),
+            "nest": nest(threads, call, simd and " simd " not in shared_out) if threads else [],
+            "pragma": shared_out,
             "strided": is_strided(p.task, p.threads),
             "uses_args": p.uses_args or any("args." in text for text in [*p.prologue, *_texts(threads)]),
         }
@@ -541,33 +550,9 @@ def _line_map(text: str, functions: list[tuple[str, list[Line]]]) -> tuple[tuple
     return tuple(found)
 
 
-def _memory(task: Task) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the slots of arrays a task reads and writes; -1 for temporaries."""
-    reads: set[int] = set()
-    writes: set[int] = set()
-    for statement in reachable(task.prologue, task.body):
-        match statement:
-            case GlobalLoad(pointer=pointer):
-                reads.add(_slot(pointer))
-            case GlobalStore(pointer=pointer):
-                writes.add(_slot(pointer))
-            case AtomicOp(pointer=pointer):
-                reads.add(_slot(pointer))
-                writes.add(_slot(pointer))
-    return tuple(sorted(reads)), tuple(sorted(writes))
-
-
-def _slot(pointer: Any) -> int:
-    base = base_pointer(pointer)
-    if isinstance(base, GlobalPtr):
-        return base.array.slot if not base.array.is_shared else -1
-    assert isinstance(base, GlobalTemporary)
-    return -1
-
-
 def _task_source(p: _Printed, file: int, form: Layout, limited: bool) -> TaskSource:
     turns = serial_turns(form, p.task.body) if limited else NONE
-    reads, writes = _memory(p.task)
+    reads, writes = memory_of(p.task)
     serial = p.threads is None
     extents = (("const", 1),) if p.threads is None else p.threads.extents
     return TaskSource(

@@ -42,6 +42,7 @@ from ..ir.tasks import Kernel
 from ..ir.types import SCALARS, Scalar, Struct, Tensor, Type, describe_type, element_of, scalars_of, u1
 from ..lang import struct as lang
 from ..lang.annotations import as_type
+from ..lang.describe import ArrayDescription, Step, identify_step, name_step, steps_of
 from ..lang.matrix import Matrix
 from .definition import KernelDefinition
 from .scope import MISSING, Exit, Frame
@@ -140,6 +141,8 @@ class Context:
         self.fields: list[Any] = []
         self.arrays: dict[int, Array] = {}
         self.gradients: dict[Array, Array] = {}
+        self.objects: dict[Array, Any] = {}
+        """What the kernel's arrays describe, parameters excepted."""
         self.captured: dict[str, Captured] = {}
         self.warnings: list[str] = []
         self.warned: set[tuple[str, int, int, str]] = set()
@@ -439,15 +442,39 @@ class Context:
         if description.path:
             return self.array(description.owner)
         name = self.hints.get(id(value)) or description.name or "array"
-        array = self.new_array(name, self.structs.named(description.element), len(description.shape))
+        return self.array_of(value, name, description)
+
+    def array_of(self, value: Any, name: str, description: ArrayDescription, path: str = "") -> Array:
+        """Add the array that an object describes, or one for each part where these lie apart. path: of `Array`."""
+        element = self.structs.named(description.element)
+        if description.parts:
+            array = Array(self.unique(name), element, len(description.shape), -1, path=path)
+            steps = zip(description.parts, steps_of(element), strict=True)
+            array.parts = tuple(self._part(array, part, step) for part, step in steps)
+        else:
+            array = self.new_array(name, element, len(description.shape))
+            self.fields[array.slot], array.path = value, path
         array.shape = tuple(description.shape)
         array.may_alias = description.kind == "ndarray"
         array.offset, array.strided = description.offset, description.strided
         if description.place is not None:
             self.enter_tree(array, description.place)
-        self.fields[array.slot] = value
-        self.arrays[id(value)] = array
+        elif array.parts:
+            array.place = array.parts[0].place  # loops run over the cells of the first part, as in Taichi
+        self.arrays[id(value)], self.objects[array] = array, value
         return array
+
+    def _part(self, whole: Array, value: Any, step: Step) -> Array:
+        """Return the array of a part that lies apart, named after the whole unless Python has a name for it."""
+        known = self.hints.get(id(value))
+        found = self.arrays.get(id(value))
+        if found is not None:
+            found.path = found.path or found.name
+            return found
+        name = known or identify_step(whole.name, whole.element, step)
+        path = whole.path or whole.name  # also of a component: errors show what Python says, `v` of `v[i]`
+        path = known or (name_step(path, whole.element, step) if isinstance(step, str) else path)
+        return self.array_of(value, name, self.python(value.describe_array), path)
 
     def enter_tree(self, array: Array, place: Node) -> None:
         """Note where a field lies, and how this kernel sees the tree that it lies in."""
@@ -471,15 +498,19 @@ class Context:
 
     def new_array(self, name: str, element: Type, ndim: int) -> Array:
         """Add an array to the kernel, under a name of its own."""
+        array = Array(self.unique(name), element, ndim, len(self.kernel.arrays))
+        self.kernel.arrays.append(array)
+        self.fields.append(None)
+        return array
+
+    def unique(self, name: str) -> str:
+        """Return `name`, or one made of it, that no other array of the kernel has."""
         unique, count = name, 1
         while unique in self.array_names:
             count += 1
             unique = f"{name}_{count}"
         self.array_names.add(unique)
-        array = Array(unique, element, ndim, len(self.kernel.arrays))
-        self.kernel.arrays.append(array)
-        self.fields.append(None)
-        return array
+        return unique
 
     # --- variables ------------------------------------------------------------------------------------------------
 

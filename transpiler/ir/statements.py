@@ -32,6 +32,9 @@ class Array:
     of its own. offset: the first index along each axis, () where all are 0. strided: the distance of elements along
     each axis comes with the launch too, as for a transposed array. clamped: an index outside means the nearest inside.
     is_gradient: it is the gradient of the argument at `parameter`.
+    parts: of a field whose parts lie apart in memory, an array for each component or member, which may have parts too;
+    the whole then has no memory and no slot, and `split_arrays` leaves only loops over it. path: of such a part, what
+    errors call it: `s.pos`.
     """
 
     name: str
@@ -47,6 +50,8 @@ class Array:
     strided: bool = False
     clamped: bool = False
     is_gradient: bool = False
+    parts: tuple[Array, ...] = ()
+    path: str = ""
 
 
 @dataclass(eq=False, slots=True)
