@@ -513,8 +513,8 @@ def _constants(blocks: list[int]) -> list[str]:
 
 def _signature(kernel: Kernel) -> list[tuple[int, str]]:
     scalars = [(p.position, f"{p.name}: {p.type}") for p in kernel.parameters]
-    arrays = [(a.parameter, f"{a.name}: {array_type(a)}") for a in kernel.arrays if a.parameter is not None]
-    return scalars + arrays
+    given = [a for a in kernel.arrays if a.parameter is not None and not a.is_gradient]
+    return scalars + [(a.parameter, f"{a.name}: {array_type(a)}") for a in given if a.parameter is not None]
 
 
 def printed_helpers(functions: list[PrintedFunction], printed: list[_Printed]) -> list[str]:
