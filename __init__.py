@@ -51,6 +51,7 @@ from .runtime.compat.primitive_types import (
     uint64,
 )
 from .runtime.field import MatrixField, ScalarField, StructField, field
+from .runtime.fields_builder import FieldsBuilder
 from .runtime.kernel import kernel
 from .runtime.ndarray import MatrixNdarray, ScalarNdarray, ndarray
 from .runtime.real_function import real_func
@@ -152,7 +153,7 @@ if TYPE_CHECKING:
     from .runtime.gui_arguments import hex_to_rgb, rgb_to_hex
 
 __all__ = [
-    "ArgPack", "CRITICAL", "DEBUG", "ERROR", "Field", "GUI", "INFO", "Layout", "Matrix", "MatrixField",
+    "ArgPack", "CRITICAL", "DEBUG", "ERROR", "Field", "FieldsBuilder", "GUI", "INFO", "Layout", "Matrix", "MatrixField",
     "MatrixNdarray", "NDArray", "Ndarray", "SNode", "ScalarField", "ScalarNdarray", "ShadesmithWarning", "Struct",
     "StructField", "TRACE", "TaichiAssertionError", "TaichiCompilationError", "TaichiIndexError", "TaichiNameError",
     "TaichiRuntimeError", "TaichiRuntimeTypeError", "TaichiSyntaxError", "TaichiTypeError", "UnsupportedError",

@@ -10,17 +10,18 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from ..transpiler.errors import ShadesmithWarning
+from ..transpiler.errors import ShadesmithWarning, TaichiRuntimeError
 from ..transpiler.frontend.specialization import ScalarArgument, Specialization, StructArgument
 from ..transpiler.ir.types import Scalar, Tensor
 from .devices.device import GpuDevice
-from .interop import checked_address, cupy_address, host_address, tensor_address
+from .interop import checked_address, cupy_address, gradient_of, host_address, tensor_address
 from .launcher import make_launcher
 from .packing import fits_struct, flatten, flatten_struct, result_value, return_types
 from .printing import Reports
 from .session import Session
 from .staging import Stage, stage_arguments
 from .stale_globals import watch
+from .trees import depend_on_tree
 
 if TYPE_CHECKING:
     from ..transpiler.backend.interface import BackendModule
@@ -29,8 +30,15 @@ if TYPE_CHECKING:
 MIN_BUFFER_BYTES = 16
 
 
+def _stay() -> None:
+    """What retiring an instance does that no kernel launches."""
+
+
 class Instance:
-    """A specialization ready to run. launch: takes the kernel's arguments; module: its text; times: [s] a stage."""
+    """A specialization ready to run. launch: takes the kernel's arguments; module: its text; times: [s] a stage.
+
+    retire: called before memory is freed whose address it holds; the kernel sets it so that it launches this no more.
+    """
 
     def __init__(
         self, session: Session, specialization: Specialization, compilation: Compilation, kinds: Sequence[str]
@@ -41,6 +49,9 @@ class Instance:
         self.captured = {path: found.value for path, found in compilation.captured.items()}
         self.times = compilation.times
         self.fields = compilation.fields
+        self.retire: Callable[[], None] = _stay
+        for field in self.fields:
+            depend_on_tree(field, self)
         self.program = session.device.build(compilation.module)
         self._result = self._buffer(self.module.interface.result_size_bytes)
         self._temporaries = self._buffer(self.module.interface.temporaries_size_bytes)
@@ -87,7 +98,13 @@ class Instance:
         constants: dict[tuple[Any, ...], int] = {}
         for slot, field in enumerate(self.fields):
             if field is not None:
-                constants["pointer", slot] = field.allocation.address
+                try:
+                    constants["pointer", slot] = field.allocation.address
+                except TaichiRuntimeError as error:
+                    name = self.module.interface.arrays[slot].name
+                    raise TaichiRuntimeError(f"`{name}` of kernel `{self.module.kernel}`: {error}") from None
+                if self.module.interface.takes_strides(slot):
+                    constants.update((("stride", slot, axis), step) for axis, step in enumerate(field.strides))
         if self._result is not None:
             constants[("result",)] = self._result.address
         if self._temporaries is not None:
@@ -103,6 +120,7 @@ class Instance:
             "checked_address": checked_address,
             "tensor_address": tensor_address,
             "cupy_address": cupy_address,
+            "gradient_of": gradient_of,
             "stage": self._stage,
             "flatten": flatten,
             "flatten_struct": self._flatten_struct,

@@ -23,6 +23,7 @@ class Member:
     source: where the launcher takes it from:
       ("argument", position, component)  a by-value parameter; component numbers the scalars of a tensor, else 0
       ("pointer", slot)                  address of an array
+      ("gradient", slot)                 the same of one that is the gradient of an argument
       ("shape", slot, axis)              extent of an ndarray (i32)
       ("stride", slot, axis)             distance of its elements along an axis [elements]
       ("temporaries",), ("result",)      address of the kernel's own buffers
@@ -87,13 +88,15 @@ class ResultField:
 class LoopIndices:
     """How the indices of a parallel loop follow from the number of a turn; one name, begin and step an axis.
 
-    line: of the loop in Python. begins: None where only the device knows.
+    line: of the loop in Python. begins: None where only the device knows. order: where turns are not taken row by row,
+    parts of the indices, the slowest first, as (axis, extent, weight).
     """
 
     line: int
     names: tuple[str, ...]
     begins: tuple[Expression | None, ...]
     steps: tuple[int, ...]
+    order: tuple[tuple[int, int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

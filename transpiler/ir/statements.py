@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from .nodes import Block, Effect, Statement
-from .snodes import Node
+from .snodes import Digit, Node
 from .types import Scalar, Type
 
 
@@ -30,7 +30,13 @@ class Array:
     not). is_shared: memory of one block of threads, which is in no signature; slots of shared arrays count by
     themselves. place: where a field lies in a tree that has more than it, or another order; None: row by row in memory
     of its own. offset: the first index along each axis, () where all are 0. strided: the distance of elements along
-    each axis comes with the launch too, as for a transposed array.
+    each axis comes with the launch too, as for a transposed array. clamped: an index outside means the nearest inside.
+    is_gradient: it is the gradient of the argument at `parameter`.
+    parts: of a field whose parts lie apart in memory, an array for each component or member, which may have parts too;
+    the whole then has no memory and no slot, and `split_arrays` leaves only loops over it. path: of such a part, what
+    errors call it: `s.pos`.
+
+    One with the slot -1 stands for the cells of a node of a tree, over which a loop runs; it is in no signature.
     """
 
     name: str
@@ -44,6 +50,10 @@ class Array:
     place: Node | None = None
     offset: tuple[int, ...] = ()
     strided: bool = False
+    clamped: bool = False
+    is_gradient: bool = False
+    parts: tuple[Array, ...] = ()
+    path: str = ""
 
 
 @dataclass(eq=False, slots=True)
@@ -307,7 +317,8 @@ class RangeFor(Statement):
     begins, ends, steps: i32 (or i64) values evaluated once before the loop. A step is a constant other than 0.
     names: what Python calls the indices. At the top level of a kernel it runs in parallel unless `serialize`.
     block_dim: threads a block, None for the default. parallelize: threads of the host, None for all. over: the array
-    whose shape gives the extents, if one does: then each index tuple is one cell of it.
+    whose shape gives the extents, if one does: then each index tuple is one cell of it. order: the parts of the indices
+    in the order in which a task takes them, () for row by row; the bounds are constant then.
     """
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("begins", "ends", "steps")
@@ -322,6 +333,7 @@ class RangeFor(Statement):
     block_dim: int | None = None
     over: Array | None = None
     parallelize: int | None = None
+    order: tuple[Digit, ...] = ()
 
 
 @dataclass(eq=False, slots=True)

@@ -1,13 +1,13 @@
 """The passes and their order: a kernel as the frontend made it comes in, tasks in final form come out.
 
-Order constraints: `overflow` before all others, which compute on their own; then `lower` (the rest needs structured
-returns); local atomics become plain before the first cleanup, which then sees through them; `bounds` after a cleanup,
-so that merged pointers are checked once, but `wide_bounds` before it, while indices are whole; `struct_for` before
-`offload`, so that tasks hold range loops only; `demote_atomics` after `offload`, where it is known which iterations run
-side by side; `split_threads` once control flow is as simple as it gets, and after `check_threads`, which says that it
-can; `legalize` last, since cleanup must not rebuild what it removed. `call_effects` stands wherever functions have
-changed in what they do: before the first cleanup, after checks were added, at the end for the text. `recursion` before
-the passes that follow calls.
+Order constraints: `overflow` before all others, which compute on their own; then `split_arrays` (no other pass knows
+arrays with parts) and `lower` (the rest needs structured returns); local atomics become plain before the first cleanup,
+which then sees through them; `bounds` after a cleanup, so that merged pointers are checked once, but `wide_bounds`
+before it, while indices are whole; `struct_for` before `offload`, so that tasks hold range loops only; `demote_atomics`
+after `offload`, where it is known which iterations run side by side; `split_threads` once control flow is as simple as
+it gets, and after `check_threads`, which says that it can; `legalize` last, since cleanup must not rebuild what it
+removed. `call_effects` stands wherever functions have changed in what they do: before the first cleanup, after checks
+were added, at the end for the text. `recursion` before the passes that follow calls.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from .offload import offload
 from .overflow import overflow
 from .recursion import recursion
 from .simplify import simplify
+from .split_arrays import split_arrays
 from .split_threads import split_threads
 from .stay_inside import stay_inside
 from .struct_for import struct_for
@@ -61,7 +62,8 @@ limits = (branch_depth, iteration_limit)
 
 PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
     Stage.LOWERED: (
-        overflow, lower, call_effects, demote_atomics, wide_bounds, call_effects, cleanup, bounds, call_effects,
+        overflow, split_arrays, lower, call_effects, demote_atomics, wide_bounds, call_effects, cleanup, bounds,
+        call_effects,
     ),
     Stage.TASKS: (
         recursion, struct_for, offload, demote_atomics, cleanup, check_threads, stay_inside, split_threads, *limits,
@@ -70,8 +72,8 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
 }  # fmt: skip
 
 REQUIRED = frozenset({
-    "lower", "call_effects", "recursion", "offload", "struct_for", "check_threads", "split_threads", "stay_inside",
-    "legalize",
+    "split_arrays", "lower", "call_effects", "recursion", "offload", "struct_for", "check_threads", "split_threads",
+    "stay_inside", "legalize",
 })  # fmt: skip
 """Passes that a kernel cannot do without; `disabled_passes` does not reach them."""
 
