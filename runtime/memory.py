@@ -118,7 +118,8 @@ class Memory:
     """Owns an allocation; it is given back when this object is collected or the session ends.
 
     epoch, view, partial: see `ScalarField.__getitem__` for how an access uses them. partial: the view is a mirror too
-    large to be filled at once. mirrored: the view is a copy.
+    large to be filled at once. mirrored: the view is a copy. is_shared: others use the allocation too, so that a mirror
+    is never right for long: each access asks the device for what it needs.
     """
 
     __slots__ = (
@@ -129,6 +130,7 @@ class Memory:
         "element",
         "epoch",
         "finalizer",
+        "is_shared",
         "gone",
         "mirrored",
         "partial",
@@ -157,6 +159,7 @@ class Memory:
             np.empty(full_shape, scalar) if self.mirrored else view_address(self.allocation.address, scalar, full_shape)
         )
         self.epoch = STALE
+        self.is_shared = False
         self._blocks: set[int] = set()
         self._dirty: set[int] = set()
 
@@ -187,6 +190,9 @@ class Memory:
 
     def load_bytes(self, begin: int, end: int) -> None:
         """Fill the blocks of a partial mirror that hold the bytes from `begin` to `end`."""
+        if self.is_shared:
+            self.session.device.read(self.allocation, bytes_of(self.view)[begin:end], begin)
+            return
         for block in _blocks_between(begin, end):
             if block not in self._blocks:
                 self._read_block(block)
@@ -197,6 +203,9 @@ class Memory:
 
     def mark_bytes(self, begin: int, end: int) -> None:
         """Note that the bytes from `begin` to `end` of a mirror were written."""
+        if self.is_shared:
+            self.session.device.write(self.allocation, bytes_of(self.view)[begin:end], begin)
+            return
         if not self._dirty:
             self.session.pending.append(self.flush)
         if self.partial:
@@ -222,6 +231,13 @@ class Memory:
             self.session.device.read(self.allocation, bytes_of(result))
         return result
 
+    def share(self) -> object:
+        """Let others use the allocation from now on; returns what keeps its bytes valid, whatever becomes of this."""
+        if self.mirrored and not self.is_shared:
+            self.flush()
+            self.is_shared = self.partial = True
+        return self.session.device.share(self.allocation)
+
     def read_bytes(self, begin: int, end: int) -> Array:
         """Return bytes of a mirrored memory as the device has them, with what was written here."""
         self.flush()
@@ -232,7 +248,7 @@ class Memory:
     def write_bytes(self, begin: int, data: Array) -> None:
         """Set bytes of a mirrored memory."""
         self.flush()
-        self._forget()
+        self.forget()
         self.session.device.write(self.allocation, data.data, begin)
 
     def refresh_lazily(self) -> None:
@@ -246,7 +262,7 @@ class Memory:
         if not self.mirrored:
             np.copyto(self.view, values, casting="unsafe")
             return
-        self._forget()
+        self.forget()
         contiguous = np.ascontiguousarray(values, self.view.dtype).reshape(self.view.shape)
         if contiguous.size:
             self.session.device.write(self.allocation, bytes_of(contiguous))
@@ -263,7 +279,7 @@ class Memory:
         if not self.mirrored:
             self.view[...] = value
         elif len(pattern) in (1, 2, 4, 8):
-            self._forget()
+            self.forget()
             self.session.device.fill(self.allocation, pattern)
         else:
             self.write_all(np.broadcast_to(value, self.view.shape))
@@ -275,7 +291,7 @@ class Memory:
         whole = isinstance(other, Memory) and other.session is self.session
         if self.mirrored and whole and self.view.dtype == other.view.dtype:
             other.flush()
-            self._forget()
+            self.forget()
             self.session.device.copy(other.allocation, self.allocation, self.size_bytes)
         else:
             self.write_all(other.view if isinstance(other, Memory) and not other.mirrored else other.read_all())
@@ -287,7 +303,8 @@ class Memory:
         self.epoch = STALE
         self.view = np.empty((0,), self.view.dtype)
 
-    def _forget(self) -> None:
+    def forget(self) -> None:
+        """Forget what a mirror shows, since the device's memory changed."""
         self._dirty.clear()
         self._blocks.clear()
         self.epoch = STALE
