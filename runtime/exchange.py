@@ -73,10 +73,11 @@ class Exchange(ABC):
         assert root is not None
         self.lease = root.share()  # who asks holds this object, and with it the memory
         dense = dense_strides(view.shape, view.dtype.itemsize)
+        fields = {"descr": view.dtype.descr} if isinstance(self.element, Struct) else {}
         return {
+            **fields,
             "shape": view.shape,
             "typestr": view.dtype.str,
-            "descr": view.dtype.descr,
             "data": (root.allocation.address + _offset_bytes(memory, root), False),
             "strides": None if view.strides == dense else view.strides,
             "version": 3,
