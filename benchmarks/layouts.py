@@ -1,8 +1,8 @@
 """A 3-D particle update on fields of each layout, against the same update written by hand in CUDA C, in the same run.
 
 usage: python benchmarks/layouts.py [--repeat N] [--log2 N]     needs an NVIDIA GPU with CuPy
-Each row: GB/s by hand, GB/s of ours, ratio as median [lowest, highest] of interleaved rounds. By hand means `__restrict__`
-pointers, each value read once and written once: 48 bytes a particle.
+Each row: GB/s by hand, GB/s of ours, ratio as median [lowest, highest] of interleaved rounds. By hand means
+`__restrict__` pointers, each value read once and written once: 48 bytes a particle.
 """
 
 from __future__ import annotations

@@ -21,14 +21,14 @@ from .dense_array import DenseArray, MatrixArray, ScalarArray, check_gradient, t
 from .memory import Ended, MemberMemory
 from .parts import PartsMemory
 from .session import Session, current
-from .snodes import Root, SNode, axes, leaf_of, offset_of, own_cell
+from .snodes import SNode, axes, leaf_of, offset_of, own_cell, place_in_order
 from .struct_array import StructArray, stored_type
 from .tracebacks import hides_own_frames_of
 
 MAX_AXES = 12
 MAX_SHARED_BYTES = 1 << 30
-"""The parts of a field share an allocation up to this size: then compilers know that they are apart. SPIR-V's offsets of
-members have 32 bits, and not every device gives larger pieces."""
+"""The parts of a field share an allocation up to this size, so that compilers know them to be apart. SPIR-V's offsets
+of members have 32 bits, and not every device gives larger pieces."""
 PLACED_SLOTS = frozenset({"allocation", "memory", "node", "shape", "_extent"})
 """What a field lacks before it is placed."""
 MEMORY_SLOTS = frozenset({"allocation", "memory"})
@@ -304,14 +304,9 @@ def _make(
     layout: Layout = Layout.AOS,
 ) -> ScalarField | MatrixField | StructField:
     """Return a field: with a shape it has memory of its own, in which an order other than row major is a tree."""
-    if shape is not None and layout is Layout.SOA and (steps := steps_of(element)):
+    if shape is not None and layout is Layout.SOA and steps_of(element):
         result = _unplaced(element, name)
-        shared = own_cell() if prod(shape) * element.size_bytes <= MAX_SHARED_BYTES else None
-        for step in steps:
-            node = own_cell() if shared is None else shared
-            for chosen in ([axis] for axis in order) if order else [range(len(shape))] if shape else []:
-                node = node.dense(axes(*chosen), [shape[axis] for axis in chosen])
-            node.place(result.part(step), offset=offset or None)
+        _place_parts(result, shape, order, offset)
         return result
     if shape is not None and not order:
         result = _class_of(element)(session, element, shape, name)
@@ -323,11 +318,24 @@ def _make(
         return result
     result = _unplaced(element, name)
     if shape is not None:
-        node: SNode = Root()
-        for axis in order:
-            node = node.dense(axes(axis), shape[axis])
-        node.place(result, offset=offset or None)
+        place_in_order(result, shape, order, offset)
     return result
+
+
+def _place_parts(
+    field: ScalarField | MatrixField | StructField,
+    shape: tuple[int, ...],
+    order: Sequence[int],
+    offset: tuple[int, ...],
+) -> None:
+    """Place the components or members of a field one after the other, each in an array of its own."""
+    shared = own_cell() if prod(shape) * field.element.size_bytes <= MAX_SHARED_BYTES else None
+    nodes = [[axis] for axis in order] or [[*range(len(shape))]]
+    for step in steps_of(field.element):
+        node = own_cell() if shared is None else shared
+        for chosen in nodes if shape else ():
+            node = node.dense(axes(*chosen), [shape[axis] for axis in chosen])
+        node.place(field.part(step), offset=offset or None)
 
 
 def _unplaced(element: Type, name: str) -> ScalarField | MatrixField | StructField:

@@ -238,18 +238,23 @@ class Memory:
             self.is_shared = self.partial = True
         return self.session.device.share(self.allocation)
 
-    def read_bytes(self, begin: int, end: int) -> Array:
-        """Return bytes of a mirrored memory as the device has them, with what was written here."""
+    def read_bytes(self, begin: int, target: memoryview) -> None:
+        """Copy a piece of a mirrored memory from the device into `target`."""
+        self.refresh_lazily()
+        if not self.partial and self.epoch == self.session.epoch:
+            target[:] = bytes_of(self.view)[begin : begin + target.nbytes]
+            return
         self.flush()
-        data = np.empty(end - begin, np.uint8)
-        self.session.device.read(self.allocation, data.data, begin)
-        return data
+        if target.nbytes:
+            self.session.device.read(self.allocation, target, begin)
 
-    def write_bytes(self, begin: int, data: Array) -> None:
-        """Set bytes of a mirrored memory."""
+    def write_bytes(self, begin: int, source: memoryview) -> None:
+        """Set a piece of a mirrored memory on the device."""
+        self.refresh_lazily()
         self.flush()
         self.forget()
-        self.session.device.write(self.allocation, data.data, begin)
+        if source.nbytes:
+            self.session.device.write(self.allocation, source, begin)
 
     def refresh_lazily(self) -> None:
         """Wait where the view is the memory itself, check that the session lives, and leave a mirror as it is."""

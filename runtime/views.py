@@ -94,7 +94,7 @@ class PartMemory:
         elif self.view.size:
             part, data, begin = self._loaded()
             np.copyto(part, values, casting="unsafe")
-            self.whole.write_bytes(begin, data)
+            self.whole.write_bytes(begin, data.data)
 
     def fill(self, value: Array) -> None:
         """Set every element to `value`, an array of the element's type and shape."""
@@ -116,7 +116,8 @@ class PartMemory:
         before = -sum(step for step in reach if step < 0)
         begin = self.begin_bytes - before
         end = self.begin_bytes + sum(step for step in reach if step > 0) + self.view.itemsize
-        data = self.whole.read_bytes(begin, end)
+        data = np.empty(end - begin, np.uint8)
+        self.whole.read_bytes(begin, data.data)
         part: Array = np.ndarray(self.view.shape, self.view.dtype, data, before, self.view.strides)
         return part, data, begin
 

@@ -140,6 +140,26 @@ def test_a_large_array_is_mirrored_in_blocks(device: FarDevice, monkeypatch: pyt
     np.testing.assert_array_equal(x.to_numpy(), values)
 
 
+def test_parts_that_lie_apart_are_copied_each_once(device: FarDevice) -> None:
+    x = ti.Vector.field(3, ti.f32, shape=100, layout=ti.Layout.SOA)
+    values = np.arange(300, dtype=np.float32).reshape(100, 3)
+    x.from_numpy(values)
+    np.testing.assert_array_equal(x.to_numpy(), values)
+    assert device.pieces == 1 and device.writes == 3 and device.bytes_read == values.nbytes
+    x[7].y = -1
+    x.get_scalar_field(2)[8] = -2
+    values[7, 1], values[8, 2] = -1, -2
+    x.get_scalar_field(0).fill(5)
+    values[:, 0] = 5
+    np.testing.assert_array_equal(x.to_numpy(), values)
+    launch()
+    assert list(x[8]) == list(values[8])
+    s = ti.types.struct(v=ti.types.vector(2, ti.i32), n=ti.u8).field(shape=5, layout=ti.Layout.SOA)
+    s.fill(3)
+    s[1].v = [1, 2]
+    assert s.to_numpy()["v"].tolist() == [[3, 3], [1, 2], [3, 3], [3, 3], [3, 3]] and s[4].n == 3
+
+
 def test_collected_arrays_are_freed_with_the_next_launch(device: FarDevice) -> None:
     x = ti.ndarray(ti.f32, 10)
     x[0] = 1

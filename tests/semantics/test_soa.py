@@ -7,11 +7,13 @@ time where parts lie apart; these are compared with NumPy.
 from __future__ import annotations
 
 import gc
+import weakref
 
 import numpy as np
 import pytest
 
 import shadesmith as ti
+from shadesmith.runtime import session as sessions
 
 SOA = ti.Layout.SOA
 vec2 = ti.types.vector(2, ti.f32)
@@ -521,16 +523,21 @@ def test_parts_of_a_field_placed_whole_are_views_of_it(target: str) -> None:
 
 
 def test_memory_of_parts_goes_with_the_field(target: str) -> None:
-    session = ti.lang.impl.get_runtime and __import__("shadesmith").runtime.session.CURRENT
+    session = sessions.CURRENT
     gc.collect()
     session.sync()
     before = len(session.arrays)
-    v, p = ti.Vector.field(3, ti.f32, 100, layout=SOA), Particle.field(shape=10, layout=SOA)
-    assert len(session.arrays) == before + 6
+    v, p, q = ti.Vector.field(3, ti.f32, 100, layout=SOA), Particle.field(shape=10, layout=SOA), Particle.field()
+    ti.root.dense(ti.i, 4).place(q.pos)
+    ti.root.dense(ti.i, 4).place(q.vel, q.mass)
+    for field in (v, p, q):
+        field.fill(1)
+    assert len(session.arrays) > before
     gc.disable()
     try:
-        del v, p  # no cycles: memory goes at once
-        assert len(session.arrays) == before
+        memory = [weakref.ref(field.memory) for field in (v.get_scalar_field(0), p.pos, q.pos)]
+        del v, p, q, field  # no cycles: memory goes at once
+        assert [found() for found in memory] == [None] * 3
     finally:
         gc.enable()
 

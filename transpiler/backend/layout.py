@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 
 from ..ir.functions import Call, Function, called, reachable
 from ..ir.nodes import Statement, walk
@@ -229,11 +230,12 @@ def _precise(target: Target, type: Type, declared: str) -> str:
 
 
 def array_type(array: Array) -> str:
-    """Return how a comment names an array's type: `ndarray[f32, 2]`, `field[f32, 512x512]`."""
+    """Return how a comment names an array's type: `ndarray[f32, 2]`, `field[f32, 512x512 from (0, 1)]`."""
     if array.shape is None:
         flags = f"{', strided' if array.strided else ''}{', clamped' if array.clamped else ''}"
         return f"ndarray[{array.element}, {array.ndim}{flags}]"
-    return f"field[{array.element}, {'x'.join(map(str, array.shape)) or '0-D'}]"
+    since = f" from ({', '.join(map(str, array.offset))})" if array.offset else ""
+    return f"field[{array.element}, {'x'.join(map(str, array.shape)) or '0-D'}{since}]"
 
 
 _TemporaryLayout = tuple[dict[Temporary, str], list[Declaration], dict[Temporary, int], int]
@@ -351,7 +353,8 @@ class _Members:
     def _note(self, text: TreeText) -> str:
         """Return what the comment beside a tree's pointer says: the arrays that lie there."""
         own = [a for a in self.use.arrays if a.place is not None and top_of(a.place) is text.tree.top]
-        return ", ".join(f"{a.name}: {array_type(a)}" for a in sorted(own, key=lambda a: a.slot))
+        kinds = groupby(sorted(own, key=lambda a: a.slot), array_type)
+        return ", ".join(f"{', '.join(a.name for a in alike)}: {kind}" for kind, alike in kinds)
 
     def struct_reference(self, element: str, types: Sequence[Type]) -> str:
         """Return the name of the GLSL buffer reference type that holds structs of `types`."""
@@ -402,7 +405,7 @@ def layout(kernel: Kernel, target: Target, complete: bool = False, volatile: boo
     interface_members, numbers, size = _offsets(items)
     texts = {item.key: f"args.{item.name}" for item in items if item.key is not None}
     taken = target.reserved | target.functions | _ours(kernel, target) | frozenset(structs.names.values())
-    structs_of_trees = frozenset(text.element for text in trees.values())
+    structs_of_trees = frozenset(name for text in trees.values() for name in text.names)
     accessor_names, accessor_texts = accessors(use.arrays, use.shared, target, texts, trees, taken | structs_of_trees)
     temporaries, temporary_members, temporary_offsets, temporaries_size = _temporaries(kernel, target, structs)
     result_fields, result_members, result_size = _result_layout(results, target, structs)

@@ -35,7 +35,8 @@ from .target import Target
 
 UNKNOWN_MEMBER = "other"
 """What a member is called whose field the kernel's Python does not show."""
-UNKNOWN_CELLS = "cells"
+UNKNOWN_CELLS, UNKNOWN_BLOCKS = "cells", "blocks"
+"""What an array of cells is called whose nodes the kernel's Python does not show: without and with arrays inside."""
 
 
 @dataclass(slots=True)
@@ -43,13 +44,15 @@ class TreeText:
     """One tree in one language.
 
     pointer: the member of `Args`, before it has its final name. element: what it points to, by name. structs: their
-    declarations, members before what holds them. members: names of fields and nodes within the cells that hold them.
+    declarations, members before what holds them. names: of these structs. members: names of fields and nodes within the
+    cells that hold them.
     """
 
     tree: Tree
     pointer: str
     element: str
     structs: list[str] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
     members: dict[Node, str] = field(default_factory=dict)
 
     @property
@@ -96,18 +99,23 @@ def _name(tree: Tree, place: Node) -> str:
 def _array_name(tree: Tree, chain: list[Node]) -> str:
     """Return what an array of cells is called: as Python calls the innermost of its nodes that has a name."""
     names = [tree.names[node] for node in reversed(chain) if node in tree.names]
-    return names[0] if names else UNKNOWN_CELLS
+    has_blocks = any(child.kind != "place" for child in filled(chain[-1]))
+    return names[0] if names else UNKNOWN_BLOCKS if has_blocks else UNKNOWN_CELLS
 
 
 def struct_name(array: str) -> str:
     """Return what a cell of an array is called: `particles` hold a `Particle`, a `grid` a `GridCell`."""
-    words = [word for word in array.replace(".", "_").split("_") if word]
-    name = "".join(word[:1].upper() + word[1:] for word in words)
+    name = _camel(array)
     if name.endswith("ies") and len(name) > 4:
         return f"{name[:-3]}y"
     if name.endswith("s") and not name.endswith(("ss", "us", "is")) and len(name) > 2:
         return name[:-1]
     return name if name.endswith("Cell") else f"{name}Cell"
+
+
+def _camel(array: str) -> str:
+    words = [word for word in array.replace(".", "_").split("_") if word]
+    return "".join(word[:1].upper() + word[1:] for word in words)
 
 
 def _write_cells(
@@ -131,7 +139,9 @@ def _write_cells(
         element = _write_cells(text, below, target, structs, types, taken)
         lines.append(f"{element} {text.members[child]}[{cells_in(below)}];")
     lines += _padding(chain[-1], names, target)
-    name = types.declare(struct_name(_array_name(tree, chain)))
+    array = _array_name(tree, chain)
+    name = types.declare(struct_name(array) if cells_in(chain) > 1 else _camel(array))
+    text.names.append(name)
     text.structs.append(_declaration(name, lines, cell_size_bytes(chain[-1]), target))
     return name
 
@@ -176,7 +186,10 @@ def elements_in(trees: Iterable[TreeText]) -> list[Type]:
 def place_text(text: TreeText, place: Node, pointer: str, indices: Sequence[str], target: Target) -> str:
     """Return the text of an element. pointer: the tree's. indices: texts of the user's indices, less the offset."""
     found = pointer if target.has_pointers else f"{pointer}.v"
-    for chain, member in _steps_to(place):
+    for depth, (chain, member) in enumerate(_steps_to(place)):
+        if depth == 0 and member is not None and cells_in(chain) == 1 and target.has_pointers:
+            found += f"->{text.members[member]}"  # a pointer to one struct
+            continue
         found += f"[{linear(chain, place, indices, target)}]"
         if member is not None:
             found += f".{text.members[member]}"
@@ -216,26 +229,34 @@ def linear(chain: list[Node], place: Node, indices: Sequence[str], target: Targe
     """Return the number of a cell among those of a chain of nodes."""
     groups = _groups(chain, place)
     text, is_sum = "", False
+    alone = sum(map(len, groups)) == 1
     for group in groups:
-        own, own_is_sum = _row_major(group, indices, place, target)
+        own, own_is_sum = _row_major(group, indices, shape_of(place), alone, target)
         if not text:
             text, is_sum = own, own_is_sum
             continue
         cells = prod(digit.extent for digit in group)
         text = f"{f'({text})' if is_sum else text} * {cells} + {own}"
         is_sum = True
-    return text or "0"
+    return text or _only_index(chain, place, indices)
 
 
-def _row_major(group: list[Digit], indices: Sequence[str], place: Node, target: Target) -> tuple[str, bool]:
-    """Return the number of a cell within one node, and whether the text is a sum."""
+def _only_index(chain: list[Node], place: Node, indices: Sequence[str]) -> str:
+    """Return the number of the one cell of a chain: an index whose axis has one cell, which uses it, or 0."""
+    axes, shape = axes_of(place), shape_of(place)
+    single = (axes.index(axis) for node in chain for axis in node.axes if shape[axes.index(axis)] == 1)
+    return next((indices[dimension] for dimension in single), "0")
+
+
+def _row_major(
+    group: list[Digit], indices: Sequence[str], shape: tuple[int, ...], alone: bool, target: Target
+) -> tuple[str, bool]:
+    """Return the number of a cell within one node, and whether the text is a sum. alone: nothing is done with it."""
     text, is_sum = "", False
-    shape = shape_of(place)
-    alone = len(group) == 1 and len(shape) == 1
     for digit in group:
         part = _part(digit, indices[digit.dimension], shape[digit.dimension], alone, target)
         if not text:
-            text, is_sum = part, alone and not part.isalnum() and " " in part
+            text = part
             continue
         text = f"{f'({text})' if is_sum else text} * {digit.extent} + {part}"
         is_sum = True

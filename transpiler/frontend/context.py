@@ -49,7 +49,7 @@ from .scope import MISSING, Exit, Frame
 from .specialization import Specialization
 from .spelling_hints import missing_name_hint
 from .struct_types import StructTypes
-from .trees import see_tree
+from .trees import name_parts, see_tree
 from .unsupported import REASONS
 from .values import ArrayMember, Place, common_type, describe_kind, is_number, matrix_rows, number_type
 
@@ -251,7 +251,7 @@ class Context:
         """
         if is_number(value) or isinstance(value, Matrix | lang.Struct):
             self.captured[path] = Captured(value, read, self.location(node))
-        elif hasattr(value, "describe_array"):
+        elif hasattr(value, "describe_array") or hasattr(value, "describe_domain"):
             self.hints.setdefault(id(value), name)
 
     def value(self, node: ast.expr) -> Any:
@@ -461,6 +461,7 @@ class Context:
             self.enter_tree(array, description.place)
         elif array.parts:
             array.place = array.parts[0].place  # loops run over the cells of the first part, as in Taichi
+            name_parts(array, self.kernel.trees)
         self.arrays[id(value)], self.objects[array] = array, value
         return array
 
@@ -495,6 +496,12 @@ class Context:
             found.parameter, found.may_alias, found.is_gradient = array.parameter, True, True
             found.strided, found.clamped = array.strided, array.clamped
         return found
+
+    def cells_of(self, node: Any) -> Array:
+        """Return what stands for the cells of a node of a tree where a loop runs over them."""
+        cells = self.python(node.describe_domain)
+        name = self.hints.get(id(node)) or cells.name or "cells"
+        return Array(name, u1, len(cells.shape), -1, cells.shape, place=cells.place, offset=cells.offset)
 
     def new_array(self, name: str, element: Type, ndim: int) -> Array:
         """Add an array to the kernel, under a name of its own."""

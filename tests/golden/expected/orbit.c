@@ -1,5 +1,5 @@
 // orbit(dt: f32), 4 tasks
-// from orbit.py:28, interface 95c811f0
+// from orbit.py:37, interface 1dee0b2b
 #include <math.h>
 #include <stdbool.h>
 
@@ -39,33 +39,38 @@ typedef struct {
 } Body;
 _Static_assert(sizeof(Body) == 28, "the host packs it so");
 
+typedef struct {
+    vec3 pos[512];
+    vec3 vel[512];
+    float mass[512];
+} Bodies;
+_Static_assert(sizeof(Bodies) == 14336, "the host lays cells out so");
+
 struct Temporaries {
     Body heaviest;  // Body
 };
 
 struct Args {
-    vec3 *bodies_pos_data;            // bodies_pos: field[f32[3], 512]
-    vec3 *bodies_vel_data;            // bodies_vel: field[f32[3], 512]
-    float *bodies_mass_data;          // bodies_mass: field[f32, 512]
+    Bodies *bodies;                   // bodies_pos, bodies_vel: field[f32[3], 512], bodies_mass: field[f32, 512]
     float *energy_data;               // energy: field[f32, 512]
     struct Temporaries *temporaries;  // values that cross tasks
     float dt;                         // dt: f32
 };
 
-#define bodies_pos(i) args.bodies_pos_data[i]
-#define bodies_vel(i) args.bodies_vel_data[i]
-#define bodies_mass(i) args.bodies_mass_data[i]
+#define bodies_pos(i) args.bodies->pos[i]
+#define bodies_vel(i) args.bodies->vel[i]
+#define bodies_mass(i) args.bodies->mass[i]
 #define energy(i) args.energy_data[i]
 
 // task 0 of 4: range_for over bodies
-// orbit.py:29  for i in bodies:
+// orbit.py:38  for i in bodies:
 static inline void task_0(const struct Args args, int i) {
-    // orbit.py:30  bodies[i].vel -= bodies[i].pos * dt
+    // orbit.py:39  bodies[i].vel -= bodies[i].pos * dt
     vec3 bodies_pos_0 = bodies_pos(i);
     bodies_vel(i) = vec3_sub(bodies_vel(i), vec3_mul_vs(bodies_pos_0, args.dt));
-    // orbit.py:31  bodies.pos[i] += bodies[i].vel * dt
+    // orbit.py:40  bodies.pos[i] += bodies[i].vel * dt
     bodies_pos(i) = vec3_add(bodies_pos_0, vec3_mul_vs(bodies_vel(i), args.dt));
-    // orbit.py:32  energy[i] = bodies[i].energy()
+    // orbit.py:41  energy[i] = bodies[i].energy()
     energy(i) = 0.5f * bodies_mass(i) * vec3_dot(bodies_vel(i), bodies_vel(i));
 }
 
@@ -78,7 +83,7 @@ void orbit_0(const struct Args *arguments) {
 
 // task 1 of 4: serial
 static inline void task_1(const struct Args args) {
-    // orbit.py:33  heaviest = bodies[0]
+    // orbit.py:42  heaviest = bodies[0]
     args.temporaries->heaviest = (Body){bodies_pos(0), bodies_vel(0), bodies_mass(0)};
 }
 
@@ -88,9 +93,9 @@ void orbit_1(const struct Args *arguments) {
 }
 
 // task 2 of 4: range_for over i
-// orbit.py:34  for i in range(512):
+// orbit.py:43  for i in range(512):
 static inline void task_2(const struct Args args, int i) {
-    // orbit.py:35  ti.atomic_max(heaviest.mass, bodies.mass[i])
+    // orbit.py:44  ti.atomic_max(heaviest.mass, bodies.mass[i])
     atomic_max_f32(&args.temporaries->heaviest.mass, bodies_mass(i));
 }
 
@@ -103,7 +108,7 @@ void orbit_2(const struct Args *arguments) {
 
 // task 3 of 4: serial
 static inline void task_3(const struct Args args) {
-    // orbit.py:36  bodies[1] = heaviest
+    // orbit.py:45  bodies[1] = heaviest
     Body t0 = args.temporaries->heaviest;
     bodies_pos(1) = t0.pos;
     bodies_vel(1) = t0.vel;

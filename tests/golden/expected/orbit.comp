@@ -1,6 +1,6 @@
 // ===== orbit_0.comp
 // orbit(dt: f32), task 0 of 4: range_for over bodies
-// from orbit.py:28, interface 95c811f0
+// from orbit.py:37, interface 1dee0b2b
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -14,32 +14,36 @@ struct Body {
     float mass;
 };
 
-layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32x3 { vec3 v[]; };
+struct Bodies {
+    vec3 pos[512];
+    vec3 vel[512];
+    float mass[512];
+};
+
+layout(buffer_reference, scalar, buffer_reference_align = 4) buffer BodiesBuffer { Bodies v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Temporaries {
     Body heaviest;  // Body
 };
 layout(push_constant, scalar) uniform Args {
-    F32x3 bodies_pos_data;    // bodies_pos: field[f32[3], 512]
-    F32x3 bodies_vel_data;    // bodies_vel: field[f32[3], 512]
-    F32 bodies_mass_data;     // bodies_mass: field[f32, 512]
+    BodiesBuffer bodies;      // bodies_pos, bodies_vel: field[f32[3], 512], bodies_mass: field[f32, 512]
     F32 energy_data;          // energy: field[f32, 512]
     Temporaries temporaries;  // values that cross tasks
     float dt;                 // dt: f32
 } args;
 
-#define bodies_pos(i) args.bodies_pos_data.v[i]
-#define bodies_vel(i) args.bodies_vel_data.v[i]
-#define bodies_mass(i) args.bodies_mass_data.v[i]
+#define bodies_pos(i) args.bodies.v[0].pos[i]
+#define bodies_vel(i) args.bodies.v[0].vel[i]
+#define bodies_mass(i) args.bodies.v[0].mass[i]
 #define energy(i) args.energy_data.v[i]
 
-// orbit.py:29  for i in bodies:
+// orbit.py:38  for i in bodies:
 void task(int i) {
-    // orbit.py:30  bodies[i].vel -= bodies[i].pos * dt
+    // orbit.py:39  bodies[i].vel -= bodies[i].pos * dt
     bodies_vel(i) -= bodies_pos(i) * args.dt;
-    // orbit.py:31  bodies.pos[i] += bodies[i].vel * dt
+    // orbit.py:40  bodies.pos[i] += bodies[i].vel * dt
     bodies_pos(i) += bodies_vel(i) * args.dt;
-    // orbit.py:32  energy[i] = bodies[i].energy()
+    // orbit.py:41  energy[i] = bodies[i].energy()
     energy(i) = 0.5 * bodies_mass(i) * dot(bodies_vel(i), bodies_vel(i));
 }
 
@@ -52,7 +56,7 @@ void main() {
 
 // ===== orbit_1.comp
 // orbit(dt: f32), task 1 of 4: serial
-// from orbit.py:28, interface 95c811f0
+// from orbit.py:37, interface 1dee0b2b
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -65,26 +69,30 @@ struct Body {
     float mass;
 };
 
-layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32x3 { vec3 v[]; };
+struct Bodies {
+    vec3 pos[512];
+    vec3 vel[512];
+    float mass[512];
+};
+
+layout(buffer_reference, scalar, buffer_reference_align = 4) buffer BodiesBuffer { Bodies v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Temporaries {
     Body heaviest;  // Body
 };
 layout(push_constant, scalar) uniform Args {
-    F32x3 bodies_pos_data;    // bodies_pos: field[f32[3], 512]
-    F32x3 bodies_vel_data;    // bodies_vel: field[f32[3], 512]
-    F32 bodies_mass_data;     // bodies_mass: field[f32, 512]
+    BodiesBuffer bodies;      // bodies_pos, bodies_vel: field[f32[3], 512], bodies_mass: field[f32, 512]
     F32 energy_data;          // energy: field[f32, 512]
     Temporaries temporaries;  // values that cross tasks
     float dt;                 // dt: f32
 } args;
 
-#define bodies_pos(i) args.bodies_pos_data.v[i]
-#define bodies_vel(i) args.bodies_vel_data.v[i]
-#define bodies_mass(i) args.bodies_mass_data.v[i]
+#define bodies_pos(i) args.bodies.v[0].pos[i]
+#define bodies_vel(i) args.bodies.v[0].vel[i]
+#define bodies_mass(i) args.bodies.v[0].mass[i]
 
 void task() {
-    // orbit.py:33  heaviest = bodies[0]
+    // orbit.py:42  heaviest = bodies[0]
     args.temporaries.heaviest = Body(bodies_pos(0), bodies_vel(0), bodies_mass(0));
 }
 
@@ -94,7 +102,7 @@ void main() {
 
 // ===== orbit_2.comp
 // orbit(dt: f32), task 2 of 4: range_for over i
-// from orbit.py:28, interface 95c811f0
+// from orbit.py:37, interface 1dee0b2b
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -123,25 +131,29 @@ struct Body {
     float mass;
 };
 
-layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32x3 { vec3 v[]; };
+struct Bodies {
+    vec3 pos[512];
+    vec3 vel[512];
+    float mass[512];
+};
+
+layout(buffer_reference, scalar, buffer_reference_align = 4) buffer BodiesBuffer { Bodies v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Temporaries {
     Body heaviest;  // Body
 };
 layout(push_constant, scalar) uniform Args {
-    F32x3 bodies_pos_data;    // bodies_pos: field[f32[3], 512]
-    F32x3 bodies_vel_data;    // bodies_vel: field[f32[3], 512]
-    F32 bodies_mass_data;     // bodies_mass: field[f32, 512]
+    BodiesBuffer bodies;      // bodies_pos, bodies_vel: field[f32[3], 512], bodies_mass: field[f32, 512]
     F32 energy_data;          // energy: field[f32, 512]
     Temporaries temporaries;  // values that cross tasks
     float dt;                 // dt: f32
 } args;
 
-#define bodies_mass(i) args.bodies_mass_data.v[i]
+#define bodies_mass(i) args.bodies.v[0].mass[i]
 
-// orbit.py:34  for i in range(512):
+// orbit.py:43  for i in range(512):
 void task(int i) {
-    // orbit.py:35  ti.atomic_max(heaviest.mass, bodies.mass[i])
+    // orbit.py:44  ti.atomic_max(heaviest.mass, bodies.mass[i])
     atomic_max_f32(AtomicU32(args.temporaries), 6u, bodies_mass(i));
 }
 
@@ -154,7 +166,7 @@ void main() {
 
 // ===== orbit_3.comp
 // orbit(dt: f32), task 3 of 4: serial
-// from orbit.py:28, interface 95c811f0
+// from orbit.py:37, interface 1dee0b2b
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -167,26 +179,30 @@ struct Body {
     float mass;
 };
 
-layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32x3 { vec3 v[]; };
+struct Bodies {
+    vec3 pos[512];
+    vec3 vel[512];
+    float mass[512];
+};
+
+layout(buffer_reference, scalar, buffer_reference_align = 4) buffer BodiesBuffer { Bodies v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Temporaries {
     Body heaviest;  // Body
 };
 layout(push_constant, scalar) uniform Args {
-    F32x3 bodies_pos_data;    // bodies_pos: field[f32[3], 512]
-    F32x3 bodies_vel_data;    // bodies_vel: field[f32[3], 512]
-    F32 bodies_mass_data;     // bodies_mass: field[f32, 512]
+    BodiesBuffer bodies;      // bodies_pos, bodies_vel: field[f32[3], 512], bodies_mass: field[f32, 512]
     F32 energy_data;          // energy: field[f32, 512]
     Temporaries temporaries;  // values that cross tasks
     float dt;                 // dt: f32
 } args;
 
-#define bodies_pos(i) args.bodies_pos_data.v[i]
-#define bodies_vel(i) args.bodies_vel_data.v[i]
-#define bodies_mass(i) args.bodies_mass_data.v[i]
+#define bodies_pos(i) args.bodies.v[0].pos[i]
+#define bodies_vel(i) args.bodies.v[0].vel[i]
+#define bodies_mass(i) args.bodies.v[0].mass[i]
 
 void task() {
-    // orbit.py:36  bodies[1] = heaviest
+    // orbit.py:45  bodies[1] = heaviest
     Body t0 = args.temporaries.heaviest;
     bodies_pos(1) = t0.pos;
     bodies_vel(1) = t0.vel;

@@ -1,15 +1,28 @@
 from types import SimpleNamespace
 
 import shadesmith as ti
+from shadesmith.transpiler.ir.snodes import Node
 from shadesmith.transpiler.ir.types import Tensor
 from shadesmith.transpiler.lang.describe import ArrayDescription
 
-
-def field(element: object, parts: tuple[object, ...] = ()) -> SimpleNamespace:
-    return SimpleNamespace(describe_array=lambda: ArrayDescription(element, (100_000,), "field", parts=parts))
+SHAPE = (100_000,)
 
 
-position, velocity = (field(Tensor((3,), ti.f32), tuple(field(ti.f32) for _ in range(3))) for _ in range(2))
+def part(cell: Node) -> SimpleNamespace:
+    """A component of a vector field with `layout=SOA`, in its own array below the one cell of the field's tree."""
+    cell.children.append(Node("dense", cell, (0,), SHAPE))
+    place = Node("place", cell.children[-1], element=ti.f32)
+    cell.children[-1].children.append(place)
+    return SimpleNamespace(describe_array=lambda: ArrayDescription(ti.f32, SHAPE, "field", place=place))
+
+
+def field() -> SimpleNamespace:
+    cell = Node("dense", None)
+    parts = part(cell), part(cell), part(cell)
+    return SimpleNamespace(describe_array=lambda: ArrayDescription(Tensor((3,), ti.f32), SHAPE, "field", parts=parts))
+
+
+position, velocity = field(), field()
 
 
 def drift(dt: ti.f32, axis: ti.i32):

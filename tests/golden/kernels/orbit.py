@@ -1,9 +1,12 @@
 from types import SimpleNamespace
 
 import shadesmith as ti
+from shadesmith.transpiler.ir.snodes import Node
+from shadesmith.transpiler.ir.types import Type
 from shadesmith.transpiler.lang.describe import ArrayDescription
 
 vec3 = ti.types.vector(3, ti.f32)
+SHAPE = (512,)
 
 
 @ti.dataclass
@@ -17,12 +20,18 @@ class Body:
         return 0.5 * self.mass * self.vel.dot(self.vel)
 
 
-def field(element: object, *parts: object) -> SimpleNamespace:
-    return SimpleNamespace(describe_array=lambda: ArrayDescription(element, (512,), "field", parts=parts))
+def member(cell: Node, element: Type) -> SimpleNamespace:
+    """A member of a struct field with `layout=SOA`, in its own array below the one cell of the field's tree."""
+    cell.children.append(Node("dense", cell, (0,), SHAPE))
+    place = Node("place", cell.children[-1], element=element)
+    cell.children[-1].children.append(place)
+    return SimpleNamespace(describe_array=lambda: ArrayDescription(element, SHAPE, "field", place=place))
 
 
-bodies = field(Body.dtype, *(field(member) for _, member in Body.dtype.members))
-energy = field(ti.f32)
+cell = Node("dense", None)
+members = tuple(member(cell, element) for _, element in Body.dtype.members)
+bodies = SimpleNamespace(describe_array=lambda: ArrayDescription(Body.dtype, SHAPE, "field", parts=members))
+energy = SimpleNamespace(describe_array=lambda: ArrayDescription(ti.f32, SHAPE, "field"))
 
 
 def orbit(dt: ti.f32):
