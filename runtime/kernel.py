@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import struct
+import weakref
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, TypeVar, overload
@@ -26,6 +27,7 @@ from . import session as sessions
 from .arguments import classify
 from .capabilities import PORTABLE
 from .compiler import compile_kernel
+from .identities import Identities
 from .inspection import Inspection, dump, observe, printing_observer
 from .instance import Instance
 from .interop import check_argument, key_of_argument
@@ -62,8 +64,7 @@ class Kernel:
         """Parameters that kernels are compiled for; where it takes an array, the number of axes of its elements."""
         self._key = _key_function(self._keyed)
         self._unpack = unpacker(self.definition)
-        self._kept: dict[int, Any] = {}
-        """Objects that keys name by identity: they must live as long as the keys."""
+        self._identities = Identities()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Launch with these arguments; returns the kernel's result, if it has one, after waiting for it."""
@@ -217,12 +218,12 @@ class Kernel:
             self._session = session
             self._instances.clear()
             self._launchers.clear()
-            self._kept.clear()
+            self._identities.clear()
 
     def _slow_key(self, args: Sequence[Any]) -> Any:
         try:
             return tuple(
-                key_of_argument(args[position], axes) if axes is not None else _key_of(args[position], self._kept)
+                key_of_argument(args[position], axes) if axes is not None else self._identities.key_of(args[position])
                 for position, axes in self._keyed
             )
         except TaichiRuntimeTypeError:
@@ -235,10 +236,15 @@ class Kernel:
         key = self._slow_key(args)
         launch = self._launchers.get(key)
         if launch is None:
-            launch = self._launchers[key] = self._compile(key, args)
+            launch = self._compile(key, args)
         return launch
 
     def _compile(self, key: Any, args: Sequence[Any]) -> Callable[..., Any]:
+        if self._build(key, args, keeps=False).is_retired:  # by the end of the build: it uses fields that only it made
+            self._build(key, args, keeps=True)
+        return self._launchers[key]
+
+    def _build(self, key: Any, args: Sequence[Any], keeps: bool) -> Instance:
         session = self._session
         assert session is not None
         if self._is_method and args:
@@ -251,16 +257,11 @@ class Kernel:
             warn_user(text)
         if session.config.dump_dir:
             dump(session.config.dump_dir, compilation.module, specialization)
-        instance = Instance(session, specialization, compilation, kinds)
+        instance = Instance(session, specialization, compilation)
         session.compiled_functions += 1
-        self._instances[key] = instance
-        instance.retire = functools.partial(self._forget, key)
-        return instance.launch
-
-    def _forget(self, key: Any) -> None:
-        """Compile anew with the next launch: memory that the instance knows is about to be freed."""
-        self._launchers.pop(key, None)
-        self._instances.pop(key, None)
+        self._launchers[key], self._instances[key] = instance.make_launch(compilation, kinds, keeps), instance
+        instance.when_retired = functools.partial(_forget, weakref.ref(self), key)
+        return instance
 
     def _explain(self, args: Sequence[Any]) -> None:
         """Raise an error that names the parameter whose argument cannot be packed, if that is what went wrong."""
@@ -325,14 +326,11 @@ def _element_axes(annotation: Any) -> int | None:
     return len(getattr(annotation.dtype, "shape", ()))
 
 
-def _key_of(value: Any, kept: dict[int, Any]) -> Any:
-    signature = getattr(value, "signature", None)
-    if signature is not None and not callable(signature):
-        return signature
-    if isinstance(value, (int, float, bool, str)) or value is None:
-        return (type(value), value)
-    kept[id(value)] = value
-    return (type(value), id(value))
+def _forget(kernel: weakref.ref[Kernel], key: Any, instance: Instance) -> None:
+    """Let a kernel compile anew with its next launch: memory that the instance knows is freed, or may be."""
+    found = kernel()
+    if found is not None and found._instances.get(key) is instance:
+        del found._instances[key], found._launchers[key]
 
 
 def _warn_of_wrapper(function: Any) -> None:

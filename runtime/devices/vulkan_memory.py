@@ -99,7 +99,10 @@ class VulkanAllocation:
 
 
 class Memory:
-    """All memory of a device. is_mapped: whether the host sees device memory; force_staging: pretend it does not."""
+    """All memory of a device. is_mapped: whether the host sees device memory; force_staging: pretend it does not.
+
+    lent_bytes: what allocations that live have asked for; `used_bytes` is what the driver gave for it.
+    """
 
     def __init__(self, api: Api, adapter: Adapter, device: Any, queue: Queue, force_staging: bool) -> None:
         self._api, self._adapter, self._device, self._queue = api, adapter, device, queue
@@ -116,6 +119,7 @@ class Memory:
         self._argument_types = (local | visible, visible)
         self._visible = visible
         self._used = [0] * self._properties.memoryHeapCount
+        self.lent_bytes = 0
         self._slabs: list[Slab] = []
         self._blocks: set[Block] = set()
         self._staging = Staging(self, queue)
@@ -154,6 +158,7 @@ class Memory:
                 ctypes.memset(allocation.block.pointer + allocation.offset, 0, allocation.padded_bytes)
             else:
                 self._fill(allocation, 0)
+            self.lent_bytes += size_bytes
         return allocation
 
     def _carve(self, size_bytes: int) -> VulkanAllocation:
@@ -170,14 +175,16 @@ class Memory:
         return VulkanAllocation(slab.block, slab.take(padded) or 0, size_bytes, padded, slab)
 
     def free(self, allocation: VulkanAllocation) -> None:
-        """Give memory back once all launches recorded so far have ended. Twice is harmless."""
-        if not allocation.is_free:
+        """Give memory back once all launches recorded so far have ended: now, if they have. Twice is harmless."""
+        if not allocation.is_free and allocation.block in self._blocks:  # else the device was closed meanwhile
             allocation.is_free = True
             self._queue.retire(lambda: self._release(allocation))
+            self._queue.collect_if_free()
 
     def _release(self, allocation: VulkanAllocation) -> None:
-        if allocation.block not in self._blocks:  # the device was closed meanwhile
+        if allocation.block not in self._blocks:  # closed meanwhile
             return
+        self.lent_bytes -= allocation.size_bytes
         slab = allocation.slab
         if slab is None:
             self.destroy_block(allocation.block)
