@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 
 from ..transpiler.errors import TaichiIndexError, TaichiRuntimeError
-from ..transpiler.ir.types import Scalar, Tensor, Type, scalars_of
+from ..transpiler.ir.types import Scalar, Tensor, Type, describe_type, scalars_of
 from ..transpiler.lang.describe import ArrayDescription, Step, name_step
 from ..transpiler.lang.matrix import unwrap, wrap
 from .exchange import Exchange
@@ -57,7 +57,8 @@ class DenseArray(Exchange):
     )
 
     def __init__(self, session: Session, element: Type, shape: tuple[int, ...], name: str = "") -> None:
-        self._set_up(Memory(session, element, shape), element, shape, name)
+        memory = Memory(session, element, shape, owner_text(self.KIND, name, element, shape))
+        self._set_up(memory, element, shape, name)
         self.signature: object = self._signature()
         session.register(self)
 
@@ -461,6 +462,11 @@ def _full(array: DenseArray) -> tuple[int, ...]:
 
 def _shown(index: Sequence[Any]) -> str:
     return f"index [{', '.join(map(str, index))}]"
+
+
+def owner_text(kind: str, name: str, element: Type, shape: tuple[int, ...]) -> str:
+    """Return how errors and reports call the memory of an array."""
+    return f"{kind} `{name}`" if name else f"a {kind} of {describe_type(element)}, shape {shape}"
 
 
 def _shown_item(item: Any) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import struct
+import weakref
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, TypeVar, overload
@@ -211,7 +212,7 @@ class Kernel:
             self._session = session
             self._instances.clear()
             self._launchers.clear()
-            self._keys.kept.clear()
+            self._keys.identities.clear()
 
     def _slow_key(self, args: Sequence[Any]) -> Any:
         try:
@@ -224,10 +225,15 @@ class Kernel:
         key = self._slow_key(args)
         launch = self._launchers.get(key)
         if launch is None:
-            launch = self._launchers[key] = self._compile(key, args)
+            launch = self._compile(key, args)
         return launch
 
     def _compile(self, key: Any, args: Sequence[Any]) -> Callable[..., Any]:
+        if self._build(key, args, keeps=False).is_retired:  # by the end of the build: it uses fields that only it made
+            self._build(key, args, keeps=True)
+        return self._launchers[key]
+
+    def _build(self, key: Any, args: Sequence[Any], keeps: bool) -> Instance:
         session = self._session
         assert session is not None
         if self._is_method and args:
@@ -240,16 +246,11 @@ class Kernel:
             warn_user(text)
         if session.config.dump_dir:
             dump(session.config.dump_dir, compilation.module, specialization)
-        instance = Instance(session, specialization, compilation, kinds)
+        instance = Instance(session, specialization, compilation)
         session.compiled_functions += 1
-        self._instances[key] = instance
-        instance.retire = functools.partial(self._forget, key)
-        return instance.launch
-
-    def _forget(self, key: Any) -> None:
-        """Compile anew with the next launch: memory that the instance knows is about to be freed."""
-        self._launchers.pop(key, None)
-        self._instances.pop(key, None)
+        self._launchers[key], self._instances[key] = instance.make_launch(compilation, kinds, keeps), instance
+        instance.when_retired = functools.partial(_forget, weakref.ref(self), key)
+        return instance
 
     def _explain(self, args: Sequence[Any]) -> None:
         """Raise an error that names the parameter whose argument cannot be packed, if that is what went wrong."""
@@ -296,6 +297,13 @@ def _check_owner(name: str, owner: Any) -> None:
             f"Please decorate class {kind.__name__} with @ti.data_oriented. "
             f"Hint: write `@ti.data_oriented` above `class {kind.__name__}`"
         )
+
+
+def _forget(kernel: weakref.ref[Kernel], key: Any, instance: Instance) -> None:
+    """Let a kernel compile anew with its next launch: memory that the instance knows is freed, or may be."""
+    found = kernel()
+    if found is not None and found._instances.get(key) is instance:
+        del found._instances[key], found._launchers[key]
 
 
 def _warn_of_wrapper(function: Any) -> None:

@@ -74,7 +74,7 @@ def make_launcher(
     if writer.packs_once:
         namespace["pack_into"](program.arguments, 0, *(constants[m.source] for m in module.interface.members))
     exec(compile(text, f"<launcher of {module.kernel}>", "exec"), namespace)
-    launch: Callable[..., Any] = namespace["launch"]
+    launch: Callable[..., Any] = namespace.pop("launch")  # else it would keep itself, and all it knows, in a cycle
     return launch
 
 

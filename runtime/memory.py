@@ -13,7 +13,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Sequence
 from ctypes import c_char
-from functools import reduce
+from functools import partial, reduce
 from math import prod
 from typing import Any, Protocol
 
@@ -23,6 +23,7 @@ from ..transpiler.errors import TaichiRuntimeError
 from ..transpiler.ir.types import Struct, Tensor, Type, element_of
 from ..transpiler.lang.describe import Step
 from .devices.device import Allocation, Device
+from .holds import Hold
 
 Array = np.ndarray[Any, Any]
 
@@ -44,11 +45,11 @@ class Owner(Protocol):
     epoch: int
     pending: list[Callable[[], None]]
 
-    def allocate(self, size_bytes: int) -> Allocation:
+    def allocate(self, size_bytes: int, owner: str) -> Allocation:
         """Give zeroed memory."""
 
     def release(self, allocation: Allocation) -> None:
-        """Take memory back, now or soon."""
+        """Take memory back."""
 
     def wait(self) -> None:
         """Wait until host memory shows all launches so far."""
@@ -118,7 +119,7 @@ def bytes_of(array: Array) -> memoryview:
 
 
 class Memory:
-    """Owns an allocation; it is given back when this object is collected or the session ends.
+    """Holds an allocation, which goes back when nothing refers to this object any more, or the session ends.
 
     epoch, view, partial: see `ScalarField.__getitem__` for how an access uses them. partial: the view is a mirror too
     large to be filled at once. mirrored: the view is a copy. is_shared: others use the allocation too, so that a mirror
@@ -132,9 +133,9 @@ class Memory:
         "allocation",
         "element",
         "epoch",
-        "finalizer",
         "is_shared",
         "gone",
+        "hold",
         "mirrored",
         "partial",
         "session",
@@ -146,16 +147,15 @@ class Memory:
     located = None
     """Of memory whose view is indexed otherwise than its array: what gives the position of an index."""
 
-    def __init__(self, session: Owner, element: Type, shape: tuple[int, ...]) -> None:
+    def __init__(self, session: Owner, element: Type, shape: tuple[int, ...], owner: str = "an array") -> None:
         check_count(shape)
         self.gone: Callable[[], TaichiRuntimeError] = ended_error
         scalar = element.numpy if isinstance(element, Struct) else element_of(element).numpy
         full_shape = shape + (element.shape if isinstance(element, Tensor) else ())
         self.session, self.element, self.shape = session, element, shape
         self.size_bytes = prod(full_shape) * scalar.itemsize
-        self.allocation: Allocation = session.allocate(max(MIN_BYTES, self.size_bytes))
-        self.finalizer = weakref.finalize(self, session.release, self.allocation)
-        self.finalizer.atexit = False
+        self.hold = Hold(session, max(MIN_BYTES, self.size_bytes), owner)
+        self.allocation: Allocation = self.hold.allocation
         self.mirrored = not session.device.host_memory
         self.partial = self.mirrored and self.size_bytes > BLOCK_BYTES
         self.view: Array = (
@@ -169,7 +169,7 @@ class Memory:
     @property
     def is_gone(self) -> bool:
         """Whether its allocation was given back; `gone` makes the error that says why."""
-        return not self.finalizer.alive
+        return self.hold.is_released
 
     def refresh(self) -> None:
         """Make the view show what the launches so far have left; a partial one is filled by `load`.
@@ -210,7 +210,7 @@ class Memory:
             self.session.device.write(self.allocation, bytes_of(self.view)[begin:end], begin)
             return
         if not self._dirty:
-            self.session.pending.append(self.flush)
+            self.session.pending.append(partial(_flush, weakref.ref(self)))
         if self.partial:
             self._dirty.update(_blocks_between(begin, end))
         else:
@@ -306,7 +306,7 @@ class Memory:
 
     def end(self) -> None:
         """Give the allocation back because the session ends; any later use raises."""
-        self.finalizer()
+        self.hold.release()
         self.allocation = Ended(self.gone)  # type: ignore[assignment]  # whose address can only be asked for in vain
         self.epoch = STALE
         self.view = np.empty((0,), self.view.dtype)
@@ -331,6 +331,13 @@ class Memory:
         if self.size_bytes:
             self.session.device.read(self.allocation, self._block_bytes(block), block * BLOCK_BYTES)
         self._blocks.add(block)
+
+
+def _flush(memory: weakref.ref[Memory]) -> None:
+    """Write a mirror back, if its array still lives: what is pending keeps no memory."""
+    found = memory()
+    if found is not None:
+        found.flush()
 
 
 class MemberMemory:
@@ -373,6 +380,14 @@ class MemberMemory:
 
     def _part(self, view: Array) -> Array:
         return reduce(part_of, self.path, view)
+
+
+def hold_of(array: Any) -> Hold:
+    """Return what keeps the memory of a field or ndarray, which it may share with others."""
+    memory = array.memory
+    while not isinstance(memory, Memory):
+        memory = memory.whole
+    return memory.hold
 
 
 def part_of(values: Array, step: Step) -> Array:

@@ -4,7 +4,7 @@ In: an architecture and options. Out: the current `Session`. Fields and ndarrays
 when it ends their memory goes back, and using them raises.
 
 A launcher does two things with every launch, written out for speed: `if session.pending: session.settle()` before it
-writes what Python changed in mirrors and frees what was collected; `session.epoch += 1` after it is how views of memory
+writes what Python changed in mirrors; `session.epoch += 1` after it is how views of memory
 learn that they are stale.
 """
 
@@ -18,7 +18,6 @@ import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
-from functools import partial
 from typing import Any, Protocol
 from weakref import WeakSet
 
@@ -30,6 +29,7 @@ from .compiler import prepare
 from .config import Config, read_config
 from .devices.device import Allocation, Device
 from .memory import CLOSED
+from .programs import Programs
 
 LOGGER = logging.getLogger("shadesmith")
 TRACE_LEVEL = 5
@@ -59,8 +59,8 @@ class Session:
     """A device and what runs on it.
 
     epoch: number of launches so far, -1 once closed; waited: the epoch up to which host memory is right.
-    pending: actions that must happen before the next launch: writing back a mirror, freeing an allocation that was
-    collected. stages: memory for arguments that launches copy to the device, by the place of the argument.
+    pending: actions that must happen before the next launch: writing back a mirror.
+    stages: memory for arguments that launches copy to the device, by the place of the argument.
     reports: the buffer for records of print and assert (`printing.ReportBuffer`), made by the first kernel with some.
     compiled_functions: counted by kernels; launches: by those that take a seed.
     """
@@ -73,9 +73,11 @@ class Session:
         "config",
         "device",
         "epoch",
+        "is_closed",
         "launches",
         "options",
         "pending",
+        "programs",
         "reports",
         "stages",
         "waited",
@@ -91,6 +93,8 @@ class Session:
         self.compiled_functions = 0
         self.launches = 0
         self.pending: list[Callable[[], None]] = []
+        self.programs = Programs(device)
+        self.is_closed = False
         self.stages: dict[object, Allocation] = {}
         self.reports: Any = None
         self.arrays: WeakSet[Owned] = WeakSet()
@@ -98,7 +102,7 @@ class Session:
     # --- launches
 
     def settle(self) -> None:
-        """Do what is pending. Collected memory waits for this: Python may collect in the middle of a device call."""
+        """Do what is pending."""
         pending, self.pending = self.pending, []
         for action in pending:
             action()
@@ -122,25 +126,21 @@ class Session:
 
     # --- memory
 
-    def allocate(self, size_bytes: int) -> Allocation:
-        """Give zeroed memory; where it does not suffice, collect garbage and try again.
+    def allocate(self, size_bytes: int, owner: str) -> Allocation:
+        """Give zeroed memory; where it does not suffice, collect garbage and try again. Free it by `release`.
 
-        Raises: TaichiRuntimeError naming the bytes asked, used and available.
+        owner: what it is for. Raises: TaichiRuntimeError naming the bytes asked, used and available.
         """
-        if self.pending:
-            self.settle()
         try:
             return self.device.allocate(size_bytes)
         except TaichiRuntimeError:
             gc.collect()
-            if not self.pending:
-                raise
-            self.settle()
             return self.device.allocate(size_bytes)
 
     def release(self, allocation: Allocation) -> None:
-        """Free an allocation with the next launch, allocation or `sync`."""
-        self.pending.append(partial(self.device.free, allocation))
+        """Free an allocation, as soon as no launch uses it; at any moment, for finalizers come here."""
+        if not self.is_closed:  # the device has freed all then, and at exit its modules may be gone
+            self.device.free(allocation)
 
     def register(self, owned: Owned) -> None:
         """Remember, without keeping it alive, what must end with the session."""
@@ -157,6 +157,8 @@ class Session:
             for owned in list(self.arrays):
                 owned.end()
             self.settle()
+            self.programs.close()
+            self.is_closed = True
             self.device.close()
 
 

@@ -233,5 +233,5 @@ def _stage_for(session: Session, key: object, size_bytes: int) -> Allocation:
     if allocation is None or allocation.size_bytes < size_bytes:
         if allocation is not None:
             session.release(stages.pop(key))
-        allocation = stages[key] = session.allocate(max(MIN_BYTES, size_bytes))
+        allocation = stages[key] = session.allocate(max(MIN_BYTES, size_bytes), "copies of arguments")
     return allocation

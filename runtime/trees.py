@@ -45,8 +45,8 @@ class Placeable(Protocol):
 class Dependent(Protocol):
     """A compiled kernel, which holds the addresses of what it captured."""
 
-    retire: Callable[[], None]
-    """What makes it never run again."""
+    def retire(self) -> None:
+        """Never run again."""
 
 
 class TreeMemory:

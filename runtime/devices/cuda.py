@@ -80,11 +80,12 @@ class CudaProgram:
     submit(counts, stream): start all tasks, on CuPy's current stream if none is given.
     """
 
-    __slots__ = ("_module", "arguments", "log", "submit")
+    __slots__ = ("_device", "_loaded", "_module", "arguments", "log", "submit")
 
     def __init__(self, device: CudaDevice, module: BackendModule, loaded: Any, log: str) -> None:
         self.log = log
-        self._module = loaded  # CuPy unloads the code with this object
+        self._device, self._module = device, module
+        self._loaded = loaded  # CuPy unloads the code with this object
         self.arguments = (ctypes.c_ubyte * max(1, module.interface.args_size_bytes))()
         functions = [loaded.get_function(task.entry) for task in module.tasks]
         starts = [
@@ -92,6 +93,10 @@ class CudaProgram:
             for task, function in zip(module.tasks, functions, strict=True)
         ]
         self.submit = _submitter(device, module.kernel, starts, loaded)
+
+    def again(self) -> CudaProgram:
+        """Return the same code with an argument block of its own."""
+        return CudaProgram(self._device, self._module, self._loaded, self.log)
 
 
 def _starter(device: CudaDevice, task: TaskSource, function: int, arguments: Any) -> Callable[[int, int], None]:
@@ -146,6 +151,7 @@ class CudaDevice:
         self.is_given = False
         self._kept_stream = self.current_stream()
         self.used_bytes = 0
+        self._waiting: list[Any] = []
         properties = self.runtime.getDeviceProperties(index)
         self.arch = f"sm_{properties['major']}{properties['minor']}"
         self.resident_threads = properties["multiProcessorCount"] * properties["maxThreadsPerMultiProcessor"]
@@ -201,6 +207,8 @@ class CudaDevice:
 
     def allocate(self, size_bytes: int) -> CudaAllocation:
         """Give zeroed memory. Raises: TaichiRuntimeError naming the bytes asked, used and available."""
+        if self._waiting:
+            self.synchronize()
         try:
             pointer = self.cupy.cuda.alloc(max(1, size_bytes))
             self.runtime.memsetAsync(pointer.ptr, 0, max(1, size_bytes), self._order())
@@ -217,9 +225,12 @@ class CudaDevice:
         return CudaAllocation(pointer, size_bytes)
 
     def free(self, allocation: CudaAllocation) -> None:
-        """Give memory back to the pool, whose next user on the stream comes after all launches so far."""
-        if self.several_streams:
-            self.synchronize()
+        """Give memory back to the pool, whose next user on the stream comes after all launches so far.
+
+        After work on several streams it goes back with the next allocation or `synchronize`.
+        """
+        if self.several_streams:  # on which the pool does not know our launches
+            self._waiting.append(allocation.pointer)
         self.used_bytes -= allocation.size_bytes
         allocation.pointer = None
         allocation.address = allocation.size_bytes = 0
@@ -315,6 +326,7 @@ class CudaDevice:
         except self.failure as error:
             raise self.describe(error) from error
         self.stream, self.several_streams, self.is_given = self.current_stream().ptr, False, False
+        self._waiting = []
 
     def describe(self, error: Exception) -> TaichiRuntimeError:
         """Return the error that names the kernels launched last; CUDA does not say which of them failed."""

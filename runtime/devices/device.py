@@ -31,6 +31,9 @@ class Program(Protocol):
     def submit(self, counts: Sequence[int]) -> None:
         """Start the tasks in order with the packed arguments."""
 
+    def again(self) -> Program:
+        """Return the same code with an argument block of its own."""
+
 
 class Device(Protocol):
     """One device. Everything is ordered as on one stream: reads see all launches before them."""
@@ -41,11 +44,15 @@ class Device(Protocol):
     host_memory: bool
     """Whether `Allocation.address` is an address of this process that NumPy may read after `synchronize`."""
 
+    @property
+    def used_bytes(self) -> int:
+        """What all allocations that live have asked for [bytes]."""
+
     def allocate(self, size_bytes: int) -> Allocation:
         """Give zeroed memory. Raises: TaichiRuntimeError naming the bytes asked, used and available."""
 
     def free(self, allocation: Allocation) -> None:
-        """Give memory back, once launches that use it have ended."""
+        """Give memory back, once launches that use it have ended. Finalizers call it, at any moment."""
 
     def read(self, allocation: Allocation, destination: memoryview, offset_bytes: int = 0) -> None:
         """Copy device memory to the host after all launches before; `destination` is contiguous bytes."""

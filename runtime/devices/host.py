@@ -58,12 +58,17 @@ class HostProgram:
     libraries: by task, the one that holds its function.
     """
 
-    __slots__ = ("arguments", "submit")
+    __slots__ = ("_libraries", "_module", "arguments", "submit")
 
     def __init__(self, module: BackendModule, libraries: Sequence[Library]) -> None:
+        self._module, self._libraries = module, libraries
         self.arguments = (ctypes.c_ubyte * max(1, module.interface.args_size_bytes))()
         functions = [library.function(task.entry, ctypes.c_void_p) for task, library in zip(module.tasks, libraries)]
         self.submit = _submitter(functions, ctypes.addressof(self.arguments), (self.arguments, libraries))
+
+    def again(self) -> HostProgram:
+        """Return the same code with an argument block of its own."""
+        return HostProgram(self._module, self._libraries)
 
 
 def _submitter(functions: Sequence[Callable[[int], None]], address: int, keep: object) -> Submit:

@@ -40,6 +40,7 @@ class PythonProgram:
     """A kernel in final form and its argument block."""
 
     def __init__(self, module: BackendModule) -> None:
+        self._module = module
         self.kernel: Kernel = module.program
         self.interface = module.interface
         self.arguments = bytearray(max(1, module.interface.args_size_bytes))
@@ -53,6 +54,10 @@ class PythonProgram:
         if ("result",) in values:
             for result, place in zip(results, self.interface.results, strict=True):
                 _write_result(values["result",], place, result)
+
+    def again(self) -> PythonProgram:
+        """Return the same kernel with an argument block of its own."""
+        return PythonProgram(self._module)
 
     def _array(self, slot: int, array: ArraySlot, values: dict[tuple[Any, ...], Any]) -> np.ndarray[Any, Any]:
         shape = array.shape
@@ -108,15 +113,22 @@ class PythonDevice:
     capabilities = PORTABLE["python"]
     host_memory = True
 
+    def __init__(self) -> None:
+        self.used_bytes = 0
+
     def allocate(self, size_bytes: int) -> PythonAllocation:
         """Give zeroed memory. Raises: TaichiRuntimeError where the host has no such piece."""
         try:
-            return PythonAllocation(size_bytes)
+            allocation = PythonAllocation(size_bytes)
         except (MemoryError, ValueError) as error:
             raise TaichiRuntimeError(f"cannot allocate {size_bytes} bytes of host memory: {error}") from None
+        self.used_bytes += size_bytes
+        return allocation
 
     def free(self, allocation: PythonAllocation) -> None:
         """Forget the bytes; NumPy gives them back with the last view."""
+        self.used_bytes -= allocation.size_bytes
+        allocation.size_bytes = 0
         allocation.data = np.empty(0, np.uint8)
 
     def read(self, allocation: PythonAllocation, destination: memoryview, offset_bytes: int = 0) -> None:

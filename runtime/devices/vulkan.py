@@ -75,6 +75,11 @@ class VulkanDevice:
         """Give zeroed memory. Raises: TaichiRuntimeError naming the bytes asked, used and available."""
         return self._memory.allocate(size_bytes)
 
+    @property
+    def used_bytes(self) -> int:
+        """What all allocations that live have asked for [bytes]."""
+        return self._memory.lent_bytes
+
     def free(self, allocation: Allocation) -> None:
         """Give memory back, once launches that use it have ended. Any thread and any finalizer may call it."""
         self._memory.free(_ours(allocation))

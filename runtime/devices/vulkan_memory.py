@@ -110,6 +110,7 @@ class Lease:
 class Memory:
     """All memory of a device. is_mapped: whether the host sees device memory; force_staging: pretend it does not.
 
+    lent_bytes: what allocations that live have asked for; `used_bytes` is what the driver gave for it.
     leases: of bytes that others use. when_unused: to be called when there is none any more.
     """
 
@@ -130,6 +131,7 @@ class Memory:
         self._argument_types = (local | visible, visible)
         self._visible = visible
         self._used = [0] * self._properties.memoryHeapCount
+        self.lent_bytes = 0
         self._slabs: list[Slab] = []
         self._blocks: set[Block] = set()
         self._staging = Staging(self, queue)
@@ -168,6 +170,7 @@ class Memory:
                 ctypes.memset(allocation.block.pointer + allocation.offset, 0, allocation.padded_bytes)
             else:
                 self._fill(allocation, 0)
+            self.lent_bytes += size_bytes
         return allocation
 
     def _carve(self, size_bytes: int) -> VulkanAllocation:
@@ -184,11 +187,12 @@ class Memory:
         return VulkanAllocation(slab.block, slab.take(padded) or 0, size_bytes, padded, slab)
 
     def free(self, allocation: VulkanAllocation) -> None:
-        """Give memory back once all launches recorded so far have ended. Twice is harmless."""
-        if not allocation.is_free:
+        """Give memory back once all launches recorded so far have ended: now, if they have. Twice is harmless."""
+        if not allocation.is_free and allocation.block in self._blocks:  # else the device was closed meanwhile
             allocation.is_free = True
             if not allocation.leases:
                 self._queue.retire(lambda: self._release(allocation))
+                self._queue.collect_if_free()
 
     def lend(self, allocation: VulkanAllocation) -> Lease:
         """Return an object as long as which lives the bytes stay valid, whoever frees them."""
@@ -207,12 +211,14 @@ class Memory:
         self.leases.discard(lease)
         if allocation.is_free and not allocation.leases:
             self._queue.retire(lambda: self._release(allocation))
+            self._queue.collect_if_free()
         if self.when_unused is not None and not self.leases:
             self.when_unused()
 
     def _release(self, allocation: VulkanAllocation) -> None:
-        if allocation.block not in self._blocks:  # the device was closed meanwhile
+        if allocation.block not in self._blocks:  # closed meanwhile
             return
+        self.lent_bytes -= allocation.size_bytes
         slab = allocation.slab
         if slab is None:
             self.destroy_block(allocation.block)
