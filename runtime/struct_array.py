@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 
 from ..transpiler.errors import TaichiRuntimeError
-from ..transpiler.ir.types import Struct, Tensor, Type
+from ..transpiler.ir.types import Scalar, Struct, Tensor, Type
 from ..transpiler.lang.annotations import type_of
-from ..transpiler.lang.matrix import unwrap
+from ..transpiler.lang.matrix import unwrap, wrap
 from ..transpiler.lang.struct import Struct as Value
 from ..transpiler.lang.struct import StructType, make_struct
 from .dense_array import DenseArray
+from .dense_array import Entries as Components
 from .memory import Array
 from .parts import PartsMemory
 
@@ -139,30 +140,66 @@ class StructArray(DenseArray):
 
 
 class Entries(MutableMapping[str, Any]):
-    """The members of one element of an array, read and written where they lie."""
+    """The members of one element of an array, or of a struct in it, read and written where they lie.
 
-    __slots__ = ("array", "index")
+    struct: whose members they are. path: names that lead to it from the array's element.
+    """
 
-    def __init__(self, array: StructArray, index: tuple[int, ...]) -> None:
-        self.array, self.index = array, index
+    __slots__ = ("array", "index", "path", "struct")
+
+    def __init__(
+        self, array: StructArray, index: tuple[int, ...], struct: Struct | None = None, path: tuple[str, ...] = ()
+    ) -> None:
+        self.array, self.index, self.struct, self.path = array, index, struct or array.element, path
 
     def __getitem__(self, name: str) -> Any:
-        return self.array.get_member_field(name)[self.index]
+        memory: Any = self.array.memory
+        if type(memory) is PartsMemory:
+            return memory.parts[name][self.index]
+        type_ = self.struct.types[name]
+        if isinstance(type_, Struct):
+            assert isinstance(type_.origin, StructType)
+            return make_struct(Entries(self.array, self.index, type_, (*self.path, name)), type_.origin)
+        value = self._place()[name]
+        if isinstance(type_, Scalar):
+            return value.item()
+        components = value.copy().view(Components)
+        components.owner = (self, name)
+        return wrap(components)
 
     def __setitem__(self, name: str, value: Any) -> None:
-        self.array.get_member_field(name)[self.index] = value
+        memory: Any = self.array.memory
+        type_ = self.struct.types[name]
+        is_plain = value.__class__ is float and type_.__class__ is Scalar and type_.is_float  # type: ignore[union-attr]
+        if is_plain and type(memory) is not PartsMemory:
+            self._place()[name] = value
+            if memory.mirrored:
+                memory.mark(self.array.position_of(self.index))
+            return
+        member = self.array
+        for step in (*self.path, name):
+            member = member.get_member_field(step)
+        member[self.index] = value
 
     def __contains__(self, name: object) -> bool:
-        return name in self.array.element.names
+        return name in self.struct.types
 
     def __delitem__(self, name: str) -> None:
         raise TypeError("members of structs cannot be deleted")
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.array.element.names)
+        return iter(self.struct.types)
 
     def __len__(self) -> int:
-        return len(self.array.element.names)
+        return len(self.struct.members)
+
+    def _place(self) -> Any:
+        """Return the struct in the view of the array's memory."""
+        position = self.array.position_of(self.index)
+        place = self.array.ready(position)[position]
+        for name in self.path:
+            place = place[name]
+        return place
 
 
 def _pack(place: Array, struct: Struct, value: Value, owner: StructArray) -> None:
