@@ -50,6 +50,7 @@ from .runtime.compat.primitive_types import (
     uint64,
 )
 from .runtime.field import MatrixField, ScalarField, StructField, field
+from .runtime.fields_builder import FieldsBuilder
 from .runtime.gui import GUI
 from .runtime.gui_arguments import hex_to_rgb, rgb_to_hex
 from .runtime.kernel import kernel
@@ -148,7 +149,7 @@ from .transpiler.lang.packs import ArgPack
 from .transpiler.lang.struct import Struct, dataclass
 
 __all__ = [
-    "ArgPack", "CRITICAL", "DEBUG", "ERROR", "Field", "GUI", "INFO", "Layout", "Matrix", "MatrixField",
+    "ArgPack", "CRITICAL", "DEBUG", "ERROR", "Field", "FieldsBuilder", "GUI", "INFO", "Layout", "Matrix", "MatrixField",
     "MatrixNdarray", "NDArray", "Ndarray", "SNode", "ScalarField", "ScalarNdarray", "ShadesmithWarning", "Struct",
     "StructField", "TRACE", "TaichiAssertionError", "TaichiCompilationError", "TaichiIndexError", "TaichiNameError",
     "TaichiRuntimeError", "TaichiRuntimeTypeError", "TaichiSyntaxError", "TaichiTypeError", "UnsupportedError",

@@ -21,7 +21,7 @@ from .dense_array import DenseArray, MatrixArray, ScalarArray, check_gradient, t
 from .memory import Ended, MemberMemory
 from .parts import PartsMemory
 from .session import Session, current
-from .snodes import Root, SNode, axes, leaf_of, offset_of, own_cell
+from .snodes import SNode, axes, leaf_of, offset_of, own_cell, place_in_order
 from .struct_array import StructArray, stored_type
 from .tracebacks import hides_own_frames_of
 
@@ -318,10 +318,7 @@ def _make(
         return result
     result = _unplaced(element, name)
     if shape is not None:
-        node: SNode = Root()
-        for axis in order:
-            node = node.dense(axes(axis), shape[axis])
-        node.place(result, offset=offset or None)
+        place_in_order(result, shape, order, offset)
     return result
 
 

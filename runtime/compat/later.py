@@ -23,7 +23,7 @@ LATER: dict[str, dict[str, Later]] = {
     "ti": {
         **dict.fromkeys(
             (
-                "FieldsBuilder", "activate", "append", "assume_in_range", "deactivate", "deactivate_all_snodes",
+                "activate", "append", "assume_in_range", "deactivate", "deactivate_all_snodes",
                 "get_addr", "is_active", "length", "loop_unique", "rescale_index", "sparse", "var",
             ),
             NODES,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
+import os
 import sys
 
 PACKAGE = __name__.split(".")[0]
@@ -10,4 +10,4 @@ PACKAGE = __name__.split(".")[0]
 
 def main() -> None:
     """Print what is there and what is missing; by a process of its own, which leaves this session as it is."""
-    subprocess.run([sys.executable, "-m", PACKAGE, "diagnose"], check=False)
+    os.spawnv(os.P_WAIT, sys.executable, [sys.executable, "-m", PACKAGE, "diagnose"])

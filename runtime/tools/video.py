@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
-import shutil
-import subprocess
-import tempfile
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Any
 
 from ..images import image_of
@@ -19,10 +16,6 @@ FRAME_FN_TEMPLATE = "%06d.png"
 FRAME_DIR = "frames"
 FIRST_CHECKPOINT = 4
 """Frames after which the first video is made; the next follows after twice as many."""
-EVEN = "crop=trunc(iw/2)*2:trunc(ih/2)*2"
-"""H.264 stores colours for two pixels together: sizes are even."""
-TO_GIF = "fps={rate},split[a][b];[a]palettegen[p];[b][p]paletteuse"
-"""A palette of the video's own 256 colours, then the video in it."""
 
 
 class VideoManager:
@@ -80,7 +73,7 @@ class VideoManager:
         self.frame_counter += 1
         if self.automatic_build and self.frame_counter == self.next_video_checkpoint:
             self.next_video_checkpoint *= 2
-            if shutil.which("ffmpeg"):
+            if _ffmpeg().is_there():
                 self.make_video()
 
     def write_frames(self, images: Iterable[Any]) -> None:
@@ -107,14 +100,12 @@ class VideoManager:
         size = (self.width or 0, self.height or 0)
         for wanted, suffix in ((mp4, ".mp4"), (gif, ".gif")):
             if wanted:
-                _encode(source, self.framerate, size, 1, self.get_output_filename(suffix), self.frame_counter)
+                _ffmpeg().encode(source, self.framerate, size, 1, self.get_output_filename(suffix), self.frame_counter)
 
 
 def get_ffmpeg_path() -> str:
     """Return the path of ffmpeg. Raises: RuntimeError where it is not installed."""
-    path = shutil.which("ffmpeg")
-    if path is None:
-        raise RuntimeError("videos are made by ffmpeg, which is not installed. Hint: `apt install ffmpeg`")
+    path: str = _ffmpeg().find()
     return path
 
 
@@ -134,48 +125,29 @@ def make_video(
     """
     if isinstance(input_files, str) or not input_files:
         raise ValueError(f"`input_files` is a list of the names of picture files; found {input_files!r}")
-    with tempfile.TemporaryDirectory() as folder:
-        suffix = Path(input_files[0]).suffix
-        for number, name in enumerate(input_files):
-            shutil.copy(name, os.path.join(folder, f"{number:06d}{suffix}"))
-        source = os.path.join(folder, f"%06d{suffix}")
-        _encode(source, frame_rate, (width, height), crf, output_path, len(input_files))
+    _ffmpeg().encode_files(input_files, frame_rate, (width, height), crf, output_path)
 
 
 def mp4_to_gif(input_fn: str, output_fn: str, framerate: int) -> None:
     """Make a GIF of a video. Raises: RuntimeError where ffmpeg is missing or fails."""
-    _run("-i", input_fn, "-filter_complex", TO_GIF.format(rate=framerate), output_fn)
+    _ffmpeg().to_gif(input_fn, output_fn, framerate)
 
 
 def accelerate_video(input_fn: str, output_fn: str, speed: float) -> None:
     """Make a video `speed` times as fast. Raises: RuntimeError where ffmpeg is missing or fails."""
-    _run("-i", input_fn, "-filter:v", f"setpts={1 / speed:.4f}*PTS", output_fn)
+    _ffmpeg().filter_video(input_fn, output_fn, f"setpts={1 / speed:.4f}*PTS")
 
 
 def crop_video(input_fn: str, output_fn: str, x_begin: float, x_end: float, y_begin: float, y_end: float) -> None:
     """Cut a rectangle, in parts of the picture, y downwards, out of a video. Raises: RuntimeError."""
     size = f"iw*{x_end - x_begin:.4f}:ih*{y_end - y_begin:.4f}"
-    _run("-i", input_fn, "-filter:v", f"crop={size}:iw*{x_begin:.4f}:ih*{y_begin:.4f},{EVEN}", output_fn)
+    _ffmpeg().filter_video(input_fn, output_fn, f"crop={size}:iw*{x_begin:.4f}:ih*{y_begin:.4f}")
 
 
 def scale_video(input_fn: str, output_fn: str, ratiow: float, ratioh: float) -> None:
     """Make a video `ratiow` times as wide and `ratioh` times as high. Raises: RuntimeError where ffmpeg fails."""
-    _run("-i", input_fn, "-filter:v", f"scale=iw*{ratiow:.4f}:ih*{ratioh:.4f},{EVEN}", output_fn)
+    _ffmpeg().filter_video(input_fn, output_fn, f"scale=iw*{ratiow:.4f}:ih*{ratioh:.4f}")
 
 
-def _encode(source: str, rate: int, size: tuple[int, int], crf: int, target: str, count: int) -> None:
-    """Make a video of `count` numbered pictures. Raises: RuntimeError."""
-    scale = f"scale={size[0]}:{size[1]}," if all(size) else ""
-    frames = ("-framerate", str(rate), "-i", source, "-frames:v", str(count))
-    if target.endswith(".gif"):
-        _run(*frames, "-filter_complex", scale + TO_GIF.format(rate=rate), target)
-    else:
-        codec = ("-c:v", "libx264", "-profile:v", "high", "-crf", str(crf), "-pix_fmt", "yuv420p")
-        _run(*frames, "-filter:v", scale + EVEN, *codec, target)
-
-
-def _run(*arguments: str) -> None:
-    command = [get_ffmpeg_path(), "-nostdin", "-loglevel", "error", "-y", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
-    if done.returncode:
-        raise RuntimeError(f"ffmpeg made no `{arguments[-1]}`: {done.stderr.strip()}")
+def _ffmpeg() -> Any:
+    return importlib.import_module(".ffmpeg", __package__)

@@ -229,10 +229,11 @@ def _precise(target: Target, type: Type, declared: str) -> str:
 
 
 def array_type(array: Array) -> str:
-    """Return how a comment names an array's type: `ndarray[f32, 2]`, `field[f32, 512x512]`."""
+    """Return how a comment names an array's type: `ndarray[f32, 2]`, `field[f32, 512x512 from (0, 1)]`."""
     if array.shape is None:
         return f"ndarray[{array.element}, {array.ndim}{', strided' if array.strided else ''}]"
-    return f"field[{array.element}, {'x'.join(map(str, array.shape)) or '0-D'}]"
+    since = f" from ({', '.join(map(str, array.offset))})" if array.offset else ""
+    return f"field[{array.element}, {'x'.join(map(str, array.shape)) or '0-D'}{since}]"
 
 
 _TemporaryLayout = tuple[dict[Temporary, str], list[Declaration], dict[Temporary, int], int]
@@ -402,7 +403,7 @@ def layout(kernel: Kernel, target: Target, complete: bool = False, volatile: boo
     interface_members, numbers, size = _offsets(items)
     texts = {item.key: f"args.{item.name}" for item in items if item.key is not None}
     taken = target.reserved | target.functions | _ours(kernel, target) | frozenset(structs.names.values())
-    structs_of_trees = frozenset(text.element for text in trees.values())
+    structs_of_trees = frozenset(name for text in trees.values() for name in text.names)
     accessor_names, accessor_texts = accessors(use.arrays, use.shared, target, texts, trees, taken | structs_of_trees)
     temporaries, temporary_members, temporary_offsets, temporaries_size = _temporaries(kernel, target, structs)
     result_fields, result_members, result_size = _result_layout(results, target, structs)

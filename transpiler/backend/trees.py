@@ -35,7 +35,8 @@ from .target import Target
 
 UNKNOWN_MEMBER = "other"
 """What a member is called whose field the kernel's Python does not show."""
-UNKNOWN_CELLS = "cells"
+UNKNOWN_CELLS, UNKNOWN_BLOCKS = "cells", "blocks"
+"""What an array of cells is called whose nodes the kernel's Python does not show: without and with arrays inside."""
 
 
 @dataclass(slots=True)
@@ -43,13 +44,15 @@ class TreeText:
     """One tree in one language.
 
     pointer: the member of `Args`, before it has its final name. element: what it points to, by name. structs: their
-    declarations, members before what holds them. members: names of fields and nodes within the cells that hold them.
+    declarations, members before what holds them. names: of these structs. members: names of fields and nodes within the
+    cells that hold them.
     """
 
     tree: Tree
     pointer: str
     element: str
     structs: list[str] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
     members: dict[Node, str] = field(default_factory=dict)
 
     @property
@@ -96,7 +99,8 @@ def _name(tree: Tree, place: Node) -> str:
 def _array_name(tree: Tree, chain: list[Node]) -> str:
     """Return what an array of cells is called: as Python calls the innermost of its nodes that has a name."""
     names = [tree.names[node] for node in reversed(chain) if node in tree.names]
-    return names[0] if names else UNKNOWN_CELLS
+    has_blocks = any(child.kind != "place" for child in filled(chain[-1]))
+    return names[0] if names else UNKNOWN_BLOCKS if has_blocks else UNKNOWN_CELLS
 
 
 def struct_name(array: str) -> str:
@@ -137,6 +141,7 @@ def _write_cells(
     lines += _padding(chain[-1], names, target)
     array = _array_name(tree, chain)
     name = types.declare(struct_name(array) if cells_in(chain) > 1 else _camel(array))
+    text.names.append(name)
     text.structs.append(_declaration(name, lines, cell_size_bytes(chain[-1]), target))
     return name
 
@@ -224,8 +229,9 @@ def linear(chain: list[Node], place: Node, indices: Sequence[str], target: Targe
     """Return the number of a cell among those of a chain of nodes."""
     groups = _groups(chain, place)
     text, is_sum = "", False
+    alone = sum(map(len, groups)) == 1
     for group in groups:
-        own, own_is_sum = _row_major(group, indices, place, target)
+        own, own_is_sum = _row_major(group, indices, shape_of(place), alone, target)
         if not text:
             text, is_sum = own, own_is_sum
             continue
@@ -242,15 +248,15 @@ def _only_index(chain: list[Node], place: Node, indices: Sequence[str]) -> str:
     return next((indices[dimension] for dimension in single), "0")
 
 
-def _row_major(group: list[Digit], indices: Sequence[str], place: Node, target: Target) -> tuple[str, bool]:
-    """Return the number of a cell within one node, and whether the text is a sum."""
+def _row_major(
+    group: list[Digit], indices: Sequence[str], shape: tuple[int, ...], alone: bool, target: Target
+) -> tuple[str, bool]:
+    """Return the number of a cell within one node, and whether the text is a sum. alone: nothing is done with it."""
     text, is_sum = "", False
-    shape = shape_of(place)
-    alone = len(group) == 1 and len(shape) == 1
     for digit in group:
         part = _part(digit, indices[digit.dimension], shape[digit.dimension], alone, target)
         if not text:
-            text, is_sum = part, alone and not part.isalnum() and " " in part
+            text = part
             continue
         text = f"{f'({text})' if is_sum else text} * {digit.extent} + {part}"
         is_sum = True

@@ -250,7 +250,7 @@ class Context:
         """
         if is_number(value) or isinstance(value, Matrix | lang.Struct):
             self.captured[path] = Captured(value, read, self.location(node))
-        elif hasattr(value, "describe_array"):
+        elif hasattr(value, "describe_array") or hasattr(value, "describe_domain"):
             self.hints.setdefault(id(value), name)
 
     def value(self, node: ast.expr) -> Any:
@@ -483,6 +483,12 @@ class Context:
         if top not in self.kernel.trees:
             self.kernel.trees[top] = see_tree(top, self.frames, self.hints, self.structs.named)
         self.kernel.trees[top].names[place] = array.name
+
+    def cells_of(self, node: Any) -> Array:
+        """Return what stands for the cells of a node of a tree where a loop runs over them."""
+        cells = self.python(node.describe_domain)
+        name = self.hints.get(id(node)) or cells.name or "cells"
+        return Array(name, u1, len(cells.shape), -1, cells.shape, place=cells.place, offset=cells.offset)
 
     def new_array(self, name: str, element: Type, ndim: int) -> Array:
         """Add an array to the kernel, under a name of its own."""

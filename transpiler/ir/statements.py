@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from .nodes import Block, Effect, Statement
-from .snodes import Node
+from .snodes import Digit, Node
 from .types import Scalar, Type
 
 
@@ -34,6 +34,8 @@ class Array:
     parts: of a field whose parts lie apart in memory, an array for each component or member, which may have parts too;
     the whole then has no memory and no slot, and `split_arrays` leaves only loops over it. path: of such a part, what
     errors call it: `s.pos`.
+
+    One with the slot -1 stands for the cells of a node of a tree, over which a loop runs; it is in no signature.
     """
 
     name: str
@@ -312,7 +314,8 @@ class RangeFor(Statement):
     begins, ends, steps: i32 (or i64) values evaluated once before the loop. A step is a constant other than 0.
     names: what Python calls the indices. At the top level of a kernel it runs in parallel unless `serialize`.
     block_dim: threads a block, None for the default. parallelize: threads of the host, None for all. over: the array
-    whose shape gives the extents, if one does: then each index tuple is one cell of it.
+    whose shape gives the extents, if one does: then each index tuple is one cell of it. order: the parts of the indices
+    in the order in which a task takes them, () for row by row; the bounds are constant then.
     """
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("begins", "ends", "steps")
@@ -327,6 +330,7 @@ class RangeFor(Statement):
     block_dim: int | None = None
     over: Array | None = None
     parallelize: int | None = None
+    order: tuple[Digit, ...] = ()
 
 
 @dataclass(eq=False, slots=True)

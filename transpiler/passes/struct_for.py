@@ -2,12 +2,14 @@
 
     for i, j in a    ->    for i, j in (0, 0)..(shape a 0, shape a 1)  over a
 
-`over` tells later passes and printers that each index tuple is one cell of the array.
+`over` tells later passes and printers that each index tuple is one cell of the array, `order` in which order these lie
+in memory where that is not row by row.
 """
 
 from __future__ import annotations
 
 from ..ir.nodes import Block, Statement, walk
+from ..ir.snodes import turns_of
 from ..ir.statements import ArrayShape, Const, LoopIndex, RangeFor, StructFor
 from ..ir.tasks import Kernel
 from ..ir.types import i32
@@ -65,6 +67,7 @@ def as_range_for(loop: StructFor) -> tuple[list[Statement], RangeFor]:
         loop.block_dim,
         loop.array,
         loop.parallelize,
+        () if loop.array.place is None else turns_of(loop.array.place),
         location=loop.location,
     )
     return before, new
