@@ -68,7 +68,8 @@ def _array(
         return array_of_annotation(annotation, options), "ndarray"
     where = f"Argument {position} (`{parameter.name}` of kernel `{definition.name}`)"
     wanted = _wanted_element(annotation, options)
-    found = describe_argument(value, where, len(wanted.shape) if isinstance(wanted, Tensor) else 0)
+    element_axes = len(wanted.shape) if isinstance(wanted, Tensor) else 0
+    found = describe_argument(value, where, element_axes, wanted if isinstance(wanted, Struct) else None)
     element, ndim = found.element, len(found.shape)
     if isinstance(wanted, Tensor) and isinstance(element, Scalar):
         trailing = found.shape[ndim - len(wanted.shape) :]

@@ -6,7 +6,7 @@ In: a struct type and a shape. Out: `StructArray`, the base of `StructField` and
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from typing import Any
 
 import numpy as np
@@ -87,22 +87,28 @@ class StructArray(DenseArray):
         self.memory.write_all(values)
 
     def to_torch(self, device: Any = None) -> dict[str, Any]:
-        """Return a copy of each member as a torch tensor."""
-        return {name: self.get_member_field(name).to_torch(device) for name in self.keys}
+        """Return a copy of each member as a torch tensor; of members that are structs a dict."""
+        import torch  # type: ignore[import-not-found, unused-ignore]
+
+        def converted(values: Array) -> Any:
+            tensor = torch.from_numpy(values)
+            return tensor if device is None else tensor.to(device)
+
+        return _converted(self.to_numpy(), converted)
 
     def from_torch(self, array_dict: Mapping[str, Any]) -> None:
-        """Set every member from a torch tensor."""
-        for name in self.keys:
-            self.get_member_field(name).from_torch(array_dict[name])
+        """Set every member from a torch tensor, as `to_torch` gives them."""
+        self.from_numpy(_converted(array_dict, lambda tensor: tensor.detach().cpu().contiguous().numpy()))
 
     def to_paddle(self, place: Any = None) -> dict[str, Any]:
-        """Return a copy of each member as a paddle tensor."""
-        return {name: self.get_member_field(name).to_paddle(place) for name in self.keys}
+        """Return a copy of each member as a paddle tensor; of members that are structs a dict."""
+        import paddle  # type: ignore[import-not-found, unused-ignore]
+
+        return _converted(self.to_numpy(), lambda values: paddle.to_tensor(values, place=place))
 
     def from_paddle(self, array_dict: Mapping[str, Any]) -> None:
-        """Set every member from a paddle tensor."""
-        for name in self.keys:
-            self.get_member_field(name).from_paddle(array_dict[name])
+        """Set every member from a paddle tensor, as `to_paddle` gives them."""
+        self.from_numpy(_converted(array_dict, lambda tensor: tensor.detach().numpy()))
 
     def copy_from(self, other: Any) -> None:
         """Copy another array of structs with the same members and shape. Raises: TypeError, ValueError."""
@@ -170,7 +176,7 @@ class Entries(MutableMapping[str, Any]):
     def __setitem__(self, name: str, value: Any) -> None:
         memory: Any = self.array.memory
         type_ = self.struct.types[name]
-        is_plain = value.__class__ is float and type_.__class__ is Scalar and type_.is_float  # type: ignore[union-attr]
+        is_plain = value.__class__ is float and type_.__class__ is Scalar and type_.is_float
         if is_plain and type(memory) is not PartsMemory:
             self._place()[name] = value
             if memory.mirrored:
@@ -211,6 +217,14 @@ def _pack(place: Array, struct: Struct, value: Value, owner: StructArray) -> Non
             place[name] = np.asarray(unwrap(member)).reshape(type.shape)
         else:
             place[name] = type(member) if type.is_integral else member
+
+
+def _converted(values: Mapping[str, Any], convert: Callable[[Any], Any]) -> dict[str, Any]:
+    """Return a dict of all members, those of structs inside it too, each converted."""
+    return {
+        name: _converted(value, convert) if isinstance(value, Mapping) else convert(value)
+        for name, value in values.items()
+    }
 
 
 def _as_dict(values: Array, struct: Struct, copied: Any) -> dict[str, Any]:
