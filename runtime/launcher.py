@@ -57,9 +57,9 @@ def make_launcher(
     "torch", "cupy" (memory used in place, found as the library has it), "other" (all of them at once become
     `hooks["stage"]([(argument, slot), ...])`, a `staging.Stage`), "template". constants: values of members known now,
     by their source. hooks: "session", whose `pending` writes go first and whose `epoch` counts launches; "stage",
-    "host_address", "checked_address", "tensor_address", "cupy_address", "flatten", "flatten_struct", "seed"; "stream",
-    if there, gives the stream to launch on; "after", if there, is called last, with the stage if there is one, and
-    gives the result.
+    "host_address", "checked_address", "tensor_address", "cupy_address", "gradient_of", "flatten", "flatten_struct",
+    "seed"; "stream", if there, gives the stream to launch on; "after", if there, is called last, with the stage if
+    there is one, and gives the result.
     """
     writer = _Writer(module, kinds, constants)
     namespace = {
@@ -88,6 +88,9 @@ class _Writer:
         self.members = module.interface.members
         self.parameter_of_slot = {slot: a.parameter for slot, a in enumerate(module.interface.arrays)}
         self.takes_strides = module.interface.takes_strides
+        self.gradients = {member.source[1] for member in self.members if member.source[0] == "gradient"}
+        self.given: dict[int, str] = {}
+        """What the launcher calls the object of a slot: the argument, or its gradient."""
         self.staged: dict[int, int] = {}
         """Slots of arrays that are staged, with their numbers among these."""
         self.packs_once = all(member.source in constants for member in self.members)
@@ -134,7 +137,12 @@ class _Writer:
         for slot, array in enumerate(self.module.interface.arrays):
             if array.parameter is None:
                 continue
-            given, kind, strided = f"p{array.parameter}", self.kinds[array.parameter], self.takes_strides(slot)
+            kind, strided = self.kinds[array.parameter], self.takes_strides(slot)
+            given = self.given[slot] = f"p{array.parameter}"
+            if slot in self.gradients:
+                given = self.given[slot] = f"g{slot}"
+                name = array.name.removesuffix("_grad")
+                lines.append(f"    g{slot} = gradient_of(p{array.parameter}, {name!r}, {not strided})")
             if kind == "other":
                 self.staged[slot] = len(self.staged)
             elif kind == "numpy":
@@ -146,7 +154,7 @@ class _Writer:
                 function = f"cupy_address({given})" if strided and array.written else f"{given}.data.ptr"
                 lines.append(f"    a{slot} = {function}")
         if self.staged:
-            pairs = ", ".join(f"(p{self.parameter_of_slot[slot]}, {slot})" for slot in self.staged)
+            pairs = ", ".join(f"({self.given[slot]}, {slot})" for slot in self.staged)
             lines.append(f"    staged = stage([{pairs}]{', s' if has_stream else ''})")
             lines.append("    arguments = staged.arguments")
         return lines
@@ -157,12 +165,12 @@ class _Writer:
         match member.source:
             case ("argument", position, component):
                 return f"t{position}[{component}]" if self.kinds[position] in ("tensor", "struct") else f"p{position}"
-            case ("pointer", slot):
+            case ("pointer" | "gradient", slot):
                 if slot in self.staged:
                     return f"arguments[{self.staged[slot]}].address"
                 parameter = self.parameter_of_slot[slot]
                 is_ours = parameter is not None and self.kinds[parameter] == "ndarray"
-                return f"p{parameter}.allocation.address" if is_ours else f"a{slot}"
+                return f"{self.given[slot]}.allocation.address" if is_ours else f"a{slot}"
             case ("shape", slot, axis):
                 return f"{self._shown(slot)}.shape[{axis}]"
             case ("stride", slot, axis):
@@ -173,7 +181,7 @@ class _Writer:
 
     def _shown(self, slot: int) -> str:
         """Return what has the shape of an array."""
-        return f"arguments[{self.staged[slot]}]" if slot in self.staged else f"p{self.parameter_of_slot[slot]}"
+        return f"arguments[{self.staged[slot]}]" if slot in self.staged else self.given[slot]
 
     def _stride(self, slot: int, axis: int) -> str:
         """Return the distance of elements along an axis [elements], from what each library counts in."""
@@ -181,7 +189,7 @@ class _Writer:
         kind = "template" if parameter is None else self.kinds[parameter]
         scalars = prod(array.element_shape)
         if kind == "torch":
-            return f"p{parameter}.stride({axis})" + (f" // {scalars}" if scalars > 1 else "")
+            return f"{self.given[slot]}.stride({axis})" + (f" // {scalars}" if scalars > 1 else "")
         text = f"{self._shown(slot)}.strides[{axis}]"
         if kind not in ("numpy", "cupy"):
             return text
