@@ -191,7 +191,10 @@ class _Writer:
         if kind == "torch":
             return f"{self.given[slot]}.stride({axis})" + (f" // {scalars}" if scalars > 1 else "")
         text = f"{self._shown(slot)}.strides[{axis}]"
-        return f"{text} // {scalars * SCALARS[array.element].size_bytes}" if kind in ("numpy", "cupy") else text
+        if kind not in ("numpy", "cupy"):
+            return text
+        scalar = SCALARS.get(array.element)  # None for a struct, whose NumPy array knows its size
+        return f"{text} // {f'{self._shown(slot)}.itemsize' if scalar is None else scalars * scalar.size_bytes}"
 
     def _count(self, task: TaskSource) -> tuple[str, bool]:
         """Return the number of iterations as Python text, and whether it is known to be in range."""

@@ -197,3 +197,20 @@ def test_a_device_in_host_memory_takes_an_array_in_place_and_waits(monkeypatch: 
     stage.after[0]()
     assert waits == [1]
     ti.reset()
+
+
+@pytest.mark.parametrize("step", [1, 2, -1])
+def test_structured_arrays_are_copied_there_and_back(device: FarDevice, step: int) -> None:
+    dtype = np.dtype([("v", "f4", 3), ("n", "i8")], align=True)
+    values = np.zeros(6, dtype)
+    values["n"] = np.arange(6)
+    slot = ArraySlot("a", "P{v: f32[3], n: i64}", (), 1, None, 0, True, True)
+    stage = stage_arguments(sessions.current(), [(values[::step], slot, False)], "key")
+    copy = sessions.current().stages["key", 0].data
+    count = len(values[::step])
+    seen = copy[: count * dtype.itemsize].view(dtype)
+    np.testing.assert_array_equal(seen["n"], values["n"][::step])
+    seen["v"] = 1
+    for action in stage.after:
+        action()
+    assert values["v"].sum() == 3 * count and values["n"].tolist() == list(range(6))
