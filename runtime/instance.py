@@ -101,6 +101,8 @@ class Instance:
                 constants["pointer", slot] = field.allocation.address
                 if self.module.interface.takes_strides(slot):
                     constants.update((("stride", slot, axis), step) for axis, step in enumerate(field.strides))
+                if self.module.interface.takes_begin(slot):
+                    constants["pointer", slot], constants["begin", slot] = field.allocation.lowest, field.begin
         if self._result is not None:
             constants[("result",)] = self._result.address
         if self._temporaries is not None:
