@@ -29,9 +29,9 @@ MAX_AXES = 12
 MAX_SHARED_BYTES = 1 << 30
 """The parts of a field share an allocation up to this size, so that compilers know them to be apart. SPIR-V's offsets
 of members have 32 bits, and not every device gives larger pieces."""
-PLACED_SLOTS = frozenset({"allocation", "memory", "node", "shape", "_extent"})
+PLACED_SLOTS = frozenset({"allocation", "memory", "node", "shape", "_extent", "_moved"})
 """What a field lacks before it is placed."""
-MEMORY_SLOTS = frozenset({"allocation", "memory"})
+MEMORY_SLOTS = frozenset({"allocation", "memory", "_extent", "_moved"})
 """What it lacks before its tree has memory."""
 
 
@@ -86,8 +86,8 @@ class Placed:
     def take_memory(self: Any, memory: Any) -> None:
         """Use `memory`, a `Memory` or one of its form, from now on."""
         self.memory, self.allocation = memory, memory.allocation
-        is_plain = len(self.shape) == 1 and not self.offset and memory.located is None
-        self._extent = self.shape[0] if is_plain else -1
+        self._moved = bool(self.offset) or memory.located is not None
+        self._extent = self.shape[0] if len(self.shape) == 1 and not self._moved else -1
 
     def describe_array(self: Any) -> ArrayDescription:
         """Return what a kernel must know of this field; its tree has memory then."""
@@ -97,9 +97,7 @@ class Placed:
                 self.element, self.shape, self.KIND, self.name or None, offset=self.offset, parts=parts
             )
         place = self.node.node
-        memory = self.memory
-        if memory.is_gone:
-            raise memory.gone()
+        self.memory  # noqa: B018 - a tree gets its memory here
         in_tree = None if self.path or is_row_major(place) else place
         return ArrayDescription(
             self.element, self.shape, self.KIND, self.name or None, self.owner, self.path, in_tree, self.offset
@@ -169,7 +167,7 @@ class Placed:
     def end(self: Any) -> None:
         """Give the memory back because the session ends; any later use raises."""
         self.memory.end()
-        self.allocation = Ended()
+        self.allocation = Ended(self.memory.gone)
 
     def __repr__(self) -> str:
         return super().__repr__() if self.is_placed else "<Field: Definition of this field is incomplete>"
@@ -313,7 +311,7 @@ def _make(
         result.node = leaf_of(shape, result)
         result.offset = offset
         if offset:
-            result._extent = -1
+            result._extent, result._moved = -1, True
         result.parts, result.whole, result.dual = None, None, None
         return result
     result = _unplaced(element, name)
@@ -394,7 +392,9 @@ def _checked_order(shape: tuple[int, ...] | None, order: str | None) -> list[int
         raise TaichiSyntaxError("The axes in order must be different")
     axes_given = [ord(letter) - ord("i") for letter in order]
     if sorted(axes_given) != list(range(len(order))):
-        raise TaichiSyntaxError(f"Invalid axis in order '{order}': name each of the first {len(shape)} axes from `i`")
+        raise TaichiSyntaxError(
+            f"Invalid axis in order '{order}'. Hint: name each of the first {len(shape)} axes from `i`"
+        )
     return [] if axes_given == sorted(axes_given) else axes_given
 
 

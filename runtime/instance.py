@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from ..transpiler.errors import ShadesmithWarning
+from ..transpiler.errors import ShadesmithWarning, TaichiRuntimeError
 from ..transpiler.frontend.specialization import ScalarArgument, Specialization, StructArgument
 from ..transpiler.ir.types import Scalar, Tensor
 from .devices.device import GpuDevice
@@ -98,7 +98,11 @@ class Instance:
         constants: dict[tuple[Any, ...], int] = {}
         for slot, field in enumerate(self.fields):
             if field is not None:
-                constants["pointer", slot] = field.allocation.address
+                try:
+                    constants["pointer", slot] = field.allocation.address
+                except TaichiRuntimeError as error:
+                    name = self.module.interface.arrays[slot].name
+                    raise TaichiRuntimeError(f"`{name}` of kernel `{self.module.kernel}`: {error}") from None
                 if self.module.interface.takes_strides(slot):
                     constants.update((("stride", slot, axis), step) for axis, step in enumerate(field.strides))
                 if self.module.interface.takes_begin(slot):

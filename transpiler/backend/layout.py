@@ -390,6 +390,11 @@ def has_matrix(type: Type) -> bool:
     return any(len(part.shape) == 2 and max(part.shape) <= 4 for part in parts)
 
 
+def has_vector(type: Type) -> bool:
+    """Tell whether a part of `type` is a vector or matrix."""
+    return any(isinstance(part, Tensor) for part in parts_of(type))
+
+
 def _scalar(name: str) -> Scalar:
     return SCALARS[name]
 

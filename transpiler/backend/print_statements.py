@@ -81,6 +81,10 @@ class Statements:
         self.failed = expressions.failed
         self.leave = ["return;"]
         """What ends the function where a check fails; its last line, where one failed in a function it called."""
+        self.exits = 0
+        """How often the function is left so far, for `exits.py`."""
+        self.last_exit = 0
+        """The line of the last `return` of a function."""
         self.shared_atomics: frozenset[tuple[str, str]] = frozenset()
         self.declare_per_thread: Callable[[Statements, Alloca, str], str] = _as_local
         self.commented: set[tuple[str, int]] = set()
@@ -519,6 +523,7 @@ def _break(p: Statements, statement: Break) -> None:
 
 
 def _continue(p: Statements, statement: Continue) -> None:
+    p.exits += not p.loops
     p.emit_beside("continue;" if p.loops else "return;", statement.location)
 
 

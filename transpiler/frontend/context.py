@@ -485,6 +485,12 @@ class Context:
             self.kernel.trees[top] = see_tree(top, self.frames, self.hints, self.structs.named)
         self.kernel.trees[top].names[place] = array.name
 
+    def cells_of(self, node: Any) -> Array:
+        """Return what stands for the cells of a node of a tree where a loop runs over them."""
+        cells = self.python(node.describe_domain)
+        name = self.hints.get(id(node)) or cells.name or "cells"
+        return Array(name, u1, len(cells.shape), -1, cells.shape, place=cells.place, offset=cells.offset)
+
     def gradient(self, array: Array) -> Array:
         """Return the gradient of an argument, which a launch finds as `argument.grad`."""
         found = self.gradients.get(array)
@@ -496,12 +502,6 @@ class Context:
             found.parameter, found.may_alias, found.is_gradient = array.parameter, True, True
             found.strided, found.clamped = array.strided, array.clamped
         return found
-
-    def cells_of(self, node: Any) -> Array:
-        """Return what stands for the cells of a node of a tree where a loop runs over them."""
-        cells = self.python(node.describe_domain)
-        name = self.hints.get(id(node)) or cells.name or "cells"
-        return Array(name, u1, len(cells.shape), -1, cells.shape, place=cells.place, offset=cells.offset)
 
     def new_array(self, name: str, element: Type, ndim: int) -> Array:
         """Add an array to the kernel, under a name of its own."""
