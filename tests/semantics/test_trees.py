@@ -383,6 +383,20 @@ def test_memory_of_a_destroyed_tree_goes_back_at_once(target: str, monkeypatch: 
     assert freed == [8000]
 
 
+def test_trees_end_with_their_session(target: str) -> None:
+    x, late = ti.field(ti.f32), ti.field(ti.f32)
+    builder, other = ti.FieldsBuilder(), ti.FieldsBuilder()
+    builder.dense(ti.i, 5).place(x)
+    other.dense(ti.i, 5).place(late)
+    tree = builder.finalize()
+    ti.init(arch=ti.cfg.arch)
+    for use in (lambda: x[0], lambda: late[0], lambda: late.fill(1)):
+        with pytest.raises(ti.TaichiRuntimeError, match=r"made before the last `ti.init\(\)`"):
+            use()
+    tree.destroy()
+    assert tree.destroyed
+
+
 def test_a_kernel_sees_the_new_field_of_a_name(target: str) -> None:
     space: dict[str, Any] = {}
 

@@ -25,10 +25,14 @@ def see_tree(top: Node, frames: list[Frame], used: Mapping[int, str], named: Cal
     for place in places_of(top):
         assert place.element is not None
         tree.elements[place] = named(place.element)
+        if place.name:
+            tree.names[place] = place.name
+    own: set[Node] = set()
     for name, value in _in_sight(frames):
         describe = getattr(type(value), "describe_node", None)
         node = describe(value) if describe is not None else None
-        if node is not None and (node not in tree.names or id(value) in used):
+        if node is not None and (node not in own or id(value) in used):
+            own.add(node)
             tree.names[node] = used.get(id(value), name)
     return tree
 
