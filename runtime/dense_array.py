@@ -425,6 +425,19 @@ def to_shape(shape: Any, refused: Callable[[Any], Exception]) -> tuple[int, ...]
         raise refused(shape) from None
 
 
+def make_all(makers: Sequence[Callable[[], Any]]) -> list[Any]:
+    """Make arrays that belong together: all, or none where memory does not suffice for one."""
+    made: list[Any] = []
+    try:
+        for make in makers:
+            made.append(make())
+    except TaichiRuntimeError:
+        while made:  # now: the error's traceback would keep them
+            made.pop().end()
+        raise
+    return made
+
+
 def check_gradient(dtype: Scalar) -> None:
     """Check that a gradient of `dtype` makes sense. Raises: TaichiRuntimeError where it is no float."""
     if not dtype.is_float:
@@ -451,7 +464,8 @@ def _shown(index: Sequence[Any]) -> str:
 
 def owner_text(kind: str, name: str, element: Type, shape: tuple[int, ...]) -> str:
     """Return how errors and reports call the memory of an array."""
-    return f"{kind} `{name}`" if name else f"a {kind} of {describe_type(element)}, shape {shape}"
+    article = "an" if kind == "ndarray" else "a"
+    return f"{kind} `{name}`" if name else f"{article} {kind} of {describe_type(element)}, shape {shape}"
 
 
 def _shown_item(item: Any) -> str:

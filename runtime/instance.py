@@ -173,7 +173,7 @@ class Instance:
         """Make arrays ready that the launcher does not reach by itself; the stage says what `_after` has to do."""
         interface = self.module.interface
         requests = [(value, interface.arrays[slot], interface.takes_strides(slot)) for value, slot in arguments]
-        return stage_arguments(self.session, requests, self, stream)
+        return stage_arguments(self.session, requests, stream)
 
     def _after(self, staged: Stage | None = None) -> Any:
         if staged is not None:

@@ -45,11 +45,14 @@ class Owner(Protocol):
     epoch: int
     pending: list[Callable[[], None]]
 
-    def allocate(self, size_bytes: int, owner: str) -> Allocation:
+    def allocate(self, size_bytes: int, owner: str, lazily: bool = False) -> Allocation:
         """Give zeroed memory."""
 
     def release(self, allocation: Allocation) -> None:
         """Take memory back."""
+
+    def register_hold(self, hold: Hold) -> None:
+        """Remember who holds how much."""
 
     def wait(self) -> None:
         """Wait until host memory shows all launches so far."""
@@ -147,20 +150,23 @@ class Memory:
     located = None
     """Of memory whose view is indexed otherwise than its array: what gives the position of an index."""
 
-    def __init__(self, session: Owner, element: Type, shape: tuple[int, ...], owner: str = "an array") -> None:
+    def __init__(
+        self, session: Owner, element: Type, shape: tuple[int, ...], owner: str = "an array", lazily: bool = False
+    ) -> None:
         check_count(shape)
         self.gone: Callable[[], TaichiRuntimeError] = ended_error
         scalar = element.numpy if isinstance(element, Struct) else element_of(element).numpy
         full_shape = shape + (element.shape if isinstance(element, Tensor) else ())
         self.session, self.element, self.shape = session, element, shape
         self.size_bytes = prod(full_shape) * scalar.itemsize
-        self.hold = Hold(session, max(MIN_BYTES, self.size_bytes), owner)
+        self.hold = Hold(session, max(MIN_BYTES, self.size_bytes), owner, lazily)
         self.allocation: Allocation = self.hold.allocation
         self.mirrored = not session.device.host_memory
         self.partial = self.mirrored and self.size_bytes > BLOCK_BYTES
-        self.view: Array = (
-            np.empty(full_shape, scalar) if self.mirrored else view_address(self.allocation.address, scalar, full_shape)
-        )
+        if self.mirrored:
+            self.view: Array = _mirror(full_shape, scalar, owner)
+        else:
+            self.view = view_address(self.allocation.address, scalar, full_shape)
         self.epoch = STALE
         self.is_shared = False
         self._blocks: set[int] = set()
@@ -331,6 +337,15 @@ class Memory:
         if self.size_bytes:
             self.session.device.read(self.allocation, self._block_bytes(block), block * BLOCK_BYTES)
         self._blocks.add(block)
+
+
+def _mirror(shape: tuple[int, ...], dtype: np.dtype[Any], owner: str) -> Array:
+    try:
+        return np.empty(shape, dtype)  # takes no memory before something is read into it
+    except MemoryError as error:
+        raise TaichiRuntimeError(
+            f"the host has no room for what Python sees of {owner}: {error}. Hint: split it into smaller arrays"
+        ) from None
 
 
 def _flush(memory: weakref.ref[Memory]) -> None:

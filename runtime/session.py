@@ -27,7 +27,8 @@ from ..transpiler.lang import arch as arches
 from ..transpiler.lang.arch import ARCHES, Arch
 from .compiler import prepare
 from .config import Config, read_config
-from .devices.device import Allocation, Device
+from .devices.device import Allocation, Device, OutOfMemory
+from .holds import Hold, Stages
 from .memory import CLOSED
 from .programs import Programs
 
@@ -60,7 +61,7 @@ class Session:
 
     epoch: number of launches so far, -1 once closed; waited: the epoch up to which host memory is right.
     pending: actions that must happen before the next launch: writing back a mirror.
-    stages: memory for arguments that launches copy to the device, by the place of the argument.
+    stages: memory for arguments that launches copy to the device. holds: of all memory in use, for reports.
     reports: the buffer for records of print and assert (`printing.ReportBuffer`), made by the first kernel with some.
     compiled_functions: counted by kernels; launches: by those that take a seed.
     """
@@ -73,6 +74,7 @@ class Session:
         "config",
         "device",
         "epoch",
+        "holds",
         "is_closed",
         "launches",
         "options",
@@ -95,7 +97,8 @@ class Session:
         self.pending: list[Callable[[], None]] = []
         self.programs = Programs(device)
         self.is_closed = False
-        self.stages: dict[object, Allocation] = {}
+        self.stages = Stages(self)
+        self.holds: WeakSet[Hold] = WeakSet()
         self.reports: Any = None
         self.arrays: WeakSet[Owned] = WeakSet()
 
@@ -126,16 +129,30 @@ class Session:
 
     # --- memory
 
-    def allocate(self, size_bytes: int, owner: str) -> Allocation:
-        """Give zeroed memory; where it does not suffice, collect garbage and try again. Free it by `release`.
+    def allocate(self, size_bytes: int, owner: str, lazily: bool = False) -> Allocation:
+        """Give zeroed memory; where it does not suffice, give up what is kept for later and try again.
 
-        owner: what it is for. Raises: TaichiRuntimeError naming the bytes asked, used and available.
+        Free it by `release`. owner: what it is for. lazily: as `Device.allocate` takes it.
+        Raises: TaichiRuntimeError naming the bytes asked, used and available, and the largest owners.
         """
         try:
-            return self.device.allocate(size_bytes)
-        except TaichiRuntimeError:
+            return self.device.allocate(size_bytes, lazily)
+        except OutOfMemory:
+            self.stages.clear()
             gc.collect()
-            return self.device.allocate(size_bytes)
+        try:
+            return self.device.allocate(size_bytes, lazily)
+        except OutOfMemory as error:
+            raise TaichiRuntimeError(error.text(owner, self.largest_owners())) from None
+
+    def register_hold(self, hold: Hold) -> None:
+        """Remember, without keeping it alive, who holds how much."""
+        self.holds.add(hold)
+
+    def largest_owners(self, count: int = 3) -> list[tuple[str, int]]:
+        """Return who holds most memory, with the bytes."""
+        held = [(hold.owner, hold.size_bytes) for hold in list(self.holds) if not hold.is_released]
+        return sorted(held, key=lambda owner: -owner[1])[:count]
 
     def release(self, allocation: Allocation) -> None:
         """Free an allocation, as soon as no launch uses it; at any moment, for finalizers come here."""
@@ -156,6 +173,7 @@ class Session:
             self.epoch = CLOSED
             for owned in list(self.arrays):
                 owned.end()
+            self.stages.clear()
             self.settle()
             self.programs.close()
             self.is_closed = True

@@ -21,6 +21,7 @@ import numpy as np
 from ...transpiler.backend.interface import BackendModule, TaskSource
 from ...transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 from ..capabilities import PORTABLE
+from .device import OutOfMemory, in_words
 from .nvrtc import compile_cubin
 
 MAX_GROUPS_X = 2**31 - 1
@@ -205,24 +206,32 @@ class CudaDevice:
             self.synchronize()
         return stream
 
-    def allocate(self, size_bytes: int) -> CudaAllocation:
-        """Give zeroed memory. Raises: TaichiRuntimeError naming the bytes asked, used and available."""
+    def allocate(self, size_bytes: int, lazily: bool = False) -> CudaAllocation:
+        """Give zeroed memory. Raises: OutOfMemory naming the bytes asked, used and available."""
         if self._waiting:
             self.synchronize()
         try:
-            pointer = self.cupy.cuda.alloc(max(1, size_bytes))
+            pointer = self._take(max(1, size_bytes))
             self.runtime.memsetAsync(pointer.ptr, 0, max(1, size_bytes), self._order())
-        except self.cupy.cuda.memory.OutOfMemoryError as error:
-            free, total = self.runtime.memGetInfo()
-            raise TaichiRuntimeError(
-                f"Out of GPU memory: {size_bytes:,} bytes were asked for; {self.used_bytes:,} are in use by fields and "
-                f"arrays, and {free:,} of {total:,} are available.\n"
-                "Hint: use smaller or narrower arrays, or free some with ti.reset()."
-            ) from error
         except self.failure as error:
             raise self.describe(error) from error
         self.used_bytes += size_bytes
         return CudaAllocation(pointer, size_bytes)
+
+    def _take(self, size_bytes: int) -> Any:
+        """Take memory of CuPy's pool; where there is none, the pool gives back first what it keeps for later."""
+        refused: type[Exception] = self.cupy.cuda.memory.OutOfMemoryError
+        try:
+            return self.cupy.cuda.alloc(size_bytes)
+        except refused:
+            self.synchronize()
+            self.cupy.get_default_memory_pool().free_all_blocks()
+        try:
+            return self.cupy.cuda.alloc(size_bytes)
+        except refused as error:
+            free, total = self.runtime.memGetInfo()
+            reason = f"the GPU has {in_words(total)}, shared with all that use it"
+            raise OutOfMemory(f"GPU {self.index}", size_bytes, self.used_bytes, free, reason) from error
 
     def free(self, allocation: CudaAllocation) -> None:
         """Give memory back to the pool, whose next user on the stream comes after all launches so far.

@@ -23,14 +23,16 @@ from ...transpiler.ir.types import NUMPY, Struct, Tensor
 from ..capabilities import PORTABLE
 from ..launcher import PACK_CODES
 from ..memory import view_address, view_strided
+from .host_memory import Budget
 
 
 class PythonAllocation:
     """Bytes in a NumPy array."""
 
-    __slots__ = ("address", "data", "size_bytes")
+    __slots__ = ("address", "data", "is_lazy", "size_bytes")
 
-    def __init__(self, size_bytes: int) -> None:
+    def __init__(self, size_bytes: int, is_lazy: bool = False) -> None:
+        self.is_lazy = is_lazy
         self.data = np.zeros(size_bytes, np.uint8)
         self.address: int = self.data.ctypes.data
         self.size_bytes = size_bytes
@@ -114,20 +116,25 @@ class PythonDevice:
     host_memory = True
 
     def __init__(self) -> None:
-        self.used_bytes = 0
+        self.used_bytes = self._lazy_bytes = 0
+        self._budget = Budget("the host")
 
-    def allocate(self, size_bytes: int) -> PythonAllocation:
-        """Give zeroed memory. Raises: TaichiRuntimeError where the host has no such piece."""
+    def allocate(self, size_bytes: int, lazily: bool = False) -> PythonAllocation:
+        """Give zeroed memory. Raises: OutOfMemory where the host has no such piece."""
+        if not lazily:
+            self._budget.check(size_bytes, self.used_bytes - self._lazy_bytes)
         try:
-            allocation = PythonAllocation(size_bytes)
+            allocation = PythonAllocation(size_bytes, lazily)
         except (MemoryError, ValueError) as error:
-            raise TaichiRuntimeError(f"cannot allocate {size_bytes} bytes of host memory: {error}") from None
+            raise self._budget.refusal(size_bytes, self.used_bytes - self._lazy_bytes) from error
         self.used_bytes += size_bytes
+        self._lazy_bytes += size_bytes if lazily else 0
         return allocation
 
     def free(self, allocation: PythonAllocation) -> None:
         """Forget the bytes; NumPy gives them back with the last view."""
         self.used_bytes -= allocation.size_bytes
+        self._lazy_bytes -= allocation.size_bytes if allocation.is_lazy else 0
         allocation.size_bytes = 0
         allocation.data = np.empty(0, np.uint8)
 

@@ -71,8 +71,8 @@ class VulkanDevice:
         self._closing.callback(self._builder.close)
         self.host_memory = self._memory.addresses_are_host_pointers()
 
-    def allocate(self, size_bytes: int) -> VulkanAllocation:
-        """Give zeroed memory. Raises: TaichiRuntimeError naming the bytes asked, used and available."""
+    def allocate(self, size_bytes: int, lazily: bool = False) -> VulkanAllocation:
+        """Give zeroed memory. Raises: OutOfMemory naming the bytes asked, used and available."""
         return self._memory.allocate(size_bytes)
 
     @property
