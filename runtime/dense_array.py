@@ -21,7 +21,7 @@ from .exchange import Exchange
 from .memory import Array, Ended, MemberMemory, Memory
 from .parts import PartsMemory
 from .session import Session
-from .tracebacks import user_error
+from .tracebacks import hides_own_frames, user_error
 from .views import is_part
 
 
@@ -33,13 +33,15 @@ class DenseArray(Exchange):
     """A dense array on a device, seen from Python.
 
     memory: what it owns, shared with its member views. allocation: the memory's, kept here because launches read it.
-    element: scalar or tensor; dtype: its scalar. KIND: as in `ArrayDescription`.
+    element: scalar or tensor; dtype: its scalar. KIND: as in `ArrayDescription`. _moved: an index is not the position
+    in the view. _extent: of an array of one axis where it is, else -1.
     """
 
     KIND: ClassVar[str]
     __slots__ = (
         "__weakref__",
         "_extent",
+        "_moved",
         "allocation",
         "dtype",
         "element",
@@ -72,6 +74,7 @@ class DenseArray(Exchange):
         self.owner: DenseArray | None = None
         self.path: tuple[Step, ...] = ()
         self._extent = shape[0] if len(shape) == 1 else -1
+        self._moved = False
 
     def as_member(self, owner: DenseArray, step: Step, element: Type) -> None:
         """Make this, not yet set up, a part of the elements of `owner`, whose memory it shares."""
@@ -79,7 +82,7 @@ class DenseArray(Exchange):
         name = name_step(owner.name, owner.element, step)
         self._set_up(MemberMemory(root.memory, path, element), element, owner.shape, name)
         self.owner, self.path = root, path
-        self.offset, self._extent = owner.offset, owner._extent
+        self.offset, self._extent, self._moved = owner.offset, owner._extent, owner._moved
         self.signature = (root.signature, path)
 
     has_parts: ClassVar[bool] = False
@@ -111,11 +114,13 @@ class DenseArray(Exchange):
         """Shape of one element: () for scalars, (n,) for vectors, (n, m) for matrices."""
         return self.element.shape if isinstance(self.element, Tensor) else ()
 
+    @hides_own_frames
     def to_numpy(self, dtype: Any = None) -> Array:
         """Return a copy, shape (*shape, *element shape), after all launches so far. dtype: to convert to."""
         values = self.memory.read_all()
         return values if dtype is None else values.astype(dtype, copy=False)
 
+    @hides_own_frames
     def from_numpy(self, array: Array) -> None:
         """Set all elements from `array`, shape (*shape, *element shape), converting its number type.
 
@@ -123,10 +128,12 @@ class DenseArray(Exchange):
         """
         self.memory.write_all(self._checked(array))
 
+    @hides_own_frames
     def fill(self, val: Any) -> None:
         """Set every element to `val`: a number, or for vectors and matrices a list or Matrix of their shape."""
         self.memory.fill(self.pack(val))
 
+    @hides_own_frames
     def copy_from(self, other: Any) -> None:
         """Copy another array of the same kind and shape. Raises: TypeError, ValueError where it is not."""
         if not isinstance(other, DenseArray) or other.KIND != self.KIND:
@@ -201,10 +208,16 @@ class DenseArray(Exchange):
         """Return the view after making sure that it is right at `position`."""
         memory = self.memory
         if memory.epoch != memory.session.epoch:
-            memory.refresh()
+            self._refresh()
         if memory.partial:
             memory.load(position)
         return memory.view
+
+    def _refresh(self) -> None:
+        try:
+            self.memory.refresh()
+        except TaichiRuntimeError as error:  # it is gone
+            raise user_error(error) from None
 
     def read_item(self, index: tuple[int, ...]) -> Array:
         """Return a copy of the element at an index, as `index_of` gives it: an array or a structured scalar."""
@@ -287,13 +300,15 @@ class ScalarArray(DenseArray):
         if type(key) is int and 0 <= key < self._extent and memory.epoch == memory.session.epoch and not memory.partial:
             return memory.view.item(key)
         try:
-            position = self.position_of(self.index_of(key))
+            index = self.index_of(key)
         except PartAsked:
             return self.part(key)
+        position = self.position_of(index) if self._moved else index
         return self.ready(position).item(position)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        position = self.position_of(self.index_of(key, False))
+        index = self.index_of(key, False)
+        position = self.position_of(index) if self._moved else index
         if type(value) is not float or not self.dtype.is_float:
             value = to_scalar(self.dtype, value, self)
         self.ready(position)[position] = value
