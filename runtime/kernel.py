@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import struct
+import threading
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, TypeVar, overload
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+
+COMPILING = threading.RLock()
+"""Held by the thread that compiles: passes set limits of the whole process, and two threads may want the same."""
 
 _PACK_ERRORS = (struct.error, TypeError, OverflowError, ValueError, IndexError)
 
@@ -235,7 +239,10 @@ class Kernel:
         key = self._slow_key(args)
         launch = self._launchers.get(key)
         if launch is None:
-            launch = self._launchers[key] = self._compile(key, args)
+            with COMPILING:
+                launch = self._launchers.get(key)
+                if launch is None:
+                    launch = self._launchers[key] = self._compile(key, args)
         return launch
 
     def _compile(self, key: Any, args: Sequence[Any]) -> Callable[..., Any]:

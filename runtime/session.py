@@ -15,6 +15,7 @@ import gc
 import importlib
 import logging
 import os
+import threading
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
@@ -60,7 +61,8 @@ class Session:
 
     epoch: number of launches so far, -1 once closed; waited: the epoch up to which host memory is right.
     pending: actions that must happen before the next launch: writing back a mirror, freeing an allocation that was
-    collected. stages: memory for arguments that launches copy to the device, by the place of the argument.
+    collected. lock: threads hold it while they do so, and while they fill or change mirrors. stages: memory for
+    arguments that launches copy to the device, by the place of the argument.
     reports: the buffer for records of print and assert (`printing.ReportBuffer`), made by the first kernel with some.
     compiled_functions: counted by kernels; launches: by those that take a seed.
     """
@@ -74,6 +76,7 @@ class Session:
         "device",
         "epoch",
         "launches",
+        "lock",
         "options",
         "pending",
         "reports",
@@ -91,6 +94,7 @@ class Session:
         self.compiled_functions = 0
         self.launches = 0
         self.pending: list[Callable[[], None]] = []
+        self.lock = threading.RLock()
         self.stages: dict[object, Allocation] = {}
         self.reports: Any = None
         self.arrays: WeakSet[Owned] = WeakSet()
@@ -99,9 +103,14 @@ class Session:
 
     def settle(self) -> None:
         """Do what is pending. Collected memory waits for this: Python may collect in the middle of a device call."""
-        pending, self.pending = self.pending, []
-        for action in pending:
-            action()
+        with self.lock:
+            while self.pending:
+                due = self.pending[:]
+                try:
+                    for action in due:
+                        action()
+                finally:  # not before: another thread that finds nothing pending may launch
+                    del self.pending[: len(due)]
 
     def next_seed(self) -> int:
         """Return a 32-bit number that differs from launch to launch, and is the same in every run of the program."""
@@ -110,15 +119,17 @@ class Session:
 
     def wait(self) -> None:
         """Wait until host memory shows all launches so far."""
-        if self.waited != self.epoch:
+        epoch = self.epoch
+        if self.waited != epoch:
             self.device.synchronize()
-            self.waited = self.epoch
+            self.waited = epoch
 
     def sync(self) -> None:
         """Do what is pending and wait for all launches. Raises: TaichiRuntimeError where one failed."""
         self.settle()
+        epoch = self.epoch
         self.device.synchronize()
-        self.waited = self.epoch
+        self.waited = epoch
 
     # --- memory
 

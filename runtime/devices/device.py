@@ -23,10 +23,12 @@ class Program(Protocol):
 
     arguments: writable buffer of `Interface.args_size_bytes` [bytes]; the launcher packs into it, `submit` reads it
     before returning. `submit` starts all tasks in order; counts: iterations of each task, -1 where only the device
-    knows. It does not wait.
+    knows. It does not wait. lock: a thread holds it while it packs and submits, by `submit_held` if there is one; None
+    where `submit` takes the packed arguments as a second argument, of each launch its own.
     """
 
     arguments: Any
+    lock: Any
 
     def submit(self, counts: Sequence[int]) -> None:
         """Start the tasks in order with the packed arguments."""
@@ -40,6 +42,9 @@ class Device(Protocol):
     capabilities: Capabilities
     host_memory: bool
     """Whether `Allocation.address` is an address of this process that NumPy may read after `synchronize`."""
+    copies_to_host: int
+    copies_to_device: int
+    """How often `read` and `write` were called."""
 
     def allocate(self, size_bytes: int) -> Allocation:
         """Give zeroed memory. Raises: TaichiRuntimeError naming the bytes asked, used and available."""

@@ -8,6 +8,7 @@ are addresses of this process, also those of NumPy arrays used in place.
 from __future__ import annotations
 
 import struct
+import threading
 from collections.abc import Sequence
 from math import prod
 from typing import Any
@@ -40,6 +41,7 @@ class PythonProgram:
     """A kernel in final form and its argument block."""
 
     def __init__(self, module: BackendModule) -> None:
+        self.lock = threading.RLock()
         self.kernel: Kernel = module.program
         self.interface = module.interface
         self.arguments = bytearray(max(1, module.interface.args_size_bytes))
@@ -107,6 +109,9 @@ class PythonDevice:
     capabilities = PORTABLE["python"]
     host_memory = True
 
+    def __init__(self) -> None:
+        self.copies_to_host = self.copies_to_device = 0
+
     def allocate(self, size_bytes: int) -> PythonAllocation:
         """Give zeroed memory. Raises: TaichiRuntimeError where the host has no such piece."""
         try:
@@ -120,10 +125,12 @@ class PythonDevice:
 
     def read(self, allocation: PythonAllocation, destination: memoryview, offset_bytes: int = 0) -> None:
         """Copy to `destination`."""
+        self.copies_to_host += 1
         destination[:] = allocation.data.data[offset_bytes : offset_bytes + len(destination)]
 
     def write(self, allocation: PythonAllocation, source: memoryview, offset_bytes: int = 0) -> None:
         """Copy from `source`."""
+        self.copies_to_device += 1
         allocation.data.data[offset_bytes : offset_bytes + len(source)] = source
 
     def copy(self, source: PythonAllocation, destination: PythonAllocation, size_bytes: int) -> None:
