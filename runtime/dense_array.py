@@ -21,6 +21,11 @@ from .memory import Array, Ended, MemberMemory, Memory
 from .parts import PartsMemory
 from .session import Session
 from .tracebacks import user_error
+from .views import is_part
+
+
+class PartAsked(Exception):
+    """An index has slices: what it means is no element but a part."""
 
 
 class DenseArray(ABC):
@@ -74,6 +79,13 @@ class DenseArray(ABC):
         self.offset, self._extent = owner.offset, owner._extent
         self.signature = (root.signature, path)
 
+    has_parts: ClassVar[bool] = False
+    """Whether `x[2:5]` is an array of its own, which `part` gives."""
+
+    def part(self, key: Any) -> DenseArray:
+        """Return what an index with slices means."""
+        raise self._index_error("has no parts")
+
     # --- what the compiler and the launcher ask
 
     def describe_array(self) -> ArrayDescription:
@@ -83,7 +95,7 @@ class DenseArray(ABC):
     def end(self) -> None:
         """Give the memory back because the session ends; any later use raises."""
         self.memory.end()
-        self.allocation = Ended()  # as in `Memory.end`
+        self.allocation = Ended(self.memory.gone)  # as in `Memory.end`
 
     @abstractmethod
     def _signature(self) -> object:
@@ -171,25 +183,26 @@ class DenseArray(ABC):
     def pack(self, value: Any) -> Array:
         """Return `value` as an array of the element's type and shape. Raises: TypeError, ValueError."""
 
-    def index_of(self, key: Any) -> tuple[int, ...]:
+    def index_of(self, key: Any, takes_parts: bool = True) -> tuple[int, ...]:
         """Return an index as a tuple of integers within the shape.
 
         Raises: TaichiIndexError naming the array for a wrong count, a slice or float, or a position out of range.
+        PartAsked for slices, if the caller takes parts.
         """
         if type(key) is not tuple:
             key = _tuple_of(key)
         shape = self.shape
         if len(key) != len(shape):
             text = f"takes {len(shape)} indices, and {len(key)} were given: {_shown(key)}"
-            raise self._index_error(f"{text}. Hint: write one index for each axis, `x[None]` without axes")
+            self._refuse(key, takes_parts, f"{text}. Hint: write one index for each axis, `x[None]` without axes")
         if self.offset:
             return self._index_from_offset(key)
         for position, extent in zip(key, shape, strict=True):
             if type(position) is not int:
-                return self.index_of(self._integers(key))
+                return self.index_of(self._integers(key, takes_parts))
             if not 0 <= position < extent:
                 text = f"has shape {shape}, and {_shown(key)} lies outside"
-                raise self._index_error(f"{text}. Hint: indices of an axis run from 0 to its extent - 1")
+                self._refuse(key, takes_parts, f"{text}. Hint: indices of an axis run from 0 to its extent - 1")
         return key  # type: ignore[no-any-return]
 
     def _index_from_offset(self, key: tuple[Any, ...]) -> tuple[int, ...]:
@@ -243,15 +256,26 @@ class DenseArray(ABC):
             self.ready(position)[position] = value
             memory.mark(position)
 
-    def _integers(self, key: tuple[Any, ...]) -> tuple[int, ...]:
+    def _integers(self, key: tuple[Any, ...], takes_parts: bool = False) -> tuple[int, ...]:
         try:
             return tuple(as_index(position) for position in key)
         except TypeError:
             found = next(p for p in key if not hasattr(p, "__index__"))
-            raise self._index_error(
-                f"is indexed by integers, and `{found!r}` is a {type(found).__name__}. "
-                "Hint: slices are not supported; use `x.to_numpy()` for parts"
-            ) from None
+            text = f"is indexed by integers, and `{found!r}` is a {type(found).__name__}"
+            hint = "Hint: slices are not supported; use `x.to_numpy()` for parts"
+            self._refuse(key, takes_parts, f"{text}. {hint}")
+
+    def _refuse(self, key: tuple[Any, ...], takes_parts: bool, message: str) -> NoReturn:
+        """Raise PartAsked for an index with slices, if the caller takes it, else TaichiIndexError."""
+        if not self.has_parts or not is_part(key):
+            raise self._index_error(message) from None
+        if takes_parts:
+            raise PartAsked
+        shown = ", ".join(_shown_item(item) for item in key)
+        raise self._index_error(
+            f"is assigned to element by element, and [{shown}] is a part of it. "
+            f"Hint: `x[{shown}].fill(value)` or `x[{shown}].from_numpy(array)`"
+        ) from None
 
     def _index_error(self, message: str) -> Exception:
         return user_error(TaichiIndexError(f"{self!r} {message}"))
@@ -289,11 +313,14 @@ class ScalarArray(DenseArray):
         memory = self.memory
         if type(key) is int and 0 <= key < self._extent and memory.epoch == memory.session.epoch and not memory.partial:
             return memory.view.item(key)
-        position = self.position_of(self.index_of(key))
+        try:
+            position = self.position_of(self.index_of(key))
+        except PartAsked:
+            return self.part(key)
         return self.ready(position).item(position)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        position = self.position_of(self.index_of(key))
+        position = self.position_of(self.index_of(key, False))
         if type(value) is not float or not self.dtype.is_float:
             value = to_scalar(self.dtype, value, self)
         self.write_at(position, value)
@@ -327,13 +354,16 @@ class MatrixArray(DenseArray):
         return len(self.element.shape)
 
     def __getitem__(self, key: Any) -> Any:
-        index = self.index_of(key)
+        try:
+            index = self.index_of(key)
+        except PartAsked:
+            return self.part(key)
         entries = self.read_item(index).view(Entries)
         entries.owner = (self, index)
         return wrap(entries)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        self.write_item(self.index_of(key), self._packed_element(value))
+        self.write_item(self.index_of(key, False), self._packed_element(value))
 
     def to_numpy(self, keep_dims: bool = False) -> Array:
         """Return a copy, shape (*shape, *element shape); with `keep_dims` vectors count as (n, 1) matrices."""
@@ -437,6 +467,13 @@ def _full(array: DenseArray) -> tuple[int, ...]:
 
 def _shown(index: Sequence[Any]) -> str:
     return f"index [{', '.join(map(str, index))}]"
+
+
+def _shown_item(item: Any) -> str:
+    if not isinstance(item, slice):
+        return "..." if item is Ellipsis else str(item)
+    begin, end, step = ("" if bound is None else str(bound) for bound in (item.start, item.stop, item.step))
+    return f"{begin}:{end}" + (f":{step}" if step else "")
 
 
 def _title(element: Type) -> str:

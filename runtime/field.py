@@ -97,9 +97,7 @@ class Placed:
                 self.element, self.shape, self.KIND, self.name or None, offset=self.offset, parts=parts
             )
         place = self.node.node
-        memory = self.memory
-        if memory.is_gone:
-            raise memory.gone()
+        self.memory  # noqa: B018 - a tree gets its memory here
         in_tree = None if self.path or is_row_major(place) else place
         return ArrayDescription(
             self.element, self.shape, self.KIND, self.name or None, self.owner, self.path, in_tree, self.offset
@@ -169,7 +167,7 @@ class Placed:
     def end(self: Any) -> None:
         """Give the memory back because the session ends; any later use raises."""
         self.memory.end()
-        self.allocation = Ended()
+        self.allocation = Ended(self.memory.gone)
 
     def __repr__(self) -> str:
         return super().__repr__() if self.is_placed else "<Field: Definition of this field is incomplete>"

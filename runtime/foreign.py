@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..transpiler.errors import TaichiRuntimeTypeError
+from ..transpiler.ir.types import SCALAR_OF_NUMPY
 from .memory import Array
 
 DLPACK_CUDA = (2, 13)
@@ -23,6 +24,9 @@ DLPACK_CUDA = (2, 13)
 DLPACK_VERSION = (1, 0)
 VERSIONED_SINCE = "2.1.0"
 """NumPy that reads capsules which say whether they may be written."""
+
+NUMBER_TYPES = {dtype.name: dtype for dtype in SCALAR_OF_NUMPY}
+"""Types of numbers by the name that NumPy and torch give them."""
 
 LEGACY_STREAM = 1
 """How the CUDA array interface calls the default stream, whose handle is 0."""
@@ -130,12 +134,11 @@ def _of_tensor(tensor: Any, where: str) -> Array | GpuArray:
 
 def _dtype_of_tensor(tensor: Any, where: str) -> np.dtype[Any]:
     name = str(tensor.dtype).removeprefix("torch.")
-    try:
-        return np.dtype(name)
-    except TypeError:
+    if name not in NUMBER_TYPES:
         raise TaichiRuntimeTypeError(
             f"{where} has dtype {name}, which kernels cannot hold. Hint: pass `tensor.float()`, a copy"
-        ) from None
+        )
+    return NUMBER_TYPES[name]
 
 
 # --- protocols

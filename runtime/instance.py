@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from ..transpiler.errors import ShadesmithWarning
+from ..transpiler.errors import ShadesmithWarning, TaichiRuntimeError
 from ..transpiler.frontend.specialization import ScalarArgument, Specialization, StructArgument
 from ..transpiler.ir.types import Scalar, Tensor
 from .devices.device import GpuDevice
-from .interop import checked_address, cupy_address, host_address, tensor_address
+from .interop import checked_address, cupy_address, gradient_of, host_address, tensor_address
 from .launcher import make_launcher
 from .packing import fits_struct, flatten, flatten_struct, result_value, return_types
 from .printing import Reports
@@ -99,7 +99,13 @@ class Instance:
         constants: dict[tuple[Any, ...], int] = {}
         for slot, field in enumerate(self.fields):
             if field is not None:
-                constants["pointer", slot] = field.allocation.address
+                try:
+                    constants["pointer", slot] = field.allocation.address
+                except TaichiRuntimeError as error:
+                    name = self.module.interface.arrays[slot].name
+                    raise TaichiRuntimeError(f"`{name}` of kernel `{self.module.kernel}`: {error}") from None
+                if self.module.interface.takes_strides(slot):
+                    constants.update((("stride", slot, axis), step) for axis, step in enumerate(field.strides))
         if self._result is not None:
             constants[("result",)] = self._result.address
         if self._temporaries is not None:
@@ -115,6 +121,7 @@ class Instance:
             "checked_address": checked_address,
             "tensor_address": tensor_address,
             "cupy_address": cupy_address,
+            "gradient_of": gradient_of,
             "stage": self._stage,
             "flatten": flatten,
             "flatten_struct": self._flatten_struct,

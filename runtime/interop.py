@@ -30,6 +30,9 @@ PLAIN = 0x101
 """Flags of a NumPy array (`flags.num`): elements stand at multiples of their size; and in C order without gaps."""
 
 
+GRADIENT_HINT = "`ti.ndarray(dtype, shape, needs_grad=True)`, or a torch tensor that requires grad"
+
+
 @dataclass(frozen=True, slots=True)
 class ArgumentDescription:
     """An array argument. access: how a launch finds its memory: "ndarray" (has `.allocation`), "numpy", "torch", "cupy"
@@ -55,8 +58,8 @@ def describe_argument(value: Any, where: str, element_axes: int = 0) -> Argument
         check_gpu(session, found, where)
     element = _scalar(found.dtype, where)
     strided = not is_contiguous(found) and element_strides(found, element_axes, session) is not None
-    if session is not None and not session.device.host_memory and isinstance(found, np.ndarray):
-        return ArgumentDescription(element, found.shape, "other")  # packed on its way to the device
+    if is_packed_on_its_way() and isinstance(found, np.ndarray):
+        return ArgumentDescription(element, found.shape, "other")
     return ArgumentDescription(element, tuple(found.shape), _access(session, value, found, strided), strided)
 
 
@@ -71,7 +74,7 @@ def _describe_ours(value: DenseArray, where: str) -> ArgumentDescription:
             f"{where} takes an ndarray, and {value!r} is a member of one, with gaps between its elements. "
             "Hint: pass the ndarray of structs, and name the member in the kernel"
         )
-    return ArgumentDescription(value.element, value.shape, "ndarray")
+    return ArgumentDescription(value.element, value.shape, "ndarray", value.describe_array().strided)
 
 
 def _access(session: Session | None, value: Any, found: Array | GpuArray, strided: bool) -> str:
@@ -99,7 +102,7 @@ def key_of_argument(value: Any, element_axes: int) -> Hashable:
     kind = type(value)
     if kind is np.ndarray:
         flags = value.flags.num
-        if flags & PLAIN == PLAIN:
+        if flags & PLAIN == PLAIN or is_packed_on_its_way():
             return kind, value.dtype, value.ndim
         if flags & ALIGNED and not element_axes:
             return kind, value.dtype, value.ndim, "strided"
@@ -107,7 +110,8 @@ def key_of_argument(value: Any, element_axes: int) -> Hashable:
     if signature is not None and not callable(signature):
         return signature  # type: ignore[no-any-return]
     if is_strided_tensor(value):
-        if (is_dense := value.is_contiguous()) or not element_axes:
+        is_dense = value.is_contiguous() or (not value.is_cuda and is_packed_on_its_way())
+        if is_dense or not element_axes:
             return kind, value.dtype, value.dim(), value.device, value.is_conj(), value.is_neg(), is_dense
     elif is_cupy(value) and ((is_dense := value.flags.c_contiguous) or not element_axes):
         return kind, value.dtype, value.ndim, value.data.device_id, is_dense
@@ -116,6 +120,12 @@ def key_of_argument(value: Any, element_axes: int) -> Hashable:
 
 
 # --- layout in memory
+
+
+def is_packed_on_its_way() -> bool:
+    """Tell whether the device does not reach memory of the host: arrays lose their gaps when they are copied."""
+    session = sessions.CURRENT
+    return session is not None and not session.device.host_memory
 
 
 def is_contiguous(array: Array | GpuArray) -> bool:
@@ -189,6 +199,22 @@ def cupy_address(array: Any) -> int:
     check_expanded(array.shape, array.strides, "an argument")
     address: int = array.data.ptr
     return address
+
+
+def gradient_of(value: Any, name: str, is_dense: bool) -> Any:
+    """Return the gradient of an argument; a tensor that has none yet gets zeros, as in Taichi.
+
+    name: of the argument, in errors. is_dense: the kernel takes no strides.
+    Raises: TaichiRuntimeTypeError where there is none.
+    """
+    found = getattr(value, "grad", None)
+    if found is None and is_tensor(value) and value.is_floating_point():
+        found = value.grad = value.detach().new_zeros(value.shape)
+    if found is None:
+        raise TaichiRuntimeTypeError(f"argument `{name}` has no gradient, which the kernel uses. Hint: {GRADIENT_HINT}")
+    if is_dense and is_tensor(found) and not found.is_contiguous():
+        found = value.grad = found.contiguous()
+    return found
 
 
 # --- what is refused

@@ -57,9 +57,10 @@ def make_launcher(
     "torch", "cupy" (memory used in place, found as the library has it), "other" (all of them at once become
     `hooks["stage"]([(argument, slot), ...])`, a `staging.Stage`), "template". constants: values of members known now,
     by their source. hooks: "session", whose `pending` writes go first and whose `epoch` counts launches; "stage",
-    "host_address", "checked_address", "tensor_address", "cupy_address", "flatten", "flatten_struct", "seed"; "stream",
-    if there, gives the stream to launch on; "after", if there, is called last, with the stage if there is one, and
-    gives the result; "own", if there, is a lock that threads hold from before the stage until after "after".
+    "host_address", "checked_address", "tensor_address", "cupy_address", "gradient_of", "flatten", "flatten_struct",
+    "seed"; "stream", if there, gives the stream to launch on; "after", if there, is called last, with the stage if
+    there is one, and gives the result; "own", if there, is a lock that threads hold from before the stage until after
+    "after".
     """
     brings_arguments = program.lock is None and "own" not in hooks
     writer = _Writer(module, kinds, constants, brings_arguments, program.lock is not None)
@@ -100,6 +101,9 @@ class _Writer:
         self.members = module.interface.members
         self.parameter_of_slot = {slot: a.parameter for slot, a in enumerate(module.interface.arrays)}
         self.takes_strides = module.interface.takes_strides
+        self.gradients = {member.source[1] for member in self.members if member.source[0] == "gradient"}
+        self.given: dict[int, str] = {}
+        """What the launcher calls the object of a slot: the argument, or its gradient."""
         self.staged: dict[int, int] = {}
         """Slots of arrays that are staged, with their numbers among these."""
         self.packs_once = all(member.source in constants for member in self.members)
@@ -112,10 +116,7 @@ class _Writer:
         work = self._by_value() + self._arrays("stream" in hooks)
         if not self.packs_once:
             work += [f"v{k} = {self._member(member)}" for k, member in enumerate(self.members)]
-        counts = [self._count(task) for task in self.module.tasks]
-        work += self._checks(counts)
-        names = [expression if bounded else f"c{index}" for index, (expression, bounded) in enumerate(counts)]
-        start = self._start(", ".join(names) + ("," if len(names) == 1 else ""), ", s" if "stream" in hooks else "")
+        start = self._start(", s" if "stream" in hooks else "")
         work += _held("lock", start) if self.locks else start
         if "after" in hooks:
             work.append(f"return after({'staged' if self.staged else ''})")
@@ -136,15 +137,21 @@ class _Writer:
                 lines.append(f"if turns > iteration_limit: too_long({task.name!r}, turns, iteration_limit)")
         return lines
 
-    def _start(self, counts: str, stream: str) -> list[str]:
-        """Pack and submit. Between the two no other thread may pack into the same buffer."""
+    def _start(self, stream: str) -> list[str]:
+        """Pack, check and submit. Until then no other thread may pack into the same buffer."""
+        counts = [self._count(task) for task in self.module.tasks]
+        names = [expression if bounded else f"c{index}" for index, (expression, bounded) in enumerate(counts)]
+        numbers = f"({', '.join(names)}{',' if len(names) == 1 else ''})"
         values = ", ".join(f"v{k}" for k in range(len(self.members)))
+        checks = self._checks(counts)
         if self.packs_once:
-            lines = [f"submit(({counts}){stream})"]
-        elif self.brings_arguments:
-            lines = [f"submit(({counts}), pack({values}))"]
+            lines = [*checks, f"submit({numbers}{stream})"]
+        elif not self.brings_arguments:
+            lines = [f"pack_into(buffer, 0, {values})", *checks, f"submit({numbers}{stream})"]
+        elif checks:
+            lines = [f"packed = pack({values})", *checks, f"submit({numbers}, packed)"]
         else:
-            lines = [f"pack_into(buffer, 0, {values})", f"submit(({counts}){stream})"]
+            lines = [f"submit({numbers}, pack({values}))"]
         return [*lines, "session.epoch += 1"]
 
     def _by_value(self) -> list[str]:
@@ -162,7 +169,12 @@ class _Writer:
         for slot, array in enumerate(self.module.interface.arrays):
             if array.parameter is None:
                 continue
-            given, kind, strided = f"p{array.parameter}", self.kinds[array.parameter], self.takes_strides(slot)
+            kind, strided = self.kinds[array.parameter], self.takes_strides(slot)
+            given = self.given[slot] = f"p{array.parameter}"
+            if slot in self.gradients:
+                given = self.given[slot] = f"g{slot}"
+                name = array.name.removesuffix("_grad")
+                lines.append(f"g{slot} = gradient_of(p{array.parameter}, {name!r}, {not strided})")
             if kind == "other":
                 self.staged[slot] = len(self.staged)
             elif kind == "numpy":
@@ -174,7 +186,7 @@ class _Writer:
                 function = f"cupy_address({given})" if strided and array.written else f"{given}.data.ptr"
                 lines.append(f"a{slot} = {function}")
         if self.staged:
-            pairs = ", ".join(f"(p{self.parameter_of_slot[slot]}, {slot})" for slot in self.staged)
+            pairs = ", ".join(f"({self.given[slot]}, {slot})" for slot in self.staged)
             lines.append(f"staged = stage([{pairs}]{', s' if has_stream else ''})")
             lines.append("arguments = staged.arguments")
         return lines
@@ -185,12 +197,12 @@ class _Writer:
         match member.source:
             case ("argument", position, component):
                 return f"t{position}[{component}]" if self.kinds[position] in ("tensor", "struct") else f"p{position}"
-            case ("pointer", slot):
+            case ("pointer" | "gradient", slot):
                 if slot in self.staged:
                     return f"arguments[{self.staged[slot]}].address"
                 parameter = self.parameter_of_slot[slot]
                 is_ours = parameter is not None and self.kinds[parameter] == "ndarray"
-                return f"p{parameter}.allocation.address" if is_ours else f"a{slot}"
+                return f"{self.given[slot]}.allocation.address" if is_ours else f"a{slot}"
             case ("shape", slot, axis):
                 return f"{self._shown(slot)}.shape[{axis}]"
             case ("stride", slot, axis):
@@ -201,7 +213,7 @@ class _Writer:
 
     def _shown(self, slot: int) -> str:
         """Return what has the shape of an array."""
-        return f"arguments[{self.staged[slot]}]" if slot in self.staged else f"p{self.parameter_of_slot[slot]}"
+        return f"arguments[{self.staged[slot]}]" if slot in self.staged else self.given[slot]
 
     def _stride(self, slot: int, axis: int) -> str:
         """Return the distance of elements along an axis [elements], from what each library counts in."""
@@ -209,7 +221,7 @@ class _Writer:
         kind = "template" if parameter is None else self.kinds[parameter]
         scalars = prod(array.element_shape)
         if kind == "torch":
-            return f"p{parameter}.stride({axis})" + (f" // {scalars}" if scalars > 1 else "")
+            return f"{self.given[slot]}.stride({axis})" + (f" // {scalars}" if scalars > 1 else "")
         text = f"{self._shown(slot)}.strides[{axis}]"
         return f"{text} // {scalars * SCALARS[array.element].size_bytes}" if kind in ("numpy", "cupy") else text
 

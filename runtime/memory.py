@@ -56,14 +56,17 @@ class Owner(Protocol):
 
 
 class Ended:
-    """Stands for the allocation of an object whose session has ended."""
+    """Stands for an allocation that was given back. error: makes what says why."""
 
     size_bytes = 0
+
+    def __init__(self, error: Callable[[], TaichiRuntimeError]) -> None:
+        self.error = error
 
     @property
     def address(self) -> int:
         """Raise: nothing is there any more. Raises: TaichiRuntimeError."""
-        raise ended_error()
+        raise self.error()
 
 
 def ended_error() -> TaichiRuntimeError:
@@ -298,7 +301,7 @@ class Memory:
     def end(self) -> None:
         """Give the allocation back because the session ends; any later use raises."""
         self.finalizer()
-        self.allocation = Ended()  # type: ignore[assignment]  # whose address can only be asked for in vain
+        self.allocation = Ended(self.gone)  # type: ignore[assignment]  # whose address can only be asked for in vain
         self.epoch = STALE
         self.view = np.empty((0,), self.view.dtype)
 

@@ -17,7 +17,7 @@ from ..transpiler.lang.annotations import type_of
 from ..transpiler.lang.matrix import unwrap
 from ..transpiler.lang.struct import Struct as Value
 from ..transpiler.lang.struct import StructType, make_struct
-from .dense_array import DenseArray
+from .dense_array import DenseArray, PartAsked
 from .memory import Array
 from .parts import PartsMemory
 
@@ -122,10 +122,13 @@ class StructArray(DenseArray):
     # --- elements
 
     def __getitem__(self, key: Any) -> Any:
-        return make_struct(Entries(self, self.index_of(key)), self.type)
+        try:
+            return make_struct(Entries(self, self.index_of(key)), self.type)
+        except PartAsked:
+            return self.part(key)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        self.write_item(self.index_of(key), self.pack(value))
+        self.write_item(self.index_of(key, False), self.pack(value))
 
     def pack(self, value: Any) -> Array:
         """Return a struct or dict as a structured array without axes. Raises: KeyError, TypeError, TaichiTypeError."""

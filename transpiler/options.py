@@ -47,6 +47,8 @@ class Capabilities:
     """Widths of the words it can compare and swap."""
     max_push_bytes: int | None = None
     max_block_dim: int = 1024
+    max_groups: int = 65535
+    """Blocks of threads along the first axis of a grid."""
     max_shared_bytes: int = 32768
     loop_iteration_limit: int | None = None
     branch_depth_limit: int | None = None

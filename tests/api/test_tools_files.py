@@ -140,8 +140,8 @@ def test_frames_are_numbered_pictures_of_even_sizes(target: str, tmp_path: Path)
     video.write_frames([np.zeros((17, 13), np.uint8), np.ones((17, 13, 3), np.float32)])
     files = sorted(Path(video.get_frame_directory()).iterdir())
     assert [file.name for file in files] == ["000000.png", "000001.png", "000002.png"] == video.frame_fns
-    assert Image.open(files[0]).size == (16, 12) == (video.width, video.height)
-    assert np.array(Image.open(files[0])).min() == 127
+    picture = np.array(Image.open(files[0]))
+    assert picture.shape == (12, 16, 3) and (video.width, video.height) == (16, 12) and picture.min() == 127
     video.clean_frames()
     assert not list(Path(video.get_frame_directory()).iterdir()) and video.frame_counter == 0
 

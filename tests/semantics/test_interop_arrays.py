@@ -294,6 +294,13 @@ def test_shapes_and_strides_do_not_recompile(target: str) -> None:
     assert sessions.current().compiled_functions == compiled + 1
 
 
+def test_gaps_do_not_recompile_where_arrays_are_copied(staged: None) -> None:
+    values = np.zeros((4, 4), F32)
+    for part in (values, values[::2], values.T, np.frombuffer(bytearray(65), F32, 16, 1).reshape(4, 4)):
+        enumerate_cells(part)
+    assert sessions.current().compiled_functions == 1
+
+
 def test_contiguous_arrays_have_the_text_without_strides(target: str) -> None:
     values = np.zeros((4, 4), F32)
     assert "stride" not in enumerate_cells.source(values)

@@ -153,4 +153,6 @@ def test_shapes_of_tensors_do_not_recompile(target: str) -> None:
     double(torch.zeros(0))
     double(torch.nn.Parameter(torch.zeros(4), requires_grad=False).detach())
     assert sessions.current().compiled_functions == compiled
+    double(torch.zeros(10)[::2])
+    assert sessions.current().compiled_functions == compiled + sessions.current().device.host_memory
     np.testing.assert_array_equal(torch.zeros(3).numpy(), 0)

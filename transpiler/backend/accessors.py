@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from math import prod
+from typing import Any
 
 from ..ir.snodes import Node, top_of
 from ..ir.statements import Array
@@ -47,7 +48,7 @@ def _place(
     array: Array, letters: list[str], target: Target, texts: Mapping[object, str], trees: Mapping[Node, TreeText]
 ) -> str:
     """Return the text of an element whose indices are the arguments `letters` of a macro."""
-    indices = less_offset(array, letters)
+    indices = clamped(array, less_offset(array, letters), texts)
     if array.place is not None:
         top = top_of(array.place)
         return place_text(trees[top], array.place, texts[top], indices, target)
@@ -63,6 +64,21 @@ def less_offset(array: Array, indices: list[str]) -> list[str]:
     return [f"({index}) {'-' if begin > 0 else '+'} {abs(begin)}" if begin else index for index, begin in moved]
 
 
+def clamped(array: Array, indices: list[str], texts: Mapping[Any, str]) -> list[str]:
+    """Return the texts of indices that stay within the extents, where the array is to be read so.
+
+    texts: of extents by (array, axis).
+    """
+    if not array.clamped:
+        return indices
+    return [f"clamp_index({index}, {texts[array, axis]})" for axis, index in enumerate(indices)]
+
+
+def factor(index: str) -> str:
+    """Return the text of an index as an operand: a letter stands for any argument of a macro."""
+    return index if index.startswith("clamp_index(") else f"({index})"
+
+
 def row_major(array: Array, indices: list[str], target: Target, texts: Mapping[object, str]) -> str:
     """Return the number of an element, row by row or by the strides of the launch.
 
@@ -71,11 +87,11 @@ def row_major(array: Array, indices: list[str], target: Target, texts: Mapping[o
     if not indices:
         return "0"
     if array.strided:
-        return " + ".join(f"({index}) * {texts['stride', array, axis]}" for axis, index in enumerate(indices))
+        return " + ".join(f"{factor(index)} * {texts['stride', array, axis]}" for axis, index in enumerate(indices))
     wide = target.has_pointers and (array.shape is None or prod(array.shape) >= 2**31) and array.ndim > 1
-    text = f"(long)({indices[0]})" if wide else indices[0] if array.ndim == 1 else f"({indices[0]})"
+    text = f"(long){factor(indices[0])}" if wide else indices[0] if array.ndim == 1 else factor(indices[0])
     for axis in range(1, array.ndim):
         extent = texts[array, axis] if array.shape is None else str(array.shape[axis])
         text = f"({text})" if axis > 1 else text
-        text = f"{text} * {extent} + ({indices[axis]})"
+        text = f"{text} * {extent} + {factor(indices[axis])}"
     return text

@@ -55,13 +55,13 @@ from .reserved import OURS
 from .reserved import functions as functions_of_tasks
 from .signatures import signatures
 from .spelling import extensions, helpers_source, spell_operation
+from .strides import is_strided
 from .tables_c import HEADERS
 from .target import TARGETS, Target
 from .task_memory import memory_of
 from .threads import (
     Threads,
     indices_in_block,
-    is_strided,
     is_told_simd,
     loop_indices,
     nest,
@@ -114,8 +114,7 @@ def emit(kernel: Kernel, target: str, options: CompileOptions, capabilities: Cap
     printed = [printer.task(task, number) for number, task in enumerate(kernel.tasks)]
     groups = [[task] for task in printed] if row.file_per_task or not printed else [printed]
     files = tuple(printer.file(group, number) for number, group in enumerate(groups))
-    limited = capabilities.loop_iteration_limit is not None
-    tasks = tuple(_task_source(p, p.number if row.file_per_task else 0, form, limited) for p in printed)
+    tasks = tuple(_task_source(p, p.number if row.file_per_task else 0, form, capabilities) for p in printed)
     tool_options = _tool_options(options)
     if any(signature.is_recursive for signature in printer.signatures.values()):
         tool_options["recursive"] = True  # CUDA needs a larger stack
@@ -178,7 +177,7 @@ class _Printer:
         parameters = [f"int {names[k]}" for k in used] + ([f"{unsigned} {linear}"] if counted and threads else [])
         arguments = [*(threads.indices[k] for k in used), *([threads.linear] if counted else [])] if threads else []
         if block is not None:
-            more = block_parameters(block, _count(task, threads))
+            more = block_parameters(block, _count(task, threads, self.capabilities.max_groups))
             in_turn = block.in_turn
             parameters = [*([] if in_turn else parameters), *(parameter for parameter, _ in more)]
             arguments = [*([] if in_turn else arguments), *(argument for _, argument in more)]
@@ -400,7 +399,7 @@ class _Printer:
             "count": threads.count if threads else "1",
             "nest": nest(threads, call, simd and " simd " not in shared_out) if threads else [],
             "pragma": shared_out,
-            "strided": is_strided(p.task, p.threads),
+            "strided": is_strided(p.task, p.threads, self.capabilities.max_groups),
             "uses_args": p.uses_args or any("args." in text for text in [*p.prologue, *_texts(threads)]),
         }
 
@@ -490,11 +489,11 @@ def _start_checks(printer: Statements) -> None:
         printer.e.failed = f"&{printer.failed}"
 
 
-def _count(task: Task, threads: Threads | None) -> str:
+def _count(task: Task, threads: Threads | None, max_groups: int) -> str:
     """Return what the entry of a task calls the number of all turns."""
     if threads is None:
         return ""
-    return "count" if is_strided(task, threads) else threads.count
+    return "count" if is_strided(task, threads, max_groups) else threads.count
 
 
 def _shared(e: Expressions) -> list[Array]:
@@ -514,8 +513,8 @@ def _constants(blocks: list[int]) -> list[str]:
 
 def _signature(kernel: Kernel) -> list[tuple[int, str]]:
     scalars = [(p.position, f"{p.name}: {p.type}") for p in kernel.parameters]
-    arrays = [(a.parameter, f"{a.name}: {array_type(a)}") for a in kernel.arrays if a.parameter is not None]
-    return scalars + arrays
+    given = [a for a in kernel.arrays if a.parameter is not None and not a.is_gradient]
+    return scalars + [(a.parameter, f"{a.name}: {array_type(a)}") for a in given if a.parameter is not None]
 
 
 def printed_helpers(functions: list[PrintedFunction], printed: list[_Printed]) -> list[str]:
@@ -556,7 +555,8 @@ def _line_map(text: str, functions: list[tuple[str, list[Line]]]) -> tuple[tuple
     return tuple(found)
 
 
-def _task_source(p: _Printed, file: int, form: Layout, limited: bool) -> TaskSource:
+def _task_source(p: _Printed, file: int, form: Layout, capabilities: Capabilities) -> TaskSource:
+    limited = capabilities.loop_iteration_limit is not None
     turns = serial_turns(form, p.task.body) if limited else NONE
     reads, writes = memory_of(p.task)
     serial = p.threads is None
@@ -570,7 +570,7 @@ def _task_source(p: _Printed, file: int, form: Layout, limited: bool) -> TaskSou
         extents=extents,
         reads=reads,
         writes=writes,
-        strided=is_strided(p.task, p.threads),
+        strided=is_strided(p.task, p.threads, capabilities.max_groups),
         serial_turns=None if turns[0] == "const" else turns,
         loop=None if p.task.loop is None else loop_indices(form, p.task.loop, p.names),
     )

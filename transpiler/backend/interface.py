@@ -23,6 +23,7 @@ class Member:
     source: where the launcher takes it from:
       ("argument", position, component)  a by-value parameter; component numbers the scalars of a tensor, else 0
       ("pointer", slot)                  address of an array
+      ("gradient", slot)                 the same of one that is the gradient of an argument
       ("shape", slot, axis)              extent of an ndarray (i32)
       ("stride", slot, axis)             distance of its elements along an axis [elements]
       ("temporaries",), ("result",)      address of the kernel's own buffers

@@ -122,6 +122,7 @@ class Layout:
     parameters: dict[Parameter, str]
     data: dict[Array, str]
     shapes: dict[tuple[Array, int], str]
+    strides: dict[tuple[Array, int], str]
     member_numbers: dict[object, int]
     temporaries: dict[Temporary, str]
     temporary_members: list[Declaration]
@@ -198,8 +199,8 @@ def _collect(kernel: Kernel) -> _Use:
         found.discard(None)
         use.shapes[key] = next(iter(found)) if len(found) == 1 else None
     for array in use.arrays:
-        if array.shape is None and not array.strided:
-            for axis in range(1, array.ndim):
+        if array.shape is None and (array.clamped or not array.strided):
+            for axis in range(0 if array.clamped else 1, array.ndim):
                 use.shapes.setdefault((array, axis), None)
     return use
 
@@ -231,7 +232,8 @@ def _precise(target: Target, type: Type, declared: str) -> str:
 def array_type(array: Array) -> str:
     """Return how a comment names an array's type: `ndarray[f32, 2]`, `field[f32, 512x512 from (0, 1)]`."""
     if array.shape is None:
-        return f"ndarray[{array.element}, {array.ndim}{', strided' if array.strided else ''}]"
+        flags = f"{', strided' if array.strided else ''}{', clamped' if array.clamped else ''}"
+        return f"ndarray[{array.element}, {array.ndim}{flags}]"
     since = f" from ({', '.join(map(str, array.offset))})" if array.offset else ""
     return f"field[{array.element}, {'x'.join(map(str, array.shape)) or '0-D'}{since}]"
 
@@ -272,7 +274,7 @@ class _Members:
 
     def gather(self, result: bool) -> list[_Item]:
         for array in sorted(self.use.arrays, key=lambda a: a.slot):
-            source = ("pointer", array.slot)
+            source = ("gradient" if array.is_gradient else "pointer", array.slot)
             if array.place is None:
                 self._pointer(f"{array.name}_data", array, self._array_pointer(array), array_type(array), source)
             elif (top := top_of(array.place)) not in (item.key for item in self.items):
@@ -308,7 +310,7 @@ class _Members:
         """Add the distance of elements along an axis: 64 bits wide, so that all of an index is, but in GLSL."""
         name = f"{array.name}_stride{axis if array.ndim > 1 else ''}"
         type, declared, size = ("i64", "long long", 8) if self.target.has_pointers else ("i32", "int", 4)
-        note = f"{array.name}: elements from one to the next along axis {axis}"
+        note = f"{array.name}.strides[{axis}], in elements"
         self._add(name, ("stride", array, axis), type, declared, note, [("stride", array.slot, axis)], size)
 
     def _pointer(self, name: str, key: object, declared: str, note: str, source: tuple[object, ...]) -> None:
@@ -425,6 +427,7 @@ def layout(kernel: Kernel, target: Target, complete: bool = False, volatile: boo
         data={array: texts[array if array.place is None else top_of(array.place)] for array in use.arrays},
         parameters={p: texts[p] for p in use.parameters},
         shapes={key: texts[key] for key in use.shapes},
+        strides={(a, k): texts["stride", a, k] for a in use.arrays if a.strided for k in range(a.ndim)},
         member_numbers=numbers,
         temporaries=temporaries,
         temporary_members=temporary_members,
@@ -489,6 +492,7 @@ def _declaring(target: Target, use: _Use, stored: Iterable[Type]) -> list[str]:
         name = WIDENED.get(parameter.type.name) if isinstance(parameter.type, Scalar) else None
         keys += storage_helpers(target.name, SCALARS[name] if name else parameter.type)
     keys += type_helpers(target.name, u32) if use.random or use.sites else ()
+    keys += ["clamp_index"] if any(array.clamped for array in use.arrays) else ()
     return [*keys, "report_start"] if use.sites else keys
 
 

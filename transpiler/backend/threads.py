@@ -30,10 +30,6 @@ MANY_TURNS, FEW_TURNS = 8192, 64
 MAX_COMPARED = 10
 """Pairs of addresses that gcc compares before a loop, to see that they do not overlap."""
 
-MAX_SINGLE_TURNS = 1 << 20
-"""A loop known to be no longer than this has one thread a turn."""
-MAX_GROUPS = 65535
-"""Thread groups along an axis that every Vulkan device takes."""
 HOST_OPERATIONS = frozenset({"add", "sub", "mul", "floordiv", "mod", "min", "max", "raw_div"})
 
 
@@ -329,15 +325,3 @@ def pragma(task: Task, threads: Threads | None, loops: bool, uneven: bool, simd:
     if known is None:
         parts.append(f"if ({'parallel: ' if simd else ''}{threads.count} >= {least})")
     return " ".join(parts)
-
-
-def is_strided(task: Task, threads: Threads | None) -> bool:
-    """Tell whether threads take several turns of the loop: where one thread a turn might be too many blocks.
-
-    A GPU starts about 1.6 blocks a nanosecond (H200), so 2^28 turns in blocks of 128 would take longer to start than to
-    run; and Vulkan promises no more than 65,535 groups along an axis.
-    """
-    if threads is None or threads.loops:
-        return False
-    count = host_count(threads.extents)
-    return count is None or count > MAX_SINGLE_TURNS or count > MAX_GROUPS * task.block_dim

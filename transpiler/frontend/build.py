@@ -111,7 +111,8 @@ def _argument(context: Context, position: int, parameter: ParameterDefinition, n
     argument = context.specialization.arguments[position]
     if isinstance(argument, ArrayArgument):
         array = context.new_array(parameter.name, context.structs.named(argument.element), argument.ndim)
-        array.parameter, array.may_alias, array.strided = position, True, argument.strided
+        array.parameter, array.may_alias = position, True
+        array.strided, array.clamped = argument.strided, argument.clamped
         return array
     if isinstance(argument, ScalarArgument | StructArgument):
         context.builder.location = kernel.location

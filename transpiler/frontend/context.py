@@ -39,7 +39,7 @@ from ..ir.statements import (
     base_pointer,
 )
 from ..ir.tasks import Kernel
-from ..ir.types import SCALARS, Scalar, Struct, Tensor, Type, describe_type, element_of, u1
+from ..ir.types import SCALARS, Scalar, Struct, Tensor, Type, describe_type, element_of, scalars_of, u1
 from ..lang import struct as lang
 from ..lang.annotations import as_type
 from ..lang.describe import ArrayDescription, Step, identify_step, name_step, steps_of
@@ -140,6 +140,7 @@ class Context:
         self.home: Block = self.kernel.body
         self.fields: list[Any] = []
         self.arrays: dict[int, Array] = {}
+        self.gradients: dict[Array, Array] = {}
         self.objects: dict[Array, Any] = {}
         """What the kernel's arrays describe, parameters excepted."""
         self.captured: dict[str, Captured] = {}
@@ -455,7 +456,7 @@ class Context:
             self.fields[array.slot], array.path = value, path
         array.shape = tuple(description.shape)
         array.may_alias = description.kind == "ndarray"
-        array.offset = description.offset
+        array.offset, array.strided = description.offset, description.strided
         if description.place is not None:
             self.enter_tree(array, description.place)
         elif array.parts:
@@ -489,6 +490,18 @@ class Context:
         cells = self.python(node.describe_domain)
         name = self.hints.get(id(node)) or cells.name or "cells"
         return Array(name, u1, len(cells.shape), -1, cells.shape, place=cells.place, offset=cells.offset)
+
+    def gradient(self, array: Array) -> Array:
+        """Return the gradient of an argument, which a launch finds as `argument.grad`."""
+        found = self.gradients.get(array)
+        if found is None:
+            if not all(scalar.is_float for scalar in scalars_of(array.element)):
+                text = f"`{array.name}` has no gradient: its elements are {describe_type(array.element)}"
+                raise self.error(TaichiTypeError, text, "pass an array of floating-point numbers")
+            found = self.gradients[array] = self.new_array(f"{array.name}_grad", array.element, array.ndim)
+            found.parameter, found.may_alias, found.is_gradient = array.parameter, True, True
+            found.strided, found.clamped = array.strided, array.clamped
+        return found
 
     def new_array(self, name: str, element: Type, ndim: int) -> Array:
         """Add an array to the kernel, under a name of its own."""

@@ -55,8 +55,8 @@ class ArrayDescription:
 
     shape: extents (for a field part of the compiled code). name: the Python name if the object knows one.
     owner, path: for a part of another array's elements: that array, and the steps that lead to the part: the name of a
-    member, the indices of a component. place, offset: as in `ir.statements.Array`. parts: objects for the parts of a
-    field whose parts lie apart, in their order.
+    member, the indices of a component. place, offset, strided: as in `ir.statements.Array`. parts: objects for the
+    parts of a field whose parts lie apart, in their order.
     """
 
     element: Type
@@ -67,4 +67,5 @@ class ArrayDescription:
     path: tuple[Step, ...] = ()
     place: Node | None = None
     offset: tuple[int, ...] = ()
+    strided: bool = False
     parts: tuple[Any, ...] = ()

@@ -156,7 +156,9 @@ def access_of(statement: Statement) -> Access | None:
     """Return what a statement indexes, None if nothing."""
     if isinstance(statement, GlobalPtr):
         array = statement.array
-        return Access(statement.indices, array, array.shape, array.path or array.name) if array.ndim else None
+        if not array.ndim or array.clamped:
+            return None
+        return Access(statement.indices, array, array.shape, array.path or array.name)
     if isinstance(statement, (MatrixPtr, MatrixElement)):
         owner = statement.origin if isinstance(statement, MatrixPtr) else statement.value
         assert isinstance(owner.type, Tensor)
