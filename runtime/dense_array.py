@@ -234,9 +234,16 @@ class DenseArray(Exchange):
         if type(memory) is PartsMemory:
             memory.write_item(index, packed)
             return
-        position = self.position_of(index)
-        self.ready(position)[position] = packed
-        if memory.mirrored:
+        self.write_at(self.position_of(index), packed)
+
+    def write_at(self, position: tuple[int, ...], value: Any) -> None:
+        """Set the element at a position of the view."""
+        memory = self.memory
+        if not memory.mirrored:
+            self.ready(position)[position] = value
+            return
+        with memory.session.lock:
+            self.ready(position)[position] = value
             memory.mark(position)
 
     def _integers(self, key: tuple[Any, ...], takes_parts: bool = False) -> tuple[int, ...]:
@@ -311,9 +318,7 @@ class ScalarArray(DenseArray):
         position = self.position_of(index) if self._moved else index
         if type(value) is not float or not self.dtype.is_float:
             value = to_scalar(self.dtype, value, self)
-        self.ready(position)[position] = value
-        if self.memory.mirrored:
-            self.memory.mark(position)
+        self.write_at(position, value)
 
     def pack(self, value: Any) -> Array:
         """Return a number as an array without axes. Raises: TypeError where it is none."""

@@ -44,6 +44,7 @@ class Owner(Protocol):
     device: Device
     epoch: int
     pending: list[Callable[[], None]]
+    lock: Any
 
     def allocate(self, size_bytes: int, owner: str, lazily: bool = False) -> Allocation:
         """Give zeroed memory."""
@@ -183,15 +184,21 @@ class Memory:
         Raises: TaichiRuntimeError where the session has ended.
         """
         session = self.session
-        if session.epoch == CLOSED or self.is_gone:
+        epoch = session.epoch
+        if epoch == CLOSED or self.is_gone:
             raise self.gone()
         if not self.mirrored:
             session.wait()
-        else:
+            self.epoch = epoch
+            return
+        with session.lock:
+            if self.epoch == epoch:  # another thread was here
+                return
+            self.flush()  # what one wrote while another launched
             self._blocks.clear()
             if not self.partial:
                 self._read_block(0)
-        self.epoch = session.epoch
+            self.epoch = epoch
 
     def load(self, index: Sequence[int]) -> None:
         """Fill the block of a partial mirror that holds the item at `index`."""
@@ -204,14 +211,16 @@ class Memory:
             return
         for block in _blocks_between(begin, end):
             if block not in self._blocks:
-                self._read_block(block)
+                with self.session.lock:
+                    if block not in self._blocks:
+                        self._read_block(block)
 
     def mark(self, index: Sequence[int]) -> None:
         """Note that the item at `index` of a mirror was written."""
         self.mark_bytes(*self._bytes_at(index))
 
     def mark_bytes(self, begin: int, end: int) -> None:
-        """Note that the bytes from `begin` to `end` of a mirror were written."""
+        """Note that the bytes from `begin` to `end` of a mirror were written; the session's lock is held since then."""
         if self.is_shared:
             self.session.device.write(self.allocation, bytes_of(self.view)[begin:end], begin)
             return
@@ -224,9 +233,10 @@ class Memory:
 
     def flush(self) -> None:
         """Write what was changed in the mirror to the device."""
-        dirty, self._dirty = sorted(self._dirty), set()
-        for block in dirty:
-            self.session.device.write(self.allocation, self._block_bytes(block), block * BLOCK_BYTES)
+        with self.session.lock:
+            dirty, self._dirty = sorted(self._dirty), set()
+            for block in dirty:
+                self.session.device.write(self.allocation, self._block_bytes(block), block * BLOCK_BYTES)
 
     def read_all(self) -> Array:
         """Return the whole as a new array."""

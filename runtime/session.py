@@ -15,6 +15,7 @@ import gc
 import importlib
 import logging
 import os
+import threading
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
@@ -60,8 +61,9 @@ class Session:
     """A device and what runs on it.
 
     epoch: number of launches so far, -1 once closed; waited: the epoch up to which host memory is right.
-    pending: actions that must happen before the next launch: writing back a mirror.
-    stages: memory for arguments that launches copy to the device. holds: of all memory in use, for reports.
+    pending: actions that must happen before the next launch: writing back a mirror. lock: threads hold it while they do
+    so, and while they fill or change mirrors. stages: memory for arguments that launches copy to the device. holds: of
+    all memory in use, for reports.
     reports: the buffer for records of print and assert (`printing.ReportBuffer`), made by the first kernel with some.
     compiled_functions: counted by kernels; launches: by those that take a seed.
     """
@@ -77,6 +79,7 @@ class Session:
         "holds",
         "is_closed",
         "launches",
+        "lock",
         "options",
         "pending",
         "programs",
@@ -99,6 +102,7 @@ class Session:
         self.is_closed = False
         self.stages = Stages(self)
         self.holds: WeakSet[Hold] = WeakSet()
+        self.lock = threading.RLock()
         self.reports: Any = None
         self.arrays: WeakSet[Owned] = WeakSet()
 
@@ -106,9 +110,14 @@ class Session:
 
     def settle(self) -> None:
         """Do what is pending."""
-        pending, self.pending = self.pending, []
-        for action in pending:
-            action()
+        with self.lock:
+            while self.pending:
+                due = self.pending[:]
+                try:
+                    for action in due:
+                        action()
+                finally:  # not before: another thread that finds nothing pending may launch
+                    del self.pending[: len(due)]
 
     def next_seed(self) -> int:
         """Return a 32-bit number that differs from launch to launch, and is the same in every run of the program."""
@@ -117,15 +126,17 @@ class Session:
 
     def wait(self) -> None:
         """Wait until host memory shows all launches so far."""
-        if self.waited != self.epoch:
+        epoch = self.epoch
+        if self.waited != epoch:
             self.device.synchronize()
-            self.waited = self.epoch
+            self.waited = epoch
 
     def sync(self) -> None:
         """Do what is pending and wait for all launches. Raises: TaichiRuntimeError where one failed."""
         self.settle()
+        epoch = self.epoch
         self.device.synchronize()
-        self.waited = self.epoch
+        self.waited = epoch
 
     # --- memory
 

@@ -11,6 +11,7 @@ import ctypes
 import functools
 import importlib.util
 import sys
+import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -41,6 +42,9 @@ INSTALL_HINT = (
     "Install CuPy with `pip install 'shadesmith[cuda]'`; the driver comes from NVIDIA. `python -m shadesmith diagnose` "
     "shows what is there."
 )
+
+INVALID_CONTEXT = 201
+"""`CUDA_ERROR_INVALID_CONTEXT`: a new thread has none until it calls the runtime's API."""
 
 STACK_SIZE = 0
 """`cudaLimitStackSize`: which limit of a device is meant."""
@@ -81,10 +85,11 @@ class CudaProgram:
     submit(counts, stream): start all tasks, on CuPy's current stream if none is given.
     """
 
-    __slots__ = ("_device", "_loaded", "_module", "arguments", "log", "submit")
+    __slots__ = ("_device", "_loaded", "_module", "arguments", "lock", "log", "submit")
 
     def __init__(self, device: CudaDevice, module: BackendModule, loaded: Any, log: str) -> None:
         self.log = log
+        self.lock = device.lock
         self._device, self._module = device, module
         self._loaded = loaded  # CuPy unloads the code with this object
         self.arguments = (ctypes.c_ubyte * max(1, module.interface.args_size_bytes))()
@@ -128,7 +133,10 @@ def _submitter(device: CudaDevice, kernel: str, starts: Sequence[Callable[[int, 
             for start, count in zip(starts, counts, strict=True):
                 start(count, stream)
         except failure as error:
-            raise device.describe(error) from error
+            if not device.enter_thread(error):
+                raise device.describe(error) from error
+            for start, count in zip(starts, counts, strict=True):
+                start(count, stream)
 
     return submit
 
@@ -146,6 +154,7 @@ class CudaDevice:
         self.current_stream = cupy.cuda.get_current_stream
         self.failure: tuple[type[Exception], ...] = (driver.CUDADriverError, self.runtime.CUDARuntimeError)
         self.index = index
+        self.lock = threading.RLock()
         self.recent: deque[str] = deque(maxlen=RECENT_KERNELS)
         self.stream: int = self.current_stream().ptr
         self.several_streams = False
@@ -153,11 +162,20 @@ class CudaDevice:
         self._kept_stream = self.current_stream()
         self.used_bytes = 0
         self._waiting: list[Any] = []
+        self.copies_to_host = self.copies_to_device = 0
         properties = self.runtime.getDeviceProperties(index)
         self.arch = f"sm_{properties['major']}{properties['minor']}"
         self.resident_threads = properties["multiProcessorCount"] * properties["maxThreadsPerMultiProcessor"]
         extra = (("device", properties["name"].decode()), ("arch", self.arch))
         self.capabilities = replace(PORTABLE["cuda"], extra=extra)
+
+    def enter_thread(self, error: Exception) -> bool:
+        """Make the GPU's context this thread's, if the lack of one is the error; no task has started then."""
+        if getattr(error, "status", None) != INVALID_CONTEXT:
+            return False
+        self.runtime.setDevice(self.index)
+        self.runtime.free(0)
+        return True
 
     def note_stream(self, stream: int, is_given: bool = False) -> None:
         """Remember that work is on more than one stream.
@@ -246,11 +264,13 @@ class CudaDevice:
 
     def read(self, allocation: CudaAllocation, destination: memoryview, offset_bytes: int = 0) -> None:
         """Copy to the host and wait. Raises: TaichiRuntimeError if a launch before failed."""
+        self.copies_to_host += 1
         address = _host_address(destination)
         self._copy(address, allocation.address + offset_bytes, destination.nbytes, self.runtime.memcpyDeviceToHost)
 
     def write(self, allocation: CudaAllocation, source: memoryview, offset_bytes: int = 0) -> None:
         """Copy from the host and wait, since a pinned source would be read later otherwise."""
+        self.copies_to_device += 1
         address = _host_address(source)
         self._copy(allocation.address + offset_bytes, address, source.nbytes, self.runtime.memcpyHostToDevice)
 

@@ -51,10 +51,12 @@ class Program(Protocol):
 
     arguments: writable buffer of `Interface.args_size_bytes` [bytes]; the launcher packs into it, `submit` reads it
     before returning. `submit` starts all tasks in order; counts: iterations of each task, -1 where only the device
-    knows. It does not wait.
+    knows. It does not wait. lock: a thread holds it while it packs and submits, by `submit_held` if there is one; None
+    where `submit` takes the packed arguments as a second argument, of each launch its own.
     """
 
     arguments: Any
+    lock: Any
 
     def submit(self, counts: Sequence[int]) -> None:
         """Start the tasks in order with the packed arguments."""
@@ -71,6 +73,9 @@ class Device(Protocol):
     capabilities: Capabilities
     host_memory: bool
     """Whether `Allocation.address` is an address of this process that NumPy may read after `synchronize`."""
+    copies_to_host: int
+    copies_to_device: int
+    """How often `read` and `write` were called."""
 
     @property
     def used_bytes(self) -> int:

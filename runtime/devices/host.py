@@ -34,7 +34,7 @@ SPIN_COUNT = "10000"
 """How long an idle OpenMP thread spins (about 0.1 ms) before it sleeps. libgomp's own 300,000 keeps cores busy for
 milliseconds after each kernel; sleeping at once costs 16 us a launch instead of 1."""
 
-Submit = Callable[[Sequence[int]], None]
+Submit = Callable[..., None]
 
 
 class HostAllocation:
@@ -52,12 +52,14 @@ class HostAllocation:
 
 
 class HostProgram:
-    """A loaded kernel. arguments: buffer of the `Args` struct; submit(counts): run all tasks.
+    """A loaded kernel. arguments: buffer of the `Args` struct; submit(counts, packed): run all tasks.
 
     libraries: by task, the one that holds its function.
     """
 
     __slots__ = ("_libraries", "_module", "arguments", "submit")
+    lock = None
+    """None is needed: each launch brings its arguments."""
 
     def __init__(self, module: BackendModule, libraries: Sequence[Library]) -> None:
         self._module, self._libraries = module, libraries
@@ -70,22 +72,23 @@ class HostProgram:
         return HostProgram(self._module, self._libraries)
 
 
-def _submitter(functions: Sequence[Callable[[int], None]], address: int, keep: object) -> Submit:
+def _submitter(functions: Sequence[Callable[[int | bytes], None]], address: int, keep: object) -> Submit:
     """Return the function that runs the tasks. The compiled loops know their own lengths, so counts are not looked at.
 
+    It takes the packed arguments too; without them those at `address` are used, which threads must not share.
     keep: what has to live as long as the result does.
     """
     if len(functions) == 1:
         (only,) = functions
 
-        def submit_one(counts: Sequence[int], keep: object = keep) -> None:
-            only(address)
+        def submit_one(counts: Sequence[int], arguments: int | bytes = address, keep: object = keep) -> None:
+            only(arguments)
 
         return submit_one
 
-    def submit(counts: Sequence[int], keep: object = keep) -> None:
+    def submit(counts: Sequence[int], arguments: int | bytes = address, keep: object = keep) -> None:
         for function in functions:
-            function(address)
+            function(arguments)
 
     return submit
 
@@ -103,6 +106,7 @@ class HostDevice:
         self.capabilities = PORTABLE["c"]
         self.used_bytes = self._lazy_bytes = 0
         self._budget = Budget("the host")
+        self.copies_to_host = self.copies_to_device = 0
 
     def allocate(self, size_bytes: int, lazily: bool = False) -> HostAllocation:
         """Give zeroed memory, aligned to a cache line. Raises: OutOfMemory if there is not that much."""
@@ -125,11 +129,13 @@ class HostDevice:
 
     def read(self, allocation: HostAllocation, destination: memoryview, offset_bytes: int = 0) -> None:
         """Copy to `destination`."""
+        self.copies_to_host += 1
         target = np.frombuffer(destination, np.uint8)
         np.copyto(target, allocation.array[offset_bytes : offset_bytes + target.size])
 
     def write(self, allocation: HostAllocation, source: memoryview, offset_bytes: int = 0) -> None:
         """Copy from `source`."""
+        self.copies_to_device += 1
         data = np.frombuffer(source, np.uint8)
         np.copyto(allocation.array[offset_bytes : offset_bytes + data.size], data)
 

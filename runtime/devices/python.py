@@ -8,6 +8,7 @@ are addresses of this process, also those of NumPy arrays used in place.
 from __future__ import annotations
 
 import struct
+import threading
 from collections.abc import Sequence
 from math import prod
 from typing import Any
@@ -43,6 +44,7 @@ class PythonProgram:
 
     def __init__(self, module: BackendModule) -> None:
         self._module = module
+        self.lock = threading.RLock()
         self.kernel: Kernel = module.program
         self.interface = module.interface
         self.arguments = bytearray(max(1, module.interface.args_size_bytes))
@@ -116,6 +118,7 @@ class PythonDevice:
     host_memory = True
 
     def __init__(self) -> None:
+        self.copies_to_host = self.copies_to_device = 0
         self.used_bytes = self._lazy_bytes = 0
         self._budget = Budget("the host")
 
@@ -140,10 +143,12 @@ class PythonDevice:
 
     def read(self, allocation: PythonAllocation, destination: memoryview, offset_bytes: int = 0) -> None:
         """Copy to `destination`."""
+        self.copies_to_host += 1
         destination[:] = allocation.data.data[offset_bytes : offset_bytes + len(destination)]
 
     def write(self, allocation: PythonAllocation, source: memoryview, offset_bytes: int = 0) -> None:
         """Copy from `source`."""
+        self.copies_to_device += 1
         allocation.data.data[offset_bytes : offset_bytes + len(source)] = source
 
     def copy(self, source: PythonAllocation, destination: PythonAllocation, size_bytes: int) -> None:
