@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import threading
 import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -156,6 +157,8 @@ class Instance:
         }
         if self.module.interface.results or "other" in kinds or self._reports is not None:
             hooks["after"] = self._after
+        if "after" in hooks or (self._temporaries is not None and self.program.lock is None):
+            hooks["own"] = self.session.lock if self._reports is not None else threading.RLock()
         if "torch" in kinds and self.session.device.name == "cuda":
             hooks["stream"] = cast(GpuDevice, self.session.device).torch_stream()
         launch = make_launcher(self.module, self.program, kinds, self._constants(compilation.fields), hooks)
@@ -175,7 +178,7 @@ class Instance:
         """Make arrays ready that the launcher does not reach by itself; the stage says what `_after` has to do."""
         interface = self.module.interface
         requests = [(value, interface.arrays[slot], interface.takes_strides(slot)) for value, slot in arguments]
-        return stage_arguments(self.session, requests, self, stream)
+        return stage_arguments(self.session, requests, stream)
 
     def _after(self, staged: Stage | None = None) -> Any:
         if staged is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import struct
+import threading
 import weakref
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
@@ -40,6 +41,9 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+
+COMPILING = threading.RLock()
+"""Held by the thread that compiles: passes set limits of the whole process, and two threads may want the same."""
 
 _PACK_ERRORS = (struct.error, TypeError, OverflowError, ValueError, IndexError)
 
@@ -225,15 +229,19 @@ class Kernel:
         key = self._slow_key(args)
         launch = self._launchers.get(key)
         if launch is None:
-            launch = self._compile(key, args)
+            with COMPILING:
+                launch = self._launchers.get(key)
+                if launch is None:
+                    launch = self._compile(key, args)
         return launch
 
     def _compile(self, key: Any, args: Sequence[Any]) -> Callable[..., Any]:
-        if self._build(key, args, keeps=False).is_retired:  # by the end of the build: it uses fields that only it made
-            self._build(key, args, keeps=True)
-        return self._launchers[key]
+        instance, launch = self._build(key, args, keeps=False)
+        if instance.is_retired:  # by the end of the build: it uses fields that only it made
+            _, launch = self._build(key, args, keeps=True)
+        return launch
 
-    def _build(self, key: Any, args: Sequence[Any], keeps: bool) -> Instance:
+    def _build(self, key: Any, args: Sequence[Any], keeps: bool) -> tuple[Instance, Callable[..., Any]]:
         session = self._session
         assert session is not None
         if self._is_method and args:
@@ -242,15 +250,16 @@ class Kernel:
         specialization = Specialization(self.definition, arguments, session.options, session.device.capabilities)
         observer = printing_observer(session.config, self.definition.name)
         compilation = compile_kernel(specialization, session.device.name, observer)
-        for text in compilation.warnings:
+        for text in compilation.warnings if not keeps else ():
             warn_user(text)
         if session.config.dump_dir:
             dump(session.config.dump_dir, compilation.module, specialization)
         instance = Instance(session, specialization, compilation)
         session.compiled_functions += 1
-        self._launchers[key], self._instances[key] = instance.make_launch(compilation, kinds, keeps), instance
+        launch = instance.make_launch(compilation, kinds, keeps)
+        self._launchers[key], self._instances[key] = launch, instance
         instance.when_retired = functools.partial(_forget, weakref.ref(self), key)
-        return instance
+        return instance, launch
 
     def _explain(self, args: Sequence[Any]) -> None:
         """Raise an error that names the parameter whose argument cannot be packed, if that is what went wrong."""

@@ -44,12 +44,16 @@ class Owner(Protocol):
     device: Device
     epoch: int
     pending: list[Callable[[], None]]
+    lock: Any
 
-    def allocate(self, size_bytes: int, owner: str) -> Allocation:
+    def allocate(self, size_bytes: int, owner: str, lazily: bool = False) -> Allocation:
         """Give zeroed memory."""
 
     def release(self, allocation: Allocation) -> None:
         """Take memory back."""
+
+    def register_hold(self, hold: Hold) -> None:
+        """Remember who holds how much."""
 
     def wait(self) -> None:
         """Wait until host memory shows all launches so far."""
@@ -154,20 +158,23 @@ class Memory:
     located = None
     """Of memory whose view is indexed otherwise than its array: what gives the position of an index."""
 
-    def __init__(self, session: Owner, element: Type, shape: tuple[int, ...], owner: str = "an array") -> None:
+    def __init__(
+        self, session: Owner, element: Type, shape: tuple[int, ...], owner: str = "an array", lazily: bool = False
+    ) -> None:
         check_count(shape)
         self.gone: Callable[[], TaichiRuntimeError] = ended_error
         scalar = element.numpy if isinstance(element, Struct) else element_of(element).numpy
         full_shape = shape + (element.shape if isinstance(element, Tensor) else ())
         self.session, self.element, self.shape = session, element, shape
         self.size_bytes = prod(full_shape) * scalar.itemsize
-        self.hold = Hold(session, max(MIN_BYTES, self.size_bytes), owner)
+        self.hold = Hold(session, max(MIN_BYTES, self.size_bytes), owner, lazily)
         self.allocation: Allocation = self.hold.allocation
         self.mirrored = not session.device.host_memory
         self.partial = self.mirrored and self.size_bytes > BLOCK_BYTES
-        self.view: Array = (
-            np.empty(full_shape, scalar) if self.mirrored else view_address(self.allocation.address, scalar, full_shape)
-        )
+        if self.mirrored:
+            self.view: Array = _mirror(full_shape, scalar, owner)
+        else:
+            self.view = view_address(self.allocation.address, scalar, full_shape)
         self.epoch = STALE
         self.is_shared = False
         self._blocks: set[int] = set()
@@ -184,15 +191,21 @@ class Memory:
         Raises: TaichiRuntimeError where the session has ended.
         """
         session = self.session
-        if session.epoch == CLOSED or self.is_gone:
+        epoch = session.epoch
+        if epoch == CLOSED or self.is_gone:
             raise self.gone()
         if not self.mirrored:
             session.wait()
-        else:
+            self.epoch = epoch
+            return
+        with session.lock:
+            if self.epoch == epoch:  # another thread was here
+                return
+            self.flush()  # what one wrote while another launched
             self._blocks.clear()
             if not self.partial:
                 self._read_block(0)
-        self.epoch = session.epoch
+            self.epoch = epoch
 
     def load(self, index: Sequence[int]) -> None:
         """Fill the block of a partial mirror that holds the item at `index`."""
@@ -205,14 +218,16 @@ class Memory:
             return
         for block in _blocks_between(begin, end):
             if block not in self._blocks:
-                self._read_block(block)
+                with self.session.lock:
+                    if block not in self._blocks:
+                        self._read_block(block)
 
     def mark(self, index: Sequence[int]) -> None:
         """Note that the item at `index` of a mirror was written."""
         self.mark_bytes(*self._bytes_at(index))
 
     def mark_bytes(self, begin: int, end: int) -> None:
-        """Note that the bytes from `begin` to `end` of a mirror were written."""
+        """Note that the bytes from `begin` to `end` of a mirror were written; the session's lock is held since then."""
         if self.is_shared:
             self.session.device.write(self.allocation, bytes_of(self.view)[begin:end], begin)
             return
@@ -225,9 +240,10 @@ class Memory:
 
     def flush(self) -> None:
         """Write what was changed in the mirror to the device."""
-        dirty, self._dirty = sorted(self._dirty), set()
-        for block in dirty:
-            self.session.device.write(self.allocation, self._block_bytes(block), block * BLOCK_BYTES)
+        with self.session.lock:
+            dirty, self._dirty = sorted(self._dirty), set()
+            for block in dirty:
+                self.session.device.write(self.allocation, self._block_bytes(block), block * BLOCK_BYTES)
 
     def read_all(self) -> Array:
         """Return the whole as a new array."""
@@ -338,6 +354,15 @@ class Memory:
         if self.size_bytes:
             self.session.device.read(self.allocation, self._block_bytes(block), block * BLOCK_BYTES)
         self._blocks.add(block)
+
+
+def _mirror(shape: tuple[int, ...], dtype: np.dtype[Any], owner: str) -> Array:
+    try:
+        return np.empty(shape, dtype)  # takes no memory before something is read into it
+    except MemoryError as error:
+        raise TaichiRuntimeError(
+            f"the host has no room for what Python sees of {owner}: {error}. Hint: split it into smaller arrays"
+        ) from None
 
 
 def _flush(memory: weakref.ref[Memory]) -> None:

@@ -15,6 +15,7 @@ import gc
 import importlib
 import logging
 import os
+import threading
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
@@ -27,7 +28,8 @@ from ..transpiler.lang import arch as arches
 from ..transpiler.lang.arch import ARCHES, Arch
 from .compiler import prepare
 from .config import Config, read_config
-from .devices.device import Allocation, Device
+from .devices.device import Allocation, Device, OutOfMemory
+from .holds import Hold, Stages
 from .memory import CLOSED
 from .programs import Programs
 
@@ -59,8 +61,9 @@ class Session:
     """A device and what runs on it.
 
     epoch: number of launches so far, -1 once closed; waited: the epoch up to which host memory is right.
-    pending: actions that must happen before the next launch: writing back a mirror.
-    stages: memory for arguments that launches copy to the device, by the place of the argument.
+    pending: actions that must happen before the next launch: writing back a mirror. lock: threads hold it while they do
+    so, and while they fill or change mirrors. stages: memory for arguments that launches copy to the device. holds: of
+    all memory in use, for reports.
     reports: the buffer for records of print and assert (`printing.ReportBuffer`), made by the first kernel with some.
     compiled_functions: counted by kernels; launches: by those that take a seed.
     """
@@ -73,8 +76,10 @@ class Session:
         "config",
         "device",
         "epoch",
+        "holds",
         "is_closed",
         "launches",
+        "lock",
         "options",
         "pending",
         "programs",
@@ -95,7 +100,9 @@ class Session:
         self.pending: list[Callable[[], None]] = []
         self.programs = Programs(device)
         self.is_closed = False
-        self.stages: dict[object, Allocation] = {}
+        self.stages = Stages(self)
+        self.holds: WeakSet[Hold] = WeakSet()
+        self.lock = threading.RLock()
         self.reports: Any = None
         self.arrays: WeakSet[Owned] = WeakSet()
 
@@ -103,9 +110,14 @@ class Session:
 
     def settle(self) -> None:
         """Do what is pending."""
-        pending, self.pending = self.pending, []
-        for action in pending:
-            action()
+        with self.lock:
+            while self.pending:
+                due = self.pending[:]
+                try:
+                    for action in due:
+                        action()
+                finally:  # not before: another thread that finds nothing pending may launch
+                    del self.pending[: len(due)]
 
     def next_seed(self) -> int:
         """Return a 32-bit number that differs from launch to launch, and is the same in every run of the program."""
@@ -114,28 +126,44 @@ class Session:
 
     def wait(self) -> None:
         """Wait until host memory shows all launches so far."""
-        if self.waited != self.epoch:
+        epoch = self.epoch
+        if self.waited != epoch:
             self.device.synchronize()
-            self.waited = self.epoch
+            self.waited = epoch
 
     def sync(self) -> None:
         """Do what is pending and wait for all launches. Raises: TaichiRuntimeError where one failed."""
         self.settle()
+        epoch = self.epoch
         self.device.synchronize()
-        self.waited = self.epoch
+        self.waited = epoch
 
     # --- memory
 
-    def allocate(self, size_bytes: int, owner: str) -> Allocation:
-        """Give zeroed memory; where it does not suffice, collect garbage and try again. Free it by `release`.
+    def allocate(self, size_bytes: int, owner: str, lazily: bool = False) -> Allocation:
+        """Give zeroed memory; where it does not suffice, give up what is kept for later and try again.
 
-        owner: what it is for. Raises: TaichiRuntimeError naming the bytes asked, used and available.
+        Free it by `release`. owner: what it is for. lazily: as `Device.allocate` takes it.
+        Raises: TaichiRuntimeError naming the bytes asked, used and available, and the largest owners.
         """
         try:
-            return self.device.allocate(size_bytes)
-        except TaichiRuntimeError:
+            return self.device.allocate(size_bytes, lazily)
+        except OutOfMemory:
+            self.stages.clear()
             gc.collect()
-            return self.device.allocate(size_bytes)
+        try:
+            return self.device.allocate(size_bytes, lazily)
+        except OutOfMemory as error:
+            raise TaichiRuntimeError(error.text(owner, self.largest_owners())) from None
+
+    def register_hold(self, hold: Hold) -> None:
+        """Remember, without keeping it alive, who holds how much."""
+        self.holds.add(hold)
+
+    def largest_owners(self, count: int = 3) -> list[tuple[str, int]]:
+        """Return who holds most memory, with the bytes."""
+        held = [(hold.owner, hold.size_bytes) for hold in list(self.holds) if not hold.is_released]
+        return sorted(held, key=lambda owner: -owner[1])[:count]
 
     def release(self, allocation: Allocation) -> None:
         """Free an allocation, as soon as no launch uses it; at any moment, for finalizers come here."""
@@ -156,6 +184,7 @@ class Session:
             self.epoch = CLOSED
             for owned in list(self.arrays):
                 owned.end()
+            self.stages.clear()
             self.settle()
             self.programs.close()
             self.is_closed = True
