@@ -29,9 +29,9 @@ MAX_AXES = 12
 MAX_SHARED_BYTES = 1 << 30
 """The parts of a field share an allocation up to this size, so that compilers know them to be apart. SPIR-V's offsets
 of members have 32 bits, and not every device gives larger pieces."""
-PLACED_SLOTS = frozenset({"allocation", "memory", "node", "shape", "_extent"})
+PLACED_SLOTS = frozenset({"allocation", "memory", "node", "shape", "_extent", "_moved"})
 """What a field lacks before it is placed."""
-MEMORY_SLOTS = frozenset({"allocation", "memory"})
+MEMORY_SLOTS = frozenset({"allocation", "memory", "_extent", "_moved"})
 """What it lacks before its tree has memory."""
 
 
@@ -86,8 +86,8 @@ class Placed:
     def take_memory(self: Any, memory: Any) -> None:
         """Use `memory`, a `Memory` or one of its form, from now on."""
         self.memory, self.allocation = memory, memory.allocation
-        is_plain = len(self.shape) == 1 and not self.offset and memory.located is None
-        self._extent = self.shape[0] if is_plain else -1
+        self._moved = bool(self.offset) or memory.located is not None
+        self._extent = self.shape[0] if len(self.shape) == 1 and not self._moved else -1
 
     def describe_array(self: Any) -> ArrayDescription:
         """Return what a kernel must know of this field; its tree has memory then."""
@@ -311,7 +311,7 @@ def _make(
         result.node = leaf_of(shape, result)
         result.offset = offset
         if offset:
-            result._extent = -1
+            result._extent, result._moved = -1, True
         result.parts, result.whole, result.dual = None, None, None
         return result
     result = _unplaced(element, name)
@@ -392,7 +392,9 @@ def _checked_order(shape: tuple[int, ...] | None, order: str | None) -> list[int
         raise TaichiSyntaxError("The axes in order must be different")
     axes_given = [ord(letter) - ord("i") for letter in order]
     if sorted(axes_given) != list(range(len(order))):
-        raise TaichiSyntaxError(f"Invalid axis in order '{order}': name each of the first {len(shape)} axes from `i`")
+        raise TaichiSyntaxError(
+            f"Invalid axis in order '{order}'. Hint: name each of the first {len(shape)} axes from `i`"
+        )
     return [] if axes_given == sorted(axes_given) else axes_given
 
 

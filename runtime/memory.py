@@ -121,7 +121,8 @@ class Memory:
     """Owns an allocation; it is given back when this object is collected or the session ends.
 
     epoch, view, partial: see `ScalarField.__getitem__` for how an access uses them. partial: the view is a mirror too
-    large to be filled at once. mirrored: the view is a copy.
+    large to be filled at once. mirrored: the view is a copy. is_shared: others use the allocation too, so that a mirror
+    is never right for long: each access asks the device for what it needs.
     """
 
     __slots__ = (
@@ -132,6 +133,7 @@ class Memory:
         "element",
         "epoch",
         "finalizer",
+        "is_shared",
         "gone",
         "mirrored",
         "partial",
@@ -160,6 +162,7 @@ class Memory:
             np.empty(full_shape, scalar) if self.mirrored else view_address(self.allocation.address, scalar, full_shape)
         )
         self.epoch = STALE
+        self.is_shared = False
         self._blocks: set[int] = set()
         self._dirty: set[int] = set()
 
@@ -190,6 +193,9 @@ class Memory:
 
     def load_bytes(self, begin: int, end: int) -> None:
         """Fill the blocks of a partial mirror that hold the bytes from `begin` to `end`."""
+        if self.is_shared:
+            self.session.device.read(self.allocation, bytes_of(self.view)[begin:end], begin)
+            return
         for block in _blocks_between(begin, end):
             if block not in self._blocks:
                 self._read_block(block)
@@ -200,6 +206,9 @@ class Memory:
 
     def mark_bytes(self, begin: int, end: int) -> None:
         """Note that the bytes from `begin` to `end` of a mirror were written."""
+        if self.is_shared:
+            self.session.device.write(self.allocation, bytes_of(self.view)[begin:end], begin)
+            return
         if not self._dirty:
             self.session.pending.append(self.flush)
         if self.partial:
@@ -225,6 +234,13 @@ class Memory:
             self.session.device.read(self.allocation, bytes_of(result))
         return result
 
+    def share(self) -> object:
+        """Let others use the allocation from now on; returns what keeps its bytes valid, whatever becomes of this."""
+        if self.mirrored and not self.is_shared:
+            self.flush()
+            self.is_shared = self.partial = True
+        return self.session.device.share(self.allocation)
+
     def read_bytes(self, begin: int, target: memoryview) -> None:
         """Copy a piece of a mirrored memory from the device into `target`."""
         self.refresh_lazily()
@@ -239,7 +255,7 @@ class Memory:
         """Set a piece of a mirrored memory on the device."""
         self.refresh_lazily()
         self.flush()
-        self._forget()
+        self.forget()
         if source.nbytes:
             self.session.device.write(self.allocation, source, begin)
 
@@ -254,7 +270,7 @@ class Memory:
         if not self.mirrored:
             np.copyto(self.view, values, casting="unsafe")
             return
-        self._forget()
+        self.forget()
         contiguous = np.ascontiguousarray(values, self.view.dtype).reshape(self.view.shape)
         if contiguous.size:
             self.session.device.write(self.allocation, bytes_of(contiguous))
@@ -271,7 +287,7 @@ class Memory:
         if not self.mirrored:
             self.view[...] = value
         elif len(pattern) in (1, 2, 4, 8):
-            self._forget()
+            self.forget()
             self.session.device.fill(self.allocation, pattern)
         else:
             self.write_all(np.broadcast_to(value, self.view.shape))
@@ -283,7 +299,7 @@ class Memory:
         whole = isinstance(other, Memory) and other.session is self.session
         if self.mirrored and whole and self.view.dtype == other.view.dtype:
             other.flush()
-            self._forget()
+            self.forget()
             self.session.device.copy(other.allocation, self.allocation, self.size_bytes)
         else:
             self.write_all(other.view if isinstance(other, Memory) and not other.mirrored else other.read_all())
@@ -295,7 +311,8 @@ class Memory:
         self.epoch = STALE
         self.view = np.empty((0,), self.view.dtype)
 
-    def _forget(self) -> None:
+    def forget(self) -> None:
+        """Forget what a mirror shows, since the device's memory changed."""
         self._dirty.clear()
         self._blocks.clear()
         self.epoch = STALE

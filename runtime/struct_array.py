@@ -114,11 +114,6 @@ class StructArray(DenseArray):
         whole = isinstance(val, (Value, dict))
         self.memory.fill(self.pack(val if whole else self.type.filled_with_scalar(val)))
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
-        if copy is False:
-            raise ValueError(f"{self!r} lives on a device; reading it into NumPy makes a copy")
-        return self.memory.read_all()
-
     # --- elements
 
     def __getitem__(self, key: Any) -> Any:

@@ -267,6 +267,24 @@ class CudaDevice:
             )
             done += piece
 
+    def share(self, allocation: CudaAllocation) -> Any:
+        """Return what keeps the bytes valid: CuPy's pool gets them back with the last reference."""
+        if self.several_streams:  # others know of one stream at most
+            self.synchronize()
+        return allocation.pointer
+
+    def view(
+        self,
+        allocation: CudaAllocation,
+        offset_bytes: int,
+        shape: tuple[int, ...],
+        strides: tuple[int, ...],
+        dtype: Any,
+    ) -> Any:
+        """Return CuPy's array over a part of an allocation; see `GpuDevice`."""
+        pointer = self.share(allocation)
+        return self.cupy.ndarray(shape, dtype, memptr=pointer + offset_bytes, strides=strides)
+
     def build(self, module: BackendModule) -> CudaProgram:
         """Compile the module's one file for this GPU and load it.
 

@@ -59,6 +59,9 @@ class Device(Protocol):
     def fill(self, allocation: Allocation, pattern: bytes) -> None:
         """Repeat `pattern` (1, 2, 4 or 8 bytes) over the memory, in order with launches."""
 
+    def share(self, allocation: Allocation) -> object:
+        """Return what keeps an allocation's bytes valid as long as it lives, also after `free` and `close`."""
+
     def build(self, module: BackendModule) -> Program:
         """Compile the module's files. Raises: TaichiCompilationError with the emitted line and the Python line."""
 
@@ -70,9 +73,15 @@ class Device(Protocol):
 
 
 class GpuDevice(Device, Protocol):
-    """A device whose work stands on streams that other libraries know too. index: its number among them."""
+    """A device that other libraries use too. index: its number among them. stream: handle of the last one used."""
 
     index: int
+    stream: int
+
+    def view(
+        self, allocation: Any, offset_bytes: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: Any
+    ) -> Any:
+        """Return CuPy's array over a part of an allocation, which it keeps alive. strides: [bytes]."""
 
     def torch_stream(self) -> Callable[[], int]:
         """Return the function that gives torch's current stream on this device."""

@@ -143,6 +143,10 @@ class HostDevice:
         """Repeat `pattern` over the memory."""
         allocation.array.view(f"u{len(pattern)}")[:] = np.frombuffer(pattern, f"u{len(pattern)}")
 
+    def share(self, allocation: HostAllocation) -> object:
+        """Return what keeps the bytes valid."""
+        return allocation.array
+
     def build(self, module: BackendModule) -> HostProgram:
         """Compile the module's one file and load it. Raises: TaichiCompilationError, TaichiRuntimeError."""
         if not module.files:  # a kernel without effect

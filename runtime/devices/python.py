@@ -136,6 +136,10 @@ class PythonDevice:
         whole = allocation.size_bytes - allocation.size_bytes % len(pattern)
         allocation.data[:whole].reshape(-1, len(pattern))[...] = np.frombuffer(pattern, np.uint8)
 
+    def share(self, allocation: PythonAllocation) -> object:
+        """Return what keeps the bytes valid."""
+        return allocation.data
+
     def build(self, module: BackendModule) -> PythonProgram:
         """Keep the module's kernel. Raises: TaichiRuntimeError where the module was stored without it."""
         if module.program is None:

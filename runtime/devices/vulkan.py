@@ -95,6 +95,10 @@ class VulkanDevice:
         """Repeat `pattern` (1, 2, 4 or 8 bytes) over the memory, in order with launches."""
         self._memory.fill(_ours(allocation), pattern)
 
+    def share(self, allocation: Allocation) -> object:
+        """Return what keeps the bytes valid; the device stays open, if need be unseen, as long as there is one."""
+        return self._memory.lend(_ours(allocation))
+
     def build(self, module: BackendModule) -> VulkanProgram:
         """Compile the module's files. Raises: TaichiCompilationError with the emitted line and the Python line."""
         self._queue.require()
@@ -108,6 +112,10 @@ class VulkanDevice:
     def close(self) -> None:
         """Free everything; the device cannot be used afterwards. A forked child leaves its parent's device alone."""
         if self._is_closed or not self._queue.is_ours:
+            return
+        if self._memory.leases:
+            self._queue.synchronize()
+            self._memory.when_unused = self.close
             return
         self._is_closed = True
         with self._closing:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import ctypes
 import os
+import weakref
 from bisect import bisect_left
 from collections import deque
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -89,20 +91,32 @@ class Slab:
 class VulkanAllocation:
     """Memory on the device: `offset` bytes into a block. slab: None where the block is its own."""
 
-    __slots__ = ("address", "block", "is_free", "offset", "padded_bytes", "size_bytes", "slab")
+    __slots__ = ("address", "block", "is_free", "leases", "offset", "padded_bytes", "size_bytes", "slab")
 
     def __init__(self, block: Block, offset: int, size_bytes: int, padded_bytes: int, slab: Slab | None) -> None:
         self.block, self.offset, self.slab = block, offset, slab
         self.size_bytes, self.padded_bytes = size_bytes, padded_bytes
         self.address = block.address + offset
         self.is_free = False
+        self.leases: set[int] = set()
+
+
+class Lease:
+    """Stands for someone who uses the bytes of an allocation beside us."""
+
+    __slots__ = ("__weakref__",)
 
 
 class Memory:
-    """All memory of a device. is_mapped: whether the host sees device memory; force_staging: pretend it does not."""
+    """All memory of a device. is_mapped: whether the host sees device memory; force_staging: pretend it does not.
+
+    leases: of bytes that others use. when_unused: to be called when there is none any more.
+    """
 
     def __init__(self, api: Api, adapter: Adapter, device: Any, queue: Queue, force_staging: bool) -> None:
         self._api, self._adapter, self._device, self._queue = api, adapter, device, queue
+        self.leases: set[int] = set()
+        self.when_unused: Callable[[], None] | None = None
         self._properties = api.ffi.new("VkPhysicalDeviceMemoryProperties*")
         api.lib.vkGetPhysicalDeviceMemoryProperties(adapter.handle, self._properties)
         vk = api.constants
@@ -173,7 +187,28 @@ class Memory:
         """Give memory back once all launches recorded so far have ended. Twice is harmless."""
         if not allocation.is_free:
             allocation.is_free = True
+            if not allocation.leases:
+                self._queue.retire(lambda: self._release(allocation))
+
+    def lend(self, allocation: VulkanAllocation) -> Lease:
+        """Return an object as long as which lives the bytes stay valid, whoever frees them."""
+        lease = Lease()
+        self.leases.add(id(lease))
+        allocation.leases.add(id(lease))
+        weakref.finalize(lease, self._take_back, allocation, id(lease)).atexit = False
+        return lease
+
+    def _take_back(self, allocation: VulkanAllocation, lease: int) -> None:
+        """Do what waited for the end of a lease: free its allocation, and close the device after the last one.
+
+        Any thread may come here, in the midst of anything: operations on sets are done at once.
+        """
+        allocation.leases.discard(lease)
+        self.leases.discard(lease)
+        if allocation.is_free and not allocation.leases:
             self._queue.retire(lambda: self._release(allocation))
+        if self.when_unused is not None and not self.leases:
+            self.when_unused()
 
     def _release(self, allocation: VulkanAllocation) -> None:
         if allocation.block not in self._blocks:  # the device was closed meanwhile
