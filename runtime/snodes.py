@@ -239,7 +239,7 @@ class SNode:
     def __repr__(self) -> str:
         if self.node is None:
             return "ti.root"
-        return f"{self._parent!r} => {self.kind} {list(self.shape)}"
+        return f"{self.parent()!r} => {self.kind} {list(self.shape)}"
 
 
 class Root(SNode):
