@@ -109,6 +109,10 @@ class Placed:
 
     # --- parts
 
+    def describe_parts(self) -> list[tuple[Step, Any]]:
+        """Return the parts that are fields of their own, with what leads to them."""
+        return list((self.parts or {}).items())
+
     def part(self: Any, step: Step) -> Any:
         """Return a part of all elements as a field: a component or a member."""
         parts = self.parts

@@ -128,6 +128,8 @@ class Instance:
                     raise TaichiRuntimeError(f"`{name}` of kernel `{self.module.kernel}`: {error}") from None
                 if self.module.interface.takes_strides(slot):
                     constants.update((("stride", slot, axis), step) for axis, step in enumerate(field.strides))
+                if self.module.interface.takes_begin(slot):
+                    constants["pointer", slot], constants["begin", slot] = field.allocation.lowest, field.begin
         if self._result is not None:
             constants[("result",)] = self._result.allocation.address
         if self._temporaries is not None:

@@ -109,12 +109,19 @@ def view_strided(
     if not prod(shape):
         return np.empty(shape + inner, dtype)
     reach = [(extent - 1) * stride for extent, stride in zip(shape, strides, strict=True)]
-    before = -sum(step for step in reach if step < 0)
+    before = reach_below(shape, strides)
     size_bytes = before + sum(step for step in reach if step > 0) + dtype.itemsize * prod(inner)
     memory = view_address(address - before, np.dtype(np.uint8), (size_bytes,))
     dense = [dtype.itemsize * prod(inner[axis + 1 :]) for axis in range(len(inner))]
     found: Array = np.ndarray(shape + inner, dtype, memory.data, before, (*strides, *dense))
     return found
+
+
+def reach_below(shape: Sequence[int], strides: Sequence[int]) -> int:
+    """Return how far an array reaches below its first element, in what `strides` count."""
+    if 0 in shape:
+        return 0
+    return sum((1 - extent) * stride for extent, stride in zip(shape, strides, strict=True) if stride < 0)
 
 
 def bytes_of(array: Array) -> memoryview:

@@ -14,7 +14,7 @@ from ..transpiler.errors import TaichiRuntimeError
 from ..transpiler.ir.types import Struct, Tensor, Type, scalars_of
 from ..transpiler.lang.describe import ArrayDescription
 from .dense_array import DenseArray, MatrixArray, ScalarArray, check_gradient, make_all, to_shape
-from .memory import MemberMemory
+from .memory import MemberMemory, reach_below
 from .session import Session, current
 from .struct_array import StructArray, stored_type
 from .tracebacks import hides_own_frames_of
@@ -32,6 +32,11 @@ class Divisible(DenseArray):
     def strides(self) -> tuple[int, ...]:
         """Distance from one element to the next along each axis [elements]."""
         return tuple(step // self.element.size_bytes for step in self.memory.view.strides[: len(self.shape)])
+
+    @property
+    def begin(self) -> int:
+        """The first element, counted from the one at the lowest address [elements]."""
+        return reach_below(self.shape, self.strides)
 
     @property
     def is_strided(self) -> bool:

@@ -20,7 +20,7 @@ from ..transpiler.errors import TaichiRuntimeTypeError
 from .devices.device import Allocation, Device, GpuDevice
 from .foreign import GpuArray, dense_strides, find_memory, is_tensor
 from .interop import SYNCHRONOUS, check_gpu, check_writable, element_strides, is_contiguous
-from .memory import MAX_ITEMS, MIN_BYTES, Array, bytes_of, view_address
+from .memory import MAX_ITEMS, MIN_BYTES, Array, bytes_of, reach_below, view_address
 from .session import Session
 
 if TYPE_CHECKING:
@@ -33,11 +33,22 @@ MAX_WORK = 100_000
 @dataclass(slots=True)
 class Staged:
     """An argument ready for one launch. address: of its first element; shape: of the foreign array; strides: [elements]
-    where the kernel takes them."""
+    where the kernel takes them; begin: as of `Interface.takes_begin`. element_bytes: size of one."""
 
     address: int
     shape: tuple[int, ...]
     strides: tuple[int, ...] = ()
+    element_bytes: int = 0
+
+    @property
+    def begin(self) -> int:
+        """The first element, counted from the one at the lowest address [elements]."""
+        return reach_below(self.shape[: len(self.strides)], self.strides)
+
+    @property
+    def lowest(self) -> int:
+        """Address of the element that lies lowest."""
+        return self.address - self.begin * self.element_bytes
 
 
 @dataclass(slots=True)
@@ -95,7 +106,7 @@ def stage_arguments(
         staged = _in_place(session, memory, request, stage)
         if staged is None:
             assert isinstance(memory, np.ndarray)
-            staged = Staged(0, memory.shape, _packed_strides(memory, request) if strided else ())
+            staged = Staged(0, memory.shape, _packed_strides(memory, request) if strided else ())  # begins lowest
             copies.append(_Copy(*_extent(memory), [(memory, staged, slot.written)]))
         stage.arguments.append(staged)
     for copy in _merged(copies):
@@ -124,7 +135,8 @@ def _in_place(session: Session, memory: Array | GpuArray, request: _Request, sta
         if isinstance(memory, GpuArray):
             raise _unusable(where, memory)
         return None
-    return Staged(memory.address if isinstance(memory, GpuArray) else memory.ctypes.data, shape, strides)
+    address = memory.address if isinstance(memory, GpuArray) else memory.ctypes.data
+    return Staged(address, shape, strides, prod(request.slot.element_shape) * memory.dtype.itemsize)
 
 
 def _unusable(where: str, memory: GpuArray) -> TaichiRuntimeTypeError:
