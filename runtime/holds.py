@@ -75,6 +75,9 @@ class Stages:
         """Take memory back, whose launch has ended or is ordered before all that will use it."""
         self._free.append(hold)
 
+    def __len__(self) -> int:
+        return len(self._free)
+
     def clear(self) -> None:
         """Keep nothing for later."""
         self._free.clear()
