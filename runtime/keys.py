@@ -11,6 +11,7 @@ from typing import Any
 
 from ..transpiler.frontend.definition import KernelDefinition
 from ..transpiler.lang.annotations import NdarrayAnnotation, is_template
+from .identities import Identities
 from .interop import describe_argument, key_of_argument
 
 Key = Callable[[Sequence[Any]], Hashable]
@@ -20,31 +21,21 @@ class Keys:
     """Keys of one kernel's calls, made by functions that are written once as Python text, of numbers only.
 
     fast(args): of fields and ndarrays; raises AttributeError for other arrays. of(args): of all; raises
-    TaichiRuntimeTypeError for an array that no kernel can take. kept: objects that keys name by identity, which must
-    live as long as the keys.
+    TaichiRuntimeTypeError for an array that no kernel can take. identities: of the objects that keys name.
     """
 
     def __init__(self, definition: KernelDefinition) -> None:
-        self.kept: dict[int, Any] = {}
+        self.identities = Identities()
         keyed = [
             (position, leaf.annotation)
             for position, leaf in enumerate(definition.leaves)
             if isinstance(leaf.annotation, NdarrayAnnotation) or is_template(leaf.annotation)
         ]
-        names = {"array": key_of_argument, "open_array": _key_with_elements, "template": self._of_template}
+        names = {"array": key_of_argument, "open_array": _key_with_elements, "template": self.identities.key_of}
         self.fast: Key = _tuple_of(
             [_graded(f"args[{position}].signature", position, annotation) for position, annotation in keyed], {}
         )
         self.of: Key = _tuple_of([_item(position, annotation) for position, annotation in keyed], names)
-
-    def _of_template(self, value: Any) -> Hashable:
-        signature = getattr(value, "signature", None)
-        if signature is not None and not callable(signature):
-            return signature  # type: ignore[no-any-return]
-        if isinstance(value, (int, float, bool, str)) or value is None:
-            return (type(value), value)
-        self.kept[id(value)] = value
-        return (type(value), id(value))
 
 
 def _tuple_of(items: Sequence[str], names: dict[str, Any]) -> Key:

@@ -7,13 +7,13 @@ In: an element type (a number type, a vector or matrix type) and a shape. Out: `
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from ..transpiler.errors import TaichiRuntimeError
 from ..transpiler.ir.types import Struct, Tensor, Type, scalars_of
 from ..transpiler.lang.describe import ArrayDescription
-from .dense_array import DenseArray, MatrixArray, ScalarArray, check_gradient, to_shape
+from .dense_array import DenseArray, MatrixArray, ScalarArray, check_gradient, make_all, to_shape
 from .memory import MemberMemory, reach_below
 from .session import Session, current
 from .struct_array import StructArray, stored_type
@@ -130,12 +130,12 @@ def ndarray(dtype: Any, shape: Any, needs_grad: bool = False) -> DenseArray:
     extents = to_shape(shape, _refused)
     if any(extent < 0 for extent in extents):
         raise _refused(extents)
-    result = _make(session, element, extents)
-    if needs_grad:
-        for scalar in scalars_of(element):
-            check_gradient(scalar)
-        result.grad = _make(session, element, extents)
-    return result
+    if not needs_grad:
+        return _make(session, element, extents)
+    for scalar in scalars_of(element):
+        check_gradient(scalar)
+    result, result.grad = make_all([partial(_make, session, element, extents)] * 2)
+    return result  # type: ignore[no-any-return]
 
 
 @cache

@@ -1,8 +1,8 @@
 """Arguments that a launcher cannot use as they are: their memory is checked, copied to the device and copied back.
 
 In: arguments of one launch with their slots. Out: a `Staged` each. Memory that the device reaches is used in place;
-other host memory is packed, copied in once before the launch and back once after it, in device memory that is kept for
-the next launch. Arguments that share memory share the copy too, so that they overlap as they would in place.
+other host memory is packed, copied in once before the launch and back once after it, in device memory that later
+launches use again. Arguments that share memory share the copy too, so that they overlap as they would in place.
 """
 
 from __future__ import annotations
@@ -87,12 +87,12 @@ class _Copy:
 
 
 def stage_arguments(
-    session: Session, arguments: Sequence[tuple[Any, ArraySlot, bool]], owner: object, stream: int | None = None
+    session: Session, arguments: Sequence[tuple[Any, ArraySlot, bool]], stream: int | None = None
 ) -> Stage:
     """Make arguments ready for a launch.
 
-    arguments: with their slots, and whether the kernel takes their strides. owner: the compiled kernel, hashable, under
-    whose name memory is kept. stream: on which it will be launched, None for the device's own.
+    arguments: with their slots, and whether the kernel takes their strides. stream: on which it will be launched, None
+    for the device's own.
     Raises: TaichiRuntimeTypeError for a read-only array that is written, and one on another device.
     """
     stage = Stage()
@@ -109,8 +109,8 @@ def stage_arguments(
             staged = Staged(0, memory.shape, _packed_strides(memory, request) if strided else ())  # begins lowest
             copies.append(_Copy(*_extent(memory), [(memory, staged, slot.written)]))
         stage.arguments.append(staged)
-    for number, copy in enumerate(_merged(copies)):
-        _copy_in(session, copy, (owner, number), stage)
+    for copy in _merged(copies):
+        _copy_in(session, copy, stage)
     return stage
 
 
@@ -211,7 +211,7 @@ def _share(a: _Copy, b: _Copy) -> bool:
         return True
 
 
-def _copy_in(session: Session, copy: _Copy, key: object, stage: Stage) -> None:
+def _copy_in(session: Session, copy: _Copy, stage: Stage) -> None:
     """Copy to where the device reaches it, and note how it comes back."""
     device = session.device
     first = copy.arrays[0][0]
@@ -219,7 +219,8 @@ def _copy_in(session: Session, copy: _Copy, key: object, stage: Stage) -> None:
         data = bytes_of(np.ascontiguousarray(first))
     else:
         data = view_address(copy.begin, np.dtype(np.uint8), (copy.end - copy.begin,)).data
-    allocation = _stage_for(session, key, data.nbytes)
+    hold = session.stages.take(max(MIN_BYTES, data.nbytes))
+    allocation = hold.allocation
     if data.nbytes:
         device.write(allocation, data)
     for array, staged, written in copy.arrays:
@@ -227,6 +228,7 @@ def _copy_in(session: Session, copy: _Copy, key: object, stage: Stage) -> None:
         staged.address = allocation.address + offset_bytes
         if written and array.size:
             stage.after.append(partial(_copy_back, device, allocation, array, offset_bytes))
+    stage.after.append(partial(session.stages.give, hold))
 
 
 def _copy_back(device: Device, allocation: Allocation, array: Array, offset_bytes: int) -> None:
@@ -236,14 +238,3 @@ def _copy_back(device: Device, allocation: Allocation, array: Array, offset_byte
     packed = np.empty(array.shape, array.dtype)
     device.read(allocation, bytes_of(packed), offset_bytes)
     array[...] = packed
-
-
-def _stage_for(session: Session, key: object, size_bytes: int) -> Allocation:
-    """Return memory for one copy of a kernel's launches; it grows as needed and stays for the next launch."""
-    stages = session.stages
-    allocation = stages.get(key)
-    if allocation is None or allocation.size_bytes < size_bytes:
-        if allocation is not None:
-            session.release(stages.pop(key))
-        allocation = stages[key] = session.allocate(max(MIN_BYTES, size_bytes))
-    return allocation
