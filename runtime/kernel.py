@@ -76,7 +76,10 @@ class Kernel:
                 self._enter(sessions.current())
             try:
                 launch = self._launchers[self._key(args)]
-            except (KeyError, AttributeError, TypeError):
+            except AttributeError:  # arrays of other libraries, which will come again
+                self._key = self._keys.of
+                launch = self._find(args)
+            except (KeyError, TypeError):
                 launch = self._find(args)
             try:
                 return launch(*args)
