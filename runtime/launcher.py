@@ -79,7 +79,7 @@ def make_launcher(
     if writer.packs_once:
         namespace["pack_into"](program.arguments, 0, *(constants[m.source] for m in module.interface.members))
     exec(compile(text, f"<launcher of {module.kernel}>", "exec"), namespace)
-    launch: Callable[..., Any] = namespace["launch"]
+    launch: Callable[..., Any] = namespace.pop("launch")  # else it would keep itself, and all it knows, in a cycle
     return launch
 
 
@@ -198,15 +198,18 @@ class _Writer:
             case ("argument", position, component):
                 return f"t{position}[{component}]" if self.kinds[position] in ("tensor", "struct") else f"p{position}"
             case ("pointer" | "gradient", slot):
+                address = "lowest" if self.module.interface.takes_begin(slot) else "address"
                 if slot in self.staged:
-                    return f"arguments[{self.staged[slot]}].address"
+                    return f"arguments[{self.staged[slot]}].{address}"
                 parameter = self.parameter_of_slot[slot]
                 is_ours = parameter is not None and self.kinds[parameter] == "ndarray"
-                return f"{self.given[slot]}.allocation.address" if is_ours else f"a{slot}"
+                return f"{self.given[slot]}.allocation.{address}" if is_ours else f"a{slot}"
             case ("shape", slot, axis):
                 return f"{self._shown(slot)}.shape[{axis}]"
             case ("stride", slot, axis):
                 return self._stride(slot, axis)
+            case ("begin", slot):
+                return f"{self._shown(slot)}.begin"
             case ("seed",):
                 return "seed()"
         raise ValueError(f"member {member.name} has no source at launch")
@@ -223,7 +226,10 @@ class _Writer:
         if kind == "torch":
             return f"{self.given[slot]}.stride({axis})" + (f" // {scalars}" if scalars > 1 else "")
         text = f"{self._shown(slot)}.strides[{axis}]"
-        return f"{text} // {scalars * SCALARS[array.element].size_bytes}" if kind in ("numpy", "cupy") else text
+        if kind not in ("numpy", "cupy"):
+            return text
+        scalar = SCALARS.get(array.element)  # None for a struct, whose NumPy array knows its size
+        return f"{text} // {f'{self._shown(slot)}.itemsize' if scalar is None else scalars * scalar.size_bytes}"
 
     def _count(self, task: TaskSource) -> tuple[str, bool]:
         """Return the number of iterations as Python text, and whether it is known to be in range."""

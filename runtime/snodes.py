@@ -95,6 +95,11 @@ class SNode:
         return "" if field is None else str(field.name)
 
     @property
+    def dtype(self) -> Scalar | None:
+        """Number type of a field's own node, None for others."""
+        return self._dtype
+
+    @property
     def _dtype(self) -> Scalar | None:
         return None if self.node is None or self.node.element is None else next(scalars_of(self.node.element))
 
@@ -155,7 +160,7 @@ class SNode:
         pairs = sorted(zip((axis.number for axis in chosen), _extents_of(dimensions, chosen), strict=True))
         return self._add("dense", tuple(axis for axis, _ in pairs), tuple(extent for _, extent in pairs))
 
-    @hides_own_frames_of(AttributeError, ValueError)
+    @hides_own_frames_of(AttributeError, TypeError, ValueError)
     def place(self, *args: Any, offset: int | Sequence[int] | None = None) -> SNode:
         """Place fields (or lists of them) made without a shape in the cells of this node; return this node.
 
@@ -167,13 +172,18 @@ class SNode:
             field.check_placeable()
         begins = offset_of(offset, len(self.shape))
         for field in fields:
-            leaf = self._add("place", element=field.element)
+            leaf = self._add("place", element=field.element, name=field.name)
             leaf._field = ref(field)
             field.place_at(leaf, begins)
         return self
 
     def _add(
-        self, kind: str, axes: tuple[int, ...] = (), extents: tuple[int, ...] = (), element: Type | None = None
+        self,
+        kind: str,
+        axes: tuple[int, ...] = (),
+        extents: tuple[int, ...] = (),
+        element: Type | None = None,
+        name: str = "",
     ) -> SNode:
         """Add a child; below a root it begins a tree."""
         if self.is_complete:
@@ -181,7 +191,7 @@ class SNode:
                 f"{self!r} belongs to a tree that has memory already, and takes no more nodes and fields. "
                 "Hint: place all fields of a tree before the first of them is read, written or used in a kernel"
             )
-        node = Node(kind, self.node, axes, extents, element)
+        node = Node(kind, self.node, axes, extents, element, name)
         if self.node is not None:
             self.node.children.append(node)
         memory = self.memory if self.memory is not None else TreeMemory(current("SNodes"), node)
@@ -341,7 +351,8 @@ def offset_of(given: Any, axes: int) -> tuple[int, ...]:
     try:
         offset = tuple(as_index(begin) for begin in (given if isinstance(given, Sequence) else (given,)))
     except TypeError:
-        raise TypeError(f"an offset is an integer for each axis, and {given!r} was given") from None
+        text = f"an offset is an integer for each axis, and {given!r} was given"
+        raise TypeError(f"{text}. Hint: write `offset=(0, 1)` for two axes") from None
     if len(offset) != axes:
         raise TaichiRuntimeError(
             f"The dimensionality of the node and of offset must be the same ({axes} != {len(offset)}). "

@@ -72,9 +72,14 @@ class VulkanDevice:
         self._closing.callback(self._builder.close)
         self.host_memory = self._memory.addresses_are_host_pointers()
 
-    def allocate(self, size_bytes: int) -> VulkanAllocation:
-        """Give zeroed memory. Raises: TaichiRuntimeError naming the bytes asked, used and available."""
+    def allocate(self, size_bytes: int, lazily: bool = False) -> VulkanAllocation:
+        """Give zeroed memory. Raises: OutOfMemory naming the bytes asked, used and available."""
         return self._memory.allocate(size_bytes)
+
+    @property
+    def used_bytes(self) -> int:
+        """What all allocations that live have asked for [bytes]."""
+        return self._memory.lent_bytes
 
     def free(self, allocation: Allocation) -> None:
         """Give memory back, once launches that use it have ended. Any thread and any finalizer may call it."""
@@ -98,6 +103,10 @@ class VulkanDevice:
         """Repeat `pattern` (1, 2, 4 or 8 bytes) over the memory, in order with launches."""
         self._memory.fill(_ours(allocation), pattern)
 
+    def share(self, allocation: Allocation) -> object:
+        """Return what keeps the bytes valid; the device stays open, if need be unseen, as long as there is one."""
+        return self._memory.lend(_ours(allocation))
+
     def build(self, module: BackendModule) -> VulkanProgram:
         """Compile the module's files. Raises: TaichiCompilationError with the emitted line and the Python line."""
         self._queue.require()
@@ -111,6 +120,10 @@ class VulkanDevice:
     def close(self) -> None:
         """Free everything; the device cannot be used afterwards. A forked child leaves its parent's device alone."""
         if self._is_closed or not self._queue.is_ours:
+            return
+        if self._memory.leases:
+            self._queue.synchronize()
+            self._memory.when_unused = self.close
             return
         self._is_closed = True
         with self._closing:

@@ -10,6 +10,7 @@ import ctypes
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from typing import Any
 from weakref import WeakSet, finalize
 
@@ -144,22 +145,14 @@ class VulkanProgram:
     def __init__(
         self, api: Api, queue: Queue, memory: Memory, module: BackendModule, layout: Any, is_software: bool
     ) -> None:
-        size = module.interface.args_size_bytes
         self._is_software, self._strides = is_software, False
-        self._block = api.ffi.new("char[]", max(size, 4) + 3)
-        self.arguments = api.ffi.buffer(self._block, size)
-        self._address = int(api.ffi.cast("uintptr_t", self._block))
         self.pipelines: list[Any] = []
         self._tasks: list[tuple[Any, int, int]] = []
         self._queue, self._memory, self._name = queue, memory, module.kernel
         self.lock = queue.lock
         self._layout = layout
-        self._pushed: Any = self._block
-        self._push_bytes = -(-size // 4) * 4
-        self._indirect_bytes = 0
-        if size > MAX_PUSH_BYTES:
-            self._pushed = api.ffi.new("uint64_t*")
-            self._push_bytes, self._indirect_bytes = POINTER_BYTES, size
+        self._origin: VulkanProgram | None = None
+        self._make_arguments(api, module.interface.args_size_bytes)
         self._functions = (
             api.lib.vkCmdPipelineBarrier,
             api.lib.vkCmdPushConstants,
@@ -169,6 +162,24 @@ class VulkanProgram:
         self._null = api.ffi.NULL
         self._compute = api.constants.VK_SHADER_STAGE_COMPUTE_BIT
         finalize(self, _destroy, api, queue, self.pipelines).atexit = False
+
+    def _make_arguments(self, api: Api, size: int) -> None:
+        self._block = api.ffi.new("char[]", max(size, 4) + 3)
+        self.arguments = api.ffi.buffer(self._block, size)
+        self._address = int(api.ffi.cast("uintptr_t", self._block))
+        self._pushed: Any = self._block
+        self._push_bytes = -(-size // 4) * 4
+        self._indirect_bytes = 0
+        if size > MAX_PUSH_BYTES:
+            self._pushed = api.ffi.new("uint64_t*")
+            self._push_bytes, self._indirect_bytes = POINTER_BYTES, size
+
+    def again(self) -> VulkanProgram:
+        """Return the same code with an argument block of its own."""
+        made = copy(self)
+        made._origin = self  # which owns the pipelines
+        made._make_arguments(self._queue.api, len(self.arguments))
+        return made
 
     def add(self, task: TaskSource, pipeline: Any) -> None:
         """Take over the pipeline of the next task."""

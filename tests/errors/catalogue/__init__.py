@@ -17,6 +17,7 @@ from . import (
     real_functions,
     syntax,
     threads,
+    trees,
     type_rules,
 )
 from .case import Case
@@ -35,4 +36,4 @@ GROUPS: dict[str, tuple[int, list[Case]]] = {
 """By group: how many items the plan lists, and their cases."""
 
 ITEMS: list[Case] = [case for _, cases in GROUPS.values() for case in cases]
-EXTRAS: list[Case] = [*names.EXTRAS, *extras.CASES, *real_functions.CASES, *threads.CASES]
+EXTRAS: list[Case] = [*names.EXTRAS, *extras.CASES, *real_functions.CASES, *threads.CASES, *trees.CASES]
