@@ -13,7 +13,7 @@ from typing import Any
 from ..transpiler.ir.types import Struct, Type, describe_type
 from ..transpiler.lang.describe import name_step
 from .dense_array import DenseArray
-from .devices.vulkan_memory import in_words
+from .devices.device import in_words
 from .memory import Memory
 from .session import Session
 from .trees import TreeMemory
@@ -72,8 +72,8 @@ def table(session: Session, names: Mapping[int, str]) -> str:
     counts = Counter(row.kind for row in rows)
     kinds = ", ".join(f"{count} {kind}{'s' * (count > 1)}" for kind, count in sorted(counts.items())) or "no arrays"
     held = sum(row.size_bytes for row in rows)
-    used = getattr(session.device, "used_bytes", None)
-    rest = f"; {in_words(used - held)} for kernels and copies" if used is not None and used > held else ""
+    used = session.device.used_bytes
+    rest = f"; {in_words(used - held)} for kernels and copies" if used > held else ""
     return "\n".join([*lines, f"{kinds}: {in_words(held)}{rest}"]) + "\n"
 
 
