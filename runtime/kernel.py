@@ -27,7 +27,7 @@ from ..transpiler.lang.arch import Arch
 from . import session as sessions
 from .arguments import classify
 from .capabilities import PORTABLE
-from .compiler import compile_kernel
+from .compiler import compile_kernel, content_key
 from .inspection import Inspection, dump, observe, printing_observer
 from .instance import Instance
 from .interop import check_argument
@@ -136,12 +136,12 @@ class Kernel:
 
     @hides_own_frames
     def key(self, *args: Any, arch: Arch | None = None) -> str:
-        """Return the digest that names the specialization for these arguments; equal in every process.
+        """Return a digest of all that decides the emitted text; equal in every process.
 
-        It covers the kernel's text, the arguments' types, template values, options and capabilities; not yet the
-        values of captured globals and the texts of called functions.
+        It covers the kernel's text and those of the functions it calls, the arguments' types, template values, captured
+        globals, the shapes and places of fields, options and capabilities. The kernel is read anew with each call.
         """
-        return self._specialization(self._complete(args), arch)[0].key
+        return content_key(self._specialization(self._complete(args), arch)[0])
 
     @hides_own_frames
     def signature(self, *args: Any) -> str:

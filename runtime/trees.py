@@ -67,6 +67,17 @@ class TreeMemory:
         """Whether it has, or has had, memory; it takes no more nodes then."""
         return self._memory is not None or self.is_destroyed
 
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of its memory, 0 while it has none."""
+        memory = self._memory() if self._memory is not None else None
+        return 0 if memory is None or memory.is_gone else memory.size_bytes
+
+    def living_fields(self) -> list[Any]:
+        """Return the fields that have memory here and still live."""
+        found = (weak() for weak in self._fields) if self._memory is not None else ()
+        return [field for field in found if field is not None]
+
     def add(self, field: Placeable) -> None:
         """Note a field that shall have memory here, the one of the next place."""
         self._fields.append(field)

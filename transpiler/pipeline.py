@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from hashlib import sha256
 from time import perf_counter
 from typing import Any
 
@@ -13,6 +14,8 @@ from .errors import TaichiCompilationError
 from .frontend.build import build
 from .frontend.specialization import Specialization
 from .ir.forms import Captured
+from .ir.snodes import begin_of, digits_of
+from .ir.statements import Array
 from .ir.tasks import Kernel
 from .ir.text import print_frontend, print_kernel
 from .ir.verify import verify
@@ -47,6 +50,24 @@ def compile_kernel(specialization: Specialization, target: str, observer: Observ
             "The kernel nests deeper than the compiler can follow",
             "unroll fewer turns of a loop with `break`, or split the expression over several variables",
         ) from None
+
+
+def content_key(specialization: Specialization) -> str:
+    """Return a digest of all that decides the text: the specialization, and what its kernel read while it was built.
+
+    Raises: TaichiCompilationError for the user's mistakes, as compiling does.
+    """
+    kernel = build(specialization).kernel
+    arrays = [f"{array.name} at {_place_text(array)}" for array in kernel.arrays]
+    material = [specialization.key, print_frontend(kernel), *arrays]
+    return sha256("\x00".join(material).encode()).hexdigest()[:16]
+
+
+def _place_text(array: Array) -> str:
+    if array.place is None:
+        return str(array.offset)
+    digits = [tuple(digit) for digit in digits_of(array.place)]
+    return f"{array.offset}, {begin_of(array.place)}, {digits}"
 
 
 def _compile(specialization: Specialization, target: str, observer: Observer | None) -> Compilation:

@@ -13,9 +13,16 @@ from types import ModuleType
 
 PACKAGE, RUNTIME = __name__.split(".")[0], __name__.rsplit(".", 2)[0]
 
-NAMES = {"GUI": "gui", "hex_to_rgb": "gui_arguments", "rgb_to_hex": "gui_arguments", "tools": "tools", "ui": "ui"}
+NAMES = {
+    "GUI": "gui",
+    "hex_to_rgb": "gui_arguments",
+    "profiler": "profiler",
+    "rgb_to_hex": "gui_arguments",
+    "tools": "tools",
+    "ui": "ui",
+}
 """Modules of `runtime` by the names that the root package has of them; of a module itself its own."""
-PATHS = ("tools", "tools.diagnose", "tools.image", "tools.np2ply", "tools.video", "tools.vtk", "ui")
+PATHS = ("profiler", "tools", "tools.diagnose", "tools.image", "tools.np2ply", "tools.video", "tools.vtk", "ui")
 """Import paths below the root package, and below `runtime`."""
 
 
