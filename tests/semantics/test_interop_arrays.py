@@ -272,11 +272,12 @@ def test_copies_of_what_is_only_read_are_not_written_back(staged: None) -> None:
 
 
 def test_memory_of_copies_is_kept_for_the_next_launch(staged: None) -> None:
+    session = sessions.current()
     for _ in range(3):
         double(np.arange(100, dtype=F32))
-    (first,) = sessions.current().stages._free
+    (first,) = session.stages._free
     double(np.arange(5, dtype=F32))
-    assert sessions.current().stages._free == [first]
+    assert session.stages._free == [first]
 
 
 def test_shapes_and_strides_do_not_recompile(target: str) -> None:
