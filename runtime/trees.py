@@ -27,13 +27,21 @@ from ..transpiler.ir.snodes import (
     position_of,
     shape_of,
 )
-from ..transpiler.ir.types import Struct, Tensor, element_of, u8
+from ..transpiler.ir.types import Struct, Tensor, Type, element_of, u8
+from .dense_array import owner_text
 from .memory import CLOSED, STALE, Array, Memory, bytes_of, check_count, ended_error
 from .session import Session
+
+SHOWN_FIELDS = 3
+"""Fields that stand for a tree in errors."""
 
 
 class Placeable(Protocol):
     """A field, as far as trees need it."""
+
+    name: str
+    element: Type
+    shape: tuple[int, ...]
 
     def take_memory(self, memory: Any) -> None:
         """Use `memory`, a `Memory` or a `PlacedMemory`, from now on."""
@@ -87,15 +95,22 @@ class TreeMemory:
             check_count(shape_of(place))
         if len(places) == 1 and is_row_major(places[0]):
             assert places[0].element is not None
-            memory = Memory(self.session, places[0].element, shape_of(places[0]))
+            memory = Memory(self.session, places[0].element, shape_of(places[0]), self._owner())
             memories: dict[Node, Memory | PlacedMemory] = {places[0]: memory}
         else:
-            memory = Memory(self.session, Tensor((cell_size_bytes(self.top),), u8), shape_of(self.top) or (1,))
+            cell = Tensor((cell_size_bytes(self.top),), u8)
+            memory = Memory(self.session, cell, shape_of(self.top) or (1,), self._owner())
             memories = {place: PlacedMemory(memory, place) for place in places}
         self._memory = ref(memory)
         found, self._fields = self._fields, [ref(field) for field in self._fields]
         for field in found:
             field.take_memory(memories[field.node.node])
+
+    def _owner(self) -> str:
+        """Return what an error calls the tree."""
+        names = [owner_text("field", field.name, field.element, field.shape) for field in self._fields]
+        shown = ", ".join(names[:SHOWN_FIELDS]) + (", ..." if len(names) > SHOWN_FIELDS else "")
+        return f"a tree with {shown}"
 
     def destroy(self) -> None:
         """Give the memory back to the driver now; what was compiled with it never runs again."""

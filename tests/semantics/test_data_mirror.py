@@ -32,7 +32,7 @@ class FarDevice:
     def __init__(self) -> None:
         self.reads = self.writes = self.bytes_read = self.pieces = 0
 
-    def allocate(self, size_bytes: int) -> Piece:
+    def allocate(self, size_bytes: int, lazily: bool = False) -> Piece:
         self.pieces += 1
         return Piece(size_bytes)
 
