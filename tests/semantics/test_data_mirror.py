@@ -8,7 +8,7 @@ import pytest
 import shadesmith as ti
 from shadesmith.runtime import memory
 from shadesmith.runtime import session as sessions
-from shadesmith.runtime.staging import stage_arguments
+from shadesmith.runtime.staging import Stage, stage_arguments
 from shadesmith.transpiler.backend.interface import ArraySlot
 from shadesmith.transpiler.options import Capabilities
 
@@ -168,6 +168,11 @@ def test_arrays_are_freed_at_once_whatever_was_written_to_them(device: FarDevice
     assert device.pieces == 0
     launch()
     assert device.writes == 0
+
+
+def _copy_of(stage: Stage) -> Piece:
+    """Return the memory that a launch borrows for the copy of its one argument, and gives back at the end."""
+    return stage.after[-1].args[0].allocation
 
 
 @pytest.mark.parametrize("written", [True, False])
