@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 
 from ..transpiler.errors import TaichiIndexError, TaichiRuntimeError
-from ..transpiler.ir.types import Scalar, Tensor, Type, scalars_of
+from ..transpiler.ir.types import Scalar, Tensor, Type, describe_type, scalars_of
 from ..transpiler.lang.describe import ArrayDescription, Step, name_step
 from ..transpiler.lang.matrix import unwrap, wrap
 from .exchange import Exchange
@@ -57,7 +57,8 @@ class DenseArray(Exchange):
     )
 
     def __init__(self, session: Session, element: Type, shape: tuple[int, ...], name: str = "") -> None:
-        self._set_up(Memory(session, element, shape), element, shape, name)
+        memory = Memory(session, element, shape, owner_text(self.KIND, name, element, shape))
+        self._set_up(memory, element, shape, name)
         self.signature: object = self._signature()
         session.register(self)
 
@@ -233,9 +234,16 @@ class DenseArray(Exchange):
         if type(memory) is PartsMemory:
             memory.write_item(index, packed)
             return
-        position = self.position_of(index)
-        self.ready(position)[position] = packed
-        if memory.mirrored:
+        self.write_at(self.position_of(index), packed)
+
+    def write_at(self, position: tuple[int, ...], value: Any) -> None:
+        """Set the element at a position of the view."""
+        memory = self.memory
+        if not memory.mirrored:
+            self.ready(position)[position] = value
+            return
+        with memory.session.lock:
+            self.ready(position)[position] = value
             memory.mark(position)
 
     def _integers(self, key: tuple[Any, ...], takes_parts: bool = False) -> tuple[int, ...]:
@@ -310,9 +318,7 @@ class ScalarArray(DenseArray):
         position = self.position_of(index) if self._moved else index
         if type(value) is not float or not self.dtype.is_float:
             value = to_scalar(self.dtype, value, self)
-        self.ready(position)[position] = value
-        if self.memory.mirrored:
-            self.memory.mark(position)
+        self.write_at(position, value)
 
     def pack(self, value: Any) -> Array:
         """Return a number as an array without axes. Raises: TypeError where it is none."""
@@ -439,6 +445,19 @@ def to_shape(shape: Any, refused: Callable[[Any], Exception]) -> tuple[int, ...]
         raise refused(shape) from None
 
 
+def make_all(makers: Sequence[Callable[[], Any]]) -> list[Any]:
+    """Make arrays that belong together: all, or none where memory does not suffice for one."""
+    made: list[Any] = []
+    try:
+        for make in makers:
+            made.append(make())
+    except TaichiRuntimeError:
+        while made:  # now: the error's traceback would keep them
+            made.pop().end()
+        raise
+    return made
+
+
 def check_gradient(dtype: Scalar) -> None:
     """Check that a gradient of `dtype` makes sense. Raises: TaichiRuntimeError where it is no float."""
     if not dtype.is_float:
@@ -461,6 +480,12 @@ def _full(array: DenseArray) -> tuple[int, ...]:
 
 def _shown(index: Sequence[Any]) -> str:
     return f"index [{', '.join(map(str, index))}]"
+
+
+def owner_text(kind: str, name: str, element: Type, shape: tuple[int, ...]) -> str:
+    """Return how errors and reports call the memory of an array."""
+    article = "an" if kind == "ndarray" else "a"
+    return f"{kind} `{name}`" if name else f"{article} {kind} of {describe_type(element)}, shape {shape}"
 
 
 def _shown_item(item: Any) -> str:

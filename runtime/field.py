@@ -17,7 +17,7 @@ from ..transpiler.ir.snodes import Node, is_row_major
 from ..transpiler.ir.types import Struct, Tensor, Type, scalars_of
 from ..transpiler.lang.describe import ArrayDescription, Step, name_step, step_into, steps_of
 from ..transpiler.lang.hooks import Layout
-from .dense_array import DenseArray, MatrixArray, ScalarArray, check_gradient, to_shape
+from .dense_array import DenseArray, MatrixArray, ScalarArray, check_gradient, make_all, to_shape
 from .memory import Ended, MemberMemory
 from .parts import PartsMemory
 from .session import Session, current
@@ -108,6 +108,10 @@ class Placed:
         return self.node.node if self.is_placed and not self.parts else None
 
     # --- parts
+
+    def describe_parts(self) -> list[tuple[Step, Any]]:
+        """Return the parts that are fields of their own, with what leads to them."""
+        return list((self.parts or {}).items())
 
     def part(self: Any, step: Step) -> Any:
         """Return a part of all elements as a field: a component or a member."""
@@ -283,13 +287,14 @@ def field(
     extents = _checked_shape(shape, offset, order)
     order_of_axes, begins = _checked_order(extents, order), _checked_offset(extents, offset)
     make = partial(_make, session, element, extents, order=order_of_axes, offset=begins, layout=layout)
-    result = make(name=name)
+    wanted = [("grad", needs_grad), ("dual", needs_dual)]
     if needs_grad or needs_dual:
         for scalar in scalars_of(element):
             check_gradient(scalar)
-        grad = make(name=f"{name}.grad" if name else "") if needs_grad else None
-        result.set_derivatives(grad, make(name=f"{name}.dual" if name else "") if needs_dual else None)
-    return result
+    names = [name, *(f"{name}.{suffix}" if name else "" for suffix, is_needed in wanted if is_needed)]
+    result, *derivatives = make_all([partial(make, name=each) for each in names])
+    result.set_derivatives(*(derivatives.pop(0) if is_needed else None for _, is_needed in wanted))
+    return result  # type: ignore[no-any-return]
 
 
 def _make(

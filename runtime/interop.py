@@ -15,12 +15,13 @@ from typing import Any
 import numpy as np
 
 from ..transpiler.errors import TaichiRuntimeTypeError
-from ..transpiler.ir.types import SCALAR_OF_NUMPY, Scalar, Type
+from ..transpiler.ir.types import SCALAR_OF_NUMPY, Scalar, Struct, Type
 from . import session as sessions
 from .dense_array import DenseArray
 from .foreign import GpuArray, dense_strides, find_memory, is_strided_tensor, is_tensor
 from .memory import MAX_ITEMS, Array
 from .session import Session
+from .structured import struct_of
 
 SYNCHRONOUS = ("c", "python")
 """Targets whose launches have ended when they return, so that a caller may touch an array used in place at once."""
@@ -44,10 +45,13 @@ class ArgumentDescription:
     strided: bool = False
 
 
-def describe_argument(value: Any, where: str, element_axes: int = 0) -> ArgumentDescription:
-    """Return what an array argument is; foreign arrays have scalar elements and all their axes.
+def describe_argument(
+    value: Any, where: str, element_axes: int = 0, struct: Struct | None = None
+) -> ArgumentDescription:
+    """Return what an array argument is; foreign arrays have scalar elements and all their axes, or structs.
 
     where: names the argument in errors. element_axes: how many of the last axes are those of a vector or matrix.
+    struct: the type of elements that are structs, None where the array says it.
     Raises: TaichiRuntimeTypeError where a kernel cannot take it.
     """
     if isinstance(value, DenseArray):
@@ -56,7 +60,7 @@ def describe_argument(value: Any, where: str, element_axes: int = 0) -> Argument
     session = sessions.CURRENT
     if isinstance(found, GpuArray):
         check_gpu(session, found, where)
-    element = _scalar(found.dtype, where)
+    element = struct_of(found.dtype, where, struct) if found.dtype.names else _scalar(found.dtype, where)
     strided = not is_contiguous(found) and element_strides(found, element_axes, session) is not None
     if is_packed_on_its_way() and isinstance(found, np.ndarray):
         return ArgumentDescription(element, found.shape, "other")
@@ -150,7 +154,7 @@ def element_strides(array: Array | GpuArray, element_axes: int, session: Session
     item_bytes = array.dtype.itemsize
     axes = len(array.shape) - element_axes
     size_bytes = prod(array.shape[axes:]) * item_bytes
-    if axes < 0 or not size_bytes or _address(array) % item_bytes:
+    if axes < 0 or not size_bytes or _address(array) % (array.dtype.alignment if array.dtype.names else item_bytes):
         return None
     dense = dense_strides(array.shape[axes:], item_bytes)
     inner = zip(array.shape[axes:], array.strides[axes:], dense, strict=True)

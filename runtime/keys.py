@@ -12,6 +12,7 @@ from typing import Any
 
 from ..transpiler.frontend.definition import KernelDefinition
 from ..transpiler.lang.annotations import NdarrayAnnotation, is_template
+from .identities import Identities
 from .interop import describe_argument, key_of_argument
 
 
@@ -30,12 +31,11 @@ class _Parameter:
 class Keys:
     """Keys of one kernel's calls.
 
-    fast(args): raises AttributeError where an argument has no signature. kept: objects that keys name by identity,
-    which must live as long as the keys.
+    fast(args): raises AttributeError where an argument has no signature. identities: of the objects that keys name.
     """
 
     def __init__(self, definition: KernelDefinition) -> None:
-        self.kept: dict[int, Any] = {}
+        self.identities = Identities()
         self._parameters = [
             _Parameter(position, annotation if isinstance(annotation, NdarrayAnnotation) else None)
             for position, annotation in enumerate(leaf.annotation for leaf in definition.leaves)
@@ -56,7 +56,7 @@ class Keys:
     def _of_one(self, parameter: _Parameter, value: Any) -> Hashable:
         annotation = parameter.annotation
         if annotation is None:
-            return self._of_template(value)
+            return self.identities.key_of(value)
         key = key_of_argument(value, annotation.element_axes)
         if annotation.needs_grad:
             return key, getattr(value, "grad", None) is None
@@ -64,12 +64,3 @@ class Keys:
             shape = describe_argument(value, "an argument", annotation.element_axes).shape
             return key, shape[len(shape) - annotation.element_axes :]
         return key
-
-    def _of_template(self, value: Any) -> Hashable:
-        signature = getattr(value, "signature", None)
-        if signature is not None and not callable(signature):
-            return signature  # type: ignore[no-any-return]
-        if isinstance(value, (int, float, bool, str)) or value is None:
-            return (type(value), value)
-        self.kept[id(value)] = value
-        return (type(value), id(value))

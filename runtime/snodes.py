@@ -172,13 +172,18 @@ class SNode:
             field.check_placeable()
         begins = offset_of(offset, len(self.shape))
         for field in fields:
-            leaf = self._add("place", element=field.element)
+            leaf = self._add("place", element=field.element, name=field.name)
             leaf._field = ref(field)
             field.place_at(leaf, begins)
         return self
 
     def _add(
-        self, kind: str, axes: tuple[int, ...] = (), extents: tuple[int, ...] = (), element: Type | None = None
+        self,
+        kind: str,
+        axes: tuple[int, ...] = (),
+        extents: tuple[int, ...] = (),
+        element: Type | None = None,
+        name: str = "",
     ) -> SNode:
         """Add a child; below a root it begins a tree."""
         if self.is_complete:
@@ -186,7 +191,7 @@ class SNode:
                 f"{self!r} belongs to a tree that has memory already, and takes no more nodes and fields. "
                 "Hint: place all fields of a tree before the first of them is read, written or used in a kernel"
             )
-        node = Node(kind, self.node, axes, extents, element)
+        node = Node(kind, self.node, axes, extents, element, name)
         if self.node is not None:
             self.node.children.append(node)
         memory = self.memory if self.memory is not None else TreeMemory(current("SNodes"), node)

@@ -28,7 +28,7 @@ from ..transpiler.ir.snodes import (
     shape_of,
 )
 from ..transpiler.ir.types import Struct, Tensor, element_of, u8
-from .memory import STALE, Array, Memory, bytes_of, check_count, ended_error
+from .memory import CLOSED, STALE, Array, Memory, bytes_of, check_count, ended_error
 from .session import Session
 
 
@@ -45,8 +45,8 @@ class Placeable(Protocol):
 class Dependent(Protocol):
     """A compiled kernel, which holds the addresses of what it captured."""
 
-    retire: Callable[[], None]
-    """What makes it never run again."""
+    def retire(self) -> None:
+        """Never run again."""
 
 
 class TreeMemory:
@@ -78,7 +78,7 @@ class TreeMemory:
         """
         if self.is_destroyed:
             raise destroyed_error()
-        if self.session.epoch < 0:
+        if self.session.epoch == CLOSED:
             raise ended_error()
         if self._memory is not None:
             return
@@ -99,6 +99,9 @@ class TreeMemory:
 
     def destroy(self) -> None:
         """Give the memory back to the driver now; what was compiled with it never runs again."""
+        if self.session.epoch == CLOSED:  # the memory went back with the session
+            self.is_destroyed = True
+            return
         self.session.sync()
         for dependent in list(self.dependents):
             dependent.retire()

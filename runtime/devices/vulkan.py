@@ -49,6 +49,7 @@ class VulkanDevice:
         self.messages = instance.messages
         self.capabilities = read_capabilities(adapter)
         self._is_closed = False
+        self.copies_to_host = self.copies_to_device = 0
         self._closing = ExitStack()
         self._closing.callback(instance.close)
         try:
@@ -71,9 +72,14 @@ class VulkanDevice:
         self._closing.callback(self._builder.close)
         self.host_memory = self._memory.addresses_are_host_pointers()
 
-    def allocate(self, size_bytes: int) -> VulkanAllocation:
-        """Give zeroed memory. Raises: TaichiRuntimeError naming the bytes asked, used and available."""
+    def allocate(self, size_bytes: int, lazily: bool = False) -> VulkanAllocation:
+        """Give zeroed memory. Raises: OutOfMemory naming the bytes asked, used and available."""
         return self._memory.allocate(size_bytes)
+
+    @property
+    def used_bytes(self) -> int:
+        """What all allocations that live have asked for [bytes]."""
+        return self._memory.lent_bytes
 
     def free(self, allocation: Allocation) -> None:
         """Give memory back, once launches that use it have ended. Any thread and any finalizer may call it."""
@@ -81,10 +87,12 @@ class VulkanDevice:
 
     def read(self, allocation: Allocation, destination: memoryview, offset_bytes: int = 0) -> None:
         """Copy device memory to the host after all launches before; `destination` is contiguous bytes."""
+        self.copies_to_host += 1
         self._memory.read(_ours(allocation), destination, offset_bytes)
 
     def write(self, allocation: Allocation, source: memoryview, offset_bytes: int = 0) -> None:
         """Copy host bytes to the device after all launches before; `source` may be reused on return."""
+        self.copies_to_device += 1
         self._memory.write(_ours(allocation), source, offset_bytes)
 
     def copy(self, source: Allocation, destination: Allocation, size_bytes: int) -> None:

@@ -197,3 +197,87 @@ def test_a_device_in_host_memory_takes_an_array_in_place_and_waits(monkeypatch: 
     stage.after[0]()
     assert waits == [1]
     ti.reset()
+
+
+@pytest.mark.parametrize("step", [1, 2, -1])
+def test_structured_arrays_are_copied_there_and_back(device: FarDevice, step: int) -> None:
+    dtype = np.dtype([("v", "f4", 3), ("n", "i8")], align=True)
+    values = np.zeros(6, dtype)
+    values["n"] = np.arange(6)
+    slot = ArraySlot("a", "P{v: f32[3], n: i64}", (), 1, None, 0, True, True)
+    stage = stage_arguments(sessions.current(), [(values[::step], slot, False)], "key")
+    copy = sessions.current().stages["key", 0].data
+    count = len(values[::step])
+    seen = copy[: count * dtype.itemsize].view(dtype)
+    np.testing.assert_array_equal(seen["n"], values["n"][::step])
+    seen["v"] = 1
+    for action in stage.after:
+        action()
+    assert values["v"].sum() == 3 * count and values["n"].tolist() == list(range(6))
+
+
+def place_pair(n: int) -> tuple[ti.ScalarField, ti.MatrixField]:
+    """Return a number and a vector that share cells in blocks of 5."""
+    count, pair = ti.field(ti.u8), ti.Vector.field(2, ti.i32)
+    ti.root.dense(ti.i, n // 5).dense(ti.i, 5).place(count, pair, offset=-3)
+    return count, pair
+
+
+def test_fields_of_a_tree_share_a_mirror(device: FarDevice) -> None:
+    count, pair = place_pair(1000)
+    launch()
+    assert sum(count[i] + pair[i].y for i in range(-3, 997)) == 0
+    assert device.reads == 1
+    count[-3] = 200
+    pair[5].y = 7
+    assert device.writes == 0
+    launch()
+    assert device.writes == 1
+    assert count[-3] == 200 and pair[5].y == 7 and device.reads == 2
+
+
+def test_whole_fields_of_a_tree_leave_the_others_alone(device: FarDevice) -> None:
+    count, pair = place_pair(20)
+    count[0] = 9
+    pair.from_numpy(np.arange(40).reshape(20, 2))
+    pair[1].x = 100
+    count.fill(3)
+    count[2] = 4
+    values = np.arange(40).reshape(20, 2)
+    values[4, 0] = 100
+    for _ in range(2):
+        np.testing.assert_array_equal(pair.to_numpy(), values)
+        np.testing.assert_array_equal(count.to_numpy(), [3] * 5 + [4] + [3] * 14)
+        launch()
+
+
+def test_a_large_tree_is_mirrored_in_blocks(device: FarDevice, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "BLOCK_BYTES", 100)  # 12 bytes a cell: some lie in two blocks
+    count, pair = place_pair(1000)
+    values = np.arange(2000).reshape(1000, 2)
+    pair.from_numpy(values)
+    launch()
+    device.bytes_read = 0
+    for i in (0, 8, 500, 999):
+        assert list(pair[i - 3]) == list(values[i])
+    assert device.bytes_read <= 800
+    pair[500] = [1, 2]
+    count[501] = 5
+    launch()
+    values[503] = [1, 2]
+    np.testing.assert_array_equal(pair.to_numpy(), values)
+    assert count.to_numpy()[504] == 5 and count.to_numpy().sum() == 5
+
+
+def test_a_destroyed_tree_has_no_mirror(device: FarDevice) -> None:
+    count, other = ti.field(ti.u8), ti.field(ti.u8)
+    builder = ti.FieldsBuilder()
+    builder.dense(ti.i, 10).place(count, other)
+    tree = builder.finalize()
+    count[1] = 3
+    pieces = device.pieces
+    tree.destroy()
+    assert device.pieces == pieces - 1
+    for use in (lambda: count[1], lambda: other.to_numpy(), lambda: other.fill(1), lambda: count.__setitem__(1, 1)):
+        with pytest.raises(ti.TaichiRuntimeError, match="gave back"):
+            use()

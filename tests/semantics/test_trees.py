@@ -6,6 +6,7 @@ Sizes and offsets were measured on Taichi 1.7.4; `test_trees_random.py` compares
 from __future__ import annotations
 
 import gc
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -383,6 +384,20 @@ def test_memory_of_a_destroyed_tree_goes_back_at_once(target: str, monkeypatch: 
     assert freed == [8000]
 
 
+def test_trees_end_with_their_session(target: str) -> None:
+    x, late = ti.field(ti.f32), ti.field(ti.f32)
+    builder, other = ti.FieldsBuilder(), ti.FieldsBuilder()
+    builder.dense(ti.i, 5).place(x)
+    other.dense(ti.i, 5).place(late)
+    tree = builder.finalize()
+    ti.init(arch=ti.cfg.arch)
+    for use in (lambda: x[0], lambda: late[0], lambda: late.fill(1)):
+        with pytest.raises(ti.TaichiRuntimeError, match=r"made before the last `ti.init\(\)`"):
+            use()
+    tree.destroy()
+    assert tree.destroyed
+
+
 def test_a_kernel_sees_the_new_field_of_a_name(target: str) -> None:
     space: dict[str, Any] = {}
 
@@ -408,13 +423,13 @@ def test_trees_are_freed_with_their_fields(target: str) -> None:
     x, y = ti.field(ti.f32), ti.field(ti.f32)
     ti.root.dense(ti.i, 1000).place(x, y)
     x[5] = 1
-    finalizer = x.memory.whole.finalizer
-    assert finalizer.alive
+    whole = weakref.ref(x.memory.whole)
     del x
-    assert finalizer.alive
+    gc.collect()
+    assert whole() is not None  # y has its elements there
     del y
     gc.collect()
-    assert not finalizer.alive
+    assert whole() is None
 
 
 def test_a_complete_tree_takes_no_more(target: str) -> None:

@@ -26,6 +26,8 @@ class Member:
       ("gradient", slot)                 the same of one that is the gradient of an argument
       ("shape", slot, axis)              extent of an ndarray (i32)
       ("stride", slot, axis)             distance of its elements along an axis [elements]
+      ("begin", slot)                    its first element, counted from the one at the lowest address, whose address is
+                                         the pointer then: NVIDIA's Vulkan takes no negative index (580.159)
       ("temporaries",), ("result",)      address of the kernel's own buffers
       ("seed",)                          u32 that differs from launch to launch
       ("report",)                        address of the buffer for print and assert records
@@ -154,6 +156,10 @@ class Interface:
     def takes_strides(self, slot: int) -> bool:
         """Tell whether the text finds the elements of an array by strides, which come with each launch."""
         return any(member.source[:2] == ("stride", slot) for member in self.members)
+
+    def takes_begin(self, slot: int) -> bool:
+        """Tell whether the text counts the elements of an array from the one at the lowest address."""
+        return any(member.source == ("begin", slot) for member in self.members)
 
 
 @dataclass(frozen=True, slots=True)

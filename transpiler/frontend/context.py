@@ -435,14 +435,21 @@ class Context:
         found = self.arrays.get(id(value))
         if found is not None:
             return found
-        describe = getattr(value, "describe_array", None)
-        if describe is None:
+        description = self.describe(value)
+        if description is None:
             return None
-        description = self.python(describe)
         if description.path:
             return self.array(description.owner)
         name = self.hints.get(id(value)) or description.name or "array"
         return self.array_of(value, name, description)
+
+    def describe(self, value: Any) -> ArrayDescription | None:
+        """Return what an object of the runtime says of itself, None if it is no array."""
+        describe = getattr(value, "describe_array", None)
+        try:
+            return None if describe is None else describe()
+        except TaichiRuntimeError:
+            return self.python(describe)  # type: ignore[no-any-return, arg-type]  # raises it again, with the place
 
     def array_of(self, value: Any, name: str, description: ArrayDescription, path: str = "") -> Array:
         """Add the array that an object describes, or one for each part where these lie apart. path: of `Array`."""
@@ -475,7 +482,9 @@ class Context:
         name = known or identify_step(whole.name, whole.element, step)
         path = whole.path or whole.name  # also of a component: errors show what Python says, `v` of `v[i]`
         path = known or (name_step(path, whole.element, step) if isinstance(step, str) else path)
-        return self.array_of(value, name, self.python(value.describe_array), path)
+        description = self.describe(value)
+        assert description is not None
+        return self.array_of(value, name, description, path)
 
     def enter_tree(self, array: Array, place: Node) -> None:
         """Note where a field lies, and how this kernel sees the tree that it lies in."""

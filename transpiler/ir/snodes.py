@@ -27,7 +27,7 @@ class Node:
     """A node of a tree. kind: "dense", or "place" for the elements of a field.
 
     parent: None for the top of a tree, which has one allocation. axes: those it splits, in ascending order, with an
-    extent each. element: of a place.
+    extent each. element: of a place. name: that the user gave a field.
     """
 
     kind: str
@@ -35,6 +35,7 @@ class Node:
     axes: tuple[int, ...] = ()
     extents: tuple[int, ...] = ()
     element: Type | None = None
+    name: str = ""
     children: list[Node] = field(default_factory=list)
 
 
