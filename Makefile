@@ -47,6 +47,7 @@ bench: setup
 	@$(PYTHON) benchmarks/cpu.py --taichi $(TAICHI)
 	@$(PYTHON) benchmarks/launch.py --taichi $(TAICHI)
 	@$(PYTHON) benchmarks/gui.py --taichi $(TAICHI)
+	@$(PYTHON) benchmarks/imports.py
 
 bench-gpu:
 	@$(PYTHON) benchmarks/gpu.py
