@@ -170,11 +170,6 @@ def test_arrays_are_freed_at_once_whatever_was_written_to_them(device: FarDevice
     assert device.writes == 0
 
 
-def _copy_of(stage: Stage) -> Piece:
-    """Return the memory that a launch borrows for the copy of its one argument, and gives back at the end."""
-    return stage.after[-1].args[0].allocation
-
-
 @pytest.mark.parametrize("written", [True, False])
 def test_arguments_are_staged_in_memory_that_is_kept(device: FarDevice, written: bool) -> None:
     session, values = sessions.current(), np.arange(4, dtype=np.uint8)
