@@ -8,7 +8,7 @@ import pytest
 import shadesmith as ti
 from shadesmith.runtime import memory
 from shadesmith.runtime import session as sessions
-from shadesmith.runtime.staging import Stage, stage_arguments
+from shadesmith.runtime.staging import stage_arguments
 from shadesmith.transpiler.backend.interface import ArraySlot
 from shadesmith.transpiler.options import Capabilities
 
