@@ -94,7 +94,9 @@ def row_major(array: Array, indices: list[str], target: Target, texts: Mapping[o
         return "0"
     if array.strided:
         return strided(
-            indices, [texts["stride", array, axis] for axis in range(array.ndim)], texts.get(("begin", array))
+            [factor(index) for index in indices],
+            [texts["stride", array, axis] for axis in range(array.ndim)],
+            texts.get(("begin", array)),
         )
     wide = target.has_pointers and (array.shape is None or prod(array.shape) >= 2**31) and array.ndim > 1
     text = f"(long){factor(indices[0])}" if wide else indices[0] if array.ndim == 1 else factor(indices[0])

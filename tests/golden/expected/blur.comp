@@ -45,8 +45,8 @@ layout(push_constant, scalar) uniform Args {
 } args;
 
 #define image_(i, j) args.image_data.v[clamp_index(i, args.image_n0) * args.image_n1 + clamp_index(j, args.image_n1)]
-#define out_(i, j) args.out_data.v[args.out_begin + i * args.out_stride0 + j * args.out_stride1]
-#define peak(i) args.peak_data.v[args.peak_begin + i * args.peak_stride]
+#define out_(i, j) args.out_data.v[args.out_begin + (i) * args.out_stride0 + (j) * args.out_stride1]
+#define peak(i) args.peak_data.v[args.peak_begin + (i) * args.peak_stride]
 
 // blur.py:9  for i, j in out:
 void task(int i, int j) {
