@@ -39,6 +39,7 @@ class DenseArray(ABC):
         "grad",
         "memory",
         "name",
+        "offset",
         "owner",
         "path",
         "shape",
@@ -56,6 +57,7 @@ class DenseArray(ABC):
         self.element: Type = element
         self.dtype: Scalar = next(scalars_of(element))  # of structs the first one, as in Taichi
         self.shape = shape
+        self.offset: tuple[int, ...] = ()
         self.name = name
         self.grad: Any = None
         self.owner: DenseArray | None = None
@@ -67,6 +69,7 @@ class DenseArray(ABC):
         root, path = owner if owner.owner is None else owner.owner, (*owner.path, name)
         self._set_up(MemberMemory(root.memory, path, element), element, owner.shape, f"{owner.name}.{name}")
         self.owner, self.path = root, path
+        self.offset, self._extent = owner.offset, owner._extent
         self.signature = (root.signature, path)
 
     # --- what the compiler and the launcher ask
@@ -177,6 +180,8 @@ class DenseArray(ABC):
         if len(key) != len(shape):
             text = f"takes {len(shape)} indices, and {len(key)} were given: {_shown(key)}"
             raise self._index_error(f"{text}. Hint: write one index for each axis, `x[None]` without axes")
+        if self.offset:
+            return self._index_from_offset(key)
         for position, extent in zip(key, shape, strict=True):
             if type(position) is not int:
                 return self.index_of(self._integers(key))
@@ -185,13 +190,28 @@ class DenseArray(ABC):
                 raise self._index_error(f"{text}. Hint: indices of an axis run from 0 to its extent - 1")
         return key  # type: ignore[no-any-return]
 
-    def ready(self, index: tuple[int, ...]) -> Array:
-        """Return the view after making sure that it is right at `index`."""
+    def _index_from_offset(self, key: tuple[Any, ...]) -> tuple[int, ...]:
+        index = self._integers(key)
+        for position, begin, extent in zip(index, self.offset, self.shape, strict=True):
+            if not begin <= position < begin + extent:
+                text = f"has shape {self.shape} from offset {self.offset}, and {_shown(key)} lies outside"
+                raise self._index_error(f"{text}. Hint: indices of an axis run from its offset to offset + extent - 1")
+        return index
+
+    def position_of(self, index: tuple[int, ...]) -> tuple[int, ...]:
+        """Return where the element at an index, as `index_of` gives it, is in the view."""
+        if self.offset:
+            index = tuple([position - begin for position, begin in zip(index, self.offset, strict=True)])
+        located = self.memory.located
+        return index if located is None else located(index)
+
+    def ready(self, position: tuple[int, ...]) -> Array:
+        """Return the view after making sure that it is right at `position`."""
         memory = self.memory
         if memory.epoch != memory.session.epoch:
             memory.refresh()
         if memory.partial:
-            memory.load(index)
+            memory.load(position)
         return memory.view
 
     def _integers(self, key: tuple[Any, ...]) -> tuple[int, ...]:
@@ -240,16 +260,16 @@ class ScalarArray(DenseArray):
         memory = self.memory
         if type(key) is int and 0 <= key < self._extent and memory.epoch == memory.session.epoch and not memory.partial:
             return memory.view.item(key)
-        index = self.index_of(key)
-        return self.ready(index).item(index)
+        position = self.position_of(self.index_of(key))
+        return self.ready(position).item(position)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        index = self.index_of(key)
+        position = self.position_of(self.index_of(key))
         if type(value) is not float or not self.dtype.is_float:
             value = to_scalar(self.dtype, value, self)
-        self.ready(index)[index] = value
+        self.ready(position)[position] = value
         if self.memory.mirrored:
-            self.memory.mark(index)
+            self.memory.mark(position)
 
     def pack(self, value: Any) -> Array:
         """Return a number as an array without axes. Raises: TypeError where it is none."""
@@ -281,16 +301,17 @@ class MatrixArray(DenseArray):
 
     def __getitem__(self, key: Any) -> Any:
         index = self.index_of(key)
-        entries = self.ready(index)[index].copy().view(Entries)
+        position = self.position_of(index)
+        entries = self.ready(position)[position].copy().view(Entries)
         entries.owner = (self, index)
         return wrap(entries)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        index = self.index_of(key)
+        position = self.position_of(self.index_of(key))
         packed = self._packed_element(value)
-        self.ready(index)[index] = packed
+        self.ready(position)[position] = packed
         if self.memory.mirrored:
-            self.memory.mark(index)
+            self.memory.mark(position)
 
     def to_numpy(self, keep_dims: bool = False) -> Array:
         """Return a copy, shape (*shape, *element shape); with `keep_dims` vectors count as (n, 1) matrices."""
@@ -368,14 +389,14 @@ class MemberArray:
         return self.owner.dtype
 
     def __getitem__(self, key: Any) -> Any:
-        index = self.owner.index_of(key)
-        return self.owner.ready(index).item(index + self.component)
+        position = self.owner.position_of(self.owner.index_of(key))
+        return self.owner.ready(position).item(position + self.component)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        owner, index = self.owner, self.owner.index_of(key)
-        owner.ready(index)[index + self.component] = to_scalar(owner.dtype, value, owner)
+        owner, position = self.owner, self.owner.position_of(self.owner.index_of(key))
+        owner.ready(position)[position + self.component] = to_scalar(owner.dtype, value, owner)
         if owner.memory.mirrored:
-            owner.memory.mark(index)
+            owner.memory.mark(position)
 
     def to_numpy(self) -> Array:
         """Return a copy of the component, shape `shape`."""

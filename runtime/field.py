@@ -7,36 +7,42 @@ of its own, row major.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 from ..transpiler.errors import TaichiRuntimeError, TaichiSyntaxError
+from ..transpiler.ir.snodes import Node, is_row_major
 from ..transpiler.ir.types import Struct, Tensor, Type, scalars_of
+from ..transpiler.lang.describe import ArrayDescription
 from .dense_array import DenseArray, MatrixArray, MemberArray, ScalarArray, check_gradient, to_shape
+from .memory import Ended
 from .session import Session, current
-from .snodes import SNode, leaf_of
+from .snodes import Root, SNode, axes, leaf_of, offset_of
 from .struct_array import StructArray, stored_type
 from .tracebacks import hides_own_frames_of
 
 MAX_AXES = 12
 PLACED_SLOTS = frozenset({"allocation", "memory", "node", "shape", "_extent"})
 """What a field lacks before it is placed."""
+MEMORY_SLOTS = frozenset({"allocation", "memory"})
+"""What it lacks before its tree has memory."""
 
 
 class Placed:
     """What a field has beside an ndarray: a place in the tree of nodes, and a time before it has one.
 
-    A field made without a shape lacks its shape and memory until `ti.root...place(x)` gives them.
+    A field made without a shape lacks it until `ti.root...place(x)` gives it one, and has memory with its first use.
     """
 
     __slots__ = ()
     name: str
     node: SNode
+    offset: tuple[int, ...]
 
     @property
     def is_placed(self) -> bool:
-        """Whether the field has a shape and memory."""
+        """Whether the field has a shape."""
         try:
-            return object.__getattribute__(self, "memory") is not None
+            return object.__getattribute__(self, "shape") is not None
         except AttributeError:
             return False
 
@@ -49,16 +55,48 @@ class Placed:
         """Return the node `n` levels above the field's own; None above the root."""
         return self.node.parent(n)
 
-    def place_at(self: Any, node: SNode) -> None:
-        """Take the shape of `node`, the field's own, and zeroed memory. Raises: TaichiRuntimeError if it has them."""
+    def check_placeable(self) -> None:
+        """Check that the field can be placed. Raises: TaichiRuntimeError if it was."""
         if self.is_placed:
             raise TaichiRuntimeError(f"{self!r} has been placed already. Hint: place a field once, and without a shape")
-        grad, dual, signature = self.grad, self.dual, self.signature
-        DenseArray.__init__(self, current("field"), self.element, node.shape, self.name)
-        self.grad, self.dual, self.signature, self.node = grad, dual, signature, node
 
-    def __getattr__(self, name: str) -> NoReturn:
-        # Reached only where a slot is empty: before the field is placed, at no cost after.
+    def place_at(self: Any, node: SNode, offset: tuple[int, ...]) -> None:
+        """Take the shape of `node`, the field's own; memory follows when the field is used."""
+        self.shape, self.offset, self.node = node.shape, offset, node
+        assert node.memory is not None
+        node.memory.add(self)
+
+    def take_memory(self: Any, memory: Any) -> None:
+        """Use `memory`, a `Memory` or one of its form, from now on."""
+        self.memory, self.allocation = memory, memory.allocation
+        is_plain = len(self.shape) == 1 and not self.offset and memory.located is None
+        self._extent = self.shape[0] if is_plain else -1
+
+    def describe_array(self: Any) -> ArrayDescription:
+        """Return what a kernel must know of this field; its tree has memory then."""
+        place = self.node.node
+        memory = self.memory
+        if memory.is_gone:
+            raise memory.gone()
+        in_tree = None if self.path or is_row_major(place) else place
+        return ArrayDescription(
+            self.element, self.shape, self.KIND, self.name or None, self.owner, self.path, in_tree, self.offset
+        )
+
+    def describe_node(self) -> Node | None:
+        """Return the field's own node as the compiler knows it; None before it is placed."""
+        return self.node.node if self.is_placed else None
+
+    def end(self: Any) -> None:
+        """Give the memory back because the session ends; any later use raises."""
+        self.memory.end()
+        self.allocation = Ended()
+
+    def __getattr__(self: Any, name: str) -> Any:
+        # Reached only where a slot is empty: before the field has memory, at no cost after.
+        if name in MEMORY_SLOTS and self.is_placed:
+            self.node.memory.allocate()
+            return object.__getattribute__(self, name)
         if name in PLACED_SLOTS:
             shown = f" `{self.name}`" if self.name else ""
             raise TaichiRuntimeError(
@@ -149,35 +187,51 @@ def field(
     Without a shape the field waits for `ti.root...place(x)`.
 
     dtype: a number type, Python's `int` or `float`, or a vector, matrix or struct type. order: axes from the slowest
-    to the fastest, as "ij"; it is checked, and memory is row major in any case. name: shown in errors. needs_grad,
-    needs_dual: make `.grad` and `.dual` beside it.
+    to the fastest in memory, as "ji". offset: the first index along each axis, which may be negative. name: shown in
+    errors. needs_grad, needs_dual: make `.grad` and `.dual` beside it.
     Raises: TaichiRuntimeError before `ti.init()`, for a shape with an extent below 1, and where memory
     does not suffice; TaichiSyntaxError for `offset` or `order` that do not fit the shape.
     """
     session = current("field")
     element = stored_type(dtype)
     extents = _checked_shape(shape, offset, order)
-    result = _make(session, element, extents, name)
+    layout = _checked_order(extents, order), _checked_offset(extents, offset)
+    result = _make(session, element, extents, name, *layout)
     if needs_grad or needs_dual:
         for scalar in scalars_of(element):
             check_gradient(scalar)
-        result.grad = _make(session, element, extents, f"{name}.grad" if name else "") if needs_grad else None
-        result.dual = _make(session, element, extents, f"{name}.dual" if name else "") if needs_dual else None
+        result.grad = _make(session, element, extents, f"{name}.grad" if name else "", *layout) if needs_grad else None
+        result.dual = _make(session, element, extents, f"{name}.dual" if name else "", *layout) if needs_dual else None
     return result
 
 
 def _make(
-    session: Session, element: Type, shape: tuple[int, ...] | None, name: str
+    session: Session,
+    element: Type,
+    shape: tuple[int, ...] | None,
+    name: str,
+    order: Sequence[int] = (),
+    offset: tuple[int, ...] = (),
 ) -> ScalarField | MatrixField | StructField:
+    """Return a field: with a shape it has memory of its own, in which an order other than row major is a tree."""
     kind = _class_of(element)
-    if shape is not None:
+    if shape is not None and not order:
         result = kind(session, element, shape, name)
-        result.node = leaf_of(shape)
-    else:
-        result = kind.__new__(kind)
-        result.element, result.dtype, result.name = element, next(scalars_of(element)), name
-        result.grad, result.signature = None, object()
-    result.dual = None
+        result.node = leaf_of(shape, result)
+        result.offset = offset
+        if offset:
+            result._extent = -1
+        result.dual = None
+        return result
+    result = kind.__new__(kind)
+    result.element, result.dtype, result.name = element, next(scalars_of(element)), name
+    result.grad, result.dual, result.owner, result.path, result.signature = None, None, None, (), object()
+    result.offset = ()
+    if shape is not None:
+        node: SNode = Root()
+        for axis in order:
+            node = node.dense(axes(axis), shape[axis])
+        node.place(result, offset=offset or None)
     return result
 
 
@@ -196,38 +250,36 @@ def _checked_shape(shape: Any, offset: Any, order: str | None) -> tuple[int, ...
                 f"Every dimension of a Taichi field should be positive, got {extent} in dimension {axis}. "
                 "Hint: an extent is at least 1"
             )
-    _check_offset(extents, offset)
-    _check_order(extents, order)
     return extents
 
 
-def _check_offset(shape: tuple[int, ...], offset: Any) -> None:
-    if offset is None:
-        return
-    offsets = tuple(offset) if isinstance(offset, Sequence) else (offset,)
-    if len(offsets) != len(shape):
+def _checked_offset(shape: tuple[int, ...] | None, offset: Any) -> tuple[int, ...]:
+    """Return the first index along each axis, () where all are 0."""
+    if offset is None or shape is None:
+        return ()
+    given = tuple(offset) if isinstance(offset, Sequence) else (offset,)
+    if len(given) != len(shape):
         raise TaichiSyntaxError(
-            f"The dimensionality of shape and offset must be the same ({len(shape)} != {len(offsets)}). "
+            f"The dimensionality of shape and offset must be the same ({len(shape)} != {len(given)}). "
             "Hint: give one offset for each axis"
         )
-    if any(offsets):
-        raise TaichiRuntimeError(
-            f"a field whose indices start at offset {offsets} is not supported yet. "
-            "Hint: leave `offset` out and subtract it from the indices"
-        )
+    return offset_of(given, len(shape))
 
 
-def _check_order(shape: tuple[int, ...], order: str | None) -> None:
-    if order is None:
-        return
+def _checked_order(shape: tuple[int, ...] | None, order: str | None) -> list[int]:
+    """Return the axes from the slowest to the fastest, [] where that is their own order."""
+    if order is None or shape is None:
+        return []
     if len(order) != len(shape):
         raise TaichiSyntaxError(
             f"The dimensionality of shape and order must be the same ({len(shape)} != {len(order)})"
         )
     if len({*order}) != len(order):
         raise TaichiSyntaxError("The axes in order must be different")
-    if sorted(order) != [chr(ord("i") + axis) for axis in range(len(order))]:
+    axes_given = [ord(letter) - ord("i") for letter in order]
+    if sorted(axes_given) != list(range(len(order))):
         raise TaichiSyntaxError(f"Invalid axis in order '{order}': name each of the first {len(shape)} axes from `i`")
+    return [] if axes_given == sorted(axes_given) else axes_given
 
 
 def _refused(shape: Any) -> Exception:

@@ -71,6 +71,19 @@ def ended_error() -> TaichiRuntimeError:
     )
 
 
+def check_count(shape: tuple[int, ...]) -> None:
+    """Check that the elements of a shape can be indexed. Raises: TaichiRuntimeError where they are too many."""
+    if prod(shape) > MAX_ITEMS:
+        raise TaichiRuntimeError(
+            f"shape {shape} has {prod(shape)} elements, and at most {MAX_ITEMS} can be indexed. "
+            "Hint: split the data into several fields or ndarrays"
+        )
+
+
+def _blocks_between(begin: int, end: int) -> range:
+    return range(begin // BLOCK_BYTES, (end - 1) // BLOCK_BYTES + 1)
+
+
 def view_address(address: int, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
     """Return an array over memory of this process; the caller keeps the memory alive."""
     size_bytes = prod(shape) * dtype.itemsize
@@ -99,6 +112,7 @@ class Memory:
         "element",
         "epoch",
         "finalizer",
+        "gone",
         "mirrored",
         "partial",
         "session",
@@ -107,12 +121,12 @@ class Memory:
         "view",
     )
 
+    located = None
+    """Of memory whose view is indexed otherwise than its array: what gives the position of an index."""
+
     def __init__(self, session: Owner, element: Type, shape: tuple[int, ...]) -> None:
-        if prod(shape) > MAX_ITEMS:
-            raise TaichiRuntimeError(
-                f"shape {shape} has {prod(shape)} elements, and at most {MAX_ITEMS} can be indexed. "
-                "Hint: split the data into several fields or ndarrays"
-            )
+        check_count(shape)
+        self.gone: Callable[[], TaichiRuntimeError] = ended_error
         scalar = element.numpy if isinstance(element, Struct) else element_of(element).numpy
         full_shape = shape + (element.shape if isinstance(element, Tensor) else ())
         self.session, self.element, self.shape = session, element, shape
@@ -129,14 +143,19 @@ class Memory:
         self._blocks: set[int] = set()
         self._dirty: set[int] = set()
 
+    @property
+    def is_gone(self) -> bool:
+        """Whether its allocation was given back; `gone` makes the error that says why."""
+        return not self.finalizer.alive
+
     def refresh(self) -> None:
         """Make the view show what the launches so far have left; a partial one is filled by `load`.
 
         Raises: TaichiRuntimeError where the session has ended.
         """
         session = self.session
-        if session.epoch == CLOSED:
-            raise ended_error()
+        if session.epoch == CLOSED or self.is_gone:
+            raise self.gone()
         if not self.mirrored:
             session.wait()
         else:
@@ -147,16 +166,24 @@ class Memory:
 
     def load(self, index: Sequence[int]) -> None:
         """Fill the block of a partial mirror that holds the item at `index`."""
-        for block in self._blocks_of(index):
+        self.load_bytes(*self._bytes_at(index))
+
+    def load_bytes(self, begin: int, end: int) -> None:
+        """Fill the blocks of a partial mirror that hold the bytes from `begin` to `end`."""
+        for block in _blocks_between(begin, end):
             if block not in self._blocks:
                 self._read_block(block)
 
     def mark(self, index: Sequence[int]) -> None:
         """Note that the item at `index` of a mirror was written."""
+        self.mark_bytes(*self._bytes_at(index))
+
+    def mark_bytes(self, begin: int, end: int) -> None:
+        """Note that the bytes from `begin` to `end` of a mirror were written."""
         if not self._dirty:
             self.session.pending.append(self.flush)
         if self.partial:
-            self._dirty.update(self._blocks_of(index))
+            self._dirty.update(_blocks_between(begin, end))
         else:
             self._dirty.add(0)
 
@@ -180,7 +207,7 @@ class Memory:
 
     def refresh_lazily(self) -> None:
         """Wait where the view is the memory itself, check that the session lives, and leave a mirror as it is."""
-        if self.session.epoch == CLOSED or not self.mirrored:
+        if self.session.epoch == CLOSED or not self.mirrored or self.is_gone:
             self.refresh()
 
     def write_all(self, values: Array) -> None:
@@ -221,7 +248,7 @@ class Memory:
             self._forget()
             self.session.device.copy(other.allocation, self.allocation, self.size_bytes)
         else:
-            self.write_all(other.view if not other.mirrored else other.read_all())
+            self.write_all(other.view if isinstance(other, Memory) and not other.mirrored else other.read_all())
 
     def end(self) -> None:
         """Give the allocation back because the session ends; any later use raises."""
@@ -235,12 +262,12 @@ class Memory:
         self._blocks.clear()
         self.epoch = STALE
 
-    def _blocks_of(self, index: Sequence[int]) -> range:
+    def _bytes_at(self, index: Sequence[int]) -> tuple[int, int]:
         item = 0
         for position, extent in zip(index, self.shape, strict=True):
             item = item * extent + position
         size = self.element.size_bytes
-        return range(item * size // BLOCK_BYTES, (item * size + size - 1) // BLOCK_BYTES + 1)
+        return item * size, item * size + size
 
     def _block_bytes(self, block: int) -> memoryview:
         return bytes_of(self.view)[block * BLOCK_BYTES : (block + 1) * BLOCK_BYTES]
@@ -280,7 +307,7 @@ class MemberMemory:
 
     def fill(self, value: Array) -> None:
         """Set the member in all elements to one value."""
-        self.write_all(np.broadcast_to(value, self.view.shape))
+        self.write_all(np.broadcast_to(value, self.shape + np.shape(value)))
 
     def copy_from(self, other: Any) -> None:
         """Copy another array of equal shape."""

@@ -1,8 +1,8 @@
-"""`ti.root`: the tree of nodes in which fields without a shape are placed.
+"""`ti.root` and `ti.FieldsBuilder`: the trees of nodes in which fields without a shape are placed.
 
-In: `ti.root.dense(ti.ij, (4, 8)).place(x)`. Out: the shape of `x`, and its memory from then on. A field's axes are
-those that its nodes name, from `ti.i` on; where an axis is split over several nodes its extents multiply. Memory is
-row major whatever the order of the nodes; sparse nodes and layouts come with issue 4.
+In: `ti.root.dense(ti.ij, (4, 8)).place(x)`. Out: the shape of `x`, and where its elements lie once the tree has
+memory (`trees.py`). A field's axes are those that its nodes name, from `ti.i` on; where an axis is split over several
+nodes its extents multiply. Each child of a root is a tree of its own, with one allocation.
 """
 
 from __future__ import annotations
@@ -11,11 +11,15 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from operator import index as as_index
-from typing import Any, NoReturn, Protocol
+from typing import Any, NoReturn
+from weakref import ref
 
 from ..transpiler.errors import NotYetError, TaichiRuntimeError, as_seen_by_user
+from ..transpiler.ir.snodes import Node, cell_size_bytes, member_offsets, shape_of
+from ..transpiler.ir.types import Scalar, Type, scalars_of
 from .session import current
 from .tracebacks import hides_own_frames_of
+from .trees import TreeMemory
 
 MAX_AXES = 12
 
@@ -45,15 +49,6 @@ AXES = {
 """`ti.i`, `ti.ij`, ...: lists of axes by name."""
 
 
-class Placeable(Protocol):
-    """A field, as far as nodes need it."""
-
-    is_placed: bool
-
-    def place_at(self, node: SNode) -> None:
-        """Take the shape of `node`, the field's own, and zeroed memory."""
-
-
 LATER: dict[str, tuple[str, int | None, str]] = {
     **dict.fromkeys(
         ("pointer", "bitmasked", "dynamic", "hash"), ("sparse SNodes", 4, "use `dense`, which holds all cells")
@@ -64,26 +59,80 @@ LATER: dict[str, tuple[str, int | None, str]] = {
 
 
 class SNode:
-    """A node of the tree of fields. kind: "root", "dense" or "place" (a field's own, a leaf)."""
+    """A node of the tree of fields. kind: "root", "dense" or "place" (a field's own, a leaf).
 
-    __slots__ = ("_children", "_extents", "_fields", "_parent", "kind")
+    node: what the compiler knows of it, None for a root.
+    """
 
-    def __init__(self, kind: str, parent: SNode | None, extents: dict[int, int]) -> None:
-        self.kind = kind
+    __slots__ = ("__weakref__", "_children", "_field", "_parent", "memory", "node")
+
+    def __init__(self, parent: SNode | None, node: Node | None, memory: TreeMemory | None = None) -> None:
         self._parent = parent
-        self._extents = extents
+        self.node = node
+        self.memory = memory
         self._children: list[SNode] = []
-        self._fields: list[Placeable] = []
+        self._field: Any = None
+
+    @property
+    def kind(self) -> str:
+        """What it does with its cells."""
+        return "root" if self.node is None else self.node.kind
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Extents by axis, from the lowest axis on."""
-        return tuple(self._extents[axis] for axis in sorted(self._extents))
+        return () if self.node is None else shape_of(self.node)
+
+    @property
+    def name(self) -> str:
+        """The name of a field's own node: the field's, if it has one."""
+        return self._name
+
+    @property
+    def _name(self) -> str:
+        field = self._field_here()
+        return "" if field is None else str(field.name)
+
+    @property
+    def _dtype(self) -> Scalar | None:
+        return None if self.node is None or self.node.element is None else next(scalars_of(self.node.element))
+
+    @property
+    def _cell_size_bytes(self) -> int:
+        if self.node is None:
+            return member_offsets(self._nodes())[1]
+        return 0 if self.node.kind == "place" else cell_size_bytes(self.node)
+
+    @property
+    def _offset_bytes_in_parent_cell(self) -> int:
+        if self.node is None or self._parent is None:
+            return 0
+        siblings = self._parent._nodes()
+        return member_offsets(siblings)[0][siblings.index(self.node)] if self.node in siblings else 0
+
+    @property
+    def _num_dynamically_allocated(self) -> int:
+        return 0
 
     @property
     def num_dynamically_allocated(self) -> int:
         """Cells allocated while kernels run: none, since dense nodes have all of theirs from the start."""
-        return 0
+        return self._num_dynamically_allocated
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the tree has memory, and so takes no more nodes."""
+        return self.memory is not None and self.memory.is_allocated
+
+    def _get_children(self) -> list[SNode]:
+        return list(self._children)
+
+    def _field_here(self) -> Any:
+        """Return the field whose own node this is, if it is one and the field still lives."""
+        return None if self._field is None else self._field()
+
+    def _nodes(self) -> list[Node]:
+        return [child.node for child in self._children if child.node is not None]
 
     def parent(self, n: int = 1) -> SNode | None:
         """Return the node `n` levels up; None above the root."""
@@ -97,25 +146,45 @@ class SNode:
         """Add a node of `dimensions` cells along `axes`; one number stands for every axis.
 
         Raises: TypeError where `axes` are none; ValueError for as many numbers as there are not axes;
-        TaichiRuntimeError for an extent below 1.
+        TaichiRuntimeError for an extent below 1, and where the tree has memory already.
         """
         chosen = _axes_of(axes)
-        node = SNode("dense", self, _extended(self._extents, chosen, _extents_of(dimensions, chosen)))
-        self._children.append(node)
-        return node
+        pairs = sorted(zip((axis.number for axis in chosen), _extents_of(dimensions, chosen), strict=True))
+        return self._add("dense", tuple(axis for axis, _ in pairs), tuple(extent for _, extent in pairs))
 
     @hides_own_frames_of(AttributeError, ValueError)
-    def place(self, *args: Any, offset: Any = None) -> SNode:
-        """Give memory, zeroed, to fields (or lists of them) made without a shape; return this node.
+    def place(self, *args: Any, offset: int | Sequence[int] | None = None) -> SNode:
+        """Place fields (or lists of them) made without a shape in the cells of this node; return this node.
 
-        Raises: ValueError for what is no field; TaichiRuntimeError for a field that has memory already.
+        offset: the first index along each axis, instead of 0. Raises: ValueError for what is no field;
+        TaichiRuntimeError for a field that was placed already, and where the tree has memory already.
         """
-        if offset is not None and any(offset if isinstance(offset, Iterable) else (offset,)):
-            raise NotYetError("`offset` of `place`", "layouts by SNodes", 4)
-        for field in _flattened(args):
-            field.place_at(SNode("place", self, self._extents))
-            self._fields.append(field)
+        fields = list(_flattened(args))
+        for field in fields:
+            field.check_placeable()
+        begins = offset_of(offset, len(self.shape))
+        for field in fields:
+            leaf = self._add("place", element=field.element)
+            leaf._field = ref(field)
+            field.place_at(leaf, begins)
         return self
+
+    def _add(
+        self, kind: str, axes: tuple[int, ...] = (), extents: tuple[int, ...] = (), element: Type | None = None
+    ) -> SNode:
+        """Add a child; below a root it begins a tree."""
+        if self.is_complete:
+            raise TaichiRuntimeError(
+                f"{self!r} belongs to a tree that has memory already, and takes no more nodes and fields. "
+                "Hint: place all fields of a tree before the first of them is read, written or used in a kernel"
+            )
+        node = Node(kind, self.node, axes, extents, element)
+        if self.node is not None:
+            self.node.children.append(node)
+        memory = self.memory if self.memory is not None else TreeMemory(current("SNodes"), node)
+        child = SNode(self, node, memory)
+        self._children.append(child)
+        return child
 
     def lazy_grad(self) -> None:
         """Place the gradients of all fields below this node beside them."""
@@ -132,31 +201,39 @@ class SNode:
         )
 
     def __getattr__(self, name: str) -> NoReturn:
-        _refuse("ti.root" if self.kind == "root" else "SNode", name)
+        _refuse("ti.root" if self.node is None else "SNode", name)
 
     def describe_domain(self) -> tuple[int, ...]:
         """Return the extents over which `for i, j in node` runs in a kernel."""
         return self.shape
 
+    def describe_node(self) -> Node | None:
+        """Return the node as the compiler knows it, None for a root."""
+        return self.node
+
     def _place_beside(self, derivative: Callable[[Any], Any]) -> None:
-        for field in self._fields.copy():
+        for child in self._children.copy():
+            field = child._field_here()
+            if field is None:
+                child._place_beside(derivative)
+                continue
             beside = derivative(field)
             if beside is not None and not beside.is_placed:
-                self.place(beside)
-        for child in self._children:
-            child._place_beside(derivative)
+                self.place(beside, offset=field.offset or None)
 
     def __repr__(self) -> str:
-        return "ti.root" if self.kind == "root" else f"<ti.SNode of type {self.kind}>"
+        if self.node is None:
+            return "ti.root"
+        return f"{self._parent!r} => {self.kind} {list(self.shape)}"
 
 
 class Root(SNode):
-    """`ti.root`: the node all others stand below; each session begins with an empty one."""
+    """A root: the node all others stand below. It takes no memory; each child begins a tree."""
 
     __slots__ = ("_session",)
 
     def __init__(self) -> None:
-        super().__init__("root", None, {})
+        super().__init__(None, None)
         self._session: object = None
 
     def dense(self, axes: Sequence[Axis], dimensions: int | Sequence[int]) -> SNode:
@@ -167,22 +244,29 @@ class Root(SNode):
     def place(self, *args: Any, offset: Any = None) -> SNode:
         """As `SNode.place`; fields placed here have one element, `x[None]`."""
         self._begin()
-        return super().place(*args, offset=offset)
+        self._add("dense").place(*args, offset=offset)
+        return self
 
     def _begin(self) -> None:
+        """Forget the trees of earlier sessions, and those that are complete: their fields own them."""
         session = current("SNodes")
         if self._session is not session:
             self._session = session
-            self._children, self._fields = [], []
+            self._children = []
+        self._children = [child for child in self._children if not child.is_complete]
 
 
 root = Root()
 
 
-def leaf_of(shape: tuple[int, ...]) -> SNode:
+def leaf_of(shape: tuple[int, ...], field: Any) -> SNode:
     """Return the node of a field that was made with a shape: it stands alone below a dense node below the root."""
-    extents = dict(enumerate(shape))
-    return SNode("place", SNode("dense", root, extents) if shape else root, extents)
+    above = Node("dense", None, tuple(range(len(shape))), shape)
+    below = Node("place", above, element=field.element)
+    above.children.append(below)
+    leaf = SNode(SNode(root, above), below)
+    leaf._field = ref(field)
+    return leaf
 
 
 def _refuse(owner: str, name: str) -> NoReturn:
@@ -220,14 +304,23 @@ def _extents_of(dimensions: Any, chosen: list[Axis]) -> list[int]:
     return extents
 
 
-def _extended(outer: dict[int, int], chosen: list[Axis], extents: list[int]) -> dict[int, int]:
-    result = dict(outer)
-    for axis, extent in zip(chosen, extents, strict=True):
-        result[axis.number] = result.get(axis.number, 1) * extent
-    return result
+def offset_of(given: Any, axes: int) -> tuple[int, ...]:
+    """Return the first index along each axis, () where all are 0."""
+    if given is None:
+        return ()
+    try:
+        offset = tuple(as_index(begin) for begin in (given if isinstance(given, Sequence) else (given,)))
+    except TypeError:
+        raise TypeError(f"an offset is an integer for each axis, and {given!r} was given") from None
+    if len(offset) != axes:
+        raise TaichiRuntimeError(
+            f"The dimensionality of the node and of offset must be the same ({axes} != {len(offset)}). "
+            "Hint: give one offset for each axis"
+        )
+    return offset if any(offset) else ()
 
 
-def _flattened(args: Iterable[Any]) -> Iterable[Placeable]:
+def _flattened(args: Iterable[Any]) -> Iterable[Any]:
     for arg in args:
         if isinstance(arg, list | tuple):
             yield from _flattened(arg)

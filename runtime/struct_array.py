@@ -116,11 +116,11 @@ class StructArray(DenseArray):
         return make_struct(Entries(self, self.index_of(key)), self.type)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        index = self.index_of(key)
+        position = self.position_of(self.index_of(key))
         packed = self.pack(value)
-        self.ready(index)[index] = packed
+        self.ready(position)[position] = packed
         if self.memory.mirrored:
-            self.memory.mark(index)
+            self.memory.mark(position)
 
     def pack(self, value: Any) -> Array:
         """Return a struct or dict as a structured array without axes. Raises: KeyError, TypeError, TaichiTypeError."""

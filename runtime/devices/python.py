@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
 
-from ...transpiler.backend.interface import ArraySlot, BackendModule, Interface, ResultField
+from ...transpiler.backend.interface import ArraySlot, BackendModule, Interface, PlaceSlot, ResultField
 from ...transpiler.backend.interpreter import run
 from ...transpiler.errors import TaichiRuntimeError
 from ...transpiler.ir.statements import Parameter
@@ -59,7 +60,9 @@ class PythonProgram:
             shape = tuple(values["shape", slot, axis] for axis in range(array.ndim))
         element = self.kernel.arrays[slot].element
         dtype = element.numpy if isinstance(element, Struct) else NUMPY[array.element]
-        return view_address(values["pointer", slot], dtype, shape + array.element_shape)
+        if array.place is None:
+            return view_address(values["pointer", slot], dtype, shape + array.element_shape)
+        return _view_in_tree(values["pointer", array.place.slot], dtype, array.place, array.element_shape)
 
     @staticmethod
     def _parameter(parameter: Parameter, values: dict[tuple[Any, ...], Any]) -> Any:
@@ -68,6 +71,20 @@ class PythonProgram:
             return values["argument", position, first]
         components = [values["argument", position, first + k] for k in range(type_.size)]
         return np.array(components, type_.element.numpy).reshape(type_.shape)
+
+
+def _view_in_tree(
+    address: int, dtype: np.dtype[Any], place: PlaceSlot, element_shape: tuple[int, ...]
+) -> np.ndarray[Any, Any]:
+    """Return an array with an axis for each part of an index over the memory of its tree."""
+    extents = [extent for _, extent, _, _ in place.digits]
+    strides = [stride for _, _, _, stride in place.digits]
+    rows = [dtype.itemsize * prod(element_shape[axis + 1 :]) for axis in range(len(element_shape))]
+    size = prod(element_shape) * dtype.itemsize
+    size += sum((extent - 1) * stride for extent, stride in zip(extents, strides, strict=True))
+    memory = view_address(address + place.begin_bytes, np.dtype(np.uint8), (size,))
+    view: np.ndarray[Any, Any] = np.ndarray((*extents, *element_shape), dtype, memory.data, 0, (*strides, *rows))
+    return view
 
 
 def _write_result(address: int, place: ResultField, value: Any) -> None:

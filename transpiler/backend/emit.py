@@ -311,7 +311,10 @@ class _Printer:
             "results": padded(form.result_members),
             "accessors": [form.accessors[array] for array in sorted(arrays, key=lambda a: a.slot)],
             "helpers": helpers_source(self.target.name, [*form.helpers, *printed_helpers(functions, printed)]),
-            "structs": [form.structs.declaration(struct) for struct in self._used_structs(functions, printed)],
+            "structs": [
+                *(form.structs.declaration(struct) for struct in self._used_structs(functions, printed)),
+                *(text for tree in form.trees.values() for text in tree.structs),
+            ],
             "structures": [f.structure for f in functions if f.structure],
             "prototypes": prototypes(functions),
             "functions": [{"comment": f.comment, "head": f.head, "body": f.text} for f in functions],
@@ -518,6 +521,10 @@ def digest(interface: Interface) -> str:
     data = asdict(interface)
     for site in data["reports"]:
         site.update(frames=[])
+    for array in data["arrays"]:
+        for key in ("offset", "place"):
+            if not array[key]:
+                del array[key]  # of most arrays: that it has none needs no saying
     return sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:8]
 
 

@@ -37,10 +37,24 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True)
+class PlaceSlot:
+    """Where an array lies that shares the memory of a tree with others, or whose elements do not lie row by row.
+
+    slot: of the array whose pointer is the tree's. digits: the parts an index is taken apart into, slowest first, as
+    (dimension, extent, weight, stride_bytes): index[dimension] // weight % extent moves by stride_bytes.
+    """
+
+    slot: int
+    begin_bytes: int
+    digits: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ArraySlot:
     """One array. parameter: place in the signature, None for a captured field. written, read: what the kernel does.
 
-    element: name of a scalar, or a struct with all its members (`ir.types.described`).
+    element: name of a scalar, or a struct with all its members (`ir.types.described`). offset: the first index along
+    each axis, () for 0. place: None where it lies row by row behind a pointer of its own.
     """
 
     name: str
@@ -51,6 +65,8 @@ class ArraySlot:
     parameter: int | None
     read: bool
     written: bool
+    offset: tuple[int, ...] = ()
+    place: PlaceSlot | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from ..errors import TaichiRuntimeError
 from ..ir.functions import Call, CallResult, Reference
 from ..ir.nodes import Block, Statement
 from ..ir.ops import ATOMIC_OPS, OPS
+from ..ir.snodes import digits_of, position_of
 from ..ir.statements import (
     Alloca,
     ArgLoad,
@@ -153,7 +154,7 @@ class _Machine:
             Rand: lambda s: s.type.numpy.type(self.random.draw(s.type)),
             LoopIndex: lambda s: np.int32(self.indices[s.loop][s.axis]),
             ArgLoad: lambda s: self.parameters[s.parameter],
-            ArrayShape: lambda s: np.int32(self.arrays[s.array.slot].shape[s.axis]),
+            ArrayShape: lambda s: np.int32((s.array.shape or self.arrays[s.array.slot].shape)[s.axis]),
             Alloca: lambda s: (_zeros(s.type), ()),
             GlobalPtr: self._global_ptr,
             GlobalTemporary: lambda s: (self.temporaries[s.temporary], ()),
@@ -301,13 +302,18 @@ class _Machine:
         return array[statement.member], index
 
     def _global_ptr(self, statement: GlobalPtr) -> Place | _Outside:
-        array = self.shared[statement.array] if statement.array.is_shared else self.arrays[statement.array.slot]
+        meant = statement.array
+        array = self.shared[meant] if meant.is_shared else self.arrays[meant.slot]
         index = tuple(int(self.values[i]) for i in statement.indices)
-        shape = array.shape[: len(index)]
-        if any(not 0 <= i < n for i, n in zip(index, shape, strict=True)):
+        shape = array.shape[: len(index)] if meant.shape is None else meant.shape
+        begins = meant.offset or (0,) * len(index)
+        if any(not begin <= i < begin + n for i, begin, n in zip(index, begins, shape, strict=True)):
             where = statement.location.describe()
-            return _Outside(f"{where}\nAccess outside `{statement.array.name}`: index {index}, shape {shape}")
-        return array, index
+            since = f" from {begins}" if meant.offset else ""
+            return _Outside(f"{where}\nAccess outside `{meant.name}`: index {index}, shape {shape}{since}")
+        if meant.offset:
+            index = tuple(i - begin for i, begin in zip(index, begins, strict=True))
+        return array, index if meant.place is None else position_of(digits_of(meant.place), index)
 
     def _thread_index(self, statement: ThreadIndex) -> Any:
         thread, linear = self.position
@@ -355,9 +361,10 @@ class _Machine:
             self._fail(statement)
 
     def _index_check(self, check: IndexCheck) -> None:
-        pairs = zip(check.indices, check.extents, strict=True)
-        if not all(0 <= int(self.values[index]) < int(self.values[extent]) for index, extent in pairs):
-            self._fail(check)
+        axes = zip(check.indices, check.extents, check.begins or (0,) * len(check.indices), strict=True)
+        for index, extent, begin in axes:
+            if not begin <= int(self.values[index]) < begin + int(self.values[extent]):
+                self._fail(check)
 
     def _fail(self, statement: Record) -> None:
         self.failures.append((statement, self._numbers(statement), self.turn, []))

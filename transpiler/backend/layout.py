@@ -6,12 +6,12 @@ print, and the texts by which the printers reach arguments, extents and places i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from math import prod
 
 from ..ir.functions import Call, Function, called, reachable
 from ..ir.nodes import Statement, walk
+from ..ir.snodes import Node, begin_of, digits_of, places_of, top_of
 from ..ir.statements import (
     CHECKS,
     ArgLoad,
@@ -51,17 +51,18 @@ from ..ir.types import (
     u32,
     with_element,
 )
+from .accessors import accessors
 from .helpers import library
-from .interface import ArraySlot, Interface, Member, ResultField
+from .interface import ArraySlot, Interface, Member, PlaceSlot, ResultField
 from .naming import Names, entry_stem
 from .reserved import MEMBERS, OURS, functions, macros
 from .sites import describe_site
 from .spelling import storage_helpers, storage_name, type_helpers, type_name
 from .structs import Structs, make_structs
 from .target import Target
+from .trees import TreeText, write_tree
 
 POINTER_BYTES = 8
-INDEX_LETTERS = "ijklmnop"
 WIDENED = {"u1": "u32", "i8": "i32", "u8": "u32", "i16": "i32", "u16": "u32", "f16": "f32"}
 """How small scalars travel in `Args`: push constants of 8 and 16 bits need features that many devices lack."""
 BLOCK_NAMES = {"int": "I", "uint": "U", "float": "F", "bool": "B"}
@@ -128,6 +129,7 @@ class Layout:
     references: list[Reference]
     stored_types: list[Type]
     structs: Structs
+    trees: dict[Node, TreeText]
     helpers: list[str]
     use: _Use
     report: str = "args.report"
@@ -226,7 +228,7 @@ def _precise(target: Target, type: Type, declared: str) -> str:
 
 
 def array_type(array: Array) -> str:
-    """Return how a comment names an array's type: `ndarray[f32, 2]`, `field[f32, (512, 512)]`."""
+    """Return how a comment names an array's type: `ndarray[f32, 2]`, `field[f32, 512x512]`."""
     if array.shape is None:
         return f"ndarray[{array.element}, {array.ndim}]"
     return f"field[{array.element}, {'x'.join(map(str, array.shape)) or '0-D'}]"
@@ -258,17 +260,22 @@ def _member_names(kernel: Kernel, target: Target) -> Names:
 class _Members:
     """Gathers the members of `Args`."""
 
-    def __init__(self, kernel: Kernel, target: Target, use: _Use, structs: Structs) -> None:
-        self.kernel, self.target, self.use, self.structs = kernel, target, use, structs
+    def __init__(
+        self, kernel: Kernel, target: Target, use: _Use, structs: Structs, trees: dict[Node, TreeText]
+    ) -> None:
+        self.kernel, self.target, self.use, self.structs, self.trees = kernel, target, use, structs, trees
         self.names = _member_names(kernel, target)
         self.items: list[_Item] = []
         self.references: dict[str, Reference] = {}
 
     def gather(self, result: bool) -> list[_Item]:
         for array in sorted(self.use.arrays, key=lambda a: a.slot):
-            self._pointer(
-                f"{array.name}_data", array, self._array_pointer(array), array_type(array), ("pointer", array.slot)
-            )
+            source = ("pointer", array.slot)
+            if array.place is None:
+                self._pointer(f"{array.name}_data", array, self._array_pointer(array), array_type(array), source)
+            elif (top := top_of(array.place)) not in (item.key for item in self.items):
+                text = self.trees[top]
+                self._pointer(text.pointer, top, self._tree_pointer(text), self._note(text), source)
         if self.kernel.temporaries:
             self._block("temporaries", "Temporaries", "values that cross tasks")
         if result:
@@ -320,13 +327,33 @@ class _Members:
             return f"{constant}{element} *"
         return self.reference(array.element, element)
 
+    def _tree_pointer(self, text: TreeText) -> str:
+        tree, single = text.tree, text.single
+        if self.target.has_pointers:
+            is_written = any(array.place is not None and top_of(array.place) is tree.top for array in self.use.written)
+            return f"{'' if is_written else 'const '}{text.element} *"
+        if single is not None:
+            return self.reference(tree.elements[single], text.element)
+        return self.struct_reference(text.element, list(tree.elements.values()))
+
+    def _note(self, text: TreeText) -> str:
+        """Return what the comment beside a tree's pointer says: the arrays that lie there."""
+        own = [a for a in self.use.arrays if a.place is not None and top_of(a.place) is text.tree.top]
+        return ", ".join(f"{a.name}: {array_type(a)}" for a in sorted(own, key=lambda a: a.slot))
+
+    def struct_reference(self, element: str, types: Sequence[Type]) -> str:
+        """Return the name of the GLSL buffer reference type that holds structs of `types`."""
+        name = f"{element}Buffer"
+        is_float = any(scalar.is_float for type in types for scalar in scalars_of(type))
+        declared = f"precise {element}" if self.target.exact and is_float else element
+        align = max(alignment_bytes(type) for type in types)
+        self.references[name] = Reference(name, declared, align, any(has_matrix(type) for type in types))
+        return name
+
     def reference(self, type: Type, element: str) -> str:
         """Return the name of the GLSL buffer reference type that holds `type`."""
         if isinstance(type, Struct):
-            name = f"{element}Buffer"
-            declared = _precise(self.target, type, element)
-            self.references[name] = Reference(name, declared, alignment_bytes(type), has_matrix(type))
-            return name
+            return self.struct_reference(element, [type])
         scalar = element_of(type)
         name = f"{BLOCK_NAMES[scalar.kind]}{scalar.bits}"
         align = scalar.size_bytes
@@ -357,11 +384,14 @@ def layout(kernel: Kernel, target: Target, complete: bool = False, volatile: boo
         _complete(kernel, use)
     results = kernel.returns
     structs = _structs(kernel, target, use)
-    members = _Members(kernel, target, use, structs)
+    trees = _trees(kernel, target, use, structs)
+    members = _Members(kernel, target, use, structs, trees)
     items = members.gather(bool(results))
     interface_members, numbers, size = _offsets(items)
     texts = {item.key: f"args.{item.name}" for item in items if item.key is not None}
-    accessor_names, accessors = _accessors(kernel, target, use, texts, structs)
+    taken = target.reserved | target.functions | _ours(kernel, target) | frozenset(structs.names.values())
+    structs_of_trees = frozenset(text.element for text in trees.values())
+    accessor_names, accessor_texts = accessors(use.arrays, use.shared, target, texts, trees, taken | structs_of_trees)
     temporaries, temporary_members, temporary_offsets, temporaries_size = _temporaries(kernel, target, structs)
     result_fields, result_members, result_size = _result_layout(results, target, structs)
     parts = [part for type in _stored(kernel, use) for part in parts_of(type)]
@@ -372,9 +402,9 @@ def layout(kernel: Kernel, target: Target, complete: bool = False, volatile: boo
     return Layout(
         interface=interface,
         declarations=[Declaration(item.declared, item.name, f"{_origin(item)}{item.note}") for item in items],
-        accessors=accessors,
+        accessors=accessor_texts,
         accessor_names=accessor_names,
-        data={array: texts[array] for array in use.arrays},
+        data={array: texts[array if array.place is None else top_of(array.place)] for array in use.arrays},
         parameters={p: texts[p] for p in use.parameters},
         shapes={key: texts[key] for key in use.shapes},
         member_numbers=numbers,
@@ -387,6 +417,7 @@ def layout(kernel: Kernel, target: Target, complete: bool = False, volatile: boo
         ],
         stored_types=stored,
         structs=structs,
+        trees=trees,
         helpers=_declaring(target, use, stored),
         use=use,
     )
@@ -401,7 +432,8 @@ def _structs(kernel: Kernel, target: Target, use: _Use) -> Structs:
     taken = target.reserved | target.functions | _ours(kernel, target) | blocks
     members = target.reserved | MEMBERS[target.name] | blocks
     temporaries = [temporary.type for temporary in kernel.temporaries]
-    several = [type for block in (kernel.returns, temporaries) if len(block) > 1 for type in block]
+    blocks_of_types = (kernel.returns, temporaries, *_in_trees(kernel, use))
+    several = [type for block in blocks_of_types if len(block) > 1 for type in block]
     return make_structs(target.name, _stored(kernel, use), several, found, taken, members)
 
 
@@ -410,9 +442,25 @@ def _ours(kernel: Kernel, target: Target) -> frozenset[str]:
     return OURS | frozenset(library(target.name)) | functions(entry_stem(kernel), len(kernel.tasks))
 
 
+def _trees(kernel: Kernel, target: Target, use: _Use, structs: Structs) -> dict[Node, TreeText]:
+    """Return how the trees are written in which arrays lie that the kernel uses."""
+    blocks = macros(task.block_dim for task in kernel.tasks)
+    taken = target.reserved | target.functions | _ours(kernel, target) | blocks | frozenset(structs.names.values())
+    types, members = Names(taken), target.reserved | MEMBERS[target.name] | blocks
+    tops = dict.fromkeys(top_of(a.place) for a in sorted(use.arrays, key=lambda a: a.slot) if a.place is not None)
+    return {top: write_tree(kernel.trees[top], target, structs, types, members) for top in tops}
+
+
+def _in_trees(kernel: Kernel, use: _Use) -> list[list[Type]]:
+    """Return the types of what lies in each tree that the kernel uses."""
+    tops = dict.fromkeys(top_of(array.place) for array in use.arrays if array.place is not None)
+    return [[kernel.trees[top].elements[place] for place in places_of(top)] for top in tops]
+
+
 def _stored(kernel: Kernel, use: _Use) -> list[Type]:
     """Return the types of what lies in memory."""
     arrays = [array.element for array in use.arrays]
+    arrays += [type for types in _in_trees(kernel, use) for type in types]
     return [*arrays, *kernel.returns, *(temporary.type for temporary in kernel.temporaries)]
 
 
@@ -454,39 +502,18 @@ def _slot(array: Array, use: _Use) -> ArraySlot:
     element = described(array.element if isinstance(array.element, Struct) else element_of(array.element))
     return ArraySlot(
         array.name, element, shape, array.ndim, array.shape, array.parameter,
-        array in use.read, array in use.written,
+        array in use.read, array in use.written, array.offset, _place_slot(array, use),
     )  # fmt: skip
 
 
-def _accessors(
-    kernel: Kernel, target: Target, use: _Use, texts: dict[object, str], structs: Structs
-) -> tuple[dict[Array, str], dict[Array, str]]:
-    """Return each array's macro name and its definition."""
-    taken = Names(target.reserved | target.functions | _ours(kernel, target) | frozenset(structs.names.values()))
-    names: dict[Array, str] = {}
-    lines: dict[Array, str] = {}
-    for array in sorted(use.arrays, key=lambda a: a.slot):
-        names[array] = taken.declare(array.name)
-        letters = list(INDEX_LETTERS[: array.ndim])
-        parameters = f"({', '.join(letters)})"  # also for 0-D: an object-like macro would hit members of its name
-        data = texts[array] + ("" if target.has_pointers else ".v")
-        lines[array] = f"#define {names[array]}{parameters} {data}[{_linear(target, array, letters, texts)}]"
-    for array in sorted(use.shared, key=lambda a: a.slot):
-        names[array] = taken.declare(array.name or "tile")
-    return names, lines
-
-
-def _linear(target: Target, array: Array, letters: list[str], texts: dict[object, str]) -> str:
-    """Return the index of an element, row by row; 64 bits wide where 32 may not do and the language has pointers."""
-    if not letters:
-        return "0"
-    wide = target.has_pointers and (array.shape is None or prod(array.shape) >= 2**31) and array.ndim > 1
-    text = f"(long)({letters[0]})" if wide else letters[0] if array.ndim == 1 else f"({letters[0]})"
-    for axis in range(1, array.ndim):
-        extent = texts[array, axis] if array.shape is None else str(array.shape[axis])
-        text = f"({text})" if axis > 1 else text
-        text = f"{text} * {extent} + ({letters[axis]})"
-    return text
+def _place_slot(array: Array, use: _Use) -> PlaceSlot | None:
+    """Return where an array lies in the memory of its tree, whose pointer is that of the first array used of it."""
+    if array.place is None or array not in use.arrays:
+        return None
+    top = top_of(array.place)
+    own = [other.slot for other in use.arrays if other.place is not None and top_of(other.place) is top]
+    digits = tuple(tuple(digit) for digit in digits_of(array.place))
+    return PlaceSlot(min(own), begin_of(array.place), digits)
 
 
 def _temporaries(kernel: Kernel, target: Target, structs: Structs) -> _TemporaryLayout:

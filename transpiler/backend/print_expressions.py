@@ -37,6 +37,7 @@ from ..ir.statements import (
     is_const,
 )
 from ..ir.types import Scalar, Struct, Tensor, Type, element_of, member_offset
+from .accessors import less_offset
 from .layout import WIDENED, Layout
 from .signatures import Signature
 from .spelling import (
@@ -57,6 +58,7 @@ from .spelling import (
 from .spelling_forms import INFIX, MULTIPLY, OR, PRIMARY, TERNARY, UNARY, Spelling
 from .target import Target
 from .tensors import COMPONENTS, is_native, is_short_vector
+from .trees import place_number
 
 LOGICAL = frozenset({"{0} && {1}", "{0} || {1}"})
 """Operations whose order of evaluation is the same however they are grouped."""
@@ -216,6 +218,11 @@ class Expressions:
             number = self.layout.temporary_offsets[base.temporary] // unit + offset
             return "args.temporaries", f"uint({number} + {flat})" if flat else f"{number}u"
         assert isinstance(base, GlobalPtr) and base.type is not None
+        if base.array.place is not None:
+            indices = less_offset(base.array, [self.of(index).text for index in base.indices])
+            parts = [place_number(base.array.place, indices, self.target, unit)]
+            parts += [text for text in (str(offset or ""), flat) if text]
+            return self.layout.data[base.array], f"uint({' + '.join(parts)})"
         linear = self._linear(base)
         if not isinstance(base.type, Scalar):
             linear = f"{linear if linear.isidentifier() else f'({linear})'} * {base.type.size_bytes // unit}"
@@ -245,14 +252,17 @@ class Expressions:
         return rows[0] if len(rows) == 1 else f"{rows[0]} * {columns} + {rows[1]}"
 
     def _linear(self, pointer: GlobalPtr) -> str:
+        array = pointer.array
+        is_sum = len(pointer.indices) > 1
+        texts = [self.operand(index, MULTIPLY) if is_sum else self.of(index).text for index in pointer.indices]
+        texts = less_offset(array, texts)
         text = ""
-        for axis, index in enumerate(pointer.indices):
+        for axis, index in enumerate(texts):
             if axis == 0:
-                text = self.of(index).text if len(pointer.indices) == 1 else self.operand(index, MULTIPLY)
+                text = f"({index})" if array.offset and is_sum else index
                 continue
-            shape = pointer.array.shape
-            extent = self.layout.shapes[pointer.array, axis] if shape is None else str(shape[axis])
-            text = f"{text if axis == 1 else f'({text})'} * {extent} + {self.operand(index, MULTIPLY)}"
+            extent = self.layout.shapes[array, axis] if array.shape is None else str(array.shape[axis])
+            text = f"{text if axis == 1 else f'({text})'} * {extent} + {index}"
         return text or "0"
 
     def initializer(self, value: Statement, text: str) -> str:

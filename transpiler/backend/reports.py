@@ -70,10 +70,10 @@ def write_assert(p: Statements, statement: Assert) -> None:
 
 
 def write_index_check(p: Statements, check: IndexCheck) -> None:
-    """Print the check of an access: one call, or all of it where an index is wider than i32 or there are many."""
+    """Print the check of an access: one call, or all of it where an index is wider than i32 or moved."""
     site = p.e.layout.use.sites[check]
     axes = len(check.indices)
-    if axes <= MAX_AXES and all(index.type == i32 for index in check.indices):
+    if axes <= MAX_AXES and not check.begins and all(index.type == i32 for index in check.indices):
         p.e.uses_args = True
         p.e.need(f"outside_{axes}")
         values = ", ".join(p.e.of(value).text for value in check.values)
@@ -89,8 +89,8 @@ def write_index_check(p: Statements, check: IndexCheck) -> None:
         return
     conditions = [
         condition
-        for index, extent in zip(check.indices, check.extents, strict=True)
-        for condition in _outside(p.e, index, extent)
+        for index, extent, begin in zip(check.indices, check.extents, check.begins or (0,) * axes, strict=True)
+        for condition in (_outside(p.e, index, extent) if not begin else _outside_from(p.e, index, extent, begin))
     ]
     p.emit(f"if ({' || '.join(conditions)}) {{", check.location)
     with p.indented():
@@ -116,6 +116,16 @@ def _outside(e: Expressions, index: Statement, extent: Statement) -> list[str]:
         below = [] if isinstance(index, Const) and index.value >= 0 else [f"{text} < 0"]
         return [*below, f"{text} >= {limit}"]
     return [f"{text} >= {f'{limit}u' if isinstance(extent, Const) else e.target.unsigned.format(limit)}"]
+
+
+def _outside_from(e: Expressions, index: Statement, extent: Statement, begin: int) -> list[str]:
+    """Return the same for an axis whose indices start at `begin`; that of a field, so its extent is constant."""
+    assert isinstance(extent, Const)
+    text, end = e.operand(index, SHIFT), begin + int(extent.value)
+    if scalar_type(index).kind == "int":
+        return [f"{text} < {begin}", f"{text} >= {end}"]
+    low = [f"{text} < {begin}u"] if begin > 0 else []
+    return [*low, f"{text} >= {max(end, 0)}u"]
 
 
 def stop_after_failure(p: Statements, task: int) -> None:

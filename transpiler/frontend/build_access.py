@@ -102,7 +102,9 @@ def _array_element(context: Context, array: Array, node: ast.Subscript) -> Place
         )
     for axis, item in enumerate(flat):
         extent = array.shape[axis] if array.shape is not None else None
-        check_bounds(context, item, extent, node, f"axis {axis} of `{array.name}`", f"{array.name}.shape[{axis}]")
+        begin = array.offset[axis] if array.offset else 0
+        size = f"{array.name}.shape[{axis}]"
+        check_bounds(context, item, extent, node, f"axis {axis} of `{array.name}`", size, begin)
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     nodes = parts if len(parts) == len(flat) else [node] * len(flat)
     indices = [index_statement(context, item, at) for item, at in zip(flat, nodes, strict=True)]

@@ -24,6 +24,7 @@ from ..ir.builder import Builder
 from ..ir.forms import Captured
 from ..ir.functions import Function
 from ..ir.nodes import Block, Statement
+from ..ir.snodes import Node, top_of
 from ..ir.statements import (
     Alloca,
     Array,
@@ -47,6 +48,7 @@ from .scope import MISSING, Exit, Frame
 from .specialization import Specialization
 from .spelling_hints import missing_name_hint
 from .struct_types import StructTypes
+from .trees import see_tree
 from .unsupported import REASONS
 from .values import ArrayMember, Place, common_type, describe_kind, is_number, matrix_rows, number_type
 
@@ -439,9 +441,20 @@ class Context:
         array = self.new_array(name, self.structs.named(description.element), len(description.shape))
         array.shape = tuple(description.shape)
         array.may_alias = description.kind == "ndarray"
+        array.offset = description.offset
+        if description.place is not None:
+            self.enter_tree(array, description.place)
         self.fields[array.slot] = value
         self.arrays[id(value)] = array
         return array
+
+    def enter_tree(self, array: Array, place: Node) -> None:
+        """Note where a field lies, and how this kernel sees the tree that it lies in."""
+        array.place = place
+        top = top_of(place)
+        if top not in self.kernel.trees:
+            self.kernel.trees[top] = see_tree(top, self.frames, self.hints, self.structs.named)
+        self.kernel.trees[top].names[place] = array.name
 
     def new_array(self, name: str, element: Type, ndim: int) -> Array:
         """Add an array to the kernel, under a name of its own."""

@@ -32,19 +32,24 @@ def index_statement(context: Context, item: Any, node: ast.AST | None = None) ->
     return context.builder.cast(found, i32)
 
 
-def check_bounds(context: Context, item: Any, extent: int | None, node: ast.AST, what: str, size: str) -> None:
-    """Raise for a constant index that cannot be right. size: how a program writes the extent."""
+def check_bounds(
+    context: Context, item: Any, extent: int | None, node: ast.AST, what: str, size: str, begin: int = 0
+) -> None:
+    """Raise for a constant index that cannot be right. size: the extent as a program writes it. begin: the least one."""
     value = int(item) if isinstance(item, int) else None
     if value is None:
         return
-    if value < 0:
+    if begin and extent is not None and not begin <= value < begin + extent:
+        text = f"Index {value} of {what} is out of range [{begin}, {begin + extent})"
+        raise context.error(TaichiIndexError, text, f"its offset is {begin}", node)
+    if value < 0 and not begin:
         raise context.error(
             TaichiIndexError,
             f"Index {value} of {what} is negative",
             f"indices count from the start; the last element is `{size} - 1`",
             node,
         )
-    if extent is not None and value >= extent:
+    if extent is not None and value >= begin + extent:
         text = f"Index {value} of {what} is out of range [0, {extent})"
         raise context.error(TaichiIndexError, text, f"the last index is {extent - 1}", node)
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from .nodes import Block, Effect, Statement
+from .snodes import Node
 from .types import Scalar, Type
 
 
@@ -27,7 +28,8 @@ class Array:
     whose extents come with each launch. parameter: position in the kernel's signature, None for a field. slot: position
     among the kernel's arrays. may_alias: whether another array of the kernel may share its memory (ndarrays may, fields
     not). is_shared: memory of one block of threads, which is in no signature; slots of shared arrays count by
-    themselves.
+    themselves. place: where a field lies in a tree that has more than it, or another order; None: row by row in memory
+    of its own. offset: the first index along each axis, () where all are 0.
     """
 
     name: str
@@ -38,6 +40,8 @@ class Array:
     parameter: int | None = None
     may_alias: bool = False
     is_shared: bool = False
+    place: Node | None = None
+    offset: tuple[int, ...] = ()
 
 
 @dataclass(eq=False, slots=True)
@@ -388,7 +392,7 @@ class IndexCheck(Statement):
     """Stop unless every index lies within its extent; made by the passes `wide_bounds` and `bounds`.
 
     indices: integers of any width. extents: i32. message: with {0}, {1}, ... for indices and then extents. array: what
-    Python calls what is indexed.
+    Python calls what is indexed. begins: the least index along each axis, () for 0.
     """
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("indices", "extents")
@@ -397,6 +401,7 @@ class IndexCheck(Statement):
     extents: list[Statement]
     message: str
     array: str
+    begins: tuple[int, ...] = ()
 
     @property
     def values(self) -> list[Statement]:

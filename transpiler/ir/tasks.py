@@ -9,6 +9,7 @@ from enum import Enum
 from ..errors import NOWHERE, SourceLocation
 from .functions import Function
 from .nodes import Block, walk
+from .snodes import Node, Tree
 from .statements import Array, Parameter, RangeFor, Temporary
 from .types import Struct, Type
 
@@ -47,7 +48,7 @@ class Kernel:
 
     arrays: by slot. returns: types of the results in order, with `Return.values` alike. temporaries: made by `offload`.
     functions: the real functions it calls, in the order they are first called.
-    shared: arrays of blocks of threads, by slot.
+    shared: arrays of blocks of threads, by slot. trees: those that its arrays lie in, by their tops.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Kernel:
     temporaries: list[Temporary] = field(default_factory=list)
     functions: list[Function] = field(default_factory=list)
     shared: list[Array] = field(default_factory=list)
+    trees: dict[Node, Tree] = field(default_factory=dict)
     location: SourceLocation = NOWHERE
 
     def roots(self) -> list[Block]:
@@ -69,6 +71,7 @@ class Kernel:
     def structs(self) -> list[Struct]:
         """Return the struct types of the kernel, each behind those of its members."""
         types: list[Type | None] = [array.element for array in self.arrays]
+        types += [type for tree in self.trees.values() for type in tree.elements.values()]
         types += [*self.returns, *(temporary.type for temporary in self.temporaries)]
         types += [parameter.type for function in self.functions for parameter in function.parameters]
         types += [type for function in self.functions for type in function.results]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from ..ir.snodes import Node
 from ..ir.types import Type
 
 
@@ -14,6 +15,7 @@ class ArrayDescription:
 
     shape: extents (for a field part of the compiled code). name: the Python name if the object knows one.
     owner, path: for a member of the structs of another array: that array, and the names that lead to the member.
+    place, offset: as in `ir.statements.Array`.
     """
 
     element: Type
@@ -22,3 +24,5 @@ class ArrayDescription:
     name: str | None = None
     owner: Any = None
     path: tuple[str, ...] = ()
+    place: Node | None = None
+    offset: tuple[int, ...] = ()

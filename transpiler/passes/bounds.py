@@ -50,6 +50,11 @@ class Access:
     shape: tuple[int, ...] | None
     name: str
 
+    @property
+    def offset(self) -> tuple[int, ...]:
+        """The first index along each axis."""
+        return (self.array.offset if self.array is not None else ()) or (0,) * len(self.indices)
+
 
 def bounds(kernel: Kernel, context: PassContext) -> bool:
     """Put an IndexCheck before each access, under `debug` or `check_out_of_bound`.
@@ -118,7 +123,8 @@ class _Guard:
             for axis in range(len(access.indices))
         ]
         indices = [uncut(index) for index in access.indices]
-        return IndexCheck(indices, extents, _message(access, self.kernel), access.name)
+        begins = access.array.offset if access.array is not None else ()
+        return IndexCheck(indices, extents, _message(access, self.kernel), access.name, begins)
 
 
 def _indexed(statement: Statement) -> list[Statement]:
@@ -163,7 +169,7 @@ def _name_of(owner: Statement) -> str:
 
 def _key(access: Access) -> Hashable:
     values = tuple(index.value if isinstance(index, Const) else index for index in map(uncut, access.indices))
-    return values, access.array if access.shape is None else access.shape
+    return values, access.array if access.shape is None else (access.shape, access.offset)
 
 
 def _message(access: Access, kernel: str) -> str:
@@ -176,7 +182,8 @@ def _message(access: Access, kernel: str) -> str:
         return message + (f": `{access.name}`" if access.name else "")
     if access.array.parameter is None:
         kind = "shared array" if access.array.is_shared else "field"
-        return f"(kernel={kernel}) Accessing {kind} ({access.name}) of size ({shape}) with indices ({indices})"
+        since = f" offset ({', '.join(map(str, access.offset))})" if access.array.offset else ""
+        return f"(kernel={kernel}) Accessing {kind} ({access.name}) of size ({shape}){since} with indices ({indices})"
     where = f"[kernel={kernel}] Out of bound access to ndarray at arg {access.array.parameter}"
     return f"{where} with indices [{indices}]: `{access.name}` has shape ({shape})"
 
@@ -184,7 +191,8 @@ def _message(access: Access, kernel: str) -> str:
 def is_safe(access: Access, axis: int) -> bool:
     """Return whether an index lies within its extent by construction."""
     index = access.indices[axis]
-    if access.shape is not None and _fits(index, access.shape[axis]):
+    begin = access.offset[axis]
+    if access.shape is not None and _fits(index, begin, begin + access.shape[axis]):
         return True
     if not isinstance(index, LoopIndex):
         return False
@@ -192,16 +200,17 @@ def is_safe(access: Access, axis: int) -> bool:
     if over is None:
         return False
     same_extent = over.shape is not None and access.shape is not None and over.shape[index.axis] == access.shape[axis]
-    return (over is access.array and index.axis == axis) or same_extent
+    same_begin = (over.offset[index.axis] if over.offset else 0) == begin
+    return (over is access.array and index.axis == axis) or (same_extent and same_begin)
 
 
-def _fits(index: Statement, extent: int) -> bool:
-    """Return whether an index is a constant below `extent`, or runs through a loop with constant bounds below it."""
+def _fits(index: Statement, low: int, high: int) -> bool:
+    """Return whether an index is a constant from `low` to below `high`, or runs through a loop with such bounds."""
     if isinstance(index, Const):
-        return bool(0 <= index.value < extent)
+        return bool(low <= index.value < high)
     if not isinstance(index, LoopIndex) or not isinstance(index.loop, RangeFor):
         return False
     begin, end = index.loop.begins[index.axis], index.loop.ends[index.axis]
     if not isinstance(begin, Const) or not isinstance(end, Const):
         return False
-    return bool(min(begin.value, end.value + 1) >= 0 and max(end.value, begin.value + 1) <= extent)
+    return bool(min(begin.value, end.value + 1) >= low and max(end.value, begin.value + 1) <= high)

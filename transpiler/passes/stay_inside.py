@@ -46,7 +46,8 @@ def _bound(rewriter: Rewriter, statement: Statement) -> Statement | None:
         else:
             assert access.array is not None
             extent = builder.add(ArrayShape(access.array, axis, type=i32))
-        last = builder.op("sub", extent, builder.const(1))
-        access.indices[axis] = builder.op("min", builder.op("max", index, builder.const(0)), last)
+        begin = access.offset[axis]
+        last = builder.op("sub", extent, builder.const(1 - begin))
+        access.indices[axis] = builder.op("min", builder.op("max", index, builder.const(begin)), last)
         rewriter.changed = True
     return None

@@ -45,15 +45,19 @@ def as_range_for(loop: StructFor) -> tuple[list[Statement], RangeFor]:
         before.append(statement)
         return statement
 
-    def extent(axis: int) -> Statement:
+    offset = loop.array.offset or (0,) * len(axes)
+
+    def end(axis: int) -> Statement:
         shape = loop.array.shape
         if loop.array.ndim == 0:  # the one cell of an array without axes
             return Const(1, type=i32)
-        return ArrayShape(loop.array, axis, type=i32) if shape is None else Const(shape[axis], type=i32)
+        if shape is None:
+            return ArrayShape(loop.array, axis, type=i32)
+        return Const(offset[axis] + shape[axis], type=i32)
 
     new = RangeFor(
-        [add(Const(0, type=i32)) for _ in axes],
-        [add(extent(axis)) for axis in axes],
+        [add(Const(offset[axis], type=i32)) for axis in axes],
+        [add(end(axis)) for axis in axes],
         [add(Const(1, type=i32)) for _ in axes],
         loop.names or ["i"],
         loop.body,

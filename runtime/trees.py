@@ -1,0 +1,262 @@
+"""The memory of SNode trees: made when first needed, seen field by field, given back by `destroy`.
+
+In: the nodes of a tree and the fields placed in it. Out: for each field a `PlacedMemory`, which is to it what `Memory`
+is to a field with memory of its own: NumPy views with the strides of the cells. A tree whose one field lies row by row
+has a plain `Memory`.
+
+Nothing here keeps a tree alive: its fields own its memory together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+from weakref import WeakSet, ref
+
+import numpy as np
+
+from ..transpiler.errors import TaichiRuntimeError
+from ..transpiler.ir.snodes import (
+    Digit,
+    Node,
+    begin_of,
+    cell_size_bytes,
+    digits_of,
+    is_row_major,
+    places_of,
+    position_of,
+    shape_of,
+)
+from ..transpiler.ir.types import Struct, Tensor, element_of, u8
+from .memory import STALE, Array, Memory, check_count, ended_error
+from .session import Session
+
+
+class Placeable(Protocol):
+    """A field, as far as trees need it."""
+
+    def take_memory(self, memory: Any) -> None:
+        """Use `memory`, a `Memory` or a `PlacedMemory`, from now on."""
+
+    def end(self) -> None:
+        """Forget the memory, which is about to be freed."""
+
+
+class Dependent(Protocol):
+    """A compiled kernel, which holds the addresses of what it captured."""
+
+    def retire(self) -> None:
+        """Never run again."""
+
+
+class TreeMemory:
+    """One tree. top: of its nodes. memory: None before it is needed. is_destroyed: its memory was given back."""
+
+    __slots__ = ("__weakref__", "_fields", "_memory", "dependents", "is_destroyed", "session", "top")
+
+    def __init__(self, session: Session, top: Node) -> None:
+        self.session, self.top = session, top
+        self.is_destroyed = False
+        self.dependents: WeakSet[Dependent] = WeakSet()
+        self._fields: list[Any] = []
+        self._memory: Callable[[], Memory | None] | None = None
+        session.register(self)
+
+    @property
+    def is_allocated(self) -> bool:
+        """Whether it has, or has had, memory; it takes no more nodes then."""
+        return self._memory is not None or self.is_destroyed
+
+    def add(self, field: Placeable) -> None:
+        """Note a field that shall have memory here, the one of the next place."""
+        self._fields.append(field)
+
+    def allocate(self) -> None:
+        """Make the memory, zeroed, and give each field its part.
+
+        Raises: TaichiRuntimeError where the tree was destroyed, its session has ended, or memory does not suffice.
+        """
+        if self.is_destroyed:
+            raise destroyed_error()
+        if self.session.epoch < 0:
+            raise ended_error()
+        if self._memory is not None:
+            return
+        places = list(places_of(self.top))
+        for place in places:
+            check_count(shape_of(place))
+        if len(places) == 1 and is_row_major(places[0]):
+            assert places[0].element is not None
+            memory = Memory(self.session, places[0].element, shape_of(places[0]))
+            memories: dict[Node, Memory | PlacedMemory] = {places[0]: memory}
+        else:
+            memory = Memory(self.session, Tensor((cell_size_bytes(self.top),), u8), shape_of(self.top) or (1,))
+            memories = {place: PlacedMemory(memory, place) for place in places}
+        self._memory = ref(memory)
+        found, self._fields = self._fields, [ref(field) for field in self._fields]
+        for field in found:
+            field.take_memory(memories[field.node.node])
+
+    def destroy(self) -> None:
+        """Give the memory back to the driver now; what was compiled with it never runs again."""
+        self.session.sync()
+        for dependent in list(self.dependents):
+            dependent.retire()
+        memory = self._memory() if self._memory is not None else None
+        if memory is not None:
+            memory.gone = destroyed_error
+        self.end()
+        self.is_destroyed = True
+        self.session.sync()
+
+    def end(self) -> None:
+        """Give the memory back."""
+        memory = self._memory() if self._memory is not None else None
+        if memory is None:
+            return
+        for weak in self._fields:
+            field = weak()
+            if field is not None:
+                field.end()
+        memory.end()
+
+
+class PlacedMemory:
+    """The memory of one field of a tree, seen as `Memory` is.
+
+    view: strided, shape (*parts of an index, *element shape). located: gives the position in the view of an index
+    counted from 0; None where they are the same. A mirror is the whole tree's; it counts as
+    partial here, so that each access asks `load`.
+    """
+
+    __slots__ = ("__weakref__", "_begin", "_digits", "_dtype", "_order", "_strides", "element", "epoch", "located",
+                 "mirrored", "partial", "session", "shape", "view", "whole")  # fmt: skip
+
+    def __init__(self, whole: Memory, place: Node) -> None:
+        assert place.element is not None
+        self.whole, self.session, self.element, self.shape = whole, whole.session, place.element, shape_of(place)
+        self.mirrored = self.partial = whole.mirrored
+        self._begin = begin_of(place)
+        self._dtype = self.element.numpy if isinstance(self.element, Struct) else element_of(self.element).numpy
+        digits = _digits_of_view(place)
+        order = sorted(range(len(digits)), key=lambda k: digits[k].dimension)
+        self.located = None if len(digits) == len(self.shape) else self._locate
+        self._digits = tuple(digits[k] for k in order)
+        steps = [self._dtype.itemsize]
+        if isinstance(self.element, Tensor):
+            steps = [self._dtype.itemsize * step for step in _steps(self.element.shape)]
+        self._strides = tuple(digit.stride_bytes for digit in self._digits) + tuple(steps)
+        self.view = self._seen_in(whole.view)
+        self.epoch = STALE
+
+    @property
+    def allocation(self) -> Any:
+        """The tree's."""
+        return self.whole.allocation
+
+    @property
+    def is_gone(self) -> bool:
+        """As `Memory.is_gone`."""
+        return self.whole.is_gone
+
+    @property
+    def gone(self) -> Callable[[], TaichiRuntimeError]:
+        """As `Memory.gone`."""
+        return self.whole.gone
+
+    def refresh(self) -> None:
+        """Make the view show what the launches so far have left. Raises: as `Memory.refresh`."""
+        whole = self.whole
+        if whole.epoch != whole.session.epoch:
+            whole.refresh()
+        if not self.mirrored:
+            self.epoch = whole.epoch
+
+    def load(self, position: Sequence[int]) -> None:
+        """Fill the part of a partial mirror that holds the element at `position`."""
+        if self.whole.partial:
+            self.whole.load_bytes(*self._bytes_at(position))
+
+    def mark(self, position: Sequence[int]) -> None:
+        """Note that the element at `position` of a mirror was written."""
+        self.whole.mark_bytes(*self._bytes_at(position))
+
+    def refresh_lazily(self) -> None:
+        """As `Memory.refresh_lazily`."""
+        self.whole.refresh_lazily()
+
+    def read_all(self) -> Array:
+        """Return the field as a new array, shape (*shape, *element shape)."""
+        if self.mirrored:
+            view = self._seen_in(self.whole.read_all())
+        else:
+            self.refresh_lazily()
+            view = self.view
+        return np.array(view, order="C").reshape(self._full_shape)
+
+    def write_all(self, values: Array) -> None:
+        """Set the whole field from an array of shape (*shape, *element shape), converting its number type."""
+        self._write(np.asarray(values).reshape(self.view.shape))
+
+    def fill(self, value: Array) -> None:
+        """Set every element to `value`, an array of the element's type and shape."""
+        self._write(value)
+
+    def copy_from(self, other: Any) -> None:
+        """Copy another memory of equal shape, converting its number type."""
+        self.write_all(other.read_all())
+
+    def end(self) -> None:
+        """Show nothing any more; the tree gives the memory back."""
+        self.epoch = STALE
+        self.view = np.empty((0,), self._dtype)
+
+    @property
+    def _full_shape(self) -> tuple[int, ...]:
+        return self.shape + (self.element.shape if isinstance(self.element, Tensor) else ())
+
+    def _write(self, values: Array) -> None:
+        if not self.mirrored:
+            self.refresh_lazily()
+            np.copyto(self.view, values, casting="unsafe")
+            return
+        whole = self.whole.read_all()
+        np.copyto(self._seen_in(whole), values, casting="unsafe")
+        self.whole.write_all(whole)
+
+    def _seen_in(self, memory: Array) -> Array:
+        """Return the field in the bytes of the tree."""
+        tensor = self.element.shape if isinstance(self.element, Tensor) else ()
+        shape = tuple(digit.extent for digit in self._digits) + tensor
+        view: Array = np.ndarray(shape, self._dtype, memory.data, self._begin, self._strides[: len(shape)])
+        return view
+
+    def _locate(self, index: Sequence[int]) -> tuple[int, ...]:
+        return position_of(self._digits, index)
+
+    def _bytes_at(self, position: Sequence[int]) -> tuple[int, int]:
+        """Return where the element at a position begins and ends in the memory of the tree."""
+        parts = zip(self._digits, position, strict=False)
+        begin = self._begin + sum(digit.stride_bytes * part for digit, part in parts)
+        return begin, begin + self.element.size_bytes
+
+
+def _steps(shape: tuple[int, ...]) -> list[int]:
+    """Return how many scalars lie between two neighbours along each axis of a tensor."""
+    return [1] if len(shape) == 1 else [shape[1], 1]
+
+
+def _digits_of_view(place: Node) -> tuple[Digit, ...]:
+    """Return the parts of an index, with one for dimensions of a single cell too."""
+    digits = digits_of(place)
+    found = {digit.dimension for digit in digits}
+    single = [Digit(d, 1, 1, 0) for d in range(len(shape_of(place))) if d not in found]
+    return (*digits, *single)
+
+
+def destroyed_error() -> TaichiRuntimeError:
+    """Return the error for a field whose tree was destroyed."""
+    return TaichiRuntimeError(
+        "this field was in a tree whose memory `destroy()` gave back. "
+        "Hint: make a new field in a new `ti.FieldsBuilder()`"
+    )
