@@ -50,9 +50,6 @@ AXES = {
 
 
 LATER: dict[str, tuple[str, int | None, str]] = {
-    **dict.fromkeys(
-        ("pointer", "bitmasked", "dynamic", "hash"), ("sparse SNodes", 4, "use `dense`, which holds all cells")
-    ),
     "quant_array": ("quantised types", None, "use `dense` and a small type such as `ti.i8`"),
 }
 """Kinds of nodes that this version lacks."""
@@ -148,9 +145,48 @@ class SNode:
         Raises: TypeError where `axes` are none; ValueError for as many numbers as there are not axes;
         TaichiRuntimeError for an extent below 1, and where the tree has memory already.
         """
+        return self._split("dense", axes, dimensions)
+
+    @hides_own_frames_of(TypeError, ValueError)
+    def pointer(self, axes: Sequence[Axis], dimensions: int | Sequence[int]) -> SNode:
+        """Add a node whose cells have memory only while they are active. Parameters and errors as for `dense`."""
+        return self._split("pointer", axes, dimensions)
+
+    @hides_own_frames_of(TypeError, ValueError)
+    def bitmasked(self, axes: Sequence[Axis], dimensions: int | Sequence[int]) -> SNode:
+        """Add a node whose cells all have memory, and a bit each that says whether it is active; as `dense`."""
+        return self._split("bitmasked", axes, dimensions)
+
+    @hides_own_frames_of(TypeError, ValueError)
+    def dynamic(self, axis: Sequence[Axis], dimension: int, chunk_size: int | None = None) -> SNode:
+        """Add lists of at most `dimension` items, which get memory for `chunk_size` items at a time.
+
+        Raises: TypeError for several axes; TaichiRuntimeError for sizes below 1 or from 2^31 on; else as `dense`.
+        """
+        chosen = _axes_of(axis)
+        if len(chosen) != 1:
+            raise TypeError(f"a dynamic node has one axis, and {axis!r} was given. Hint: write `ti.i`")
+        (extent,) = _extents_of(dimension, chosen)
+        (chunk,) = (extent,) if chunk_size is None else _extents_of(chunk_size, chosen)
+        for what, size in (("The maximum dimension of a dynamic SNode", extent), ("Chunk size", chunk)):
+            if size >= 2**31:
+                raise TaichiRuntimeError(
+                    f"{what} cannot exceed the maximum value of a 32-bit signed integer: Got {size} > 2**31-1. "
+                    "Hint: use several lists"
+                )
+        return self._add("dynamic", (chosen[0].number,), (extent,), chunk=min(chunk, extent))
+
+    @hides_own_frames_of(TaichiRuntimeError)
+    def hash(self, axes: Any, dimensions: Any) -> NoReturn:
+        """Refuse, as Taichi does. Raises: TaichiRuntimeError."""
+        raise TaichiRuntimeError(
+            "hash SNodes are not supported. Hint: use `pointer`, whose cells also have memory only while they are active"
+        )
+
+    def _split(self, kind: str, axes: Sequence[Axis], dimensions: int | Sequence[int]) -> SNode:
         chosen = _axes_of(axes)
         pairs = sorted(zip((axis.number for axis in chosen), _extents_of(dimensions, chosen), strict=True))
-        return self._add("dense", tuple(axis for axis, _ in pairs), tuple(extent for _, extent in pairs))
+        return self._add(kind, tuple(axis for axis, _ in pairs), tuple(extent for _, extent in pairs))
 
     @hides_own_frames_of(AttributeError, ValueError)
     def place(self, *args: Any, offset: int | Sequence[int] | None = None) -> SNode:
@@ -170,7 +206,12 @@ class SNode:
         return self
 
     def _add(
-        self, kind: str, axes: tuple[int, ...] = (), extents: tuple[int, ...] = (), element: Type | None = None
+        self,
+        kind: str,
+        axes: tuple[int, ...] = (),
+        extents: tuple[int, ...] = (),
+        element: Type | None = None,
+        chunk: int = 0,
     ) -> SNode:
         """Add a child; below a root it begins a tree."""
         if self.is_complete:
@@ -178,7 +219,7 @@ class SNode:
                 f"{self!r} belongs to a tree that has memory already, and takes no more nodes and fields. "
                 "Hint: place all fields of a tree before the first of them is read, written or used in a kernel"
             )
-        node = Node(kind, self.node, axes, extents, element)
+        node = Node(kind, self.node, axes, extents, element, chunk=chunk)
         if self.node is not None:
             self.node.children.append(node)
         memory = self.memory if self.memory is not None else TreeMemory(current("SNodes"), node)
@@ -236,14 +277,13 @@ class Root(SNode):
         super().__init__(None, None)
         self._session: object = None
 
-    def dense(self, axes: Sequence[Axis], dimensions: int | Sequence[int]) -> SNode:
-        """As `SNode.dense`. Raises: TaichiRuntimeError before `ti.init()`."""
+    def _add(self, *args: Any, **named: Any) -> SNode:
+        """Add a child, after forgetting the trees of earlier sessions. Raises: TaichiRuntimeError before `ti.init()`."""
         self._begin()
-        return super().dense(axes, dimensions)
+        return super()._add(*args, **named)
 
     def place(self, *args: Any, offset: Any = None) -> SNode:
         """As `SNode.place`; fields placed here have one element, `x[None]`."""
-        self._begin()
         self._add("dense").place(*args, offset=offset)
         return self
 

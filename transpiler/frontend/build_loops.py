@@ -38,7 +38,7 @@ def build_for(context: Context, node: ast.For) -> Completion:
     if isinstance(inner, range):
         inner = RangeValue(inner.start, inner.stop, inner.step)
     elif hasattr(inner, "describe_domain"):
-        inner = cells_of(inner)
+        inner = context.cells_of(inner) or cells_of(inner)
     array = context.array(inner)
     if array is not None:
         return _loop_over_array(context, node, array, grouped)

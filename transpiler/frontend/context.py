@@ -24,7 +24,8 @@ from ..ir.builder import Builder
 from ..ir.forms import Captured
 from ..ir.functions import Function
 from ..ir.nodes import Block, Statement
-from ..ir.snodes import Node, top_of
+from ..ir.snodes import Node, Tree, is_sparse, shape_of, top_of
+from ..ir.sparse import node_name
 from ..ir.statements import (
     Alloca,
     Array,
@@ -39,9 +40,10 @@ from ..ir.statements import (
     base_pointer,
 )
 from ..ir.tasks import Kernel
-from ..ir.types import SCALARS, Scalar, Struct, Tensor, Type, describe_type, element_of, u1
+from ..ir.types import SCALARS, Scalar, Struct, Tensor, Type, describe_type, element_of, i32, u1
 from ..lang import struct as lang
 from ..lang.annotations import as_type
+from ..lang.describe import NodeDescription
 from ..lang.matrix import Matrix
 from .definition import KernelDefinition
 from .scope import MISSING, Exit, Frame
@@ -139,6 +141,8 @@ class Context:
         self.home: Block = self.kernel.body
         self.fields: list[Any] = []
         self.arrays: dict[int, Array] = {}
+        self.trees: dict[Node, Any] = {}
+        """What owns the memory of sparse trees, by their tops."""
         self.captured: dict[str, Captured] = {}
         self.warnings: list[str] = []
         self.warned: set[tuple[str, int, int, str]] = set()
@@ -443,18 +447,36 @@ class Context:
         array.may_alias = description.kind == "ndarray"
         array.offset = description.offset
         if description.place is not None:
-            self.enter_tree(array, description.place)
+            array.place = description.place
+            self.enter_tree(description.place, description.tree).names[description.place] = array.name
         self.fields[array.slot] = value
         self.arrays[id(value)] = array
         return array
 
-    def enter_tree(self, array: Array, place: Node) -> None:
-        """Note where a field lies, and how this kernel sees the tree that it lies in."""
-        array.place = place
-        top = top_of(place)
+    def enter_tree(self, node: Node, owner: Any) -> Tree:
+        """Return how this kernel sees the tree that a node is in. owner: of its memory, if it is sparse."""
+        top = top_of(node)
         if top not in self.kernel.trees:
             self.kernel.trees[top] = see_tree(top, self.frames, self.hints, self.structs.named)
-        self.kernel.trees[top].names[place] = array.name
+        if owner is not None:
+            self.trees[top] = owner
+        return self.kernel.trees[top]
+
+    def node(self, value: Any) -> NodeDescription | None:
+        """Return the node that an object of Python is, with its tree in the kernel; None for what is none."""
+        describe = getattr(type(value), "describe_cells", None)
+        found: NodeDescription | None = self.python(describe, value) if describe is not None else None
+        if found is not None:
+            self.enter_tree(found.node, found.tree)
+        return found
+
+    def cells_of(self, value: Any) -> Array | None:
+        """Return the cells of a sparse node as what a loop runs over; None for what is no sparse node."""
+        found = self.node(value) if hasattr(type(value), "describe_cells") else None
+        if found is None or not is_sparse(found.node):
+            return None
+        shape = shape_of(found.node)
+        return Array(node_name(self.kernel, found.node), i32, len(shape), -1, shape, place=found.node)
 
     def new_array(self, name: str, element: Type, ndim: int) -> Array:
         """Add an array to the kernel, under a name of its own."""

@@ -29,7 +29,8 @@ class Array:
     among the kernel's arrays. may_alias: whether another array of the kernel may share its memory (ndarrays may, fields
     not). is_shared: memory of one block of threads, which is in no signature; slots of shared arrays count by
     themselves. place: where a field lies in a tree that has more than it, or another order; None: row by row in memory
-    of its own. offset: the first index along each axis, () where all are 0.
+    of its own. offset: the first index along each axis, () where all are 0. role, node: of what a sparse node needs
+    beside its cells (`ir/sparse.py`), which is no field.
     """
 
     name: str
@@ -42,6 +43,8 @@ class Array:
     is_shared: bool = False
     place: Node | None = None
     offset: tuple[int, ...] = ()
+    role: str = ""
+    node: Node | None = None
 
 
 @dataclass(eq=False, slots=True)
@@ -189,11 +192,15 @@ class Alloca(Statement):
 
 @dataclass(eq=False, slots=True)
 class GlobalPtr(Statement):
-    """An element of an array (Taichi: GlobalPtr and ExternalPtr); as many indices as the array has axes."""
+    """An element of an array (Taichi: GlobalPtr and ExternalPtr); as many indices as the array has axes.
 
-    OPERANDS: ClassVar[tuple[str, ...]] = ("indices",)
+    cell: of an array that lies in a pool, which cell of it the indices lead to, where that is known.
+    """
+
+    OPERANDS: ClassVar[tuple[str, ...]] = ("indices", "cell")
     array: Array
     indices: list[Statement]
+    cell: Statement | None = None
 
 
 @dataclass(eq=False, slots=True)

@@ -11,6 +11,7 @@ from ..errors import InternalError
 from .functions import Call, CallResult, Function, Reference
 from .nodes import Block, Effect, Statement, operands
 from .ops import ATOMIC_OPS, OPS
+from .sparse import Activate, Append, CellNumber, Deactivate, IsActive, Length, indices_of
 from .statements import (
     Alloca,
     ArgLoad,
@@ -234,6 +235,9 @@ class _Checker:
                 _need(statement.array in self.arrays, "a pointer into an unknown array", statement)
                 _need(len(statement.indices) == statement.array.ndim, "another number of indices than axes", statement)
                 _need(statement.type == statement.array.element, "a pointer of another type than the array", statement)
+                self.indices(statement, statement.indices)
+            case Activate() | Deactivate() | IsActive() | CellNumber() | Append() | Length():
+                _need(len(statement.indices) == indices_of(statement), "another number of indices", statement)
                 self.indices(statement, statement.indices)
             case ArrayShape():
                 _need(0 <= statement.axis < statement.array.ndim, "a shape of an axis that is not there", statement)
