@@ -205,6 +205,15 @@ class DenseArray(ABC):
         located = self.memory.located
         return index if located is None else located(index)
 
+    def position_to_store(self, index: tuple[int, ...]) -> tuple[int, ...]:
+        """Return where the element at an index is in the view, after making sure that it has memory."""
+        located = self.memory.located_to_store
+        if located is None:
+            return self.position_of(index)
+        if self.offset:
+            index = tuple([position - begin for position, begin in zip(index, self.offset, strict=True)])
+        return located(index)
+
     def ready(self, position: tuple[int, ...]) -> Array:
         """Return the view after making sure that it is right at `position`."""
         memory = self.memory
@@ -264,9 +273,10 @@ class ScalarArray(DenseArray):
         return self.ready(position).item(position)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        position = self.position_of(self.index_of(key))
+        index = self.index_of(key)
         if type(value) is not float or not self.dtype.is_float:
             value = to_scalar(self.dtype, value, self)
+        position = self.position_to_store(index)
         self.ready(position)[position] = value
         if self.memory.mirrored:
             self.memory.mark(position)
@@ -307,8 +317,8 @@ class MatrixArray(DenseArray):
         return wrap(entries)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        position = self.position_of(self.index_of(key))
-        packed = self._packed_element(value)
+        index, packed = self.index_of(key), self._packed_element(value)
+        position = self.position_to_store(index)
         self.ready(position)[position] = packed
         if self.memory.mirrored:
             self.memory.mark(position)
@@ -393,7 +403,7 @@ class MemberArray:
         return self.owner.ready(position).item(position + self.component)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        owner, position = self.owner, self.owner.position_of(self.owner.index_of(key))
+        owner, position = self.owner, self.owner.position_to_store(self.owner.index_of(key))
         owner.ready(position)[position + self.component] = to_scalar(owner.dtype, value, owner)
         if owner.memory.mirrored:
             owner.memory.mark(position)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..transpiler.errors import TaichiRuntimeError, TaichiSyntaxError
-from ..transpiler.ir.snodes import Node, is_row_major
+from ..transpiler.ir.snodes import Node, is_row_major, is_sparse
 from ..transpiler.ir.types import Struct, Tensor, Type, scalars_of
 from ..transpiler.lang.describe import ArrayDescription
 from .dense_array import DenseArray, MatrixArray, MemberArray, ScalarArray, check_gradient, to_shape
@@ -80,7 +80,15 @@ class Placed:
             raise memory.gone()
         in_tree = None if self.path or is_row_major(place) else place
         return ArrayDescription(
-            self.element, self.shape, self.KIND, self.name or None, self.owner, self.path, in_tree, self.offset
+            self.element,
+            self.shape,
+            self.KIND,
+            self.name or None,
+            self.owner,
+            self.path,
+            in_tree,
+            self.node.memory if is_sparse(place) else None,
+            self.offset,
         )
 
     def describe_node(self) -> Node | None:

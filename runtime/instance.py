@@ -18,6 +18,7 @@ from .launcher import make_launcher
 from .packing import fits_struct, flatten, flatten_struct, result_value, return_types
 from .printing import Reports
 from .session import Session
+from .sparse_tree import Beside
 from .stale_globals import watch
 
 if TYPE_CHECKING:
@@ -87,6 +88,9 @@ class Instance:
         for slot, field in enumerate(self.fields):
             if field is not None:
                 constants["pointer", slot] = field.allocation.address
+            if isinstance(field, Beside):
+                constants["capacity", slot] = field.capacity
+                constants.update({("shape", slot, axis): extent for axis, extent in enumerate(field.shape)})
         if self._result is not None:
             constants[("result",)] = self._result.address
         if self._temporaries is not None:

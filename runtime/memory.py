@@ -123,6 +123,8 @@ class Memory:
 
     located = None
     """Of memory whose view is indexed otherwise than its array: what gives the position of an index."""
+    located_to_store = None
+    """Of memory that has to be activated: what gives the position after doing so."""
 
     def __init__(self, session: Owner, element: Type, shape: tuple[int, ...]) -> None:
         check_count(shape)
@@ -204,6 +206,26 @@ class Memory:
         if result.size:
             self.session.device.read(self.allocation, bytes_of(result))
         return result
+
+    def all_memory(self) -> list[Memory]:
+        """Return what it consists of: itself."""
+        return [self]
+
+    def read_first(self, count: int) -> Array:
+        """Return the first `count` items of a mirror's memory as a new array."""
+        self.flush()
+        result = np.empty((count, *self.view.shape[1:]), self.view.dtype)
+        self.refresh_lazily()
+        if result.size:
+            self.session.device.read(self.allocation, bytes_of(result))
+        return result
+
+    def write_first(self, values: Array) -> None:
+        """Set the first items of a mirror's memory."""
+        self.refresh_lazily()
+        self._forget()
+        if values.size:
+            self.session.device.write(self.allocation, bytes_of(values))
 
     def refresh_lazily(self) -> None:
         """Wait where the view is the memory itself, check that the session lives, and leave a mirror as it is."""

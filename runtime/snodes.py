@@ -12,13 +12,15 @@ from dataclasses import dataclass
 from operator import attrgetter
 from operator import index as as_index
 from typing import Any, NoReturn
-from weakref import ref
+from weakref import WeakSet, ref
 
 from ..transpiler.errors import NotYetError, TaichiRuntimeError, as_seen_by_user
 from ..transpiler.ir.snodes import Node, cell_size_bytes, member_offsets, shape_of
 from ..transpiler.ir.types import Scalar, Type, scalars_of
+from ..transpiler.lang.describe import NodeDescription
 from .session import current
 from .tracebacks import hides_own_frames_of
+from .sparse_tree import is_sparse_tree
 from .trees import TreeMemory
 
 MAX_AXES = 12
@@ -109,12 +111,15 @@ class SNode:
 
     @property
     def _num_dynamically_allocated(self) -> int:
-        return 0
+        return self.num_dynamically_allocated
 
     @property
     def num_dynamically_allocated(self) -> int:
-        """Cells allocated while kernels run: none, since dense nodes have all of theirs from the start."""
-        return self._num_dynamically_allocated
+        """Cells, of a dynamic node chunks, that have memory because they are active; other nodes have all from the start."""
+        if self.node is None or not self.node.has_pool or self.memory is None or not self.is_complete:
+            return 0
+        tree = self.memory.sparse()
+        return int(tree.get(self.node, "taken") - tree.get(self.node, "freed"))
 
     @property
     def is_complete(self) -> bool:
@@ -235,11 +240,10 @@ class SNode:
         """Place the duals of all fields below this node beside them."""
         self._place_beside(attrgetter("dual"))
 
-    def deactivate_all(self) -> NoReturn:
-        """Refuse: dense cells are always active. Raises: TaichiRuntimeError."""
-        raise TaichiRuntimeError(
-            f"{self!r} is dense: its cells are always active. Hint: `x.fill(0)` zeroes the field `x`"
-        )
+    def deactivate_all(self) -> None:
+        """Deactivate all cells of the sparse nodes at and below this one; dense cells keep what they hold."""
+        if self.node is not None and self.memory is not None and is_sparse_tree(self.memory.top):
+            self.memory.sparse().deactivate_all(self.node)
 
     def __getattr__(self, name: str) -> NoReturn:
         _refuse("ti.root" if self.node is None else "SNode", name)
@@ -247,6 +251,14 @@ class SNode:
     def describe_domain(self) -> tuple[int, ...]:
         """Return the extents over which `for i, j in node` runs in a kernel."""
         return self.shape
+
+    def describe_cells(self) -> NodeDescription | None:
+        """Return the node as a kernel needs it that asks for its cells, None for a root; a sparse tree has memory then."""
+        if self.node is None or self.memory is None:
+            return None
+        if is_sparse_tree(self.memory.top):
+            self.memory.allocate()
+        return NodeDescription(self.node, self.memory, tuple(child._field_here() for child in self._children))
 
     def describe_node(self) -> Node | None:
         """Return the node as the compiler knows it, None for a root."""
@@ -263,24 +275,34 @@ class SNode:
                 self.place(beside, offset=field.offset or None)
 
     def __repr__(self) -> str:
-        if self.node is None:
-            return "ti.root"
-        return f"{self._parent!r} => {self.kind} {list(self.shape)}"
+        return "ti.root" if self.node is None else f"<ti.SNode of type {self.kind}>"
+
+    def __str__(self) -> str:
+        return "ti.root" if self.node is None else f"{self._parent} => {self.kind} {list(self.shape)}"
 
 
 class Root(SNode):
     """A root: the node all others stand below. It takes no memory; each child begins a tree."""
 
-    __slots__ = ("_session",)
+    __slots__ = ("_session", "_trees")
 
     def __init__(self) -> None:
         super().__init__(None, None)
         self._session: object = None
+        self._trees: WeakSet[Any] = WeakSet()
 
     def _add(self, *args: Any, **named: Any) -> SNode:
         """Add a child, after forgetting the trees of earlier sessions. Raises: TaichiRuntimeError before `ti.init()`."""
         self._begin()
-        return super()._add(*args, **named)
+        child = super()._add(*args, **named)
+        self._trees.add(child.memory)
+        return child
+
+    def deactivate_all(self) -> None:
+        """Deactivate all cells of the sparse nodes of all trees below."""
+        for tree in list(self._trees):
+            if tree.is_living and is_sparse_tree(tree.top):
+                tree.sparse().deactivate_all(tree.top)
 
     def place(self, *args: Any, offset: Any = None) -> SNode:
         """As `SNode.place`; fields placed here have one element, `x[None]`."""
@@ -293,10 +315,18 @@ class Root(SNode):
         if self._session is not session:
             self._session = session
             self._children = []
+            self._trees = WeakSet()
         self._children = [child for child in self._children if not child.is_complete]
 
 
 root = Root()
+
+
+def deactivate_all_snodes() -> None:
+    """Deactivate all cells of all sparse nodes of the session."""
+    for owned in list(current("SNodes").arrays):
+        if isinstance(owned, TreeMemory) and owned.is_living and is_sparse_tree(owned.top):
+            owned.sparse().deactivate_all(owned.top)
 
 
 def leaf_of(shape: tuple[int, ...], field: Any) -> SNode:

@@ -116,8 +116,8 @@ class StructArray(DenseArray):
         return make_struct(Entries(self, self.index_of(key)), self.type)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        position = self.position_of(self.index_of(key))
-        packed = self.pack(value)
+        index, packed = self.index_of(key), self.pack(value)
+        position = self.position_to_store(index)
         self.ready(position)[position] = packed
         if self.memory.mirrored:
             self.memory.mark(position)

@@ -12,7 +12,9 @@ from .backend.interface import BackendModule
 from .errors import TaichiCompilationError
 from .frontend.build import build
 from .frontend.specialization import Specialization
-from .ir.forms import Captured
+from .ir.forms import Captured, FrontendResult
+from .ir.snodes import top_of
+from .ir.statements import Array
 from .ir.tasks import Kernel
 from .ir.text import print_frontend, print_kernel
 from .ir.verify import verify
@@ -66,7 +68,14 @@ def _compile(specialization: Specialization, target: str, observer: Observer | N
     module = emit(kernel, target, specialization.options, specialization.capabilities)
     times = {"frontend": built - start, "passes": passed - built, "emit": perf_counter() - passed}
     warnings = (*result.warnings, *context.warnings)
-    return Compilation(module, tuple(result.fields), result.captured, warnings, times)
+    fields = [*result.fields, *(_beside(result, array) for array in kernel.arrays[len(result.fields) :])]
+    return Compilation(module, tuple(fields), result.captured, warnings, times)
+
+
+def _beside(result: FrontendResult, array: Array) -> Any:
+    """Return what owns the memory of an array that stands beside the cells of a sparse tree."""
+    assert array.node is not None
+    return result.trees[top_of(array.node)].sparse_memory(array.node, array.role)
 
 
 def _recorder(observer: Observer | None) -> Callable[[Stage, str, Kernel], None] | None:

@@ -23,14 +23,13 @@ LATER: dict[str, dict[str, Later]] = {
     "ti": {
         **dict.fromkeys(
             (
-                "FieldsBuilder", "activate", "append", "assume_in_range", "deactivate", "deactivate_all_snodes",
-                "get_addr", "is_active", "length", "loop_unique", "rescale_index", "sparse", "var",
+                "FieldsBuilder", "assume_in_range", "get_addr", "loop_unique", "var",
             ),
             NODES,
         ),
         **dict.fromkeys(("profiler", "tools"), FILES),
         **dict.fromkeys(("DeviceCapability", "aot", "graph"), KEEPING),
-        **dict.fromkeys(("ad", "no_activate"), DERIVATIVES),
+        **dict.fromkeys(("ad",), DERIVATIVES),
         **dict.fromkeys(("Format", "Texture"), TEXTURES),
         **dict.fromkeys(("Mesh", "MeshInstance", "mesh_local", "mesh_patch_idx"), MESHES),
         **dict.fromkeys(("algorithms", "linalg", "sparse_matrix_builder"), LIBRARIES),

@@ -127,6 +127,7 @@ class CudaDevice:
 
     name = "cuda"
     host_memory = False
+    lazy_memory = False
 
     def __init__(self, cupy: Any, driver: Any, index: int) -> None:
         self.cupy = cupy

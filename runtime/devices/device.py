@@ -38,6 +38,8 @@ class Device(Protocol):
     name: str
     """"c", "vulkan", "cuda" or "python": the target whose modules it builds."""
     capabilities: Capabilities
+    lazy_memory: bool
+    """Whether memory costs nothing before it is touched, and launches end before `submit` does."""
     host_memory: bool
     """Whether `Allocation.address` is an address of this process that NumPy may read after `synchronize`."""
 

@@ -32,6 +32,9 @@ CHECK_FROM_BYTES = 1 << 26
 CHARACTERS_PER_COMPILER = 4000
 """Emitted text that keeps a compiler busy for about 50 ms; a second one is not started for less."""
 
+LAZY_BYTES = 1 << 34
+"""Promised where the system does not say what it has."""
+
 SPIN_COUNT = "10000"
 """How long an idle OpenMP thread spins (about 0.1 ms) before it sleeps. libgomp's own 300,000 keeps cores busy for
 milliseconds after each kernel; sleeping at once costs 16 us a launch instead of 1."""
@@ -91,6 +94,7 @@ class HostDevice:
 
     name = "c"
     host_memory = True
+    lazy_memory = True
 
     def __init__(self, compiler: HostCompiler, threads: int | None) -> None:
         self.compiler = compiler
@@ -102,15 +106,19 @@ class HostDevice:
     def allocate(self, size_bytes: int) -> HostAllocation:
         """Give zeroed memory, aligned to a cache line. Raises: TaichiRuntimeError if there is not that much."""
         if size_bytes >= CHECK_FROM_BYTES:
-            available = _available_bytes()
+            available = available_bytes()
             if available is not None and size_bytes > available:  # the system itself promises more than it has
                 raise self._out_of_memory(size_bytes, available)
         try:
             allocation = HostAllocation(size_bytes)
         except (MemoryError, ValueError) as error:  # ValueError: beyond the largest array
-            raise self._out_of_memory(size_bytes, _available_bytes()) from error
+            raise self._out_of_memory(size_bytes, available_bytes()) from error
         self.used_bytes += size_bytes
         return allocation
+
+    def lazy_bytes(self) -> int:
+        """Return how much memory may be promised to what will not touch all of it."""
+        return available_bytes() or LAZY_BYTES
 
     def _out_of_memory(self, size_bytes: int, available: int | None) -> TaichiRuntimeError:
         left = "" if available is None else f", and {available:,} are available"
@@ -270,7 +278,8 @@ def _core_limit() -> int | None:
     return max(1, min(math.ceil(int(quota) / int(period)), _usable_cores()))
 
 
-def _available_bytes() -> int | None:
+def available_bytes() -> int | None:
+    """Return how much memory the system has left, None where it does not say."""
     try:
         for line in Path("/proc/meminfo").read_text().splitlines():
             if line.startswith("MemAvailable:"):

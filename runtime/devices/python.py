@@ -23,6 +23,7 @@ from ...transpiler.ir.types import NUMPY, Struct, Tensor
 from ..capabilities import PORTABLE
 from ..launcher import PACK_CODES
 from ..memory import view_address
+from .host import LAZY_BYTES, available_bytes
 
 
 class PythonAllocation:
@@ -77,8 +78,8 @@ def _view_in_tree(
     address: int, dtype: np.dtype[Any], place: PlaceSlot, element_shape: tuple[int, ...]
 ) -> np.ndarray[Any, Any]:
     """Return an array with an axis for each part of an index over the memory of its tree."""
-    extents = [extent for _, extent, _, _ in place.digits]
-    strides = [stride for _, _, _, stride in place.digits]
+    extents = [*place.cells[:1], *(extent for _, extent, _, _ in place.digits)]
+    strides = [*place.cells[1:], *(stride for _, _, _, stride in place.digits)]
     rows = [dtype.itemsize * prod(element_shape[axis + 1 :]) for axis in range(len(element_shape))]
     size = prod(element_shape) * dtype.itemsize
     size += sum((extent - 1) * stride for extent, stride in zip(extents, strides, strict=True))
@@ -102,6 +103,11 @@ class PythonDevice:
     name = "python"
     capabilities = PORTABLE["python"]
     host_memory = True
+    lazy_memory = True
+
+    def lazy_bytes(self) -> int:
+        """Return how much memory may be promised to what will not touch all of it."""
+        return available_bytes() or LAZY_BYTES
 
     def allocate(self, size_bytes: int) -> PythonAllocation:
         """Give zeroed memory. Raises: TaichiRuntimeError where the host has no such piece."""

@@ -41,6 +41,7 @@ class VulkanDevice:
     """
 
     name = "vulkan"
+    lazy_memory = False
 
     def __init__(self, api: Api, instance: Instance, adapter: Adapter, force_staging: bool) -> None:
         self._api, self._instance = api, instance

@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from ..errors import NOWHERE
 from ..ir.functions import Call, Function, calls
 from ..ir.nodes import count_uses
-from ..ir.statements import ArgLoad, Array, LocalStore, Return
+from ..ir.statements import ArgLoad, LocalStore, Return
 from ..ir.types import Scalar, Struct, Type, u1, u32
+from .accessors import Used
 from .helpers import words_of_code
 from .literals import scalar_name
 from .print_expressions import Expressions, Written
@@ -37,7 +38,7 @@ class PrintedFunction:
     structure: str
     head: str
     body: list[Line]
-    arrays: list[Array]
+    used: Used
     structs: list[Struct]
     helpers: list[str]
 
@@ -75,7 +76,7 @@ def print_function(function: Function, printer: Statements) -> PrintedFunction:
         structure=_structure(e, function, signature),
         head=f"{QUALIFIERS[target]}{result} {signature.name}({parameters}) {{",
         body=printer.lines,
-        arrays=list(e.arrays_used),
+        used=e.used,
         structs=list(e.structs_used),
         helpers=list(e.helpers),
     )

@@ -24,6 +24,7 @@ class Member:
       ("argument", position, component)  a by-value parameter; component numbers the scalars of a tensor, else 0
       ("pointer", slot)                  address of an array
       ("shape", slot, axis)              extent of an ndarray (i32)
+      ("capacity", slot)                 cells of the pool of a sparse node whose stack of cells the array is
       ("temporaries",), ("result",)      address of the kernel's own buffers
       ("seed",)                          u32 that differs from launch to launch
       ("report",)                        address of the buffer for print and assert records
@@ -41,12 +42,14 @@ class PlaceSlot:
     """Where an array lies that shares the memory of a tree with others, or whose elements do not lie row by row.
 
     slot: of the array whose pointer is the tree's. digits: the parts an index is taken apart into, slowest first, as
-    (dimension, extent, weight, stride_bytes): index[dimension] // weight % extent moves by stride_bytes.
+    (dimension, extent, weight, stride_bytes): index[dimension] // weight % extent moves by stride_bytes. cells: of a
+    place in a pool, how many cells that has at most, and their size [bytes].
     """
 
     slot: int
     begin_bytes: int
     digits: tuple[tuple[int, ...], ...]
+    cells: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ role. For each node (p: number of the cell of the pool above that it lies in, 0 
                 activate it; cells 0 and 1 of a pool are zeros that nobody writes, so that reading asks nothing
     bitmasked   mask[p * words + cell / 32]: a bit a cell, rows of whole words
     dynamic     lengths[p * lists + list], and numbers[(p * lists + list) * chunks + item / chunk]
-    a pool      counters `taken`, `freed`, `highest`, `active`, `full` and, behind them, `cells`: a stack of the numbers to
+    a pool      counters `taken`, `freed`, `highest`, `listed`, `full` and, behind them, `cells`: a stack of the numbers to
                 take, and from its capacity on those that were freed (templates/*/lib/sparse.*); `list`, the cells that a
                 loop runs over; `words`, the memory of the pool's cells as words
 
@@ -21,9 +21,9 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, ClassVar
 
-from .nodes import Effect, Statement, operands
-from .snodes import Node, cell_digits, places_of, pool_above, pool_cell_bytes, shape_of, top_of
-from .statements import Array
+from .nodes import Effect, Statement, operands, walk
+from .snodes import Node, cell_digits, places_of, pool_above, pool_cell_bytes, shape_of, sparse_above, top_of
+from .statements import Array, GlobalPtr, RangeFor
 from .types import Scalar, i32, u8, u16, u32
 
 if TYPE_CHECKING:
@@ -31,8 +31,10 @@ if TYPE_CHECKING:
 
 ACTIVATING, SPARE, FIRST_CELL = 1, 2, 3
 """Numbers of cells of a pool: see above, and templates/*/lib/sparse.*."""
-COUNTERS = ("taken", "freed", "highest", "active", "full")
+COUNTERS = ("taken", "freed", "highest", "listed", "full")
 """What a pool begins with, a word each."""
+PIECE = 32
+"""Items of a list that one entry of the list of a loop stands for: a warp of them."""
 POOL_IS_FULL, LIST_IS_FULL = 1, 2
 """Bits of `full`."""
 
@@ -128,6 +130,19 @@ class PoolCount(Statement):
     counter: str
 
 
+@dataclass(eq=False, slots=True)
+class CellIndex(Statement):
+    """The index along `axis` of the cell that a turn of `loop` is for; `value` is how it follows from the turn.
+
+    No other turn of the loop has a cell with the same indices, and the cell is active.
+    """
+
+    OPERANDS: ClassVar[tuple[str, ...]] = ("value",)
+    value: Statement
+    loop: RangeFor
+    axis: int
+
+
 CELL_STATEMENTS = (Activate, Deactivate, IsActive, CellNumber, Append, Length)
 """Those with the indices of a cell, or of a list."""
 TOPOLOGY_WRITERS = (Activate, Deactivate, DeactivateEntry, Append)
@@ -182,13 +197,18 @@ def all_cells(node: Node) -> int:
     return prod(shape_of(node))
 
 
+def pieces_of(node: Node) -> int:
+    """Return how many pieces of `PIECE` items a list of a dynamic node has at most."""
+    return -(-node.extents[0] // PIECE)
+
+
 def word_of(node: Node) -> Scalar:
     """Return the type of the words by which a cell of a pool is emptied: the widest of which it has a whole number."""
     size = pool_cell_bytes(node)
     return u32 if size % 4 == 0 else u16 if size % 2 == 0 else u8
 
 
-UNNAMED = {"pointer": "block", "bitmasked": "cell", "dynamic": "list", "dense": "cells"}
+UNNAMED = {"pointer": "block", "bitmasked": "bits", "dynamic": "list", "dense": "cells"}
 
 
 def node_name(kernel: Kernel, node: Node) -> str:
@@ -209,11 +229,131 @@ WORDS: dict[type[Statement], str] = {
 
 def sparse_text(kernel: Kernel, statement: Statement, refs: Callable[[list[Statement]], str]) -> str | None:
     """Return the text form of a statement of this module, None for others. refs: the text of operands."""
+    if isinstance(statement, CellIndex):
+        return f"cell index {refs([statement.value])}"
     if isinstance(statement, PoolCount):
         return f"count {node_name(kernel, statement.node)} {statement.counter}"
     if isinstance(statement, (*CELL_STATEMENTS, DeactivateEntry)):
         return f"{WORDS[type(statement)]} {node_name(kernel, statement.node)} ({refs(operands(statement))})"
     return None
+
+
+Need = tuple[str, Node]
+"""Something a kernel needs of a node: an array ("numbers", "mask", "lengths"), its "pool" and the "capacity" of that, a
+look-up ("number", "is_active", "length", "entry") or a change ("activate", "deactivate", "append")."""
+CELL_MEMBERS = ("numbers", "mask", "lengths", "pool", "capacity")
+"""Needs that are memory."""
+
+
+def needed_by(what: str, node: Node) -> list[Need]:
+    """Return what something needs of the same node and of those above."""
+    pool, outer = pool_above(node), sparse_above(node)[:-1]
+    if what in ("activate", "append") and outer:
+        above: list[Need] = [("activate", outer[-1])]
+    else:
+        above = [("number", pool)] if pool is not None and what not in (*CELL_MEMBERS, "entry") else []
+    memory = ["mask"] if node.kind == "bitmasked" else ["numbers", "pool", "capacity"]
+    own = {
+        "number": ["numbers"],
+        "is_active": ["mask"] if node.kind == "bitmasked" else ["number"],
+        "length": ["lengths"],
+        "append": ["lengths", "pool"],
+        "entry": memory,
+        **dict.fromkeys(("activate", "deactivate"), [*memory, *(["lengths"] if node.kind == "dynamic" else [])]),
+    }
+    return [*above, *((member, node) for member in own.get(what, ()))]
+
+
+def needs_of(kernel: Kernel) -> dict[Need, None]:
+    """Return all that a kernel needs of sparse nodes, each behind what it needs itself."""
+    found: dict[Need, None] = {}
+
+    def add(what: str, node: Node) -> None:
+        if (what, node) not in found:
+            for need in needed_by(what, node):
+                add(*need)
+            found[what, node] = None
+
+    for root in kernel.roots():
+        for statement in walk(root):
+            for need in _asked(statement):
+                add(*need)
+    return found
+
+
+def _asked(statement: Statement) -> list[Need]:
+    """Return what a statement itself needs."""
+    match statement:
+        case GlobalPtr(array=Array(role="mask" | "lengths" | "numbers" as role, node=Node() as node)):
+            return [(role, node)]
+        case GlobalPtr(array=Array(role=role, node=Node() as node)) if role in (*COUNTERS, "cells"):
+            return [("pool", node)]
+        case GlobalPtr(array=Array(place=Node() as place), cell=None) if (pool := pool_above(place)) is not None:
+            return [("number", pool)]
+        case PoolCount(node=node, counter=counter):
+            return [("capacity" if counter == "capacity" else "pool", node)]
+        case DeactivateEntry(node=node):
+            return [("entry", node)]
+        case Activate() | Deactivate() | IsActive() | CellNumber() | Append() | Length():
+            return [({CellNumber: "number"}.get(type(statement)) or WORDS[type(statement)], statement.node)]
+    return []
+
+
+def sparse_below(node: Node) -> list[Node]:
+    """Return the sparse nodes below `node` that lie in the same pool as its cells."""
+    found: list[Node] = []
+    for child in node.children:
+        if child.is_sparse:
+            found.append(child)
+        if not child.has_pool:
+            found += sparse_below(child)
+    return found
+
+
+def pools_below(node: Node) -> list[Node]:
+    """Return the nodes with a pool at and below `node`, each before those inside its cells."""
+    found = [node] if node.has_pool else []
+    for child in node.children:
+        found += pools_below(child)
+    return found
+
+
+def pool_words(pool: Node) -> int:
+    """Return how many words, of type `word_of`, a cell of a pool has."""
+    return pool_cell_bytes(pool) // word_of(pool).size_bytes
+
+
+def place_array(kernel: Kernel, place: Node) -> Array:
+    """Return the array of a field by its place: the kernel's, which gets it if it does not use the field otherwise."""
+    for array in kernel.arrays:
+        if array.place is place:
+            return array
+    tree = kernel.trees[top_of(place)]
+    shape = shape_of(place)
+    name = _unique(kernel, tree.names.get(place, "other"))
+    array = Array(name, tree.elements[place], len(shape), len(kernel.arrays), shape, place=place, role="place", node=place)
+    tree.names[place] = name
+    kernel.arrays.append(array)
+    return array
+
+
+def add_arrays(kernel: Kernel) -> None:
+    """Add to a kernel the arrays that its statements on cells need, so that it has memory for them."""
+    for what, node in needs_of(kernel):
+        if what in ("numbers", "mask", "lengths"):
+            sparse_array(kernel, node, what)
+        elif what in ("pool", "capacity"):
+            for role in ("taken", "freed", "full", "cells"):
+                sparse_array(kernel, node, role)
+
+
+def _unique(kernel: Kernel, name: str) -> str:
+    taken = {array.name for array in kernel.arrays}
+    unique, number = name, 1
+    while unique in taken:
+        number += 1
+        unique = f"{name}_{number}"
+    return unique
 
 
 def sparse_array(kernel: Kernel, node: Node, role: str) -> Array:
@@ -223,12 +363,7 @@ def sparse_array(kernel: Kernel, node: Node, role: str) -> Array:
             return array
     name = node_name(kernel, node)
     ndim, element = {"words": (2, word_of(node)), "list": (1, i32)}.get(role, (0 if role in COUNTERS else 1, u32))
-    taken = {array.name for array in kernel.arrays}
-    unique, number = f"{name}_{role}", 1
-    while unique in taken:
-        number += 1
-        unique = f"{name}_{role}_{number}"
-    array = Array(unique, element, ndim, len(kernel.arrays), role=role, node=node)
+    array = Array(_unique(kernel, f"{name}_{role}"), element, ndim, len(kernel.arrays), role=role, node=node)
     if role == "words":
         array.shape = (all_cells(node) + FIRST_CELL, pool_cell_bytes(node) // element.size_bytes)
     elif role in COUNTERS:

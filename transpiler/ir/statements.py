@@ -312,7 +312,9 @@ class RangeFor(Statement):
     begins, ends, steps: i32 (or i64) values evaluated once before the loop. A step is a constant other than 0.
     names: what Python calls the indices. At the top level of a kernel it runs in parallel unless `serialize`.
     block_dim: threads a block, None for the default. parallelize: threads of the host, None for all. over: the array
-    whose shape gives the extents, if one does: then each index tuple is one cell of it.
+    whose shape gives the extents, if one does: then each index tuple is one cell of it. cells: the sparse array
+    whose active cells the turns are for, where indices follow from lists (`CellIndex`). purpose: of a loop that is not
+    the user's, what it does.
     """
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("begins", "ends", "steps")
@@ -327,6 +329,8 @@ class RangeFor(Statement):
     block_dim: int | None = None
     over: Array | None = None
     parallelize: int | None = None
+    cells: Array | None = None
+    purpose: str = ""
 
 
 @dataclass(eq=False, slots=True)

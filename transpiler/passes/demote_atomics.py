@@ -18,6 +18,7 @@ from ..ir.builder import Builder
 from ..ir.functions import Reference, calls
 from ..ir.nodes import Block, Statement, walk
 from ..ir.ops import ATOMIC_OPS
+from ..ir.sparse import CellIndex
 from ..ir.statements import (
     Alloca,
     Array,
@@ -121,7 +122,8 @@ def _own_axes(pointers: list[GlobalPtr], loop: RangeFor) -> bool:
     common = _index_axes(pointers[0], loop)
     for pointer in pointers[1:]:
         common &= _index_axes(pointer, loop)
-    return {axis for _, axis, _ in common} == set(range(len(loop.begins)))
+    axes = len(loop.begins) if loop.cells is None else loop.cells.ndim
+    return {axis for _, axis, _ in common} == set(range(axes))
 
 
 def _own_threads(pointers: list[GlobalPtr]) -> bool:
@@ -147,6 +149,6 @@ def _index_axes(pointer: GlobalPtr, loop: RangeFor) -> set[tuple[int, int, int]]
     found = set()
     for position, index in enumerate(pointer.indices):
         base, offset = split_offset(index)
-        if isinstance(base, LoopIndex) and base.loop is loop:
+        if isinstance(base, CellIndex if loop.cells is not None else LoopIndex) and base.loop is loop:
             found.add((position, base.axis, offset))
     return found

@@ -15,13 +15,13 @@
 #define PATIENCE 1000
 
 // taken: how many cells are in use or freed. freed: how many were deactivated and still have to be emptied. highest: most
-// that were ever taken. active: length of the list of a loop. full: whether a cell was asked for in vain.
+// that were ever taken. listed: how many active cells the list of a loop has. full: whether a cell was asked for in vain.
 // cells: a stack of those to take, 0 where none came back yet; behind it, from the pool's capacity on, those freed.
 struct Pool {
     uint32_t taken;
     uint32_t freed;
     uint32_t highest;
-    uint32_t active;
+    uint32_t listed;
     uint32_t full;
     uint32_t cells[];
 };

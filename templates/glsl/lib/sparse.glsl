@@ -25,13 +25,13 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Len
 #define PATIENCE 1000
 
 // taken: how many cells are in use or freed. freed: how many were deactivated and still have to be emptied. highest: most
-// that were ever taken. active: length of the list of a loop. full: whether a cell was asked for in vain.
+// that were ever taken. listed: how many active cells the list of a loop has. full: whether a cell was asked for in vain.
 // cells: a stack of those to take, 0 where none came back yet; behind it, from the pool's capacity on, those freed.
 layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Pool {
     uint taken;
     uint freed;
     uint highest;
-    uint active;
+    uint listed;
     uint full;
     uint cells[];
 };
