@@ -50,6 +50,7 @@ from .runtime.compat.primitive_types import (
     uint64,
 )
 from .runtime.field import MatrixField, ScalarField, StructField, field
+from .runtime.fields_builder import FieldsBuilder
 from .runtime.gui import GUI, hex_to_rgb, rgb_to_hex
 from .runtime.kernel import kernel
 from .runtime.ndarray import MatrixNdarray, ScalarNdarray, ndarray
@@ -148,9 +149,9 @@ from .transpiler.lang.sparse import activate, append, deactivate, is_active, len
 from .transpiler.lang.struct import Struct, dataclass
 
 __all__ = [
-    "ArgPack", "CRITICAL", "DEBUG", "ERROR", "Field", "GUI", "INFO", "Layout", "Matrix", "MatrixField", "MatrixNdarray",
-    "NDArray", "Ndarray", "SNode", "ScalarField", "ScalarNdarray", "ShadesmithWarning", "Struct", "StructField",
-    "TRACE", "TaichiAssertionError", "TaichiCompilationError", "TaichiIndexError", "TaichiNameError",
+    "ArgPack", "CRITICAL", "DEBUG", "ERROR", "Field", "FieldsBuilder", "GUI", "INFO", "Layout", "Matrix", "MatrixField",
+    "MatrixNdarray", "NDArray", "Ndarray", "SNode", "ScalarField", "ScalarNdarray", "ShadesmithWarning", "Struct",
+    "StructField", "TRACE", "TaichiAssertionError", "TaichiCompilationError", "TaichiIndexError", "TaichiNameError",
     "TaichiRuntimeError", "TaichiRuntimeTypeError", "TaichiSyntaxError", "TaichiTypeError", "UnsupportedError",
     "Vector", "VectorNdarray", "WARN", "abs", "acos", "activate", "amdgpu", "append", "arm64", "asin", "atan2",
     "atomic_add", "atomic_and", "atomic_max", "atomic_min", "atomic_mul", "atomic_or", "atomic_sub", "atomic_xor",

@@ -16,7 +16,7 @@ from ..transpiler.lang.describe import ArrayDescription
 from .dense_array import DenseArray, MatrixArray, MemberArray, ScalarArray, check_gradient, to_shape
 from .memory import Ended
 from .session import Session, current
-from .snodes import Root, SNode, axes, leaf_of, offset_of
+from .snodes import SNode, leaf_of, offset_of, place_in_order
 from .struct_array import StructArray, stored_type
 from .tracebacks import hides_own_frames_of
 
@@ -236,10 +236,7 @@ def _make(
     result.grad, result.dual, result.owner, result.path, result.signature = None, None, None, (), object()
     result.offset = ()
     if shape is not None:
-        node: SNode = Root()
-        for axis in order:
-            node = node.dense(axes(axis), shape[axis])
-        node.place(result, offset=offset or None)
+        place_in_order(result, shape, order, offset)
     return result
 
 

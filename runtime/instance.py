@@ -20,6 +20,7 @@ from .printing import Reports
 from .session import Session
 from .sparse_tree import Beside
 from .stale_globals import watch
+from .trees import depend_on_tree
 
 if TYPE_CHECKING:
     from ..transpiler.backend.interface import BackendModule
@@ -28,8 +29,15 @@ if TYPE_CHECKING:
 MIN_BUFFER_BYTES = 16
 
 
+def _stay() -> None:
+    """What retiring an instance does that no kernel launches."""
+
+
 class Instance:
-    """A specialization ready to run. launch: takes the kernel's arguments; module: its text; times: [s] a stage."""
+    """A specialization ready to run. launch: takes the kernel's arguments; module: its text; times: [s] a stage.
+
+    retire: called before memory is freed whose address it holds; the kernel sets it so that it launches this no more.
+    """
 
     def __init__(
         self, session: Session, specialization: Specialization, compilation: Compilation, kinds: Sequence[str]
@@ -40,6 +48,9 @@ class Instance:
         self.captured = {path: found.value for path, found in compilation.captured.items()}
         self.times = compilation.times
         self.fields = compilation.fields
+        self.retire: Callable[[], None] = _stay
+        for field in self.fields:
+            depend_on_tree(field, self)
         self.program = session.device.build(compilation.module)
         self._result = self._buffer(self.module.interface.result_size_bytes)
         self._temporaries = self._buffer(self.module.interface.temporaries_size_bytes)

@@ -244,7 +244,13 @@ class Kernel:
         instance = Instance(session, specialization, compilation, kinds)
         session.compiled_functions += 1
         self._instances[key] = instance
+        instance.retire = functools.partial(self._forget, key)
         return instance.launch
+
+    def _forget(self, key: Any) -> None:
+        """Compile anew with the next launch: memory that the instance knows is about to be freed."""
+        self._launchers.pop(key, None)
+        self._instances.pop(key, None)
 
     def _explain(self, args: Sequence[Any]) -> None:
         """Raise an error that names the parameter whose argument cannot be packed, if that is what went wrong."""

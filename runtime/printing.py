@@ -20,6 +20,7 @@ import numpy as np
 from ..transpiler.backend.records import Turn, failure, text_writer
 from ..transpiler.errors import ShadesmithWarning
 from ..transpiler.ir.ops import OPS
+from ..transpiler.ir.snodes import Digit, index_at
 from .launcher import PACK_CODES
 from .session import Session
 
@@ -127,6 +128,11 @@ class Reports:
         """Return the indices of a turn of a loop, None where the host cannot know them."""
         if task.extents is None or None in loop.begins:
             return None
+        if loop.order:
+            parts = [Digit(axis, extent, weight, 0) for axis, extent, weight in loop.order]
+            places = index_at(parts, thread, len(loop.names))
+            begins = [self._value(begin) for begin in loop.begins]
+            return {name: begin + at for name, begin, at in zip(loop.names, begins, places, strict=True)}
         indices: dict[str, int] = {}
         for axis in reversed(range(len(loop.names))):
             extent = self._value(task.extents[axis]) if axis > 0 else thread + 1

@@ -16,8 +16,8 @@ from weakref import WeakSet, ref
 
 from ..transpiler.errors import NotYetError, TaichiRuntimeError, as_seen_by_user
 from ..transpiler.ir.snodes import Node, cell_size_bytes, member_offsets, shape_of
-from ..transpiler.ir.types import Scalar, Type, scalars_of
-from ..transpiler.lang.describe import NodeDescription
+from ..transpiler.ir.types import Scalar, Type, scalars_of, u1
+from ..transpiler.lang.describe import ArrayDescription, NodeDescription
 from .session import current
 from .tracebacks import hides_own_frames_of
 from .sparse_tree import is_sparse_tree
@@ -246,11 +246,13 @@ class SNode:
             self.memory.sparse().deactivate_all(self.node)
 
     def __getattr__(self, name: str) -> NoReturn:
-        _refuse("ti.root" if self.node is None else "SNode", name)
+        refuse("ti.root" if self.node is None else "SNode", name)
 
-    def describe_domain(self) -> tuple[int, ...]:
-        """Return the extents over which `for i, j in node` runs in a kernel."""
-        return self.shape
+    def describe_domain(self) -> ArrayDescription:
+        """Return what `for i, j in node` runs over in a kernel: its cells, or the elements of its field."""
+        field = self._field_here()
+        offset = () if field is None else field.offset
+        return ArrayDescription(u1, self.shape, "node", self._name or None, place=self.node, offset=offset)
 
     def describe_cells(self) -> NodeDescription | None:
         """Return the node as a kernel needs it that asks for its cells, None for a root; a sparse tree has memory then."""
@@ -282,14 +284,18 @@ class SNode:
 
 
 class Root(SNode):
-    """A root: the node all others stand below. It takes no memory; each child begins a tree."""
+    """A root: the node all others stand below. It takes no memory; each child begins a tree.
 
-    __slots__ = ("_session", "_trees")
+    forgets: it lets go of trees that are complete, which their fields own then.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("_forgets", "_session", "_trees")
+
+    def __init__(self, forgets: bool = False) -> None:
         super().__init__(None, None)
         self._session: object = None
         self._trees: WeakSet[Any] = WeakSet()
+        self._forgets = forgets
 
     def _add(self, *args: Any, **named: Any) -> SNode:
         """Add a child, after forgetting the trees of earlier sessions. Raises: TaichiRuntimeError before `ti.init()`."""
@@ -306,20 +312,24 @@ class Root(SNode):
 
     def place(self, *args: Any, offset: Any = None) -> SNode:
         """As `SNode.place`; fields placed here have one element, `x[None]`."""
+        self._begin()
+        for field in _flattened(args):
+            field.check_placeable()
         self._add("dense").place(*args, offset=offset)
         return self
 
     def _begin(self) -> None:
-        """Forget the trees of earlier sessions, and those that are complete: their fields own them."""
+        """Forget the trees of earlier sessions."""
         session = current("SNodes")
         if self._session is not session:
             self._session = session
             self._children = []
             self._trees = WeakSet()
-        self._children = [child for child in self._children if not child.is_complete]
+        if self._forgets:
+            self._children = [child for child in self._children if not child.is_complete]
 
 
-root = Root()
+root = Root(forgets=True)
 
 
 def deactivate_all_snodes() -> None:
@@ -339,7 +349,18 @@ def leaf_of(shape: tuple[int, ...], field: Any) -> SNode:
     return leaf
 
 
-def _refuse(owner: str, name: str) -> NoReturn:
+def place_in_order(field: Any, shape: tuple[int, ...], order: Sequence[int], offset: tuple[int, ...]) -> None:
+    """Place a field in a tree of its own whose memory has the axes `order` from the slowest to the fastest."""
+    node: SNode = Root()
+    for axis in order:
+        node = node.dense(axes(axis), shape[axis])
+    node.place(field, offset=offset or None)
+    top = field.parent(len(order))
+    top._parent = root
+    top.memory.allocate()
+
+
+def refuse(owner: str, name: str) -> NoReturn:
     """Raise for an attribute that is missing: a later issue's, or nobody's."""
     if name in LATER:
         raise as_seen_by_user(NotYetError(f"{owner}.{name}", *LATER[name]))

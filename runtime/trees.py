@@ -46,8 +46,8 @@ class Placeable(Protocol):
 class Dependent(Protocol):
     """A compiled kernel, which holds the addresses of what it captured."""
 
-    def retire(self) -> None:
-        """Never run again."""
+    retire: Callable[[], None]
+    """What makes it never run again."""
 
 
 class TreeMemory:
@@ -270,6 +270,13 @@ class PlacedMemory:
         parts = zip(self._digits, position, strict=False)
         begin = self._begin + sum(digit.stride_bytes * part for digit, part in parts)
         return begin, begin + self.element.size_bytes
+
+
+def depend_on_tree(field: Any, dependent: Dependent) -> None:
+    """Note that a compiled kernel holds the address of a field's tree, if it is in one that can be destroyed."""
+    node = getattr(field, "node", None)
+    if node is not None and node.memory is not None:
+        node.memory.dependents.add(dependent)
 
 
 def _steps(shape: tuple[int, ...]) -> list[int]:

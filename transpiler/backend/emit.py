@@ -66,6 +66,7 @@ from .spelling import extensions, helpers_source, spell_operation
 from .tables_c import HEADERS
 from .target import TARGETS, Target
 from .threads import Threads, indices_in_block, is_strided, loop_indices, nest, pragma, spread, spread_blocks
+from .turn_order import part_names
 from .turns import NONE, serial_turns
 
 PUSH_BYTES = 128
@@ -146,7 +147,8 @@ class _Printer:
         self.by_pointer = form.interface.args_size_bytes > (capabilities.max_push_bytes or PUSH_BYTES)
         if self.by_pointer and target.name == "vulkan":
             form.report = "Report(args.report)"  # a member of a readonly block cannot be passed on, its copy can
-        ours = OURS.union(form.accessors.names.values(), form.words, form.structs.names.values(), library(target.name))
+        types = [*form.structs.names.values(), *(name for tree in form.trees.values() for name in tree.names)]
+        ours = OURS.union(form.accessors.names.values(), form.words, types, library(target.name))
         spelled = _called(kernel, target)
         tasks = functions_of_tasks(self.name, len(kernel.tasks))
         taken = target.reserved | target.functions | ours | spelled | tasks
@@ -274,7 +276,8 @@ class _Printer:
         bounds = [*task.loop.begins, *task.loop.ends] if task.loop is not None else []
         printer = self._statements(place([(task.prologue, bounds)], self._is_infix))
         ours = [] if self.target.nested_loops else ["count", "index"]
-        for name in [*names, *ours, *(f"{word}_{name}" for name in names for word in ("end", "extent"))]:
+        parts = [] if task.loop is None else part_names(task.loop, names)
+        for name in [*names, *parts, *ours, *(f"{word}_{name}" for name in names for word in ("end", "extent"))]:
             printer.names.declare(name)  # the entry's own, beside which the prologue's variables stand
         printer.comments = False
         if task.loop is not None:

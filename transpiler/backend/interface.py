@@ -89,13 +89,15 @@ class ResultField:
 class LoopIndices:
     """How the indices of a parallel loop follow from the number of a turn; one name, begin and step an axis.
 
-    line: of the loop in Python. begins: None where only the device knows.
+    line: of the loop in Python. begins: None where only the device knows. order: where turns are not taken row by row,
+    parts of the indices, the slowest first, as (axis, extent, weight).
     """
 
     line: int
     names: tuple[str, ...]
     begins: tuple[Expression | None, ...]
     steps: tuple[int, ...]
+    order: tuple[tuple[int, int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from ..errors import TaichiRuntimeError
 from ..ir.functions import Call, CallResult, Reference
 from ..ir.nodes import Block, Statement
 from ..ir.ops import ATOMIC_OPS, OPS
-from ..ir.snodes import digits_of, pool_above, position_of
+from ..ir.snodes import digits_of, index_at, pool_above, position_of
 from ..ir.statements import (
     Alloca,
     ArgLoad,
@@ -192,9 +192,9 @@ class _Machine:
         if turns > MAX_TURNS:
             raise OverflowError(f"the loop of task `{task.name}` has {turns} iterations, more than {MAX_TURNS}")
         if task.cooperates:
-            self.blocks.run(task, seed, list(self.index_tuples(loop)))
+            self.blocks.run(task, seed, list(self.turns(loop)))
             return
-        for linear, index in enumerate(self.index_tuples(loop)):
+        for linear, index in enumerate(self.turns(loop)):
             self.position = (linear, linear)
             self.indices[loop] = index
             self.random = RandomStream(seed, linear)
@@ -247,6 +247,16 @@ class _Machine:
             case Break() | Continue():
                 return type(statement)
         raise TypeError(f"statement of class {type(statement).__name__} in final form")
+
+    def turns(self, loop: RangeFor) -> Iterator[tuple[int, ...]]:
+        """Yield the indices of a parallel loop in the order of its turns."""
+        if not loop.order:
+            yield from self.index_tuples(loop)
+            return
+        begins = [axis.start for axis in self._ranges(loop)]
+        for turn in range(prod(digit.extent for digit in loop.order)):
+            places = index_at(loop.order, turn, len(begins))
+            yield tuple(begin + place for begin, place in zip(begins, places, strict=True))
 
     def index_tuples(self, loop: RangeFor) -> Iterator[tuple[int, ...]]:
         return itertools.product(*self._ranges(loop))

@@ -238,10 +238,11 @@ def _precise(target: Target, type: Type, declared: str) -> str:
 
 
 def array_type(array: Array) -> str:
-    """Return how a comment names an array's type: `ndarray[f32, 2]`, `field[f32, 512x512]`."""
+    """Return how a comment names an array's type: `ndarray[f32, 2]`, `field[f32, 512x512 from (0, 1)]`."""
     if array.shape is None:
         return f"ndarray[{array.element}, {array.ndim}]"
-    return f"field[{array.element}, {'x'.join(map(str, array.shape)) or '0-D'}]"
+    since = f" from ({', '.join(map(str, array.offset))})" if array.offset else ""
+    return f"field[{array.element}, {'x'.join(map(str, array.shape)) or '0-D'}{since}]"
 
 
 _TemporaryLayout = tuple[dict[Temporary, str], list[Declaration], dict[Temporary, int], int]
@@ -430,7 +431,7 @@ def layout(kernel: Kernel, target: Target, complete: bool = False, volatile: boo
     interface_members, numbers, size = _offsets(items)
     texts = {item.key: f"args.{item.name}" for item in items if item.key is not None}
     taken = target.reserved | target.functions | _ours(kernel, target) | frozenset(structs.names.values())
-    structs_of_trees = frozenset(text.element for text in trees.values())
+    structs_of_trees = frozenset(name for text in trees.values() for name in text.names)
     if cells is not None:
         cells.texts = {need: texts[need] for need, _, _ in cells.members()}
     reach = Reach(target, texts, trees, cells)

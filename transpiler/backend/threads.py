@@ -21,6 +21,7 @@ from .layout import Layout
 from .print_expressions import Expressions, Written
 from .print_statements import INDENT, bound, loop_head
 from .spelling_forms import ADD, MULTIPLY, PRIMARY, UNARY
+from .turn_order import begin_of_loop, index_of_turn, nested_loops
 
 MANY_TURNS, FEW_TURNS = 8192, 64
 """From so many turns a loop is worth threads on the host: if its body is short, if it holds loops."""
@@ -61,6 +62,9 @@ def spread(e: Expressions, loop: RangeFor, names: list[str], layout: Layout) -> 
         )
     declarations: list[str] = []
     if e.target.nested_loops:
+        if loop.order:
+            heads, indices, turn = nested_loops(loop, names, lambda axis: loop_head(e, loop, axis, names[axis]))
+            return Threads(declarations, str(known), indices, heads, extents, turn)
         _declare_ends(e, loop, names, declarations)
         heads = [loop_head(e, loop, axis, names[axis]) for axis in axes]
         count = ("(long)" if len(axes) > 1 else "") + " * ".join(_difference(e, loop, axis) for axis in axes)
@@ -193,6 +197,8 @@ def _extent(e: Expressions, loop: RangeFor, axis: int, name: str, declarations: 
 
 def _index(e: Expressions, loop: RangeFor, axis: int, extents: list[str]) -> str:
     """Return the index along an axis from the linear `index`."""
+    if loop.order:
+        return _index_in_order(e, loop, axis)
     inner = extents[axis + 1 :]
     if inner and all(text.isdigit() for text in inner):
         divisor = str(prod(map(int, inner)))
@@ -211,6 +217,16 @@ def _index(e: Expressions, loop: RangeFor, axis: int, extents: list[str]) -> str
         return text if step > 0 else f"-{text}"
     written = bound(e, begin)
     return f"{_inside(written, ADD)} {'+' if step > 0 else '-'} {text}"
+
+
+def _index_in_order(e: Expressions, loop: RangeFor, axis: int) -> str:
+    text, is_sum = index_of_turn(loop, axis)
+    begin = begin_of_loop(loop, axis)
+    if text == "0":
+        return str(begin)
+    text = text if e.target.name == "c" else f"int({text})"
+    text = f"({text})" if begin and is_sum and e.target.name == "c" else text
+    return f"{begin} + {text}" if begin else text
 
 
 def _inside(written: Written, needed: int) -> str:
@@ -237,7 +253,8 @@ def loop_indices(layout: Layout, loop: RangeFor, names: list[str]) -> LoopIndice
     begins = tuple(_on_host(layout, begin) for begin in loop.begins)
     steps = tuple(_step(loop, axis) for axis in range(len(begins)))
     named = loop.names if len(loop.names) == len(begins) else names
-    return LoopIndices(loop.location.line, tuple(named), begins, steps)
+    order = tuple((digit.dimension, digit.extent, digit.weight) for digit in loop.order)
+    return LoopIndices(loop.location.line, tuple(named), begins, steps, order)
 
 
 def _on_host(layout: Layout, value: Statement) -> Expression | None:

@@ -37,7 +37,8 @@ from .target import Target
 
 UNKNOWN_MEMBER = "other"
 """What a member is called whose field the kernel's Python does not show."""
-UNKNOWN_CELLS = "cells"
+UNKNOWN_CELLS, UNKNOWN_BLOCKS = "cells", "blocks"
+"""What an array of cells is called whose nodes the kernel's Python does not show: without and with arrays inside."""
 
 
 @dataclass(slots=True)
@@ -45,7 +46,8 @@ class TreeText:
     """A part of a tree in one language: what lies outside all pools, or a pool.
 
     pointer: the member of `Args`, before it has its final name. element: what it points to, by name. structs: their
-    declarations, members before what holds them. members: names of fields and nodes within the cells that hold them.
+    declarations, members before what holds them. names: of these structs. members: names of fields and nodes within the
+    cells that hold them.
     """
 
     tree: Tree
@@ -53,6 +55,7 @@ class TreeText:
     pointer: str
     element: str
     structs: list[str] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
     members: dict[Node, str] = field(default_factory=dict)
 
     @property
@@ -105,7 +108,8 @@ def _name(tree: Tree, place: Node) -> str:
 def _array_name(tree: Tree, chain: list[Node]) -> str:
     """Return what an array of cells is called: as Python calls the innermost of its nodes that has a name."""
     names = [tree.names[node] for node in reversed(chain) if node in tree.names]
-    return names[0] if names else UNKNOWN_CELLS
+    has_blocks = any(child.kind != "place" for child in filled(chain[-1]))
+    return names[0] if names else UNKNOWN_BLOCKS if has_blocks else UNKNOWN_CELLS
 
 
 def struct_name(array: str) -> str:
@@ -141,6 +145,7 @@ def _write_cells(
         lines.append(f"{element} {text.members[child]}[{cells_in(below)}];")
     lines += _padding(chain[-1], names, target)
     name = types.declare(struct_name(_array_name(tree, chain)))
+    text.names.append(name)
     text.structs.append(_declaration(name, lines, cell_size_bytes(chain[-1]), target))
     return name
 
@@ -235,10 +240,11 @@ def _steps_to(place: Node) -> list[tuple[list[Node], Node | None]]:
 def linear(chain: list[Node], place: Node, indices: Sequence[str], target: Target, cell: str = "") -> str:
     """Return the number of a cell among those of a chain of nodes; `cell` is the number of the pool's cell they lie in."""
     groups = _groups(chain, place)
+    alone = not cell and sum(map(len, groups)) == 1
     wide = bool(cell and groups) and target.has_pointers and prod(shape_of(place)) >= 2**31
     text, is_sum = f"(long){cell}" if wide else cell, False
     for group in groups:
-        own, own_is_sum = _row_major(group, indices, place, target)
+        own, own_is_sum = _row_major(group, indices, shape_of(place), alone, target)
         if not text:
             text, is_sum = own, own_is_sum
             continue
@@ -248,15 +254,15 @@ def linear(chain: list[Node], place: Node, indices: Sequence[str], target: Targe
     return text or "0"
 
 
-def _row_major(group: list[Digit], indices: Sequence[str], place: Node, target: Target) -> tuple[str, bool]:
-    """Return the number of a cell within one node, and whether the text is a sum."""
+def _row_major(
+    group: list[Digit], indices: Sequence[str], shape: tuple[int, ...], alone: bool, target: Target
+) -> tuple[str, bool]:
+    """Return the number of a cell within one node, and whether the text is a sum. alone: nothing is done with it."""
     text, is_sum = "", False
-    shape = shape_of(place)
-    alone = len(group) == 1 and len(shape) == 1
     for digit in group:
         part = _part(digit, indices[digit.dimension], shape[digit.dimension], alone, target)
         if not text:
-            text, is_sum = part, alone and not part.isalnum() and " " in part
+            text = part
             continue
         text = f"{f'({text})' if is_sum else text} * {digit.extent} + {part}"
         is_sum = True

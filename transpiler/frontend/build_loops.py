@@ -15,7 +15,7 @@ from .build_statements import NEVER, Completion, execute, leave_loop
 from .context import Context, LoopRecord, statement
 from .iteration import compile_time_items
 from .scope import Exit
-from .values import GroupedValue, NdrangeValue, RangeValue, cells_of, describe_kind, is_number
+from .values import GroupedValue, NdrangeValue, RangeValue, describe_kind, is_number
 
 
 @statement(ast.For)
@@ -38,7 +38,7 @@ def build_for(context: Context, node: ast.For) -> Completion:
     if isinstance(inner, range):
         inner = RangeValue(inner.start, inner.stop, inner.step)
     elif hasattr(inner, "describe_domain"):
-        inner = context.cells_of(inner) or cells_of(inner)
+        inner = context.cells_of(inner)
     array = context.array(inner)
     if array is not None:
         return _loop_over_array(context, node, array, grouped)

@@ -8,7 +8,7 @@ from ..errors import TaichiSyntaxError, TaichiTypeError
 from ..ir.nodes import Statement
 from ..ir.types import Scalar
 from .context import Context
-from .values import GroupedValue, NdrangeValue, cells_of, describe_kind, is_number, is_runtime
+from .values import GroupedValue, NdrangeValue, describe_kind, is_number, is_runtime
 
 
 def ndrange(context: Context, *limits: Any) -> NdrangeValue:
@@ -49,7 +49,7 @@ def _check_ndrange_bound(context: Context, bound: Any) -> None:
 def grouped(context: Context, x: Any) -> GroupedValue:
     """Return `ti.grouped(x)`: a loop over `x` whose index is one vector."""
     if hasattr(x, "describe_domain"):
-        return GroupedValue(context.cells_of(x) or cells_of(x))
+        return GroupedValue(context.cells_of(x))
     array = context.array(x)
     if array is None and not isinstance(x, NdrangeValue):
         raise context.error(

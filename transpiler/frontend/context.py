@@ -24,8 +24,7 @@ from ..ir.builder import Builder
 from ..ir.forms import Captured
 from ..ir.functions import Function
 from ..ir.nodes import Block, Statement
-from ..ir.snodes import Node, Tree, is_sparse, shape_of, top_of
-from ..ir.sparse import node_name
+from ..ir.snodes import Node, Tree, top_of
 from ..ir.statements import (
     Alloca,
     Array,
@@ -40,7 +39,7 @@ from ..ir.statements import (
     base_pointer,
 )
 from ..ir.tasks import Kernel
-from ..ir.types import SCALARS, Scalar, Struct, Tensor, Type, describe_type, element_of, i32, u1
+from ..ir.types import SCALARS, Scalar, Struct, Tensor, Type, describe_type, element_of, u1
 from ..lang import struct as lang
 from ..lang.annotations import as_type
 from ..lang.describe import NodeDescription
@@ -251,7 +250,7 @@ class Context:
         """
         if is_number(value) or isinstance(value, Matrix | lang.Struct):
             self.captured[path] = Captured(value, read, self.location(node))
-        elif hasattr(value, "describe_array"):
+        elif hasattr(value, "describe_array") or hasattr(value, "describe_domain"):
             self.hints.setdefault(id(value), name)
 
     def value(self, node: ast.expr) -> Any:
@@ -470,13 +469,12 @@ class Context:
             self.enter_tree(found.node, found.tree)
         return found
 
-    def cells_of(self, value: Any) -> Array | None:
-        """Return the cells of a sparse node as what a loop runs over; None for what is no sparse node."""
-        found = self.node(value) if hasattr(type(value), "describe_cells") else None
-        if found is None or not is_sparse(found.node):
-            return None
-        shape = shape_of(found.node)
-        return Array(node_name(self.kernel, found.node), i32, len(shape), -1, shape, place=found.node)
+    def cells_of(self, node: Any) -> Array:
+        """Return what stands for the cells of a node of a tree where a loop runs over them."""
+        cells = self.python(node.describe_domain)
+        self.node(node)
+        name = self.hints.get(id(node)) or cells.name or "cells"
+        return Array(name, u1, len(cells.shape), -1, cells.shape, place=cells.place, offset=cells.offset)
 
     def new_array(self, name: str, element: Type, ndim: int) -> Array:
         """Add an array to the kernel, under a name of its own."""

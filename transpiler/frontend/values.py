@@ -120,11 +120,6 @@ class Pack:
         return [name for name in self.__dict__ if name != "_name"]
 
 
-def cells_of(node: Any) -> NdrangeValue:
-    """Return the indices of all cells of a node of `ti.root`, whose extents are known at compile time."""
-    return NdrangeValue(tuple((0, extent) for extent in node.describe_domain()))
-
-
 def is_runtime(value: Any) -> bool:
     """Tell whether `value` is known only at run time."""
     return isinstance(value, Statement | Place)

@@ -246,6 +246,28 @@ def position_of(digits: Sequence[Digit], index: Sequence[int]) -> tuple[int, ...
     return tuple(index[d.dimension] // d.weight % d.extent for d in digits)
 
 
+def turns_of(node: Node) -> tuple[Digit, ...]:
+    """Return the parts of an index in the order in which a loop over all cells takes them; () for row by row."""
+    if pool_above(node) is not None:
+        return ()
+    found: list[Digit] = []
+    for digit in digits_of(node):
+        if found and found[-1].dimension == digit.dimension:
+            digit = digit._replace(extent=found.pop().extent * digit.extent)
+        found.append(digit)
+    dimensions = [digit.dimension for digit in found]
+    return () if dimensions == sorted(set(dimensions)) else tuple(found)
+
+
+def index_at(order: Sequence[Digit], turn: int, dimensions: int) -> list[int]:
+    """Return the index, counted from 0 along each dimension, that such a loop takes in a turn."""
+    found = [0] * dimensions
+    for digit in reversed(order):
+        turn, part = divmod(turn, digit.extent)
+        found[digit.dimension] += part * digit.weight
+    return found
+
+
 def cell_digits(node: Node) -> tuple[Digit, ...]:
     """Return the parts an index of `node` is taken apart into to number its cells within a cell of the pool above it.
 

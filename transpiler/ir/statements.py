@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from .nodes import Block, Effect, Statement
-from .snodes import Node
+from .snodes import Digit, Node
 from .types import Scalar, Type
 
 
@@ -31,6 +31,8 @@ class Array:
     themselves. place: where a field lies in a tree that has more than it, or another order; None: row by row in memory
     of its own. offset: the first index along each axis, () where all are 0. role, node: of what a sparse node needs
     beside its cells (`ir/sparse.py`), which is no field.
+
+    One with the slot -1 stands for the cells of a node of a tree, over which a loop runs; it is in no signature.
     """
 
     name: str
@@ -312,7 +314,8 @@ class RangeFor(Statement):
     begins, ends, steps: i32 (or i64) values evaluated once before the loop. A step is a constant other than 0.
     names: what Python calls the indices. At the top level of a kernel it runs in parallel unless `serialize`.
     block_dim: threads a block, None for the default. parallelize: threads of the host, None for all. over: the array
-    whose shape gives the extents, if one does: then each index tuple is one cell of it. cells: the sparse array
+    whose shape gives the extents, if one does: then each index tuple is one cell of it. order: the parts of the indices
+    in the order in which a task takes them, () for row by row; the bounds are constant then. cells: the sparse array
     whose active cells the turns are for, where indices follow from lists (`CellIndex`). purpose: of a loop that is not
     the user's, what it does.
     """
@@ -329,6 +332,7 @@ class RangeFor(Statement):
     block_dim: int | None = None
     over: Array | None = None
     parallelize: int | None = None
+    order: tuple[Digit, ...] = ()
     cells: Array | None = None
     purpose: str = ""
 

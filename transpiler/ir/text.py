@@ -212,6 +212,7 @@ class _Flat(_Printer):
         if isinstance(loop, StructFor):
             return f"for {names} in {loop.array.name}{options}"
         over = f" over {loop.over.name}" if loop.over is not None else ""
+        over += " in order of memory" if loop.order else ""
         begins, ends, steps = map(self.tuple, (loop.begins, loop.ends, loop.steps))
         return f"for {names} in {begins}..{ends} step {steps}{over}{options}"
 

@@ -42,7 +42,7 @@ def _guard_loop(builder: Builder, loop: RangeFor | StructFor, flag: Alloca) -> N
         before, new = as_range_for(loop)
         builder.block.statements += before
         rebind_indices(loop.body, {loop: new})
-        new.over = None  # its extents are no longer those of the array
+        new.over, new.order = None, ()  # its extents are no longer those of the array
         loop = new
     loop.ends[0] = builder.op("select", builder.load(flag), loop.begins[0], loop.ends[0])
     builder.add(loop)

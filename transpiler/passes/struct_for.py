@@ -2,15 +2,16 @@
 
     for i, j in a    ->    for i, j in (0, 0)..(shape a 0, shape a 1)  over a
 
-`over` tells later passes and printers that each index tuple is one cell of the array. In a sparse tree only active cells
-have a turn: of a parallel loop below a pool those that a list has (`active_cells`), else each cell is asked.
+`over` tells later passes and printers that each index tuple is one cell of the array, `order` in which order these lie
+in memory where that is not row by row. In a sparse tree only active cells have a turn: of a parallel loop below a pool
+those that a list has (`active_cells`), else each cell is asked.
 """
 
 from __future__ import annotations
 
 from ..ir.builder import Builder
 from ..ir.nodes import Block, Statement, walk
-from ..ir.snodes import is_sparse
+from ..ir.snodes import is_sparse, turns_of
 from ..ir.statements import ArrayShape, Const, If, LoopIndex, RangeFor, StructFor
 from ..ir.tasks import Kernel
 from ..ir.types import i32
@@ -82,6 +83,7 @@ def as_range_for(loop: StructFor) -> tuple[list[Statement], RangeFor]:
         loop.block_dim,
         loop.array,
         loop.parallelize,
+        () if loop.array.place is None else turns_of(loop.array.place),
         location=loop.location,
     )
     if body is not loop.body:

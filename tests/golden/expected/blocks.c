@@ -1,0 +1,79 @@
+// sweep(dt: f32), range_for over velocity
+// from blocks.py:11, interface 1db60ea4
+#include <math.h>
+#include <stdbool.h>
+
+// Quotient rounded toward zero; 0 where the divisor is 0.
+static inline int div_i32(int a, int b) {
+    return b == 0 ? 0 : b == -1 ? -a : a / b;  // x / 0 and the lowest number / -1 trap on x86
+}
+
+// Remainder with the sign of the dividend; 0 where the divisor is 0.
+static inline int rem_i32(int a, int b) {
+    return b == 0 || b == -1 ? 0 : a % b;
+}
+
+// Python's //: quotient rounded toward minus infinity; 0 where the divisor is 0.
+static inline int floor_div_i32(int a, int b) {
+    int quotient = div_i32(a, b);
+    return rem_i32(a, b) != 0 && (a ^ b) < 0 ? quotient - 1 : quotient;
+}
+
+typedef struct {
+    float x, y;
+} vec2;
+
+static inline float atomic_add_f32(float *place, float value) {
+    float old, new;
+    __atomic_load(place, &old, __ATOMIC_RELAXED);
+    do {
+        new = old + value;
+    } while (!__atomic_compare_exchange(place, &old, &new, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    return old;
+}
+
+static inline float vec2_length(vec2 a) {
+    return sqrtf(a.x * a.x + a.y * a.y);
+}
+
+typedef struct {
+    vec2 velocity;
+    float mass;
+} Cell;
+_Static_assert(sizeof(Cell) == 12, "the host lays cells out so");
+
+typedef struct {
+    Cell cells[12];
+    float total;
+} Block;
+_Static_assert(sizeof(Block) == 148, "the host lays cells out so");
+
+struct Args {
+    Block *blocks;  // velocity: field[f32[2], 32x12], mass: field[f32, 32x12], total: field[f32, 8x4]
+    float dt;       // dt: f32
+};
+
+#define velocity(i, j) args.blocks[(unsigned)(i) / 4 * 4 + (unsigned)(j) / 3].cells[(unsigned)(i) % 4 * 3 + (unsigned)(j) % 3].velocity
+#define mass(i, j) args.blocks[(unsigned)(i) / 4 * 4 + (unsigned)(j) / 3].cells[(unsigned)(i) % 4 * 3 + (unsigned)(j) % 3].mass
+#define total(i, j) args.blocks[(i) * 4 + (j)].total
+
+// blocks.py:12  for i, j in velocity:
+static inline void task(const struct Args args, int i, int j) {
+    // blocks.py:13  velocity[i, j].y -= 9.8 * dt
+    velocity(i, j).y -= 9.8f * args.dt;
+    // blocks.py:14  total[i // 4, j // 3] += velocity[i, j].norm() * mass[i, j]
+    atomic_add_f32(&total(floor_div_i32(i, 4), floor_div_i32(j, 3)), vec2_length(velocity(i, j)) * mass(i, j));
+}
+
+void sweep_0(const struct Args *arguments) {
+    const struct Args args = *arguments;
+    for (int i_0 = 0; i_0 < 8; i_0++) {
+        for (int j_0 = 0; j_0 < 4; j_0++) {
+            for (int i_1 = 0; i_1 < 4; i_1++) {
+                for (int j_1 = 0; j_1 < 3; j_1++) {
+                    task(args, i_0 * 4 + i_1, j_0 * 3 + j_1);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,64 @@
+// sweep(dt: f32), range_for over velocity
+// from blocks.py:11, interface 1db60ea4
+
+#define BLOCK 128
+
+// Quotient rounded toward zero; 0 where the divisor is 0.
+__device__ inline int div_i32(int a, int b) {
+    return b == 0 ? 0 : b == -1 ? -a : a / b;  // x / 0 is undefined, and so is the lowest number / -1
+}
+
+// Remainder with the sign of the dividend; 0 where the divisor is 0.
+__device__ inline int rem_i32(int a, int b) {
+    return b == 0 || b == -1 ? 0 : a % b;
+}
+
+// Python's //: quotient rounded toward minus infinity; 0 where the divisor is 0.
+__device__ inline int floor_div_i32(int a, int b) {
+    int quotient = div_i32(a, b);
+    return rem_i32(a, b) != 0 && (a ^ b) < 0 ? quotient - 1 : quotient;
+}
+
+struct vec2 {
+    float x, y;
+};
+
+__device__ inline float length(vec2 a) {
+    return sqrtf(a.x * a.x + a.y * a.y);
+}
+
+struct Cell {
+    vec2 velocity;
+    float mass;
+};
+static_assert(sizeof(Cell) == 12, "the host lays cells out so");
+
+struct Block {
+    Cell cells[12];
+    float total;
+};
+static_assert(sizeof(Block) == 148, "the host lays cells out so");
+
+struct Args {
+    Block *blocks;  // velocity: field[f32[2], 32x12], mass: field[f32, 32x12], total: field[f32, 8x4]
+    float dt;       // dt: f32
+};
+
+#define velocity(i, j) args.blocks[unsigned(i) / 4 * 4 + unsigned(j) / 3].cells[unsigned(i) % 4 * 3 + unsigned(j) % 3].velocity
+#define mass(i, j) args.blocks[unsigned(i) / 4 * 4 + unsigned(j) / 3].cells[unsigned(i) % 4 * 3 + unsigned(j) % 3].mass
+#define total(i, j) args.blocks[(i) * 4 + (j)].total
+
+// blocks.py:12  for i, j in velocity:
+__device__ inline void task(const Args &args, int i, int j) {
+    // blocks.py:13  velocity[i, j].y -= 9.8 * dt
+    velocity(i, j).y -= 9.8f * args.dt;
+    // blocks.py:14  total[i // 4, j // 3] += velocity[i, j].norm() * mass[i, j]
+    atomicAdd(&total(floor_div_i32(i, 4), floor_div_i32(j, 3)), length(velocity(i, j)) * mass(i, j));
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK) sweep_0(const Args args) {
+    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
+    if (index < 384u) {
+        task(args, int(index / 48 * 4 + index / 3 % 4), int(index / 12 % 4 * 3 + index % 3));
+    }
+}
