@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from math import prod
 
 from ..ir.snodes import Node, memory_of, pool_above
-from ..ir.sparse import CELL_MEMBERS, COUNTERS, Need
+from ..ir.sparse import CELL_MEMBERS, COUNTERS, Need, needed_indices
 from ..ir.statements import Array
 from .cells import CellTexts
 from .naming import Names
@@ -84,8 +84,9 @@ def accessors(
         found.lines[array] = f"#define {name}({parameters}) {_place(array, letters, reach)}"
         if array.place is not None and pool_above(array.place) is not None:
             inside = free.declare(f"{name}_in")
+            needed = [letters[dimension] for dimension in needed_indices(array.place)]
             text = _place(array, letters, reach, "(cell)")
-            found.inside[array] = (inside, f"#define {inside}({', '.join(['cell', *letters])}) {text}")
+            found.inside[array] = (inside, f"#define {inside}({', '.join(['cell', *needed])}) {text}")
     for array in sorted(shared, key=lambda a: a.slot):
         found.names[array] = free.declare(array.name or "tile")
     return found

@@ -199,14 +199,15 @@ class CellTexts:
         pool = pool_above(node)
         return "" if pool is None else f"{self.name(pool)}_number({', '.join(self.scaled(counted, pool, letters))})"
 
-    def scaled(self, node: Node, above: Node, letters: Sequence[str]) -> list[str]:
-        """Return the indices of the cell of `above` that a cell of `node` lies in."""
+    def scaled(self, node: Node, above: Node, letters: Sequence[str], unsigned: str = "") -> list[str]:
+        """Return the indices of the cell of `above` that a cell of `node` lies in. unsigned: what to divide."""
         found = []
         for axis, extent in zip(axes_of(above), shape_of(above), strict=True):
             dimension = axes_of(node).index(axis)
             ratio = shape_of(node)[dimension] // extent
             letter = letters[dimension]
-            found.append(letter if ratio == 1 else f"{self.target.unsigned.format(letter)} / {ratio}")
+            divided = (unsigned or self.target.unsigned).format(letter)
+            found.append(letter if ratio == 1 else f"{divided} / {ratio}")
         return found
 
     # --- functions
@@ -234,7 +235,7 @@ class CellTexts:
         if not outer:
             return [], ""
         args = [] if self.target.name == "vulkan" else ["args"]
-        call = f"activate_{self.name(outer[-1])}({', '.join([*args, *self.scaled(counted, outer[-1], letters)])})"
+        call = f"activate_{self.name(outer[-1])}({', '.join([*args, *self.scaled(counted, outer[-1], letters, '{}')])})"
         pool = pool_above(node)
         if pool is None:
             return [f"{call};"], ""

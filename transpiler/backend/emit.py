@@ -147,6 +147,8 @@ class _Printer:
         self.by_pointer = form.interface.args_size_bytes > (capabilities.max_push_bytes or PUSH_BYTES)
         if self.by_pointer and target.name == "vulkan":
             form.report = "Report(args.report)"  # a member of a readonly block cannot be passed on, its copy can
+            if form.cells is not None:
+                form.cells.wraps = True
         types = [*form.structs.names.values(), *(name for tree in form.trees.values() for name in tree.names)]
         ours = OURS.union(form.accessors.names.values(), form.words, types, library(target.name))
         spelled = _called(kernel, target)

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from ..ir.functions import Call, CallResult, Reference
 from ..ir.nodes import Block, Effect, Statement, has_effect, operands
-from ..ir.sparse import TOPOLOGY_WRITERS, Activate, Append, Deactivate, IsActive, Length
+from ..ir.sparse import TOPOLOGY_WRITERS, Activate, Append, Deactivate, IsActive, Length, reached_by
 from ..ir.statements import (
     Alloca,
     ArgLoad,
@@ -249,7 +249,8 @@ class _Placer:
             self.placement.inline.add(statement)
             here = points
         repeated = isinstance(statement, MatrixInit) and len(set(statement.elements)) == 1  # printed once: vec3(x)
-        for operand in operands(statement)[:1] if repeated else operands(statement):
+        needed = reached_by(statement) if isinstance(statement, GlobalPtr) else operands(statement)
+        for operand in needed[:1] if repeated else needed:
             self.add_points(operand, here)
 
     def _place_effect(self, statement: Statement, here: list[_Point]) -> None:

@@ -13,6 +13,7 @@ from ..errors import InternalError
 from ..ir.functions import Call, CallResult, Function, Reference
 from ..ir.nodes import Block, Statement
 from ..ir.snodes import pool_above
+from ..ir.sparse import reached_by
 from ..ir.statements import (
     Alloca,
     ArgLoad,
@@ -147,11 +148,11 @@ class Expressions:
             case GlobalPtr(array=Array(is_shared=True) as array, indices=indices):
                 self.used.arrays[array] = None
                 return f"{self.layout.accessors.names[array]}{''.join(f'[{self.of(i).text}]' for i in indices)}"
-            case GlobalPtr(array=array, indices=indices, cell=Statement() as cell):
+            case GlobalPtr(array=array, cell=Statement()):
                 self.used.inside[array] = None
                 self.uses_args = True
                 name, _ = self.layout.accessors.inside[array]
-                return f"{name}({', '.join(self.of(i).text for i in (cell, *indices))})"
+                return f"{name}({', '.join(self.of(operand).text for operand in reached_by(pointer))})"
             case GlobalPtr(array=array, indices=indices):
                 self.used.arrays[array] = None
                 self.uses_args = True

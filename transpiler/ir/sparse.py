@@ -22,7 +22,7 @@ from math import prod
 from typing import TYPE_CHECKING, ClassVar
 
 from .nodes import Effect, Statement, operands, walk
-from .snodes import Node, cell_digits, places_of, pool_above, pool_cell_bytes, shape_of, sparse_above, top_of
+from .snodes import Node, cell_digits, digits_of, places_of, pool_above, pool_cell_bytes, shape_of, sparse_above, top_of
 from .statements import Array, GlobalPtr, RangeFor
 from .types import Scalar, i32, u8, u16, u32
 
@@ -297,6 +297,18 @@ def _asked(statement: Statement) -> list[Need]:
         case Activate() | Deactivate() | IsActive() | CellNumber() | Append() | Length():
             return [({CellNumber: "number"}.get(type(statement)) or WORDS[type(statement)], statement.node)]
     return []
+
+
+def needed_indices(place: Node) -> list[int]:
+    """Return which dimensions of an index matter where the cell of the pool is known that an element lies in."""
+    return sorted({digit.dimension for digit in digits_of(place)})
+
+
+def reached_by(pointer: GlobalPtr) -> list[Statement]:
+    """Return what the text of a pointer needs: the indices, or the cell of a pool and those that matter within it."""
+    if pointer.cell is None or pointer.array.place is None:
+        return pointer.indices
+    return [pointer.cell, *(pointer.indices[dimension] for dimension in needed_indices(pointer.array.place))]
 
 
 def sparse_below(node: Node) -> list[Node]:

@@ -23,7 +23,7 @@ struct Pool {
     uint32_t highest;
     uint32_t listed;
     uint32_t full;
-    uint32_t cells[];
+    uint32_t cells[1];  // and those behind
 };
 
 // Give an empty cell that nobody uses, SPARE where there is none.
