@@ -85,7 +85,7 @@ class CellTexts:
     def members(self) -> list[tuple[Need, str, str]]:
         """Return the members of `Args`: need, name, and what the comment says."""
         return [
-            (need, f"{self.name(need[1])}_{need[0]}", NOTES[need[0]].format(node=self.name(need[1])))
+            (need, f"{self.name(need[1])}_{need[0]}", _note(*need).format(node=self.name(need[1])))
             for need in self.needs
             if need[0] in CELL_MEMBERS
         ]
@@ -121,6 +121,8 @@ class CellTexts:
         letters = list(LETTERS[: len(axes_of(node))])
         head = f"#define {self.name(node)}_{what}"
         indices = ", ".join(letters)
+        if what == "place":
+            return f"{head}({', '.join(['cell', *letters])}) ({self._linear(node, letters, '(cell)')})"
         if what == "number":
             place = self.element("numbers", node, self._entry(node, letters))
             if self.target.name == "cuda" and ("numbers", node) in self.writes:
@@ -157,6 +159,12 @@ class CellTexts:
     def _entry(self, node: Node, letters: Sequence[str], cell: str | None = None) -> str:
         """Return the position of a cell among the numbers, or bits, of its node. cell: of the pool that it lies in."""
         cell = self._cell_above(node, node, letters) if cell is None else cell
+        if ("place", node) in self.needs:
+            return f"{self.name(node)}_place({', '.join([cell, *letters])})"
+        return self._linear(node, letters, cell)
+
+    def _linear(self, node: Node, letters: Sequence[str], cell: str) -> str:
+        """Return the same, spelled out."""
         path = path_in_part(node)
         if node.kind == "dynamic":
             row = linear(path[:-1], node, letters, self.target, cell)
@@ -289,6 +297,12 @@ class CellTexts:
         row = self._place(self._row(node, letters, cell))
         lengths, pool = self.passed("lengths", node), self.passed("pool", node)
         return "int", [*lines, f"return append_item({lengths}, {row}, {node.extents[0]}, {pool});"]
+
+
+def _note(what: str, node: Node) -> str:
+    """Return what the comment beside a member says, with {node} for the name of the node."""
+    note = NOTES[what]
+    return note.replace("cell of its pool each", "chunk of its pool each part of a list") if node.kind == "dynamic" else note
 
 
 def _product(text: str, factor: int) -> str:

@@ -67,7 +67,7 @@ from .trees import TreeText, elements_of, write_tree
 POINTER_BYTES = 8
 WIDENED = {"u1": "u32", "i8": "i32", "u8": "u32", "i16": "i32", "u16": "u32", "f16": "f32"}
 """How small scalars travel in `Args`: push constants of 8 and 16 bits need features that many devices lack."""
-BESIDE = {"list": "the active cells, row by row", "words": "the cells as words"}
+BESIDE = {"list": "the active cells, row by row", "pieces": "pieces of lists", "words": "the cells as words"}
 """What comments say of arrays beside the cells of sparse nodes."""
 BLOCK_NAMES = {"int": "I", "uint": "U", "float": "F", "bool": "B"}
 
@@ -292,7 +292,9 @@ class _Members:
             if self.is_of_cells(array):
                 continue
             if array.role in BESIDE:
-                self._pointer(array.name, array, self._array_pointer(array), BESIDE[array.role], source)
+                of_lists = array.node is not None and array.node.kind == "dynamic"
+                note = BESIDE["pieces" if of_lists and array.role == "list" else array.role]
+                self._pointer(array.name, array, self._array_pointer(array), note, source)
             elif array.place is None:
                 self._pointer(f"{array.name}_data", array, self._array_pointer(array), array_type(array), source)
             elif (part := memory_of(array.place)) not in (item.key for item in self.items):

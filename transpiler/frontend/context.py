@@ -440,14 +440,15 @@ class Context:
         description = self.python(describe)
         if description.path:
             return self.array(description.owner)
-        name = self.hints.get(id(value)) or description.name or "array"
-        array = self.new_array(name, self.structs.named(description.element), len(description.shape))
+        place = description.place
+        names = {} if place is None else self.enter_tree(place, description.tree).names
+        name = self.hints.get(id(value)) or description.name or (names.get(place) if place is not None else None)
+        array = self.new_array(name or "array", self.structs.named(description.element), len(description.shape))
         array.shape = tuple(description.shape)
         array.may_alias = description.kind == "ndarray"
         array.offset = description.offset
-        if description.place is not None:
-            array.place = description.place
-            self.enter_tree(description.place, description.tree).names[description.place] = array.name
+        if place is not None:
+            array.place, names[place] = place, array.name
         self.fields[array.slot] = value
         self.arrays[id(value)] = array
         return array

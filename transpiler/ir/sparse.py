@@ -240,7 +240,7 @@ def sparse_text(kernel: Kernel, statement: Statement, refs: Callable[[list[State
 
 Need = tuple[str, Node]
 """Something a kernel needs of a node: an array ("numbers", "mask", "lengths"), its "pool" and the "capacity" of that, a
-look-up ("number", "is_active", "length", "entry") or a change ("activate", "deactivate", "append")."""
+look-up ("place" among its numbers or bits, "number", "is_active", "length", "entry") or a change ("activate", "deactivate", "append")."""
 CELL_MEMBERS = ("numbers", "mask", "lengths", "pool", "capacity")
 """Needs that are memory."""
 
@@ -261,7 +261,11 @@ def needed_by(what: str, node: Node) -> list[Need]:
         "entry": memory,
         **dict.fromkeys(("activate", "deactivate"), [*memory, *(["lengths"] if node.kind == "dynamic" else [])]),
     }
-    return [*above, *((member, node) for member in own.get(what, ()))]
+    found = [*above, *((member, node) for member in own.get(what, ()))]
+    counts_cells = what in ("number", "activate", "deactivate") or (what == "is_active" and node.kind == "bitmasked")
+    if pool is not None and counts_cells and not (what == "deactivate" and node.kind == "dynamic"):
+        found.insert(0, ("place", node))
+    return found
 
 
 def needs_of(kernel: Kernel) -> dict[Need, None]:

@@ -30,8 +30,7 @@ from ..ir.statements import (
     base_pointer,
 )
 from ..ir.tasks import Kernel
-from ..ir.types import u32
-from .active_cells import scaled
+from .active_cells import less, scaled
 from .context import PassContext
 
 Key = tuple[Hashable, ...]
@@ -79,9 +78,23 @@ class _Activation:
             for inner in blocks(statement):
                 changed |= self.block(inner)
             builder.add(statement)
+            if isinstance(statement, GlobalPtr) and (number := self._number_of_turn(statement)) is not None:
+                self.moved[statement] = builder.add(
+                    GlobalPtr(statement.array, list(statement.indices), number, type=statement.type)
+                )
+                changed = True
         block.statements = builder.block.statements
         self.known, self.moved = ({}, {}) if self.may_lose else (known, moved)
         return changed
+
+    def _number_of_turn(self, pointer: GlobalPtr) -> Statement | None:
+        """Return the number of the cell that the turn of a loop is for, if an element lies in it."""
+        place = pointer.array.place
+        if pointer.cell is not None or place is None or self.may_lose or not _is_own(pointer):
+            return None
+        index, pool = pointer.indices[0], pool_above(place)
+        body = index.loop.body.statements if isinstance(index, CellIndex) else []
+        return next((s for s in body if isinstance(s, CellNumber) and s.node is pool), None)
 
     def name(self, pool: Node) -> str:
         """Return what a variable is called that holds the number of a cell."""
@@ -113,17 +126,10 @@ class _Activation:
         place = pointer.array.place
         assert place is not None
         lowest, pool = sparse_above(place)[-1], pool_above(place)
+        if not self.may_lose and _is_own(pointer) and pool is None:
+            return None
         begins = pointer.array.offset or (0,) * len(pointer.indices)
-        indices = [
-            builder.op("sub", index, builder.const(begin)) if begin else index
-            for index, begin in zip(pointer.indices, begins, strict=True)
-        ]
-        if not self.may_lose and _is_own(pointer):
-            if pool is None:
-                return None
-            if (number := _number_of_turn(pointer, pool)) is not None:
-                return number
-            return builder.add(CellNumber(pool, scaled(builder, place, pool, indices), type=u32, name=self.name(pool)))
+        indices = [less(builder, index, begin) for index, begin in zip(pointer.indices, begins, strict=True)]
         name = None if pool is None else self.name(pool)
         own = scaled(builder, place, lowest, indices)
         made = builder.add(Activate(lowest, own, type=number_type(lowest), name=name))
@@ -188,15 +194,6 @@ def _is_own(pointer: GlobalPtr) -> bool:
         type(index) is type(first) and index.loop is loop and index.axis == axis  # type: ignore[attr-defined]
         for axis, index in enumerate(pointer.indices)
     )
-
-
-def _number_of_turn(pointer: GlobalPtr, pool: Node) -> Statement | None:
-    """Return the number of the cell that a loop over the cells of a pool has at its head."""
-    index = pointer.indices[0]
-    if not isinstance(index, CellIndex):
-        return None
-    numbers = (s for s in index.loop.body.statements if isinstance(s, CellNumber) and s.node is pool)
-    return next(numbers, None)
 
 
 def _share_cells(cells: Array, array: Array) -> bool:

@@ -16,10 +16,25 @@ from __future__ import annotations
 from math import prod
 
 from ..ir.builder import Builder
+from ..ir.functions import reachable
 from ..ir.nodes import Block, Statement
 from ..ir.snodes import Node, axes_of, pool_above, shape_of, sparse_above
-from ..ir.sparse import PIECE, CellIndex, CellNumber, IsActive, Length, PoolCount, node_name, pieces_of, sparse_array
-from ..ir.statements import GlobalPtr, If, LoopIndex, RangeFor, StructFor
+from ..ir.sparse import (
+    PIECE,
+    Activate,
+    Append,
+    CellIndex,
+    CellNumber,
+    Deactivate,
+    IsActive,
+    Length,
+    PoolCount,
+    node_name,
+    pieces_of,
+    pools_below,
+    sparse_array,
+)
+from ..ir.statements import AtomicOp, GlobalPtr, GlobalStore, If, LoopIndex, RangeFor, StructFor, base_pointer
 from ..ir.tasks import Kernel
 from ..ir.types import i32, u1, u32
 
@@ -50,22 +65,67 @@ def scaled(builder: Builder, node: Node, above: Node, indices: list[Statement]) 
     return found
 
 
+def less(builder: Builder, index: Statement, begin: int) -> Statement:
+    """Return an index counted from 0 instead of `begin`."""
+    return more(builder, index, -begin)
+
+
+def more(builder: Builder, index: Statement, begin: int) -> Statement:
+    """Return an index that is counted from 0 as one that is counted from `begin`."""
+    if begin == 0:
+        return index
+    return builder.op("add" if begin > 0 else "sub", index, builder.const(abs(begin)))
+
+
+def unlisted_by(statement: Statement) -> set[Node]:
+    """Return the pools of which other cells may be active after a statement of a kernel's body."""
+    found: set[Node] = set()
+    for inner in reachable(Block([statement])):
+        if isinstance(inner, (Activate, Append)):
+            found.update(sparse_above(inner.node))
+        elif isinstance(inner, Deactivate):
+            found.update(pools_below(inner.node))
+        elif isinstance(inner, (GlobalStore, AtomicOp)):
+            base = base_pointer(inner.pointer)
+            if isinstance(base, GlobalPtr) and base.array.place is not None and not _is_own(base, statement):
+                found.update(sparse_above(base.array.place))
+    return found
+
+
+def _is_own(pointer: GlobalPtr, loop: Statement) -> bool:
+    """Return whether an element lies in the cell that a turn of a loop over cells of the same node is for."""
+    if not isinstance(loop, StructFor) or loop.array.place is None or pointer.array.place is None:
+        return False
+    same = sparse_above(loop.array.place) == sparse_above(pointer.array.place) and loop.array.offset == pointer.array.offset
+    return same and all(
+        isinstance(index, LoopIndex) and index.loop is loop and index.axis == axis
+        for axis, index in enumerate(pointer.indices)
+    )
+
+
 def pool_of_loop(loop: StructFor) -> Node | None:
     """Return the pool whose active cells a loop runs over, None where each cell is asked."""
     node = loop.array.place
     return node if node is None or node.has_pool else pool_above(node)
 
 
-def over_active_cells(kernel: Kernel, loop: StructFor, pool: Node) -> tuple[list[Statement], RangeFor, list[Statement]]:
-    """Return what builds the lists, the loop over the last of them, and the indices of the cell as the user counts them."""
+def over_active_cells(
+    kernel: Kernel, loop: StructFor, pool: Node, listed: set[Node]
+) -> tuple[list[Statement], RangeFor, list[Statement]]:
+    """Return what builds the lists, the loop over the last of them, and the indices of the cell as the user counts them.
+
+    listed: pools whose lists are right already; those that are built join them.
+    """
     levels = [pool]
     while (outer := pool_above(levels[0])) is not None:
         levels.insert(0, outer)
     builder = Builder(Block())
-    for level in levels:
+    needed = [level for level in levels if level not in listed]
+    for level in needed:
         builder.store(_listed(kernel, builder, level), builder.const(0, u32))
-    for outer_level, level in zip([None, *levels], levels, strict=False):
-        _list_cells(kernel, builder, outer_level, level)
+    for level in needed:
+        _list_cells(kernel, builder, pool_above(level), level)
+    listed.update(needed)
     builder.location = loop.location
     node = loop.array.place
     assert node is not None
@@ -75,18 +135,17 @@ def over_active_cells(kernel: Kernel, loop: StructFor, pool: Node) -> tuple[list
     new.cells = loop.array
     with builder.into(new.body):
         indices = turns.indices(builder)
-        if pool is not node:
-            builder.add(CellNumber(pool, turns.cell, type=u32, name=node_name(kernel, pool)))
         begins = loop.array.offset or (0,) * len(indices)
-        counted = [
-            builder.op("add", index, builder.const(begin)) if begin else index
-            for index, begin in zip(indices, begins, strict=True)
-        ]
+        counted = [more(builder, index, begin) for index, begin in zip(indices, begins, strict=True)]
         names = loop.names if len(loop.names) == len(counted) else [None] * len(counted)
         own = [
             builder.add(CellIndex(index, new, axis, type=i32, name=name))
             for axis, (index, name) in enumerate(zip(counted, names, strict=True))
         ]
+        if pool is not node:
+            same = dict(zip(counted, own, strict=True))
+            cell = [same.get(index, index) for index in turns.cell]
+            builder.add(CellNumber(pool, cell, type=u32, name=node_name(kernel, pool)))
         if pool.kind == "dynamic" or sparse_above(node)[-1] is not pool:
             builder.add(If(is_active(builder, node, indices), loop.body))
         else:
@@ -247,11 +306,10 @@ class _Turns:
 def _unrolled(builder: Builder, number: Statement, axes: list[int], shape: tuple[int, ...]) -> dict[int, Statement]:
     """Return the indices that a number, row by row, stands for."""
     found: dict[int, Statement] = {}
-    weight = 1
-    for position in reversed(range(len(axes))):
+    for position, axis in enumerate(axes):
+        weight = prod(shape[position + 1 :])
         index = number if weight == 1 else builder.op("index_div", number, builder.const(weight))
-        weight *= shape[position]
         if position > 0:
             index = builder.op("index_mod", index, builder.const(shape[position]))
-        found[axes[position]] = index
+        found[axis] = index
     return found

@@ -33,6 +33,7 @@ from ..ir.sparse import (
 from ..ir.statements import Array, GlobalPtr, If, LoopIndex, RangeFor, Return
 from ..ir.tasks import Kernel
 from ..ir.types import i32, u1, u32
+from .active_cells import more
 from .context import PassContext
 from .rewrite import GONE, Rewriter
 
@@ -81,10 +82,7 @@ def _empty(kernel: Kernel, builder: Builder, node: Node, indices: list[Statement
         if child.kind == "place":
             array = place_array(kernel, child)
             begins = array.offset or (0,) * array.ndim
-            moved = [
-                builder.op("add", index, builder.const(begin)) if begin else index
-                for index, begin in zip(indices, begins, strict=True)
-            ]
+            moved = [more(builder, index, begin) for index, begin in zip(indices, begins, strict=True)]
             pointer = builder.add(GlobalPtr(array, moved, type=array.element))
             builder.store(pointer, builder.zero(array.element))
         elif child.kind == "dynamic":

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from ..ir.builder import Builder
 from ..ir.nodes import Block, Statement, walk
-from ..ir.snodes import is_sparse, turns_of
+from ..ir.snodes import Node, is_sparse, pool_above, turns_of
 from ..ir.statements import ArrayShape, Const, If, LoopIndex, RangeFor, StructFor
 from ..ir.tasks import Kernel
 from ..ir.types import i32
-from .active_cells import is_active, over_active_cells, pool_of_loop
+from .active_cells import is_active, less, over_active_cells, pool_of_loop, unlisted_by
 from .context import PassContext
 from .rewrite import Rewriter
 
@@ -24,13 +24,13 @@ def struct_for(kernel: Kernel, context: PassContext) -> bool:
     """Replace every StructFor by a RangeFor with `over` set."""
     replaced: dict[Statement, RangeFor] = {}
     own: dict[Statement, list[Statement]] = {}
-    parallel = {loop for loop in kernel.body.statements if isinstance(loop, StructFor) and not loop.serialize}
+    listed = _listed_before(kernel.body)
 
     def rule(rewriter: Rewriter, loop: Statement) -> Statement | None:
         assert isinstance(loop, StructFor)
-        pool = pool_of_loop(loop) if loop in parallel else None
+        pool = pool_of_loop(loop) if loop in listed else None
         if pool is not None:
-            before, new, own[loop] = over_active_cells(kernel, loop, pool)
+            before, new, own[loop] = over_active_cells(kernel, loop, pool, listed[loop])
         else:
             before, new = as_range_for(loop)
             replaced[loop] = new
@@ -48,6 +48,21 @@ def struct_for(kernel: Kernel, context: PassContext) -> bool:
     for root in kernel.roots():
         rebind_indices(root, replaced)
     return True
+
+
+def _listed_before(body: Block) -> dict[Statement, set[Node]]:
+    """Return, by parallel loop, the pools whose lists a loop before has built and nothing has changed since."""
+    found: dict[Statement, set[Node]] = {}
+    listed: set[Node] = set()
+    for statement in body.statements:
+        if isinstance(statement, StructFor) and not statement.serialize:
+            found[statement] = set(listed)
+            pool = pool_of_loop(statement)
+            while pool is not None:
+                listed.add(pool)
+                pool = pool_above(pool)
+        listed -= unlisted_by(statement)
+    return found
 
 
 def as_range_for(loop: StructFor) -> tuple[list[Statement], RangeFor]:
@@ -100,10 +115,7 @@ def _ask(new: RangeFor, loop: StructFor) -> None:
     indices: list[Statement] = [
         builder.add(LoopIndex(new, axis, type=i32, name=new.names[axis])) for axis in range(loop.array.ndim)
     ]
-    counted = [
-        builder.op("sub", index, builder.const(begin)) if begin else index
-        for index, begin in zip(indices, begins, strict=True)
-    ]
+    counted = [less(builder, index, begin) for index, begin in zip(indices, begins, strict=True)]
     builder.add(If(is_active(builder, loop.array.place, counted), loop.body))
 
 
