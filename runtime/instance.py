@@ -55,6 +55,9 @@ class Instance:
         self._result = self._buffer(self.module.interface.result_size_bytes)
         self._temporaries = self._buffer(self.module.interface.temporaries_size_bytes)
         self._reports = self._find_reports()
+        self._trees = {field.tree for field in self.fields if isinstance(field, Beside)}
+        if not session.device.lazy_memory:  # its launches have not ended when they were started
+            self._trees = set()
         self._return_types = return_types(specialization.definition.returns)
         self._staged: list[Callable[[], None]] = []
         self.launch = self._make_launch(kinds)
@@ -120,7 +123,7 @@ class Instance:
             "seed": self.session.next_seed,
             "iteration_limit": self.session.device.capabilities.loop_iteration_limit,
         }
-        if self.module.interface.results or "other" in kinds or self._reports is not None:
+        if self.module.interface.results or "other" in kinds or self._reports is not None or self._trees:
             hooks["after"] = self._after
         raw = make_launcher(self.module, self.program, kinds, self._constants(), hooks)
         types = [a.type if isinstance(a, ScalarArgument) else None for a in self.specialization.arguments]
@@ -145,6 +148,8 @@ class Instance:
             self._staged.pop()()
         if self._reports is not None:
             self._reports.show()
+        for tree in self._trees:
+            tree.check()
         results = self.module.interface.results
         if not results:
             return None

@@ -55,6 +55,13 @@ class Owned(Protocol):
         """Give memory back and refuse further use."""
 
 
+class Watched(Protocol):
+    """What may go wrong in a launch without the launch knowing."""
+
+    def check(self) -> None:
+        """Raise what went wrong in launches before."""
+
+
 class Session:
     """A device and what runs on it.
 
@@ -79,6 +86,7 @@ class Session:
         "reports",
         "stages",
         "waited",
+        "watched",
     )
 
     def __init__(self, device: Device, arch: Arch, config: Config) -> None:
@@ -94,6 +102,7 @@ class Session:
         self.stages: dict[object, Allocation] = {}
         self.reports: Any = None
         self.arrays: WeakSet[Owned] = WeakSet()
+        self.watched: WeakSet[Watched] = WeakSet()
 
     # --- launches
 
@@ -113,12 +122,23 @@ class Session:
         if self.waited != self.epoch:
             self.device.synchronize()
             self.waited = self.epoch
+            self.check()
 
     def sync(self) -> None:
         """Do what is pending and wait for all launches. Raises: TaichiRuntimeError where one failed."""
         self.settle()
         self.device.synchronize()
         self.waited = self.epoch
+        self.check()
+
+    def check(self) -> None:
+        """Raise what went wrong in launches that have ended. Raises: TaichiRuntimeError for a pool that was full."""
+        for watched in list(self.watched):
+            watched.check()
+
+    def watch(self, watched: Watched) -> None:
+        """Ask `watched`, without keeping it alive, whenever launches have ended."""
+        self.watched.add(watched)
 
     # --- memory
 

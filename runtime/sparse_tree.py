@@ -59,10 +59,12 @@ MIN_CELLS = 1
 class Beside:
     """An array beside the cells, or a piece of one, as a compiled kernel needs it. shape: as the interpreter sees it."""
 
-    __slots__ = ("_memory", "_offset_bytes", "capacity", "shape")
+    __slots__ = ("_memory", "_offset_bytes", "capacity", "shape", "tree")
 
-    def __init__(self, memory: Memory, offset_bytes: int, shape: tuple[int, ...], capacity: int) -> None:
-        self._memory, self._offset_bytes = memory, offset_bytes
+    def __init__(
+        self, tree: SparseTree, memory: Memory, offset_bytes: int = 0, shape: tuple[int, ...] = (), capacity: int = 0
+    ) -> None:
+        self.tree, self._memory, self._offset_bytes = tree, memory, offset_bytes
         self.shape, self.capacity = shape, capacity
 
     @property
@@ -87,6 +89,7 @@ class SparseTree:
         self.mirrored = not session.device.host_memory
         for node in _nodes(top):
             _check_count(node)
+        self.pools = pools_below(top)
         self.capacities = _capacities(session, top)
         self.parts: dict[Node, Memory] = {}
         self.arrays: dict[tuple[Node, str], Memory] = {}
@@ -98,6 +101,7 @@ class SparseTree:
                 self.parts[part] = Memory(session, Tensor((size,), u8), (self.cells_of(part),))
         for node in _nodes(top):
             self._make_arrays(node)
+        session.watch(self)
 
     def cells_of(self, part: Node) -> int:
         """Return how many cells the memory of a part has, those that are nobody's included."""
@@ -130,14 +134,14 @@ class SparseTree:
         """Return the array of a node with a role (`ir/sparse.py`), for a kernel that was compiled."""
         if role in ("place", "words"):
             part = memory_of(node) if role == "place" else node
-            return Beside(self.parts[part], 0, (), 0)
+            return Beside(self, self.parts[part])
         if role in COUNTERS:
-            return Beside(self.arrays[node, "pool"], 4 * COUNTERS.index(role), (), 0)
+            return Beside(self, self.arrays[node, "pool"], 4 * COUNTERS.index(role))
         if role == "cells":
             capacity = self.capacities[node]
-            return Beside(self.arrays[node, "pool"], 4 * len(COUNTERS), (2 * capacity,), capacity)
+            return Beside(self, self.arrays[node, "pool"], 4 * len(COUNTERS), (2 * capacity,), capacity)
         memory = self.arrays[node, role]
-        return Beside(memory, 0, memory.shape, 0)
+        return Beside(self, memory, 0, memory.shape)
 
     # --- words, for `ir.cells`
 
@@ -188,7 +192,9 @@ class SparseTree:
 
     def check(self) -> None:
         """Raise what went wrong in launches before. Raises: TaichiRuntimeError for a pool or list that was full."""
-        for pool in pools_below(self.top):
+        if self.is_gone:
+            return
+        for pool in self.pools:
             found = self.get(pool, "full")
             if found:
                 self.set(pool, "full", 0)
