@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 
 from .runtime import session as _session
-from .runtime import ui
+from .runtime import tools, ui
 from .runtime.compat import experimental, lang, sparse, types
 from .runtime.compat import lib as _lib  # noqa: F401 - `ti._lib.core` is reached by programs
 from .runtime.compat import log as _logging  # noqa: F401
@@ -51,7 +51,8 @@ from .runtime.compat.primitive_types import (
 )
 from .runtime.field import MatrixField, ScalarField, StructField, field
 from .runtime.fields_builder import FieldsBuilder
-from .runtime.gui import GUI, hex_to_rgb, rgb_to_hex
+from .runtime.gui import GUI
+from .runtime.gui_arguments import hex_to_rgb, rgb_to_hex
 from .runtime.kernel import kernel
 from .runtime.ndarray import MatrixNdarray, ScalarNdarray, ndarray
 from .runtime.real_function import real_func
@@ -149,22 +150,23 @@ from .transpiler.lang.sparse import activate, append, deactivate, is_active, len
 from .transpiler.lang.struct import Struct, dataclass
 
 __all__ = [
-    "ArgPack", "CRITICAL", "DEBUG", "ERROR", "Field", "FieldsBuilder", "GUI", "INFO", "Layout", "Matrix", "MatrixField",
-    "MatrixNdarray", "NDArray", "Ndarray", "SNode", "ScalarField", "ScalarNdarray", "ShadesmithWarning", "Struct",
-    "StructField", "TRACE", "TaichiAssertionError", "TaichiCompilationError", "TaichiIndexError", "TaichiNameError",
-    "TaichiRuntimeError", "TaichiRuntimeTypeError", "TaichiSyntaxError", "TaichiTypeError", "UnsupportedError",
-    "Vector", "VectorNdarray", "WARN", "abs", "acos", "activate", "amdgpu", "append", "arm64", "asin", "atan2",
-    "atomic_add", "atomic_and", "atomic_max", "atomic_min", "atomic_mul", "atomic_or", "atomic_sub", "atomic_xor",
-    "axes", "bit_cast", "bit_shr", "block_local", "cache_read_only", "cast", "cc", "ceil", "cos", "cpu", "cuda",
-    "data_oriented", "dataclass", "deactivate", "deactivate_all_snodes", "dx11", "dx12", "eig", "exp", "experimental",
-    "extension", "f16", "f32", "f64", "field", "float16", "float32", "float64", "floor", "frexp", "func", "gles",
-    "global_thread_idx", "gpu", "grouped", "hex_to_rgb", "i16", "i32", "i64", "i8", "init", "int16", "int32", "int64",
-    "int8", "is_active", "is_logging_effective", "kernel", "lang", "length", "log", "loop_config", "math", "max",
-    "metal", "min", "ndarray", "ndrange", "no_activate", "one", "opengl", "polar_decompose", "pow", "pyfunc", "python",
-    "randn", "random", "raw_div", "raw_mod", "real_func", "ref", "rescale_index", "reset", "rgb_to_hex", "root",
-    "round", "rsqrt", "select", "set_logging_level", "simt", "sin", "solve", "sparse", "sqrt", "static",
-    "static_assert", "static_print", "stop_grad", "svd", "sym_eig", "sync", "tan", "tanh", "template", "types", "u1",
-    "u16", "u32", "u64", "u8", "ui", "uint1", "uint16", "uint32", "uint64", "uint8", "vulkan", "x64", "x86_64", "zero",
+    "ArgPack", "CRITICAL", "DEBUG", "ERROR", "Field", "FieldsBuilder", "GUI", "INFO", "Layout", "Matrix",
+    "MatrixField", "MatrixNdarray", "NDArray", "Ndarray", "SNode", "ScalarField", "ScalarNdarray",
+    "ShadesmithWarning", "Struct", "StructField", "TRACE", "TaichiAssertionError", "TaichiCompilationError",
+    "TaichiIndexError", "TaichiNameError", "TaichiRuntimeError", "TaichiRuntimeTypeError", "TaichiSyntaxError",
+    "TaichiTypeError", "UnsupportedError", "Vector", "VectorNdarray", "WARN", "abs", "acos", "activate", "amdgpu",
+    "append", "arm64", "asin", "atan2", "atomic_add", "atomic_and", "atomic_max", "atomic_min", "atomic_mul",
+    "atomic_or", "atomic_sub", "atomic_xor", "axes", "bit_cast", "bit_shr", "block_local", "cache_read_only",
+    "cast", "cc", "ceil", "cos", "cpu", "cuda", "data_oriented", "dataclass", "deactivate", "deactivate_all_snodes",
+    "dx11", "dx12", "eig", "exp", "experimental", "extension", "f16", "f32", "f64", "field", "float16", "float32",
+    "float64", "floor", "frexp", "func", "gles", "global_thread_idx", "gpu", "grouped", "hex_to_rgb", "i16", "i32",
+    "i64", "i8", "init", "int16", "int32", "int64", "int8", "is_active", "is_logging_effective", "kernel", "lang",
+    "length", "log", "loop_config", "math", "max", "metal", "min", "ndarray", "ndrange", "no_activate", "one",
+    "opengl", "polar_decompose", "pow", "pyfunc", "python", "randn", "random", "raw_div", "raw_mod", "real_func",
+    "ref", "rescale_index", "reset", "rgb_to_hex", "root", "round", "rsqrt", "select", "set_logging_level", "simt",
+    "sin", "solve", "sparse", "sqrt", "static", "static_assert", "static_print", "stop_grad", "svd", "sym_eig",
+    "sync", "tan", "tanh", "template", "tools", "types", "u1", "u16", "u32", "u64", "u8", "ui", "uint1", "uint16",
+    "uint32", "uint64", "uint8", "vulkan", "x64", "x86_64", "zero",
 ]  # fmt: skip
 
 VectorNdarray = MatrixNdarray

@@ -17,7 +17,7 @@ from ..transpiler.frontend.specialization import (
 from ..transpiler.ir.types import Scalar, Struct, Tensor, Type, describe_type, element_of, with_element
 from ..transpiler.lang.annotations import NdarrayAnnotation, as_type, is_template
 from ..transpiler.options import CompileOptions
-from .interop import describe_argument
+from .interop import GRADIENT_HINT, ArgumentDescription, describe_argument
 
 
 def classify(
@@ -67,9 +67,11 @@ def _array(
     if value is annotation:
         return array_of_annotation(annotation, options), "ndarray"
     where = f"Argument {position} (`{parameter.name}` of kernel `{definition.name}`)"
-    found = describe_argument(value, where)
-    element, ndim = found.element, len(found.shape)
+    found = describe_argument(value, where, annotation.element_axes)
     wanted = _wanted_element(annotation, options)
+    if annotation.is_element_open:
+        wanted = _element_of_argument(annotation, wanted, found, where)
+    element, ndim = found.element, len(found.shape)
     if isinstance(wanted, Tensor) and isinstance(element, Scalar):
         trailing = found.shape[ndim - len(wanted.shape) :]
         if trailing != wanted.shape or element != wanted.element:
@@ -87,7 +89,30 @@ def _array(
             f"{where} needs ndim={annotation.ndim}, found ndim={ndim} (shape {found.shape}). "
             f"Hint: pass `x.reshape(...)` with {annotation.ndim} axes, or annotate ndim={ndim}"
         )
-    return ArrayArgument(element, ndim), found.access
+    if annotation.needs_grad and getattr(value, "grad", None) is None and not getattr(value, "requires_grad", False):
+        raise TaichiRuntimeTypeError(f"{where} needs an array with a gradient. Hint: {GRADIENT_HINT}")
+    return ArrayArgument(element, ndim, found.strided, annotation.boundary == "clamp"), found.access
+
+
+def _element_of_argument(
+    annotation: NdarrayAnnotation, scalar: Type | None, found: ArgumentDescription, where: str
+) -> Type:
+    """Return the vector or matrix type that an argument's last axes make, where the annotation says how many there are.
+
+    scalar: its number type, None: any. Raises: TaichiRuntimeTypeError where the argument has other elements.
+    """
+    axes = annotation.element_axes
+    given = found.element
+    shape = given.shape if isinstance(given, Tensor) else found.shape[max(0, len(found.shape) - axes) :]
+    is_whole = not isinstance(given, Struct) and (isinstance(given, Tensor) or found.access != "ndarray")
+    if not is_whole or len(shape) != axes or annotation.element_shape not in (None, shape):
+        wanted = annotation.element_shape or ("vectors", "matrices")[axes - 1]
+        raise TaichiRuntimeTypeError(
+            f"{where} needs elements of shape {wanted}, found {describe_type(given)} of shape {found.shape}. "
+            "Hint: pass `ti.Vector.ndarray(...)`, `ti.Matrix.ndarray(...)`, or an array with axes for the elements"
+        )
+    element = element_of(given if scalar is None else scalar)
+    return Tensor(shape, element)
 
 
 def _array_like(element: Type, access: str) -> str:
@@ -114,8 +139,8 @@ def array_of_annotation(annotation: NdarrayAnnotation, options: CompileOptions) 
     Raises: TaichiRuntimeTypeError if dtype or ndim is open.
     """
     element = _wanted_element(annotation, options)
-    if element is None or annotation.ndim is None:
+    if element is None or annotation.ndim is None or annotation.is_element_open:
         raise TaichiRuntimeTypeError(
             "An ndarray annotation leaves dtype or ndim open. Hint: pass an array in its place"
         )
-    return ArrayArgument(element, annotation.ndim)
+    return ArrayArgument(element, annotation.ndim, clamped=annotation.boundary == "clamp")

@@ -23,6 +23,7 @@ PORTABLE: dict[str, Capabilities] = {
         | {("f32", "add"), ("f64", "add"), ("f32", "sub"), ("f64", "sub")},
         atomic_bits=frozenset({16, 32, 64}),
         max_push_bytes=4096,
+        max_groups=2**31 - 1,
         max_shared_bytes=SHARED_BYTES,
     ),
     "vulkan": Capabilities(

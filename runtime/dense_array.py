@@ -1,7 +1,7 @@
 """What fields and ndarrays share: indexing from Python, copies to and from NumPy, fill, and life with a session.
 
 In: an element type, a shape and a session. Out: the abstract bases `ScalarArray` (of `ScalarField` and `ScalarNdarray`)
-and `MatrixArray` (of `MatrixField` and `MatrixNdarray`), and `MemberArray`, one component of a matrix array.
+and `MatrixArray` (of `MatrixField` and `MatrixNdarray`).
 """
 
 from __future__ import annotations
@@ -15,11 +15,17 @@ import numpy as np
 
 from ..transpiler.errors import TaichiIndexError, TaichiRuntimeError
 from ..transpiler.ir.types import Scalar, Tensor, Type, scalars_of
-from ..transpiler.lang.describe import ArrayDescription
+from ..transpiler.lang.describe import ArrayDescription, Step, name_step
 from ..transpiler.lang.matrix import unwrap, wrap
 from .memory import Array, Ended, MemberMemory, Memory
+from .parts import PartsMemory
 from .session import Session
 from .tracebacks import user_error
+from .views import is_part
+
+
+class PartAsked(Exception):
+    """An index has slices: what it means is no element but a part."""
 
 
 class DenseArray(ABC):
@@ -48,7 +54,7 @@ class DenseArray(ABC):
 
     def __init__(self, session: Session, element: Type, shape: tuple[int, ...], name: str = "") -> None:
         self._set_up(Memory(session, element, shape), element, shape, name)
-        self.signature = self._signature()
+        self.signature: object = self._signature()
         session.register(self)
 
     def _set_up(self, memory: Any, element: Type, shape: tuple[int, ...], name: str) -> None:
@@ -61,16 +67,24 @@ class DenseArray(ABC):
         self.name = name
         self.grad: Any = None
         self.owner: DenseArray | None = None
-        self.path: tuple[str, ...] = ()
+        self.path: tuple[Step, ...] = ()
         self._extent = shape[0] if len(shape) == 1 else -1
 
-    def as_member(self, owner: DenseArray, name: str, element: Type) -> None:
-        """Make this, not yet set up, the member `name` of the structs of `owner`, whose memory it shares."""
-        root, path = owner if owner.owner is None else owner.owner, (*owner.path, name)
-        self._set_up(MemberMemory(root.memory, path, element), element, owner.shape, f"{owner.name}.{name}")
+    def as_member(self, owner: DenseArray, step: Step, element: Type) -> None:
+        """Make this, not yet set up, a part of the elements of `owner`, whose memory it shares."""
+        root, path = owner if owner.owner is None else owner.owner, (*owner.path, step)
+        name = name_step(owner.name, owner.element, step)
+        self._set_up(MemberMemory(root.memory, path, element), element, owner.shape, name)
         self.owner, self.path = root, path
         self.offset, self._extent = owner.offset, owner._extent
         self.signature = (root.signature, path)
+
+    has_parts: ClassVar[bool] = False
+    """Whether `x[2:5]` is an array of its own, which `part` gives."""
+
+    def part(self, key: Any) -> DenseArray:
+        """Return what an index with slices means."""
+        raise self._index_error("has no parts")
 
     # --- what the compiler and the launcher ask
 
@@ -81,7 +95,7 @@ class DenseArray(ABC):
     def end(self) -> None:
         """Give the memory back because the session ends; any later use raises."""
         self.memory.end()
-        self.allocation = Ended()  # as in `Memory.end`
+        self.allocation = Ended(self.memory.gone)  # as in `Memory.end`
 
     @abstractmethod
     def _signature(self) -> object:
@@ -169,25 +183,26 @@ class DenseArray(ABC):
     def pack(self, value: Any) -> Array:
         """Return `value` as an array of the element's type and shape. Raises: TypeError, ValueError."""
 
-    def index_of(self, key: Any) -> tuple[int, ...]:
+    def index_of(self, key: Any, takes_parts: bool = True) -> tuple[int, ...]:
         """Return an index as a tuple of integers within the shape.
 
         Raises: TaichiIndexError naming the array for a wrong count, a slice or float, or a position out of range.
+        PartAsked for slices, if the caller takes parts.
         """
         if type(key) is not tuple:
             key = _tuple_of(key)
         shape = self.shape
         if len(key) != len(shape):
             text = f"takes {len(shape)} indices, and {len(key)} were given: {_shown(key)}"
-            raise self._index_error(f"{text}. Hint: write one index for each axis, `x[None]` without axes")
+            self._refuse(key, takes_parts, f"{text}. Hint: write one index for each axis, `x[None]` without axes")
         if self.offset:
             return self._index_from_offset(key)
         for position, extent in zip(key, shape, strict=True):
             if type(position) is not int:
-                return self.index_of(self._integers(key))
+                return self.index_of(self._integers(key, takes_parts))
             if not 0 <= position < extent:
                 text = f"has shape {shape}, and {_shown(key)} lies outside"
-                raise self._index_error(f"{text}. Hint: indices of an axis run from 0 to its extent - 1")
+                self._refuse(key, takes_parts, f"{text}. Hint: indices of an axis run from 0 to its extent - 1")
         return key  # type: ignore[no-any-return]
 
     def _index_from_offset(self, key: tuple[Any, ...]) -> tuple[int, ...]:
@@ -223,15 +238,46 @@ class DenseArray(ABC):
             memory.load(position)
         return memory.view
 
-    def _integers(self, key: tuple[Any, ...]) -> tuple[int, ...]:
+    def read_item(self, index: tuple[int, ...]) -> Array:
+        """Return a copy of the element at an index, as `index_of` gives it: an array or a structured scalar."""
+        memory: Any = self.memory
+        if type(memory) is PartsMemory:
+            return memory.read_item(index)
+        position = self.position_of(index)
+        item: Array = self.ready(position)[position].copy()
+        return item
+
+    def write_item(self, index: tuple[int, ...], packed: Array) -> None:
+        """Set the element at an index, as `index_of` gives it."""
+        memory: Any = self.memory
+        if type(memory) is PartsMemory:
+            memory.write_item(index, packed)
+            return
+        position = self.position_to_store(index)
+        self.ready(position)[position] = packed
+        if memory.mirrored:
+            memory.mark(position)
+
+    def _integers(self, key: tuple[Any, ...], takes_parts: bool = False) -> tuple[int, ...]:
         try:
             return tuple(as_index(position) for position in key)
         except TypeError:
             found = next(p for p in key if not hasattr(p, "__index__"))
-            raise self._index_error(
-                f"is indexed by integers, and `{found!r}` is a {type(found).__name__}. "
-                "Hint: slices are not supported; use `x.to_numpy()` for parts"
-            ) from None
+            text = f"is indexed by integers, and `{found!r}` is a {type(found).__name__}"
+            hint = "Hint: slices are not supported; use `x.to_numpy()` for parts"
+            self._refuse(key, takes_parts, f"{text}. {hint}")
+
+    def _refuse(self, key: tuple[Any, ...], takes_parts: bool, message: str) -> NoReturn:
+        """Raise PartAsked for an index with slices, if the caller takes it, else TaichiIndexError."""
+        if not self.has_parts or not is_part(key):
+            raise self._index_error(message) from None
+        if takes_parts:
+            raise PartAsked
+        shown = ", ".join(_shown_item(item) for item in key)
+        raise self._index_error(
+            f"is assigned to element by element, and [{shown}] is a part of it. "
+            f"Hint: `x[{shown}].fill(value)` or `x[{shown}].from_numpy(array)`"
+        ) from None
 
     def _index_error(self, message: str) -> Exception:
         return user_error(TaichiIndexError(f"{self!r} {message}"))
@@ -269,11 +315,14 @@ class ScalarArray(DenseArray):
         memory = self.memory
         if type(key) is int and 0 <= key < self._extent and memory.epoch == memory.session.epoch and not memory.partial:
             return memory.view.item(key)
-        position = self.position_of(self.index_of(key))
+        try:
+            position = self.position_of(self.index_of(key))
+        except PartAsked:
+            return self.part(key)
         return self.ready(position).item(position)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        index = self.index_of(key)
+        index = self.index_of(key, False)
         if type(value) is not float or not self.dtype.is_float:
             value = to_scalar(self.dtype, value, self)
         position = self.position_to_store(index)
@@ -310,18 +359,16 @@ class MatrixArray(DenseArray):
         return len(self.element.shape)
 
     def __getitem__(self, key: Any) -> Any:
-        index = self.index_of(key)
-        position = self.position_of(index)
-        entries = self.ready(position)[position].copy().view(Entries)
+        try:
+            index = self.index_of(key)
+        except PartAsked:
+            return self.part(key)
+        entries = self.read_item(index).view(Entries)
         entries.owner = (self, index)
         return wrap(entries)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        index, packed = self.index_of(key), self._packed_element(value)
-        position = self.position_to_store(index)
-        self.ready(position)[position] = packed
-        if self.memory.mirrored:
-            self.memory.mark(position)
+        self.write_item(self.index_of(key, False), self._packed_element(value))
 
     def to_numpy(self, keep_dims: bool = False) -> Array:
         """Return a copy, shape (*shape, *element shape); with `keep_dims` vectors count as (n, 1) matrices."""
@@ -372,61 +419,6 @@ class Entries(np.ndarray[Any, Any]):
 
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
         return array[()] if return_scalar else np.asarray(array)
-
-
-class MemberArray:
-    """One component of every element of a matrix array, indexed from Python like a scalar field."""
-
-    __slots__ = ("component", "owner")
-
-    def __init__(self, owner: MatrixArray, component: tuple[int, ...]) -> None:
-        self.owner = owner
-        self.component = component
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Shape of the matrix array."""
-        return self.owner.shape
-
-    @property
-    def _everywhere(self) -> Any:
-        """Index of the component in the whole array."""
-        return (..., *self.component)
-
-    @property
-    def dtype(self) -> Scalar:
-        """Number type."""
-        return self.owner.dtype
-
-    def __getitem__(self, key: Any) -> Any:
-        position = self.owner.position_of(self.owner.index_of(key))
-        return self.owner.ready(position).item(position + self.component)
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        owner, position = self.owner, self.owner.position_to_store(self.owner.index_of(key))
-        owner.ready(position)[position + self.component] = to_scalar(owner.dtype, value, owner)
-        if owner.memory.mirrored:
-            owner.memory.mark(position)
-
-    def to_numpy(self) -> Array:
-        """Return a copy of the component, shape `shape`."""
-        values: Array = self.owner.to_numpy()[self._everywhere].copy()
-        return values
-
-    def from_numpy(self, array: Array) -> None:
-        """Set the component of all elements from an array of shape `shape`."""
-        values = self.owner.to_numpy()
-        if np.shape(array) != self.shape:
-            raise ValueError(f"shape {self.shape} does not match the numpy array shape {np.shape(array)}")
-        values[self._everywhere] = array
-        self.owner.from_numpy(values)
-
-    def fill(self, val: Any) -> None:
-        """Set the component of all elements to a number."""
-        self.from_numpy(np.full(self.shape, val))
-
-    def __repr__(self) -> str:
-        return f"<component {self.component} of {self.owner!r}>"
 
 
 def to_scalar(dtype: Scalar, value: Any, owner: object) -> int | float | bool:
@@ -480,6 +472,13 @@ def _full(array: DenseArray) -> tuple[int, ...]:
 
 def _shown(index: Sequence[Any]) -> str:
     return f"index [{', '.join(map(str, index))}]"
+
+
+def _shown_item(item: Any) -> str:
+    if not isinstance(item, slice):
+        return "..." if item is Ellipsis else str(item)
+    begin, end, step = ("" if bound is None else str(bound) for bound in (item.start, item.stop, item.step))
+    return f"{begin}:{end}" + (f":{step}" if step else "")
 
 
 def _title(element: Type) -> str:

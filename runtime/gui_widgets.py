@@ -1,4 +1,4 @@
-"""`GUI.slider`, `GUI.label`, `GUI.button`: a value that the program and, where a window is, the user set."""
+"""`GUI.slider` and `GUI.label`: a value that the program and, where a window is, the user set."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ class WidgetValue:
     """What a slider or label shows."""
 
     def __init__(self, value: float) -> None:
-        self._value = value
+        self._value = float(value)
         self._shown: list[Callable[[float], None]] = []
 
     @property
@@ -19,9 +19,9 @@ class WidgetValue:
 
     @value.setter
     def value(self, value: float) -> None:
-        self._value = value
+        self._value = float(value)
         for show in self._shown:
-            show(value)
+            show(self._value)
 
     def moved(self, value: float) -> None:
         """Take a value from the window, which shows it already."""

@@ -6,19 +6,21 @@ import struct
 import warnings
 from collections.abc import Callable, Sequence
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from ..transpiler.errors import ShadesmithWarning
+from ..transpiler.errors import ShadesmithWarning, TaichiRuntimeError
 from ..transpiler.frontend.specialization import ScalarArgument, Specialization, StructArgument
 from ..transpiler.ir.types import Scalar, Tensor
-from .interop import host_address, stage_argument
+from .devices.device import GpuDevice
+from .interop import checked_address, cupy_address, gradient_of, host_address, tensor_address
 from .launcher import make_launcher
 from .packing import fits_struct, flatten, flatten_struct, result_value, return_types
 from .printing import Reports
 from .session import Session
 from .sparse_tree import Beside
+from .staging import Stage, stage_arguments
 from .stale_globals import watch
 from .trees import depend_on_tree
 
@@ -59,7 +61,6 @@ class Instance:
         if not session.device.lazy_memory:  # its launches have not ended when they were started
             self._trees = set()
         self._return_types = return_types(specialization.definition.returns)
-        self._staged: list[Callable[[], None]] = []
         self.launch = self._make_launch(kinds)
         if session.config.warn_stale_globals and compilation.captured:
             self.launch = watch(self.launch, self.module.kernel, compilation.captured)
@@ -101,7 +102,13 @@ class Instance:
         constants: dict[tuple[Any, ...], int] = {}
         for slot, field in enumerate(self.fields):
             if field is not None:
-                constants["pointer", slot] = field.allocation.address
+                try:
+                    constants["pointer", slot] = field.allocation.address
+                except TaichiRuntimeError as error:
+                    name = self.module.interface.arrays[slot].name
+                    raise TaichiRuntimeError(f"`{name}` of kernel `{self.module.kernel}`: {error}") from None
+                if self.module.interface.takes_strides(slot):
+                    constants.update((("stride", slot, axis), step) for axis, step in enumerate(field.strides))
             if isinstance(field, Beside):
                 constants["capacity", slot] = field.capacity
                 constants.update({("shape", slot, axis): extent for axis, extent in enumerate(field.shape)})
@@ -117,6 +124,10 @@ class Instance:
         hooks: dict[str, Any] = {
             "session": self.session,
             "host_address": host_address,
+            "checked_address": checked_address,
+            "tensor_address": tensor_address,
+            "cupy_address": cupy_address,
+            "gradient_of": gradient_of,
             "stage": self._stage,
             "flatten": flatten,
             "flatten_struct": self._flatten_struct,
@@ -125,6 +136,8 @@ class Instance:
         }
         if self.module.interface.results or "other" in kinds or self._reports is not None or self._trees:
             hooks["after"] = self._after
+        if "torch" in kinds and self.session.device.name == "cuda":
+            hooks["stream"] = cast(GpuDevice, self.session.device).torch_stream()
         raw = make_launcher(self.module, self.program, kinds, self._constants(), hooks)
         types = [a.type if isinstance(a, ScalarArgument) else None for a in self.specialization.arguments]
         if not any(isinstance(t, Scalar) and t.is_integral for t in types):
@@ -136,16 +149,16 @@ class Instance:
         assert isinstance(argument, StructArgument)
         return flatten_struct(argument.type, value)
 
-    def _stage(self, argument: Any, slot: int) -> int:
-        """Bring a host array to the device for this launch; written ones come back in `_after`."""
-        staged = stage_argument(self.session, argument, self.module.interface.arrays[slot], (self, slot))
-        if staged.finish is not None:
-            self._staged.append(staged.finish)
-        return staged.address
+    def _stage(self, arguments: Sequence[tuple[Any, int]], stream: int | None = None) -> Stage:
+        """Make arrays ready that the launcher does not reach by itself; the stage says what `_after` has to do."""
+        interface = self.module.interface
+        requests = [(value, interface.arrays[slot], interface.takes_strides(slot)) for value, slot in arguments]
+        return stage_arguments(self.session, requests, self, stream)
 
-    def _after(self) -> Any:
-        while self._staged:
-            self._staged.pop()()
+    def _after(self, staged: Stage | None = None) -> Any:
+        if staged is not None:
+            for action in staged.after:
+                action()
         if self._reports is not None:
             self._reports.show()
         for tree in self._trees:

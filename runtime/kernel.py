@@ -20,7 +20,7 @@ from ..transpiler.errors import (
 from ..transpiler.frontend.definition import KernelDefinition, define
 from ..transpiler.frontend.signature import check_parameters
 from ..transpiler.frontend.specialization import Specialization
-from ..transpiler.lang.annotations import NdarrayAnnotation, is_template
+from ..transpiler.lang.annotations import is_template
 from ..transpiler.lang.arch import Arch
 from . import session as sessions
 from .arguments import classify
@@ -28,7 +28,8 @@ from .capabilities import PORTABLE
 from .compiler import compile_kernel
 from .inspection import Inspection, dump, observe, printing_observer
 from .instance import Instance
-from .interop import is_read_only, read_only
+from .interop import check_argument
+from .keys import Keys
 from .packs import unpacker
 from .session import Session
 from .tracebacks import hides_own_frames
@@ -54,15 +55,9 @@ class Kernel:
         self._session: Session | None = None
         self._instances: dict[Any, Instance] = {}
         self._launchers: dict[Any, Callable[..., Any]] = {}
-        self._keyed = [
-            (position, isinstance(parameter.annotation, NdarrayAnnotation))
-            for position, parameter in enumerate(self.definition.leaves)
-            if isinstance(parameter.annotation, NdarrayAnnotation) or is_template(parameter.annotation)
-        ]
-        self._key = _key_function(self._keyed)
+        self._keys = Keys(self.definition)
+        self._key = self._keys.fast
         self._unpack = unpacker(self.definition)
-        self._kept: dict[int, Any] = {}
-        """Objects that keys name by identity: they must live as long as the keys."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Launch with these arguments; returns the kernel's result, if it has one, after waiting for it."""
@@ -216,10 +211,14 @@ class Kernel:
             self._session = session
             self._instances.clear()
             self._launchers.clear()
-            self._kept.clear()
+            self._keys.kept.clear()
 
     def _slow_key(self, args: Sequence[Any]) -> Any:
-        return tuple(_key_of(args[position], is_array, self._kept) for position, is_array in self._keyed)
+        try:
+            return self._keys.of(args)
+        except TaichiRuntimeTypeError:
+            classify(self.definition, args, sessions.current_config().compile_options())  # it names the parameter
+            raise
 
     def _find(self, args: Sequence[Any]) -> Callable[..., Any]:
         key = self._slow_key(args)
@@ -263,8 +262,8 @@ class Kernel:
             if not instance.accepts(position, args[position]):
                 error = TaichiRuntimeTypeError.get(position, parameter.annotation, type(args[position]))
                 raise TaichiRuntimeTypeError(f"{error}: {where}. Hint: convert the value before the call") from None
-            if instance.writes(position) and is_read_only(args[position]):
-                raise read_only(args[position], f"Argument {position} ({where})") from None
+            if instance.writes(position):
+                check_argument(args[position], f"Argument {position} ({where})")
 
 
 class BoundKernel:
@@ -289,15 +288,6 @@ class BoundKernel:
         return self.kernel.ir(stage, self.instance, *args, **kwargs)
 
 
-def _key_function(keyed: Sequence[tuple[int, bool]]) -> Callable[[Sequence[Any]], Any]:
-    """Return the fast way from arguments to the key: it takes objects that know their signature, else raises."""
-    if not keyed:
-        return lambda args: ()
-    items = ", ".join(f"args[{position}].signature" for position, _ in keyed)
-    key: Callable[[Sequence[Any]], Any] = eval(f"lambda args: ({items},)")  # noqa: S307 - text made of numbers
-    return key
-
-
 def _check_owner(name: str, owner: Any) -> None:
     """Raise TaichiSyntaxError for an object whose class has the kernel as a method and is not `ti.data_oriented`."""
     kind = type(owner)
@@ -306,19 +296,6 @@ def _check_owner(name: str, owner: Any) -> None:
             f"Please decorate class {kind.__name__} with @ti.data_oriented. "
             f"Hint: write `@ti.data_oriented` above `class {kind.__name__}`"
         )
-
-
-def _key_of(value: Any, is_array: bool, kept: dict[int, Any]) -> Any:
-    signature = getattr(value, "signature", None)
-    if signature is not None and not callable(signature):
-        return signature
-    if is_array:
-        dtype = getattr(value, "dtype", None)
-        return (type(value), dtype, len(getattr(value, "shape", ())))
-    if isinstance(value, (int, float, bool, str)) or value is None:
-        return (type(value), value)
-    kept[id(value)] = value
-    return (type(value), id(value))
 
 
 def _warn_of_wrapper(function: Any) -> None:

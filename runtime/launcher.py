@@ -10,9 +10,11 @@ from __future__ import annotations
 import struct
 import warnings
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from ..transpiler.errors import ShadesmithWarning
+from ..transpiler.ir.types import SCALARS
 from ..transpiler.options import MAX_TURNS
 
 if TYPE_CHECKING:
@@ -51,11 +53,13 @@ def make_launcher(
 ) -> Callable[..., Any]:
     """Return a function of the kernel's arguments that launches it.
 
-    kinds: one an argument: "scalar", "tensor", "struct", "ndarray" (has .allocation and .shape), "numpy" (host memory
-    used in place), "other" (its address comes from `hooks["stage"](argument, written)`), "template". constants: values
-    of members known now, by their source. hooks: "session", whose `pending` writes go first and whose `epoch` counts
-    launches; "stage", "host_address", "flatten", "flatten_struct", "seed"; "after", if there, is called last and
-    gives the result.
+    kinds: one an argument: "scalar", "tensor", "struct", "ndarray" (has .allocation, .shape and .strides), "numpy",
+    "torch", "cupy" (memory used in place, found as the library has it), "other" (all of them at once become
+    `hooks["stage"]([(argument, slot), ...])`, a `staging.Stage`), "template". constants: values of members known now,
+    by their source. hooks: "session", whose `pending` writes go first and whose `epoch` counts launches; "stage",
+    "host_address", "checked_address", "tensor_address", "cupy_address", "gradient_of", "flatten", "flatten_struct",
+    "seed"; "stream", if there, gives the stream to launch on; "after", if there, is called last, with the stage if
+    there is one, and gives the result.
     """
     writer = _Writer(module, kinds, constants)
     namespace = {
@@ -83,13 +87,21 @@ class _Writer:
         self.constants = constants
         self.members = module.interface.members
         self.parameter_of_slot = {slot: a.parameter for slot, a in enumerate(module.interface.arrays)}
+        self.takes_strides = module.interface.takes_strides
+        self.gradients = {member.source[1] for member in self.members if member.source[0] == "gradient"}
+        self.given: dict[int, str] = {}
+        """What the launcher calls the object of a slot: the argument, or its gradient."""
+        self.staged: dict[int, int] = {}
+        """Slots of arrays that are staged, with their numbers among these."""
         self.packs_once = all(member.source in constants for member in self.members)
 
     def text(self, hooks: dict[str, Any]) -> str:
         """Return the definition of `launch`."""
         lines = [f"def launch({', '.join(f'p{k}' for k in range(len(self.kinds)))}):"]
         lines.append("    if session.pending: session.settle()")
-        lines += self._staging()
+        if "stream" in hooks:
+            lines.append("    s = stream()")
+        lines += self._by_value() + self._arrays("stream" in hooks)
         if not self.packs_once:
             lines += [f"    v{k} = {self._member(member)}" for k, member in enumerate(self.members)]
             lines.append(f"    pack_into(buffer, 0, {', '.join(f'v{k}' for k in range(len(self.members)))})")
@@ -103,25 +115,48 @@ class _Writer:
                 lines.append(f"    turns = {self._expression(task.serial_turns)}")
                 lines.append(f"    if turns > iteration_limit: too_long({task.name!r}, turns, iteration_limit)")
         names = [expression if bounded else f"c{index}" for index, (expression, bounded) in enumerate(counts)]
-        lines.append(f"    submit(({', '.join(names)}{',' if len(names) == 1 else ''}))")
+        stream = ", s" if "stream" in hooks else ""
+        lines.append(f"    submit(({', '.join(names)}{',' if len(names) == 1 else ''}){stream})")
         lines.append("    session.epoch += 1")
         if "after" in hooks:
-            lines.append("    return after()")
+            lines.append(f"    return after({'staged' if self.staged else ''})")
         return "\n".join(lines) + "\n"
 
-    def _staging(self) -> list[str]:
+    def _by_value(self) -> list[str]:
         lines = []
         for position, kind in enumerate(self.kinds):
-            slot = next((s for s, p in self.parameter_of_slot.items() if p == position), None)
             if kind == "tensor":
                 lines.append(f"    t{position} = flatten(p{position})")
             elif kind == "struct":
                 lines.append(f"    t{position} = flatten_struct(p{position}, {position})")
-            elif kind == "other" and slot is not None:
-                lines.append(f"    a{position} = stage(p{position}, {slot})")
+        return lines
+
+    def _arrays(self, has_stream: bool) -> list[str]:
+        """Find the addresses of arrays of other libraries: `a` and the number of the slot."""
+        lines = []
+        for slot, array in enumerate(self.module.interface.arrays):
+            if array.parameter is None:
+                continue
+            kind, strided = self.kinds[array.parameter], self.takes_strides(slot)
+            given = self.given[slot] = f"p{array.parameter}"
+            if slot in self.gradients:
+                given = self.given[slot] = f"g{slot}"
+                name = array.name.removesuffix("_grad")
+                lines.append(f"    g{slot} = gradient_of(p{array.parameter}, {name!r}, {not strided})")
+            if kind == "other":
+                self.staged[slot] = len(self.staged)
             elif kind == "numpy":
-                written = slot is not None and self.module.interface.arrays[slot].written
-                lines.append(f"    a{position} = host_address(p{position}, {written})")
+                function = "checked_address" if strided else "host_address"
+                lines.append(f"    a{slot} = {function}({given}, {array.written})")
+            elif kind == "torch":
+                lines.append(f"    a{slot} = {f'tensor_address({given})' if array.written else f'{given}.data_ptr()'}")
+            elif kind == "cupy":
+                function = f"cupy_address({given})" if strided and array.written else f"{given}.data.ptr"
+                lines.append(f"    a{slot} = {function}")
+        if self.staged:
+            pairs = ", ".join(f"({self.given[slot]}, {slot})" for slot in self.staged)
+            lines.append(f"    staged = stage([{pairs}]{', s' if has_stream else ''})")
+            lines.append("    arguments = staged.arguments")
         return lines
 
     def _member(self, member: Member) -> str:
@@ -130,15 +165,33 @@ class _Writer:
         match member.source:
             case ("argument", position, component):
                 return f"t{position}[{component}]" if self.kinds[position] in ("tensor", "struct") else f"p{position}"
-            case ("pointer", slot):
+            case ("pointer" | "gradient", slot):
+                if slot in self.staged:
+                    return f"arguments[{self.staged[slot]}].address"
                 parameter = self.parameter_of_slot[slot]
                 is_ours = parameter is not None and self.kinds[parameter] == "ndarray"
-                return f"p{parameter}.allocation.address" if is_ours else f"a{parameter}"
+                return f"{self.given[slot]}.allocation.address" if is_ours else f"a{slot}"
             case ("shape", slot, axis):
-                return f"p{self.parameter_of_slot[slot]}.shape[{axis}]"
+                return f"{self._shown(slot)}.shape[{axis}]"
+            case ("stride", slot, axis):
+                return self._stride(slot, axis)
             case ("seed",):
                 return "seed()"
         raise ValueError(f"member {member.name} has no source at launch")
+
+    def _shown(self, slot: int) -> str:
+        """Return what has the shape of an array."""
+        return f"arguments[{self.staged[slot]}]" if slot in self.staged else self.given[slot]
+
+    def _stride(self, slot: int, axis: int) -> str:
+        """Return the distance of elements along an axis [elements], from what each library counts in."""
+        parameter, array = self.parameter_of_slot[slot], self.module.interface.arrays[slot]
+        kind = "template" if parameter is None else self.kinds[parameter]
+        scalars = prod(array.element_shape)
+        if kind == "torch":
+            return f"{self.given[slot]}.stride({axis})" + (f" // {scalars}" if scalars > 1 else "")
+        text = f"{self._shown(slot)}.strides[{axis}]"
+        return f"{text} // {scalars * SCALARS[array.element].size_bytes}" if kind in ("numpy", "cupy") else text
 
     def _count(self, task: TaskSource) -> tuple[str, bool]:
         """Return the number of iterations as Python text, and whether it is known to be in range."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Sequence
 from ctypes import c_char
+from functools import reduce
 from math import prod
 from typing import Any, Protocol
 
@@ -20,6 +21,7 @@ import numpy as np
 
 from ..transpiler.errors import TaichiRuntimeError
 from ..transpiler.ir.types import Struct, Tensor, Type, element_of
+from ..transpiler.lang.describe import Step
 from .devices.device import Allocation, Device
 
 Array = np.ndarray[Any, Any]
@@ -53,14 +55,17 @@ class Owner(Protocol):
 
 
 class Ended:
-    """Stands for the allocation of an object whose session has ended."""
+    """Stands for an allocation that was given back. error: makes what says why."""
 
     size_bytes = 0
+
+    def __init__(self, error: Callable[[], TaichiRuntimeError]) -> None:
+        self.error = error
 
     @property
     def address(self) -> int:
         """Raise: nothing is there any more. Raises: TaichiRuntimeError."""
-        raise ended_error()
+        raise self.error()
 
 
 def ended_error() -> TaichiRuntimeError:
@@ -90,6 +95,21 @@ def view_address(address: int, dtype: np.dtype[Any], shape: tuple[int, ...]) -> 
     if not size_bytes:
         return np.empty(shape, dtype)
     return np.frombuffer(memoryview((c_char * size_bytes).from_address(address)), dtype).reshape(shape)
+
+
+def view_strided(
+    address: int, dtype: np.dtype[Any], shape: tuple[int, ...], strides: Sequence[int], inner: tuple[int, ...] = ()
+) -> Array:
+    """Return an array likewise whose first element stands at `address`. strides: [bytes]; inner: an element's shape."""
+    if not prod(shape):
+        return np.empty(shape + inner, dtype)
+    reach = [(extent - 1) * stride for extent, stride in zip(shape, strides, strict=True)]
+    before = -sum(step for step in reach if step < 0)
+    size_bytes = before + sum(step for step in reach if step > 0) + dtype.itemsize * prod(inner)
+    memory = view_address(address - before, np.dtype(np.uint8), (size_bytes,))
+    dense = [dtype.itemsize * prod(inner[axis + 1 :]) for axis in range(len(inner))]
+    found: Array = np.ndarray(shape + inner, dtype, memory.data, before, (*strides, *dense))
+    return found
 
 
 def bytes_of(array: Array) -> memoryview:
@@ -211,21 +231,23 @@ class Memory:
         """Return what it consists of: itself."""
         return [self]
 
-    def read_first(self, count: int) -> Array:
-        """Return the first `count` items of a mirror's memory as a new array."""
+    def read_bytes(self, begin: int, target: memoryview) -> None:
+        """Copy a piece of a mirrored memory from the device into `target`."""
+        self.refresh_lazily()
+        if not self.partial and self.epoch == self.session.epoch:
+            target[:] = bytes_of(self.view)[begin : begin + target.nbytes]
+            return
         self.flush()
-        result = np.empty((count, *self.view.shape[1:]), self.view.dtype)
-        self.refresh_lazily()
-        if result.size:
-            self.session.device.read(self.allocation, bytes_of(result))
-        return result
+        if target.nbytes:
+            self.session.device.read(self.allocation, target, begin)
 
-    def write_first(self, values: Array) -> None:
-        """Set the first items of a mirror's memory."""
+    def write_bytes(self, begin: int, source: memoryview) -> None:
+        """Set a piece of a mirrored memory on the device."""
         self.refresh_lazily()
+        self.flush()
         self._forget()
-        if values.size:
-            self.session.device.write(self.allocation, bytes_of(values))
+        if source.nbytes:
+            self.session.device.write(self.allocation, source, begin)
 
     def refresh_lazily(self) -> None:
         """Wait where the view is the memory itself, check that the session lives, and leave a mirror as it is."""
@@ -275,7 +297,7 @@ class Memory:
     def end(self) -> None:
         """Give the allocation back because the session ends; any later use raises."""
         self.finalizer()
-        self.allocation = Ended()  # type: ignore[assignment]  # whose address can only be asked for in vain
+        self.allocation = Ended(self.gone)  # type: ignore[assignment]  # whose address can only be asked for in vain
         self.epoch = STALE
         self.view = np.empty((0,), self.view.dtype)
 
@@ -301,11 +323,11 @@ class Memory:
 
 
 class MemberMemory:
-    """The memory of one member of every struct of an array, seen as `Memory` is; `whole` owns it."""
+    """The memory of one part of every element of an array, seen as `Memory` is; `whole` owns it. path: as of arrays."""
 
     __slots__ = ("element", "path", "whole")
 
-    def __init__(self, whole: Memory, path: tuple[str, ...], element: Type) -> None:
+    def __init__(self, whole: Memory, path: tuple[Step, ...], element: Type) -> None:
         self.whole, self.path, self.element = whole, path, element
 
     def __getattr__(self, name: str) -> Any:
@@ -314,21 +336,21 @@ class MemberMemory:
 
     @property
     def view(self) -> Array:
-        """The member in the view of the whole."""
-        return _member(self.whole.view, self.path)
+        """The part in the view of the whole."""
+        return self._part(self.whole.view)
 
     def read_all(self) -> Array:
-        """Return a copy of the member in all elements."""
-        return np.array(_member(self.whole.read_all(), self.path))
+        """Return a copy of the part in all elements."""
+        return np.array(self._part(self.whole.read_all()))
 
     def write_all(self, values: Array) -> None:
-        """Set the member in all elements."""
+        """Set the part in all elements."""
         whole = self.whole.read_all()
-        np.copyto(_member(whole, self.path), values, casting="unsafe")
+        np.copyto(self._part(whole), values, casting="unsafe")
         self.whole.write_all(whole)
 
     def fill(self, value: Array) -> None:
-        """Set the member in all elements to one value."""
+        """Set the part in all elements to one value."""
         self.write_all(np.broadcast_to(value, self.shape + np.shape(value)))
 
     def copy_from(self, other: Any) -> None:
@@ -338,8 +360,12 @@ class MemberMemory:
     def end(self) -> None:
         """Own nothing."""
 
+    def _part(self, view: Array) -> Array:
+        return reduce(part_of, self.path, view)
 
-def _member(view: Array, path: tuple[str, ...]) -> Array:
-    for name in path:
-        view = view[name]
-    return view
+
+def part_of(values: Array, step: Step) -> Array:
+    """Return a part of each element of an array, as a view of it."""
+    index: Any = step if isinstance(step, str) else (..., *step)
+    part: Array = values[index]
+    return part

@@ -6,53 +6,97 @@ In: an element type (a number type, a vector or matrix type) and a shape. Out: `
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
 from ..transpiler.errors import TaichiRuntimeError
 from ..transpiler.ir.types import Struct, Tensor, Type, scalars_of
+from ..transpiler.lang.describe import ArrayDescription
 from .dense_array import DenseArray, MatrixArray, ScalarArray, check_gradient, to_shape
+from .memory import MemberMemory
 from .session import Session, current
 from .struct_array import StructArray, stored_type
 from .tracebacks import hides_own_frames_of
+from .views import PartMemory, view_of_part
 
 
-class ScalarNdarray(ScalarArray):
+class Divisible(DenseArray):
+    """What ndarrays have beside fields: parts that share their memory, and no share in what is compiled."""
+
+    __slots__ = ()
+    KIND = "ndarray"
+    has_parts = True
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Distance from one element to the next along each axis [elements]."""
+        return tuple(step // self.element.size_bytes for step in self.memory.view.strides[: len(self.shape)])
+
+    @property
+    def is_strided(self) -> bool:
+        """Whether there are gaps between the elements, or they are in another order than row by row."""
+        return isinstance(self.memory, PartMemory) and not self.memory.view.flags.c_contiguous
+
+    def describe_array(self) -> ArrayDescription:
+        """Return what a kernel must know of this array."""
+        found = super().describe_array()
+        return replace(found, strided=True) if self.is_strided else found
+
+    def get_type(self) -> Any:
+        """Return its (element type, shape, number of axes), what a specialization depends on."""
+        return self.element, self.shape, len(self.shape)
+
+    def part(self, key: Any) -> DenseArray:
+        """Return the part of this array that an index with slices means to NumPy; it shares the memory.
+
+        Raises: TaichiIndexError, ValueError as NumPy does.
+        """
+        memory: Any = self.memory
+        if memory.is_gone:
+            raise memory.gone()
+        try:
+            view = view_of_part(memory.view, key, len(self.shape))
+        except IndexError as error:
+            raise self._index_error(f"{error}. Hint: write as in NumPy, `x[2:5]`, `x[:, 3]`") from None
+        kind = type(self)
+        part = kind.__new__(kind)
+        owned = PartMemory(
+            memory.whole if isinstance(memory, PartMemory | MemberMemory) else memory, view, self.element
+        )
+        part._set_up(owned, self.element, owned.shape, self.name)
+        part.owner, part.path = self.owner, self.path
+        part.grad = None if self.grad is None else self.grad.part(key)
+        part.signature = part._signature()
+        return part
+
+
+class ScalarNdarray(Divisible, ScalarArray):
     """An ndarray of numbers."""
 
-    KIND = "ndarray"
     __slots__ = ()
 
     def _signature(self) -> object:
-        return signature_of(self.element, len(self.shape))
-
-    def get_type(self) -> Any:
-        """Return its (element type, shape, number of axes), what a specialization depends on."""
-        return self.element, self.shape, len(self.shape)
+        return signature_of(self.element, len(self.shape), self.is_strided)
 
 
-class MatrixNdarray(MatrixArray):
+class MatrixNdarray(Divisible, MatrixArray):
     """An ndarray of vectors or matrices, stored row by row."""
 
-    KIND = "ndarray"
     __slots__ = ()
 
     def _signature(self) -> object:
-        return signature_of(self.element, len(self.shape))
-
-    def get_type(self) -> Any:
-        """Return its (element type, shape, number of axes), what a specialization depends on."""
-        return self.element, self.shape, len(self.shape)
+        return signature_of(self.element, len(self.shape), self.is_strided)
 
 
-class StructNdarray(StructArray):
+class StructNdarray(Divisible, StructArray):
     """An ndarray of structs, one after the other in memory."""
 
-    KIND = "ndarray"
     __slots__ = ()
 
     def _signature(self) -> object:
-        return self.element.origin, len(self.shape)  # types that look alike may still have other methods
+        # Types that look alike may still have other methods.
+        return self.element.origin, len(self.shape), self.is_strided
 
     def _member_array(self, name: str, element: Type) -> DenseArray:
         kind = _class_of(element)
@@ -60,10 +104,6 @@ class StructNdarray(StructArray):
         member.as_member(self, name, element)
         member.grad = None if self.grad is None else self.grad.get_member_field(name)
         return member
-
-    def get_type(self) -> Any:
-        """Return its (element type, shape, number of axes), what a specialization depends on."""
-        return self.element, self.shape, len(self.shape)
 
 
 def _class_of(element: Type) -> type[ScalarNdarray] | type[MatrixNdarray] | type[StructNdarray]:
@@ -94,9 +134,9 @@ def ndarray(dtype: Any, shape: Any, needs_grad: bool = False) -> DenseArray:
 
 
 @cache
-def signature_of(element: Type, ndim: int) -> str:
+def signature_of(element: Type, ndim: int, is_strided: bool = False) -> str:
     """Return the one text that stands for all ndarrays of this element and number of axes; comparing it is cheap."""
-    return f"ndarray({element}, {ndim})"
+    return f"ndarray({element}, {ndim}{', strided' if is_strided else ''})"
 
 
 def _make(session: Session, element: Type, shape: tuple[int, ...]) -> DenseArray:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..transpiler.backend.records import Turn, failure, text_writer
-from ..transpiler.errors import ShadesmithWarning
+from ..transpiler.errors import ShadesmithWarning, TaichiAssertionError
 from ..transpiler.ir.ops import OPS
 from ..transpiler.ir.snodes import Digit, index_at
 from .launcher import PACK_CODES
@@ -64,13 +64,13 @@ class ReportBuffer:
         if header == self._header.tobytes():
             return None
         words = np.frombuffer(header, np.uint32).tolist()
-        prints = self._read(HEADER_WORDS, min(words[0], words[1]))
-        failures = self._read(self._ends[0], min(words[3], words[4]))
+        prints = self._read(HEADER_WORDS, min(words[0], self._ends[0]))
+        failures = self._read(self._ends[0], min(words[3], self._ends[1]))
         self._clear()
         return prints, failures, words[2], words[6]
 
     def _read(self, begin: int, end: int) -> bytes:
-        data = bytearray((end - begin) * WORD_BYTES)
+        data = bytearray(max(0, end - begin) * WORD_BYTES)
         if data:
             self._device.read(self._allocation, memoryview(data), begin * WORD_BYTES)
         return bytes(data)
@@ -89,6 +89,7 @@ class Reports:
         self._sites = sites = module.interface.reports
         self._formats = [struct.Struct("<" + "".join(_codes(site))) for site in sites]
         self._writers: dict[int, Callable[[Sequence[Any]], str]] = {}
+        self._is_malformed = False
 
     def show(self) -> None:
         """Wait for the launch; print what it printed. Raises: TaichiAssertionError for the first failed check."""
@@ -107,6 +108,16 @@ class Reports:
                 stacklevel=5,
             )
         failed = [record for record in self._ordered(failures) if not self._is_call(record)]
+        if self._is_malformed:
+            self._is_malformed = False
+            warnings.warn(
+                f"kernel `{self._module.kernel}`: what it left in the buffer for prints and checks cannot all be read: "
+                "something wrote over it, or the driver ran the kernel wrongly",
+                ShadesmithWarning,
+                stacklevel=5,
+            )
+        if count and not failed:
+            raise TaichiAssertionError(f"{count} checks of kernel `{self._module.kernel}` failed; none can be read")
         if failed:
             record = failed[0]
             site, thread, numbers = record
@@ -162,12 +173,16 @@ class Reports:
         return sorted(records, key=lambda record: tasks[record[0]]) if len(set(tasks)) > 1 else records
 
     def _records(self, room: bytes) -> Iterator[Record]:
+        """Yield the records of a room up to its end, or to one that no site of this kernel writes."""
         position, head = 0, struct.Struct("<III")
         while position + head.size <= len(room):
             site, thread, size = head.unpack_from(room, position)
             start = position + head.size
             position = start + size * WORD_BYTES
             if site == EMPTY_SITE or position > len(room):
+                return
+            if site >= len(self._formats) or size * WORD_BYTES != self._formats[site].size:
+                self._is_malformed = True
                 return
             yield site, thread, self._formats[site].unpack_from(room, start)
 

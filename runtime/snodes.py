@@ -19,8 +19,8 @@ from ..transpiler.ir.snodes import Node, cell_size_bytes, member_offsets, shape_
 from ..transpiler.ir.types import Scalar, Type, scalars_of, u1
 from ..transpiler.lang.describe import ArrayDescription, NodeDescription
 from .session import current
-from .tracebacks import hides_own_frames_of
 from .sparse_tree import is_sparse_tree
+from .tracebacks import hides_own_frames_of
 from .trees import TreeMemory
 
 MAX_AXES = 12
@@ -141,6 +141,8 @@ class SNode:
         node: SNode | None = self
         for _ in range(n):
             node = node._parent if node is not None else None
+            if node is not None and node.node is not None and not node.node.axes:
+                node = node._parent  # the one cell of a root, which users do not know
         return node
 
     @hides_own_frames_of(TypeError, ValueError)
@@ -330,6 +332,13 @@ class Root(SNode):
 
 
 root = Root(forgets=True)
+
+
+def own_cell() -> SNode:
+    """Return a cell below a root of its own, for fields that share an allocation and lie one after the other in it."""
+    above = Root()
+    above._begin()
+    return above._add("dense")
 
 
 def deactivate_all_snodes() -> None:

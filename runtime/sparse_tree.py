@@ -40,7 +40,6 @@ from ..transpiler.ir.sparse import (
     COUNTERS,
     FIRST_CELL,
     LIST_IS_FULL,
-    POOL_IS_FULL,
     SPARE,
     all_cells,
     entries_per_cell,
@@ -50,7 +49,7 @@ from ..transpiler.ir.sparse import (
     pools_below,
 )
 from ..transpiler.ir.types import Scalar, Struct, Tensor, element_of, i32, u8, u32
-from .memory import MAX_ITEMS, STALE, Array, Memory
+from .memory import MAX_ITEMS, STALE, Array, Memory, bytes_of
 from .session import Session
 
 MIN_CELLS = 1
@@ -208,7 +207,11 @@ class SparseTree:
             )
         what, size = ("chunks", pool.chunk) if pool.kind == "dynamic" else ("cells", 0)
         of = f" of {size} items" if size else ""
-        remedy = "use less memory elsewhere" if self.session.device.lazy_memory else "`ti.init(device_memory_GB=...)` makes it larger"
+        remedy = (
+            "use less memory elsewhere"
+            if self.session.device.lazy_memory
+            else "`ti.init(device_memory_GB=...)` makes it larger"
+        )
         return TaichiRuntimeError(
             f"the pool of `{describe(pool)}` was full: it has room for {self.capacities[pool]:,} active {what}{of} of "
             f"{pool_cell_bytes(pool):,} bytes, and what was stored in others is lost. Cells that were active are as they were.\n"
@@ -471,11 +474,13 @@ class CellMemory:
         if not self.mirrored:
             self.part.refresh_lazily()
             return self.part.view
-        return self.part.read_first(count if self.pool is not None else self.part.shape[0])
+        cells = np.empty((count if self.pool is not None else self.part.shape[0], *self.part.view.shape[1:]), np.uint8)
+        self.part.read_bytes(0, bytes_of(cells))
+        return cells
 
     def _write(self, memory: Array) -> None:
         if self.mirrored:
-            self.part.write_first(memory)
+            self.part.write_bytes(0, bytes_of(memory))
 
     def _seen_in(self, memory: Array) -> Array:
         """Return the field in the bytes of its part, or of the first cells of it."""

@@ -17,8 +17,9 @@ from ..transpiler.lang.annotations import type_of
 from ..transpiler.lang.matrix import unwrap
 from ..transpiler.lang.struct import Struct as Value
 from ..transpiler.lang.struct import StructType, make_struct
-from .dense_array import DenseArray
+from .dense_array import DenseArray, PartAsked
 from .memory import Array
+from .parts import PartsMemory
 
 
 class StructArray(DenseArray):
@@ -65,6 +66,8 @@ class StructArray(DenseArray):
 
     def to_numpy(self) -> dict[str, Any]:  # type: ignore[override]
         """Return a copy of each member by name; of members that are structs a dict."""
+        if isinstance(self.memory, PartsMemory):
+            return {name: self.get_member_field(name).to_numpy() for name in self.keys}
         return _as_dict(self.memory.read_all(), self.element, lambda part: part.copy())
 
     def from_numpy(self, array_dict: Mapping[str, Any]) -> None:  # type: ignore[override]
@@ -72,6 +75,12 @@ class StructArray(DenseArray):
 
         Raises: KeyError where a member is missing; ValueError where a shape differs.
         """
+        if isinstance(self.memory, PartsMemory):
+            given = {name: array_dict[name] for name in self.keys}
+            for name, array in given.items():
+                member = self.get_member_field(name)
+                member.from_numpy(array if isinstance(member, StructArray) else np.asarray(array))
+            return
         values = self.memory.read_all()
         _set_members(self, values, self.element, array_dict)
         self.memory.write_all(values)
@@ -113,14 +122,13 @@ class StructArray(DenseArray):
     # --- elements
 
     def __getitem__(self, key: Any) -> Any:
-        return make_struct(Entries(self, self.index_of(key)), self.type)
+        try:
+            return make_struct(Entries(self, self.index_of(key)), self.type)
+        except PartAsked:
+            return self.part(key)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        index, packed = self.index_of(key), self.pack(value)
-        position = self.position_to_store(index)
-        self.ready(position)[position] = packed
-        if self.memory.mirrored:
-            self.memory.mark(position)
+        self.write_item(self.index_of(key, False), self.pack(value))
 
     def pack(self, value: Any) -> Array:
         """Return a struct or dict as a structured array without axes. Raises: KeyError, TypeError, TaichiTypeError."""

@@ -28,7 +28,7 @@ from ..transpiler.ir.snodes import (
     shape_of,
 )
 from ..transpiler.ir.types import Struct, Tensor, element_of, u8
-from .memory import STALE, Array, Memory, check_count, ended_error
+from .memory import STALE, Array, Memory, bytes_of, check_count, ended_error
 from .session import Session
 from .sparse_tree import CellMemory, SparseTree, describe, is_sparse_tree
 
@@ -159,8 +159,8 @@ class PlacedMemory:
     partial here, so that each access asks `load`.
     """
 
-    __slots__ = ("__weakref__", "_begin", "_digits", "_dtype", "_order", "_strides", "element", "epoch", "located",
-                 "mirrored", "partial", "session", "shape", "view", "whole")  # fmt: skip
+    __slots__ = ("__weakref__", "_begin", "_digits", "_dtype", "_is_one_piece", "_order", "_strides", "element",
+                 "epoch", "located", "mirrored", "partial", "session", "shape", "view", "whole")  # fmt: skip
     located_to_store = None
 
     def __init__(self, whole: Memory, place: Node) -> None:
@@ -178,6 +178,7 @@ class PlacedMemory:
             steps = [self._dtype.itemsize * step for step in _steps(self.element.shape)]
         self._strides = tuple(digit.stride_bytes for digit in self._digits) + tuple(steps)
         self.view = self._seen_in(whole.view)
+        self._is_one_piece = self.view.flags.c_contiguous
         self.epoch = STALE
 
     @property
@@ -218,16 +219,18 @@ class PlacedMemory:
 
     def read_all(self) -> Array:
         """Return the field as a new array, shape (*shape, *element shape)."""
-        if self.mirrored:
-            view = self._seen_in(self.whole.read_all())
-        else:
+        if not self.mirrored:
             self.refresh_lazily()
-            view = self.view
-        return np.array(view, order="C").reshape(self._full_shape)
+            return np.array(self.view, order="C").reshape(self._full_shape)
+        if self._is_one_piece:
+            result = np.empty(self._full_shape, self._dtype)
+            self.whole.read_bytes(self._begin, bytes_of(result))
+            return result
+        return np.array(self._seen_in(self.whole.read_all()), order="C").reshape(self._full_shape)
 
     def write_all(self, values: Array) -> None:
         """Set the whole field from an array of shape (*shape, *element shape), converting its number type."""
-        self._write(np.asarray(values).reshape(self.view.shape))
+        self._write(np.asarray(values).reshape(self.view.shape))  # one part of an index an axis, as the view
 
     def fill(self, value: Array) -> None:
         """Set every element to `value`, an array of the element's type and shape."""
@@ -250,6 +253,10 @@ class PlacedMemory:
         if not self.mirrored:
             self.refresh_lazily()
             np.copyto(self.view, values, casting="unsafe")
+            return
+        if self._is_one_piece:
+            contiguous = np.ascontiguousarray(np.broadcast_to(values, self.view.shape), self._dtype)
+            self.whole.write_bytes(self._begin, bytes_of(contiguous))
             return
         whole = self.whole.read_all()
         np.copyto(self._seen_in(whole), values, casting="unsafe")

@@ -8,30 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ..transpiler.errors import NotYetError
-from .gui import GUI, rgb_to_hex, to_bytes
-from .window import Event
+from .color_maps import colors_of
+from .events import EType, Event, without_side
+from .gui import GUI
+from .gui_arguments import rgb_to_hex
+from .images import image_of, picture_to_bytes, write_file
 
 Array = np.ndarray[Any, Any]
 
 SHIFT, ALT, CTRL, ESCAPE, RETURN, TAB = GUI.SHIFT, GUI.ALT, GUI.CTRL, GUI.ESCAPE, GUI.RETURN, GUI.TAB
-BACKSPACE, SPACE, CAPSLOCK = GUI.BACKSPACE, GUI.SPACE, GUI.CAPSLOCK
+BACKSPACE, SPACE, CAPSLOCK = GUI.BACKSPACE, GUI.SPACE, "CapsLock"
 UP, DOWN, LEFT, RIGHT = GUI.UP, GUI.DOWN, GUI.LEFT, GUI.RIGHT
 LMB, MMB, RMB = GUI.LMB, GUI.MMB, GUI.RMB
-PRESS, RELEASE = GUI.PRESS, GUI.RELEASE
+PRESS, RELEASE = EType.Press.name, EType.Release.name
 
 GREY = (0.5, 0.5, 0.5)
 LATER = ("Camera", "ProjectionMode", "Scene", "make_camera")
-COLOR_MAPS = {
-    "plasma": ((0.05, 0.03, 0.53), (0.49, 0.01, 0.66), (0.80, 0.28, 0.47), (0.97, 0.58, 0.25), (0.94, 0.98, 0.13)),
-    "gray": ((0.0, 0.0, 0.0), (1.0, 1.0, 1.0)),
-}
-"""Colours at equal steps from the lowest value to the highest."""
 
 
 def __getattr__(name: str) -> object:
@@ -57,7 +55,7 @@ class Window:
         self._gui.fps_limit = fps_limit
         self._canvas = Canvas(self._gui)
         self._widgets = Gui(self._gui)
-        self._shown = show_window
+        self._event: Event | None = None
 
     @property
     def running(self) -> bool:
@@ -71,7 +69,7 @@ class Window:
     @property
     def event(self) -> Event | None:
         """The event that `get_event` took last."""
-        return self._gui.event
+        return self._event
 
     @property
     def GUI(self) -> Gui:  # noqa: N802 - Taichi's name
@@ -92,23 +90,22 @@ class Window:
 
     def show(self) -> None:
         """Show the canvas and begin a new one."""
-        if self._shown:
-            self._gui.show()
-        else:
-            self._gui.frame += 1
-            self._gui.clear()
+        self._gui.show()
 
     def get_events(self, tag: str | None = None) -> list[Event]:
-        """Return the events since the last call; tag: only those of a type (`ti.ui.PRESS`) or key."""
-        return self._gui.get_events(*self._filters(tag))
+        """Return the presses and releases since the last call; tag: only those of a type (`ti.ui.PRESS`) or key."""
+        return [_renamed(event) for event in self._gui.get_events(*_filters(tag))]
 
     def get_event(self, tag: str | None = None) -> bool:
-        """Take one event into `self.event`; return whether there was one."""
-        return self._gui.get_event(*self._filters(tag))
+        """Take one press or release into `self.event`; return whether there was one."""
+        found = self._gui.get_event(*_filters(tag))
+        if found and self._gui.event is not None:
+            self._event = _renamed(self._gui.event)
+        return found
 
     def is_pressed(self, *keys: str) -> bool:
         """Whether one of the keys is down."""
-        return self._gui.is_pressed(*keys)
+        return self._gui.is_pressed(*(GUI.CAPSLOCK if key == CAPSLOCK else key for key in keys))
 
     def get_cursor_pos(self) -> tuple[float, float]:
         """Return the cursor in the unit square; (0, 0) without a window."""
@@ -119,8 +116,8 @@ class Window:
         return self._gui.get_image()
 
     def save_image(self, filename: str) -> None:
-        """Write the canvas as a PNG. Raises: ValueError for another suffix."""
-        self._gui.save(Path(filename))
+        """Write the canvas to a file; its suffix says in which format. Raises: RuntimeError where that fails."""
+        write_file(filename, picture_to_bytes(self._gui.img))
 
     def destroy(self) -> None:
         """Close the window."""
@@ -129,10 +126,6 @@ class Window:
     def get_scene(self) -> object:
         """Refuse. Raises: NotYetError, since scenes come with a later issue."""
         raise NotYetError("Window.get_scene", "scenes in three dimensions", None)
-
-    @staticmethod
-    def _filters(tag: str | None) -> tuple[str, ...]:
-        return () if tag is None else (tag,)
 
 
 class Canvas:
@@ -148,24 +141,16 @@ class Canvas:
 
     def set_image(self, img: Any) -> None:
         """Fill the canvas with an image, (width, height[, channels]), scaled where its size differs."""
-        pixels = to_bytes(img)
-        columns, rows = (np.arange(size) * have // size for size, have in zip(self._gui.res, pixels.shape))
-        self._gui.set_image(pixels[columns[:, None], rows])
+        image = image_of(img, "Canvas.set_image")
+        columns, rows = (np.arange(size) * have // size for size, have in zip(self._gui.res, image.shape, strict=False))
+        self._gui.set_image(image[columns[:, None], rows])
 
     def contour(self, scalar_field: Any, cmap_name: str = "plasma", normalize: bool = False) -> None:
         """Fill the canvas with a 2-D array of numbers as colours; normalize: from its least to its greatest.
 
         Raises: ValueError for an unknown colour map.
         """
-        if cmap_name not in COLOR_MAPS:
-            raise ValueError(f"colour map `{cmap_name}` is not known. Known are: {', '.join(COLOR_MAPS)}")
-        values = np.asarray(_array(scalar_field), float)
-        if normalize:
-            low, high = values.min(), values.max()
-            values = (values - low) / (high - low if high > low else 1)
-        table = np.array(COLOR_MAPS[cmap_name])
-        steps = np.linspace(0, 1, len(table))
-        self.set_image(np.stack([np.interp(values, steps, table[:, channel]) for channel in range(3)], -1))
+        self.set_image(colors_of(np.asarray(_array(scalar_field), float), cmap_name, normalize))
 
     def vector_field(self, vector_field: Any, arrow_spacing: int = 5, scale: float = 0.1, width: float = 0.002,
                      color: Any = (0, 0, 0)) -> None:  # fmt: skip
@@ -176,7 +161,7 @@ class Canvas:
         longest = np.linalg.norm(chosen, axis=1).max(initial=0)
         if longest > 0:
             places = cells[::arrow_spacing, ::arrow_spacing].reshape(-1, 2)
-            self._gui.arrows(places, chosen * (scale / longest), self._pixels(width), _hex(color))
+            self._gui.arrows(places, chosen * (scale / longest), self._line_radius(width), _hex(color))
 
     def circles(self, centers: Any, radius: float, color: Any = GREY, per_vertex_color: Any = None,
                 per_vertex_radius: Any = None) -> None:  # fmt: skip
@@ -191,7 +176,7 @@ class Canvas:
         """Draw lines between each two vertices, taken by `indices` if given; a line takes its first vertex's colour."""
         pairs = _chosen(vertices, indices, 2)
         colors = _hex(color) if per_vertex_color is None else _hex(_chosen(per_vertex_color, indices, 2)[:, 0])
-        self._gui.lines(pairs[:, 0, :2], pairs[:, 1, :2], self._pixels(width), colors)
+        self._gui.lines(pairs[:, 0, :2], pairs[:, 1, :2], self._line_radius(width), colors)
 
     def triangles(self, vertices: Any, color: Any = GREY, indices: Any = None, per_vertex_color: Any = None) -> None:
         """Fill triangles of each three vertices, by `indices` if given; colours of vertices are averaged."""
@@ -202,6 +187,10 @@ class Canvas:
     def scene(self, scene: object) -> None:
         """Refuse. Raises: NotYetError, since scenes come with a later issue."""
         raise NotYetError("Canvas.scene", "scenes in three dimensions", None)
+
+    def _line_radius(self, width: float) -> float:
+        """Return the radius [pixels] of a line of some width whose edges are smoothed, nothing thinner than a pixel."""
+        return max(1.0, width * self._gui.res[1]) / 2 + 0.5
 
     def _pixels(self, size: Any) -> Any:
         return np.asarray(size, float) * self._gui.res[1]
@@ -267,6 +256,16 @@ class Gui:
 def _array(values: Any) -> Array:
     found: Array = values.to_numpy() if hasattr(values, "to_numpy") else np.asarray(values)
     return found
+
+
+def _filters(tag: str | None) -> tuple[Any, ...]:
+    types = {None: (EType.Press, EType.Release), PRESS: (EType.Press,), RELEASE: (EType.Release,)}
+    return types.get(tag, ((EType.Press, tag), (EType.Release, tag)))
+
+
+def _renamed(event: Event) -> Event:
+    """Return an event of `ti.GUI` with the name its key has in `ti.ui`, which knows no sides."""
+    return replace(event, key=CAPSLOCK if event.key == GUI.CAPSLOCK else without_side(event.key))
 
 
 def _points(values: Any) -> Array:

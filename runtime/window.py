@@ -1,4 +1,8 @@
-"""A window that shows images and collects events, by tkinter; none where there is no display."""
+"""A window that shows pictures and collects events, by tkinter.
+
+In: pictures as bytes. Out: events, named as Taichi names them on X11. Keys bear the name that stands on them, whatever
+else is held: `a` with Shift too, `1` for `!`.
+"""
 
 from __future__ import annotations
 
@@ -7,56 +11,59 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
+from .events import MODIFIERS, Delta, EType, Event, is_held
 
-@dataclass(slots=True)
-class Event:
-    """type: one of Taichi's event types; key: what was pressed; pos: cursor in the unit square; modifier: keys held."""
+SHIFTED = str.maketrans('~!@#$%^&*()_+{}|:"<>?', "`1234567890-=[]\\;',./")
+"""What stands on the keys of the characters that Shift gives, by the American layout."""
+KEYPAD = {
+    "KP_0": "KP_Insert", "KP_1": "KP_End", "KP_2": "KP_Down", "KP_3": "KP_Next", "KP_4": "KP_Left", "KP_5": "KP_Begin",
+    "KP_6": "KP_Right", "KP_7": "KP_Home", "KP_8": "KP_Up", "KP_9": "KP_Prior", "KP_Decimal": "KP_Delete",
+}  # fmt: skip
+"""Names of the keypad's keys with and without the lock of numbers: a lock in between may not leave a key down."""
+BUTTONS = {1: "LMB", 2: "MMB", 3: "RMB"}
+NOTCH = 120
+"""Turn of the wheel by one notch."""
+WHEELS = {4: Delta(0, NOTCH), 5: Delta(0, -NOTCH), 6: Delta(NOTCH, 0), 7: Delta(-NOTCH, 0)}
+"""X11 gives turns of the wheel as buttons."""
+SHOWS_AFTER_CLOSE = 5
+"""So often a closed window may be shown, so that a loop can come to its end."""
+CLOSED = "Window close button clicked, exiting... (use `while gui.running` to exit gracefully)"
 
-    MOTION: ClassVar[str] = "MOTION"
-    PRESS: ClassVar[str] = "PRESS"
-    RELEASE: ClassVar[str] = "RELEASE"
 
-    type: str
-    key: str
-    pos: tuple[float, float]
-    modifier: tuple[str, ...] = ()
-    delta: tuple[int, int] = (0, 0)
+class NoWindowError(Exception):
+    """No window can be opened; the text says why. expected: there is no display, so that nobody waits for one."""
 
-    def matches(self, wanted: Any) -> bool:
-        """Tell whether `wanted`, a type, a key, or a pair of both, describes this event."""
-        if isinstance(wanted, (list, tuple)):
-            return all(self.matches(part) for part in wanted)
-        return wanted in (self.type, self.key)
+    def __init__(self, reason: str, expected: bool) -> None:
+        super().__init__(reason)
+        self.expected = expected
 
 
 class Window:
     """A tkinter window of `res` pixels."""
 
-    def __init__(self, tkinter: Any, name: str, res: tuple[int, int]) -> None:
+    def __init__(self, tkinter: Any, name: str, res: tuple[int, int], fullscreen: bool) -> None:
         self.pressed: set[str] = set()
         self.cursor = (0.0, 0.0)
         self._res = res
         self._events: list[Event] = []
         self._open = True
+        self._shows_left = SHOWS_AFTER_CLOSE
         self._last = time.perf_counter()
         self._tkinter = tkinter
         self._root = tkinter.Tk(className=name)
         self._root.title(name)
         self._root.resizable(False, False)
-        self._image = tkinter.PhotoImage(width=res[0], height=res[1])
-        self._label = tkinter.Label(self._root, image=self._image, borderwidth=0)
+        self._root.attributes("-fullscreen", fullscreen)
+        # The root has to be named: else the picture of a second window would belong to the first one.
+        self._image = tkinter.PhotoImage(master=self._root, width=res[0], height=res[1])
+        self._label = tkinter.Label(self._root, image=self._image, borderwidth=0, highlightthickness=0)
         self._label.pack()
-        self._root.protocol("WM_DELETE_WINDOW", self._closed)
-        self._root.bind("<KeyPress>", lambda e: self._key(e, Event.PRESS))
-        self._root.bind("<KeyRelease>", lambda e: self._key(e, Event.RELEASE))
-        self._root.bind("<ButtonPress>", lambda e: self._button(e, Event.PRESS))
-        self._root.bind("<ButtonRelease>", lambda e: self._button(e, Event.RELEASE))
-        self._root.bind("<Motion>", self._motion)
+        self._bind()
+        self._root.update()
 
     def is_open(self) -> bool:
         """Whether nobody has closed it."""
@@ -68,14 +75,20 @@ class Window:
             self._open = False
             self._root.destroy()
 
-    def show(self, pixels: np.ndarray[Any, Any], fps_limit: int | None) -> list[Event]:
-        """Show an image of bytes, (height, width, 3), first row on top, and return the events since."""
+    def show(self, pixels: np.ndarray[Any, Any], seconds: float) -> list[Event]:
+        """Show bytes, (height, width, 3), first row on top, `seconds` after the last ones; return the events since.
+
+        Raises: RuntimeError where the window was closed some pictures ago.
+        """
         if not self._open:
-            return []
-        header = b"P6 %d %d 255 " % self._res
-        self._image.configure(data=header + pixels.tobytes(), format="ppm")
-        if fps_limit:
-            time.sleep(max(0.0, self._last + 1 / fps_limit - time.perf_counter()))
+            self._shows_left -= 1
+            if self._shows_left < 0:
+                raise RuntimeError(CLOSED)
+            return self.poll()
+        self._image.configure(data=b"P6 %d %d 255 " % self._res + pixels.tobytes(), format="ppm")
+        wait = self._last + seconds - time.perf_counter()
+        if wait > 0:
+            time.sleep(wait)
         self._last = time.perf_counter()
         return self.poll()
 
@@ -105,39 +118,79 @@ class Window:
 
     def add_button(self, text: str, key: str) -> None:
         """Add a button that gives an event of `key`."""
-        button = self._tkinter.Button(
-            self._root, text=text, command=lambda: self._events.append(Event(Event.PRESS, key, self.cursor))
-        )
+        button = self._tkinter.Button(self._root, text=text, command=lambda: self._record(EType.Press, key))
         button.pack(fill="x")
 
+    def _bind(self) -> None:
+        self._root.protocol("WM_DELETE_WINDOW", self._closed)
+        self._root.bind("<KeyPress>", lambda event: self._pressed(_key_of(event)))
+        self._root.bind("<KeyRelease>", lambda event: self._released(_key_of(event)))
+        self._root.bind("<FocusOut>", lambda _: self.pressed.clear())  # what is released elsewhere is not told
+        self._label.bind("<ButtonPress>", self._button_pressed)
+        self._label.bind("<ButtonRelease>", self._button_released)
+        self._label.bind("<MouseWheel>", lambda event: self._wheel(event, Delta(0, event.delta)))
+        self._label.bind("<Motion>", self._moved)
+
     def _closed(self) -> None:
-        self._events.append(Event(Event.PRESS, "WMClose", self.cursor))
+        self._record(EType.Press, "WMClose")
         self.close()
 
-    def _key(self, event: Any, kind: str) -> None:
-        key = {"space": " "}.get(event.keysym, event.keysym.removesuffix("_L").removesuffix("_R"))
-        self._record(key, kind)
+    def _pressed(self, key: str) -> None:
+        self._record(EType.Press, key)
+        self.pressed.add(key)
 
-    def _button(self, event: Any, kind: str) -> None:
-        self._motion(event)
-        self._record({1: "LMB", 2: "MMB", 3: "RMB"}.get(event.num, "Wheel"), kind)
+    def _released(self, key: str) -> None:
+        self._record(EType.Release, key)
+        self.pressed.discard(key)
 
-    def _record(self, key: str, kind: str) -> None:
-        (self.pressed.add if kind == Event.PRESS else self.pressed.discard)(key)
-        held = tuple(name for name in ("Shift", "Alt", "Control") if name in self.pressed)
-        self._events.append(Event(kind, key, self.cursor, held))
+    def _button_pressed(self, event: Any) -> None:
+        self._place(event)
+        if event.num in WHEELS:
+            # Tk 8.6 gives the buttons 6 and 7 of a wheel turned sideways as 4 and 5 with Shift.
+            sideways = event.num < 6 and event.state & 1 and not is_held("Shift", self.pressed)
+            self._wheel(event, WHEELS[event.num + 2 if sideways else event.num])
+        else:
+            self._pressed(BUTTONS.get(event.num, f"Button{event.num}"))
 
-    def _motion(self, event: Any) -> None:
-        self.cursor = (event.x / self._res[0], 1 - event.y / self._res[1])
+    def _button_released(self, event: Any) -> None:
+        self._place(event)
+        if event.num not in WHEELS:
+            self._released(BUTTONS.get(event.num, f"Button{event.num}"))
+
+    def _wheel(self, event: Any, delta: Delta) -> None:
+        self._place(event)
+        self._record(EType.Move, "Wheel", delta)
+
+    def _moved(self, event: Any) -> None:
+        self._place(event)
+        self._record(EType.Move, "Motion")
+
+    def _place(self, event: Any) -> None:
+        self.cursor = (event.x / self._res[0], (self._res[1] - 1 - event.y) / self._res[1])
+
+    def _record(self, kind: EType, key: str, delta: Delta = Delta()) -> None:  # noqa: B008 - a constant
+        held = [name for name in MODIFIERS if is_held(name, self.pressed)]
+        self._events.append(Event(kind, held, self.cursor, key, delta))
 
 
-def open_window(name: str, res: tuple[int, int]) -> Window | None:
-    """Return a window, or None where there is no display or no tkinter."""
+def _key_of(event: Any) -> str:
+    """Return what stands on a key: a character, or the name of the key on X11."""
+    code = int(event.keysym_num)
+    if 0x20 <= code < 0x7F or 0xA0 <= code <= 0xFF:  # X11 numbers these as Latin-1 does
+        return chr(code).lower().translate(SHIFTED)
+    return KEYPAD.get(event.keysym, str(event.keysym))
+
+
+def open_window(name: str, res: tuple[int, int], fullscreen: bool) -> Window:
+    """Return a window. Raises: NoWindowError where there is no display or no tkinter."""
     if sys.platform.startswith("linux") and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
-        return None
+        raise NoWindowError("no display", expected=True)
     try:
         tkinter = importlib.import_module("tkinter")
-        return Window(tkinter, name, res)
-    except Exception:
-        # No tkinter, or a display that refuses us (tkinter.TclError): frames go to files then.
-        return None
+    except ImportError as error:
+        hint = "Hint: `apt install python3-tk`, or a Python that has tkinter"
+        raise NoWindowError(f"tkinter is not installed ({error}). {hint}", expected=False) from None
+    try:
+        return Window(tkinter, name, res, fullscreen)
+    except tkinter.TclError as error:
+        raise NoWindowError(str(error), expected=False) from None

@@ -325,7 +325,9 @@ def lists_of_structs(ti: Any) -> list[Any]:
 
     @ti.kernel
     def append() -> ti.i32:
-        return v.append(ti.Vector([1.0, 2.0])) + 10 * ti.append(v.parent(), [], ti.Vector([3.0, 4.0])) + 100 * v.length()
+        return (
+            v.append(ti.Vector([1.0, 2.0])) + 10 * ti.append(v.parent(), [], ti.Vector([3.0, 4.0])) + 100 * v.length()
+        )
 
     @ti.kernel
     def add(kind: ti.i32) -> ti.i32:
@@ -359,7 +361,14 @@ def pointer_lists(ti: Any) -> list[Any]:
     said = [[append(2, k) for k in range(6)], append(0, 9), [length(i) for i in range(4)], probe.active(blocks)]
     said += [probe.visited(x), probe.visited(blocks), x.to_numpy().tolist()]
     probe.deactivate_1(blocks, 2)
-    return [*said, [length(i) for i in range(4)], probe.active(blocks), probe.visited(x), append(2, 1), x.to_numpy().tolist()]
+    return [
+        *said,
+        [length(i) for i in range(4)],
+        probe.active(blocks),
+        probe.visited(x),
+        append(2, 1),
+        x.to_numpy().tolist(),
+    ]
 
 
 def whole_trees(ti: Any) -> list[Any]:
@@ -409,7 +418,13 @@ def grids(ti: Any) -> list[Any]:
     grid[3, 5].mass = 1.0
     grid[3, 5].near[2] = 123
     solid[3, 2, 1].mass = 2.0
-    said += [ti.sparse.usage(grid), ti.sparse.usage(solid), grid[0, 0].pos.to_list(), grid[3, 5].near[2], grid[7, 15].mass]
+    said += [
+        ti.sparse.usage(grid),
+        ti.sparse.usage(solid),
+        grid[0, 0].pos.to_list(),
+        grid[3, 5].near[2],
+        grid[7, 15].mass,
+    ]
     return said
 
 

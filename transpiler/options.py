@@ -47,12 +47,15 @@ class Capabilities:
     """Widths of the words it can compare and swap."""
     max_push_bytes: int | None = None
     max_block_dim: int = 1024
+    max_groups: int = 65535
+    """Blocks of threads along the first axis of a grid."""
     max_shared_bytes: int = 32768
     loop_iteration_limit: int | None = None
     branch_depth_limit: int | None = None
     """lavapipe of Mesa 22.3 runs wrong branches where conditions nest deeper than 80."""
     volatile_vectors: bool = False
-    """lavapipe of Mesa 22.3 gives x for y where a component is read from memory after the whole vector was stored."""
+    """lavapipe of Mesa 22.3 gives x for y where a component is read from memory after the whole vector was stored, or
+    after another component was read."""
     float_controls: frozenset[str] = frozenset()
     """Execution modes of SPIR-V that can be asked for, with the bits of the type: "DenormPreserve 32"."""
     recursion: bool = True

@@ -11,7 +11,7 @@ Later = tuple[str, int | None] | tuple[str, int | None, str]
 """What a name belongs to, its issue, and what to use instead if there is something."""
 
 NODES: Later = ("layouts by SNodes, sparse ones too,", 4, "use dense fields: `ti.field(dtype, shape=(n, m))`")
-FILES: Later = ("images, videos and the memory report", 4)
+FILES: Later = ("the profiler and its memory report", 4)
 KEEPING: Later = ("the cache, AOT modules and graphs", 6)
 DERIVATIVES: Later = ("derivatives", None)
 TEXTURES: Later = ("textures", None, "use an array of vectors: `ti.Vector.field(4, ti.f32, shape=(n, m))`")
@@ -27,7 +27,7 @@ LATER: dict[str, dict[str, Later]] = {
             ),
             NODES,
         ),
-        **dict.fromkeys(("profiler", "tools"), FILES),
+        **dict.fromkeys(("profiler",), FILES),
         **dict.fromkeys(("DeviceCapability", "aot", "graph"), KEEPING),
         **dict.fromkeys(("ad",), DERIVATIVES),
         **dict.fromkeys(("Format", "Texture"), TEXTURES),

@@ -8,7 +8,9 @@ kernels mix with CuPy's own operations; once a second stream has been used, read
 from __future__ import annotations
 
 import ctypes
+import functools
 import importlib.util
+import sys
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -46,7 +48,7 @@ RECURSION_STACK_BYTES = 16 << 10
 """Stack a thread has when a loaded kernel recurses, some hundred calls; CUDA's own limit of 1 KiB allows a dozen. The
 driver reserves it for all threads the GPU holds at once: 4 GiB on an H200, 0.7 GiB on a small GPU."""
 
-Submit = Callable[[Sequence[int]], None]
+Submit = Callable[..., None]
 
 
 def available() -> bool:
@@ -73,7 +75,10 @@ class CudaAllocation:
 
 
 class CudaProgram:
-    """A loaded kernel. arguments: buffer of the `Args` struct; submit(counts): start all tasks; log: NVRTC's words."""
+    """A loaded kernel. arguments: buffer of the `Args` struct; log: NVRTC's words.
+
+    submit(counts, stream): start all tasks, on CuPy's current stream if none is given.
+    """
 
     __slots__ = ("_module", "arguments", "log", "submit")
 
@@ -108,10 +113,10 @@ def _submitter(device: CudaDevice, kernel: str, starts: Sequence[Callable[[int, 
     """Return the function that starts all tasks; written for speed, since every launch passes here."""
     current, remember, failure = device.current_stream, device.recent.append, device.failure
 
-    def submit(counts: Sequence[int], keep: Any = keep) -> None:
-        stream = current().ptr
+    def submit(counts: Sequence[int], given: int | None = None, keep: Any = keep) -> None:
+        stream = current().ptr if given is None else given
         if stream != device.stream:
-            device.note_stream(stream)
+            device.note_stream(stream, given is not None)
         remember(kernel)
         try:
             for start, count in zip(starts, counts, strict=True):
@@ -139,6 +144,8 @@ class CudaDevice:
         self.recent: deque[str] = deque(maxlen=RECENT_KERNELS)
         self.stream: int = self.current_stream().ptr
         self.several_streams = False
+        self.is_given = False
+        self._kept_stream = self.current_stream()
         self.used_bytes = 0
         properties = self.runtime.getDeviceProperties(index)
         self.arch = f"sm_{properties['major']}{properties['minor']}"
@@ -146,9 +153,43 @@ class CudaDevice:
         extra = (("device", properties["name"].decode()), ("arch", self.arch))
         self.capabilities = replace(PORTABLE["cuda"], extra=extra)
 
-    def note_stream(self, stream: int) -> None:
-        """Remember that work is on more than one stream."""
-        self.stream, self.several_streams = stream, True
+    def note_stream(self, stream: int, is_given: bool = False) -> None:
+        """Remember that work is on more than one stream.
+
+        is_given: it is that of an argument (torch's), not CuPy's current one. Who changes CuPy's stream orders the work
+        on both; a change to torch's stream or back does not show in a program, so it is ordered here.
+        """
+        if is_given or self.is_given:
+            self.let_wait(stream, self.stream)
+        self.stream, self.several_streams, self.is_given = stream, True, is_given
+        self._kept_stream = self.current_stream()  # whose handle may be asked to wait later, and must live then
+
+    def let_wait(self, stream: int, other: int) -> None:
+        """Let the work to come on `stream` wait for that on `other`, on the GPU."""
+        if stream == other:
+            return
+        try:
+            if self.runtime.streamIsCapturing(stream):  # a graph is recorded, which must not wait for what is outside
+                return
+            event = self.cupy.cuda.Event(disable_timing=True)
+            self.runtime.eventRecord(event.ptr, other)
+            self.runtime.streamWaitEvent(stream, event.ptr)
+        except self.failure as error:
+            raise self.describe(error) from error
+
+    def join_stream(self, other: int, stream: int | None) -> Callable[[], None]:
+        """Let launches to come wait for what is on the stream `other`; see `GpuDevice`."""
+        own: int = self.current_stream().ptr if stream is None else stream
+        self.let_wait(own, other)
+        return lambda: self.let_wait(other, own)
+
+    def torch_stream(self) -> Callable[[], int]:
+        """Return the function that gives torch's current stream on this GPU; it is part of every launch."""
+        torch: Any = sys.modules["torch"]  # a tensor was given, so it is loaded
+        raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)  # ten times as fast as what torch documents
+        if raw is not None:
+            return functools.partial(raw, self.index)
+        return lambda: torch.cuda.current_stream(self.index).cuda_stream
 
     def _order(self) -> int:
         """Return the current stream, after all work on other streams has ended."""
@@ -256,7 +297,7 @@ class CudaDevice:
             self.runtime.deviceSynchronize()
         except self.failure as error:
             raise self.describe(error) from error
-        self.stream, self.several_streams = self.current_stream().ptr, False
+        self.stream, self.several_streams, self.is_given = self.current_stream().ptr, False, False
 
     def describe(self, error: Exception) -> TaichiRuntimeError:
         """Return the error that names the kernels launched last; CUDA does not say which of them failed."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ...transpiler.options import Capabilities
@@ -69,3 +69,18 @@ class Device(Protocol):
 
     def close(self) -> None:
         """Free everything; the device cannot be used afterwards."""
+
+
+class GpuDevice(Device, Protocol):
+    """A device whose work stands on streams that other libraries know too. index: its number among them."""
+
+    index: int
+
+    def torch_stream(self) -> Callable[[], int]:
+        """Return the function that gives torch's current stream on this device."""
+
+    def join_stream(self, other: int, stream: int | None) -> Callable[[], None]:
+        """Let launches to come wait for what is on the stream `other`, without waiting on the host.
+
+        stream: on which they will be, None for the current one. Returns what lets `other` wait for them in turn.
+        """

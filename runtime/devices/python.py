@@ -22,7 +22,7 @@ from ...transpiler.ir.tasks import Kernel
 from ...transpiler.ir.types import NUMPY, Struct, Tensor
 from ..capabilities import PORTABLE
 from ..launcher import PACK_CODES
-from ..memory import view_address
+from ..memory import view_address, view_strided
 from .host import LAZY_BYTES, available_bytes
 
 
@@ -61,9 +61,14 @@ class PythonProgram:
             shape = tuple(values["shape", slot, axis] for axis in range(array.ndim))
         element = self.kernel.arrays[slot].element
         dtype = element.numpy if isinstance(element, Struct) else NUMPY[array.element]
-        if array.place is None:
-            return view_address(values["pointer", slot], dtype, shape + array.element_shape)
-        return _view_in_tree(values["pointer", array.place.slot], dtype, array.place, array.element_shape)
+        if array.place is not None:
+            return _view_in_tree(values["pointer", array.place.slot], dtype, array.place, array.element_shape)
+        address = values["gradient", slot] if ("gradient", slot) in values else values["pointer", slot]
+        if not self.interface.takes_strides(slot):
+            return view_address(address, dtype, shape + array.element_shape)
+        size_bytes = element.size_bytes
+        strides = [values["stride", slot, axis] * size_bytes for axis in range(array.ndim)]
+        return view_strided(address, dtype, shape, strides, array.element_shape)
 
     @staticmethod
     def _parameter(parameter: Parameter, values: dict[tuple[Any, ...], Any]) -> Any:

@@ -49,7 +49,7 @@ def test_shapes_are_drawn_in_the_unit_square(window: ti.ui.Window) -> None:
     canvas = window.get_canvas()
     canvas.set_background_color((0, 0, 1))
     canvas.circles(np.array([[0.25, 0.5]]), radius=0.1, color=(1, 0, 0))
-    canvas.lines(np.array([[0.5, 0.25], [1.0, 0.25]]), width=0.05, color=(0, 1, 0))
+    canvas.lines(np.array([[0.5, 0.25], [1.0, 0.25]]), width=0.15, color=(0, 1, 0))
     canvas.triangles(np.array([[0.5, 0.5], [1, 0.5], [1, 1]]), indices=np.array([0, 1, 2]), color=(1, 1, 1))
     assert pixel(window, 10, 10) == (255, 0, 0) and pixel(window, 30, 5) == (0, 255, 0)
     assert pixel(window, 38, 12) == (255, 255, 255) and pixel(window, 1, 1) == (0, 0, 255)

@@ -75,8 +75,6 @@ CASES: list[tuple[str, type[Exception], str, Callable[[], Any]]] = [
     ("dtype_of_ndarray", MISFIT, "needs dtype=f32, found dtype=i32", lambda: array(ti.ndarray(ti.i32, (2, 2)))),
     ("vectors_for_scalars", MISFIT, "needs dtype=f32", lambda: array(ti.Vector.ndarray(3, ti.f32, (2, 2)))),
     ("ndim", MISFIT, "needs ndim=2, found ndim=1", lambda: array(np.zeros(2, F32))),
-    ("gaps", MISFIT, "not contiguous", lambda: array(np.zeros((4, 4), F32)[:, ::2])),
-    ("column_major", MISFIT, "not contiguous", lambda: array(np.asfortranarray(np.zeros((2, 3), F32)))),
     ("big_endian", MISFIT, "other order", lambda: array(np.zeros((2, 2), ">f4"))),
     ("objects", MISFIT, "dtype object", lambda: array(np.zeros((2, 2), object))),
     ("complex_numbers", MISFIT, "dtype complex128", lambda: array(np.zeros((2, 2), complex))),

@@ -9,7 +9,7 @@ import shadesmith as ti
 
 @pytest.fixture(autouse=True)
 def session():
-    ti.init(arch=ti.python, log_level=ti.ERROR)
+    ti.init(arch=ti.python, debug=False, log_level=ti.ERROR)  # checks are effects too
     yield
     ti.reset()
 

@@ -8,7 +8,7 @@ import pytest
 import shadesmith as ti
 from shadesmith.runtime import memory
 from shadesmith.runtime import session as sessions
-from shadesmith.runtime.interop import stage_argument
+from shadesmith.runtime.staging import stage_arguments
 from shadesmith.transpiler.backend.interface import ArraySlot
 from shadesmith.transpiler.options import Capabilities
 
@@ -140,6 +140,26 @@ def test_a_large_array_is_mirrored_in_blocks(device: FarDevice, monkeypatch: pyt
     np.testing.assert_array_equal(x.to_numpy(), values)
 
 
+def test_parts_that_lie_apart_are_copied_each_once(device: FarDevice) -> None:
+    x = ti.Vector.field(3, ti.f32, shape=100, layout=ti.Layout.SOA)
+    values = np.arange(300, dtype=np.float32).reshape(100, 3)
+    x.from_numpy(values)
+    np.testing.assert_array_equal(x.to_numpy(), values)
+    assert device.pieces == 1 and device.writes == 3 and device.bytes_read == values.nbytes
+    x[7].y = -1
+    x.get_scalar_field(2)[8] = -2
+    values[7, 1], values[8, 2] = -1, -2
+    x.get_scalar_field(0).fill(5)
+    values[:, 0] = 5
+    np.testing.assert_array_equal(x.to_numpy(), values)
+    launch()
+    assert list(x[8]) == list(values[8])
+    s = ti.types.struct(v=ti.types.vector(2, ti.i32), n=ti.u8).field(shape=5, layout=ti.Layout.SOA)
+    s.fill(3)
+    s[1].v = [1, 2]
+    assert s.to_numpy()["v"].tolist() == [[3, 3], [1, 2], [3, 3], [3, 3], [3, 3]] and s[4].n == 3
+
+
 def test_collected_arrays_are_freed_with_the_next_launch(device: FarDevice) -> None:
     x = ti.ndarray(ti.f32, 10)
     x[0] = 1
@@ -153,12 +173,13 @@ def test_collected_arrays_are_freed_with_the_next_launch(device: FarDevice) -> N
 def test_arguments_are_staged_in_memory_that_is_kept(device: FarDevice, written: bool) -> None:
     session, values = sessions.current(), np.arange(4, dtype=np.uint8)
     slot = ArraySlot("a", "u8", (), 1, None, 0, True, written)
-    first = stage_argument(session, values, slot, "key")
-    session.stages["key"].data[:4] *= 2
-    if first.finish is not None:
-        first.finish()
+    first = stage_arguments(session, [(values, slot, False)], "key")
+    session.stages["key", 0].data[:4] *= 2
+    for action in first.after:
+        action()
     np.testing.assert_array_equal(values, np.arange(4) * (2 if written else 1))
-    assert stage_argument(session, values[:2].copy(), slot, "key").address == first.address
+    again = stage_arguments(session, [(values[:2].copy(), slot, False)], "key")
+    assert again.arguments[0].address == first.arguments[0].address
     assert device.pieces == 1
 
 
@@ -169,9 +190,10 @@ def test_a_device_in_host_memory_takes_an_array_in_place_and_waits(monkeypatch: 
     monkeypatch.setitem(sessions.OPENERS, "vulkan", lambda config, software: device)
     ti.init(arch=ti.vulkan)
     values = np.zeros(4, np.float32)
-    staged = stage_argument(sessions.current(), values, ArraySlot("a", "f32", (), 1, None, 0, True, True), "key")
-    assert staged.address == values.ctypes.data
+    slot = ArraySlot("a", "f32", (), 1, None, 0, True, True)
+    stage = stage_arguments(sessions.current(), [(values, slot, False)], "key")
+    assert stage.arguments[0].address == values.ctypes.data
     launch()
-    staged.finish()
+    stage.after[0]()
     assert waits == [1]
     ti.reset()

@@ -203,9 +203,8 @@ def test_slices_of_numpy_arrays(target: str) -> None:
 
     a = np.zeros((3, 4), np.float32)
     fill(a[1])
-    assert a.tolist() == [[0] * 4, [1] * 4, [0] * 4]
-    with pytest.raises((ValueError, ti.TaichiRuntimeError), match="contiguous"):
-        fill(a[:, 0])
+    fill(a[:, 0])  # Taichi refuses gaps
+    assert a.tolist() == [[1, 0, 0, 0], [1, 1, 1, 1], [1, 0, 0, 0]]
 
 
 def test_empty_arrays(target: str) -> None:

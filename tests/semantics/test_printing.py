@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
+
+import numpy as np
 import pytest
 
 import shadesmith as ti
+from shadesmith.runtime import session as sessions
 
 
 def shown(capfd: pytest.CaptureFixture[str]) -> str:
@@ -215,3 +219,27 @@ def test_kernels_without_print_have_no_buffer(target):
     assert interface.reports == () and ("report",) not in [member.source for member in interface.members]
     run(a, 0)
     assert run.instances()[0].session.reports is None
+
+
+@pytest.mark.parametrize("words", [[999, 0, 2, 5, 6], [0, 0, 1, 5], [0, 0, 2**31], [0xFFFFFFFF, 0, 0], [0, 0, 9]])
+def test_a_damaged_buffer_harms_nobody(target, capfd, words):
+    @ti.kernel
+    def run(x: ti.f64):
+        print(x)
+
+    run(1.0)
+    buffer = sessions.CURRENT.reports
+    if buffer is None:  # the interpreter prints at once
+        return
+    header = buffer._header.copy()
+    header[0] += len(words)
+    damaged = np.concatenate([header, np.array(words, np.uint32)])
+    sessions.CURRENT.device.write(buffer._allocation, memoryview(damaged.tobytes()))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        run(2.0)
+    assert ["cannot all be read" in str(warning.message) for warning in caught] == [True] * (
+        words[2] < 3 and words[0] < 1000
+    )
+    run(3.0)
+    assert shown(capfd).endswith("3.000000000000\n")

@@ -35,7 +35,9 @@ def test_a_full_pool_is_one_error_and_leaves_other_cells_alone(small_pools: str)
     fill(10 * 8)
     ti.sync()
     before = x.to_numpy()
-    with pytest.raises(ti.TaichiRuntimeError, match=r"pointer \[64\]. was full: it has room for 13 active cells of 64 bytes"):
+    with pytest.raises(
+        ti.TaichiRuntimeError, match=r"pointer \[64\]. was full: it has room for 13 active cells of 64 bytes"
+    ):
         fill(64 * 8)
         ti.sync()
     ti.sync()  # once
@@ -43,7 +45,9 @@ def test_a_full_pool_is_one_error_and_leaves_other_cells_alone(small_pools: str)
     np.testing.assert_array_equal(after[: 10 * 8], before[: 10 * 8])
     active = after.reshape(64, 8).any(axis=1)
     assert active.sum() == 13 and block.num_dynamically_allocated == 13
-    assert all((row == 0).all() or (row == np.arange(8 * k + 1, 8 * k + 9)).all() for k, row in enumerate(after.reshape(64, 8)))
+    assert all(
+        (row == 0).all() or (row == np.arange(8 * k + 1, 8 * k + 9)).all() for k, row in enumerate(after.reshape(64, 8))
+    )
     add()
     np.testing.assert_array_equal(y.to_numpy(), after)
     block.deactivate_all()

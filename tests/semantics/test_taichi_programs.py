@@ -182,8 +182,8 @@ def test_texts_arrows_and_widgets_without_a_display(monkeypatch: pytest.MonkeyPa
         gui.clear()
         return count
 
-    gui.text("I", (0.5, 0.5), font_size=7)
-    assert drawn() == 9
+    gui.text("I", (0.5, 0.5), font_size=14)
+    assert drawn() >= 9
     gui.text("", (0.5, 0.5))
     gui.lines(np.zeros((0, 2)), np.zeros((0, 2)))
     assert drawn() == 0

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
+from typing import Any
 
 from ..ir.snodes import Node, memory_of, pool_above
 from ..ir.sparse import CELL_MEMBERS, COUNTERS, Need, needed_indices
@@ -23,7 +24,10 @@ INDEX_LETTERS = "ijklmnopqrst"
 
 @dataclass(slots=True)
 class Reach:
-    """How a text gets at memory. texts: of pointers by array or part of a tree, and of extents by (array, axis)."""
+    """How a text gets at memory.
+
+    texts: of pointers by array or part of a tree, of extents by (array, axis), of strides by ("stride", array, axis).
+    """
 
     target: Target
     texts: Mapping[object, str]
@@ -71,9 +75,7 @@ def definitions(found: Accessors, used: Used, cells: CellTexts | None) -> tuple[
     return macros, functions
 
 
-def accessors(
-    arrays: Iterable[Array], shared: Iterable[Array], reach: Reach, taken: frozenset[str]
-) -> Accessors:
+def accessors(arrays: Iterable[Array], shared: Iterable[Array], reach: Reach, taken: frozenset[str]) -> Accessors:
     """Return the macros of arrays, and the names of all. taken: words that no macro may be."""
     found = Accessors()
     free = Names(taken | frozenset(reach.cells.words() if reach.cells is not None else ()))
@@ -95,7 +97,7 @@ def accessors(
 def _place(array: Array, letters: list[str], reach: Reach, cell: str | None = None) -> str:
     """Return the text of an element whose indices are the arguments `letters` of a macro."""
     target, texts = reach.target, reach.texts
-    indices = less_offset(array, letters)
+    indices = clamped(array, less_offset(array, letters), texts)
     if array.place is not None:
         part = memory_of(array.place)
         if cell is None:
@@ -124,14 +126,34 @@ def less_offset(array: Array, indices: list[str]) -> list[str]:
     return [f"({index}) {'-' if begin > 0 else '+'} {abs(begin)}" if begin else index for index, begin in moved]
 
 
+def clamped(array: Array, indices: list[str], texts: Mapping[Any, str]) -> list[str]:
+    """Return the texts of indices that stay within the extents, where the array is to be read so.
+
+    texts: of extents by (array, axis).
+    """
+    if not array.clamped:
+        return indices
+    return [f"clamp_index({index}, {texts[array, axis]})" for axis, index in enumerate(indices)]
+
+
+def factor(index: str) -> str:
+    """Return the text of an index as an operand: a letter stands for any argument of a macro."""
+    return index if index.startswith("clamp_index(") else f"({index})"
+
+
 def row_major(array: Array, indices: list[str], target: Target, texts: Mapping[object, str]) -> str:
-    """Return the number of an element, row by row; 64 bits wide where 32 may not do and the language has pointers."""
+    """Return the number of an element, row by row or by the strides of the launch.
+
+    It is 64 bits wide where 32 may not do and the language has pointers; strides are so by themselves.
+    """
     if not indices:
         return "0"
+    if array.strided:
+        return " + ".join(f"{factor(index)} * {texts['stride', array, axis]}" for axis, index in enumerate(indices))
     wide = target.has_pointers and (array.shape is None or prod(array.shape) >= 2**31) and array.ndim > 1
-    text = f"(long)({indices[0]})" if wide else indices[0] if array.ndim == 1 else f"({indices[0]})"
+    text = f"(long){factor(indices[0])}" if wide else indices[0] if array.ndim == 1 else factor(indices[0])
     for axis in range(1, array.ndim):
         extent = texts[array, axis] if array.shape is None else str(array.shape[axis])
         text = f"({text})" if axis > 1 else text
-        text = f"{text} * {extent} + ({indices[axis]})"
+        text = f"{text} * {extent} + {factor(indices[axis])}"
     return text

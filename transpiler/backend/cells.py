@@ -302,13 +302,21 @@ class CellTexts:
 def _note(what: str, node: Node) -> str:
     """Return what the comment beside a member says, with {node} for the name of the node."""
     note = NOTES[what]
-    return note.replace("cell of its pool each", "chunk of its pool each part of a list") if node.kind == "dynamic" else note
+    return (
+        note.replace("cell of its pool each", "chunk of its pool each part of a list")
+        if node.kind == "dynamic"
+        else note
+    )
 
 
 def _product(text: str, factor: int) -> str:
     if factor == 1 or text == "0":
         return text
-    return f"{text} * {factor}" if text.isidentifier() or text.endswith(")") and text.count("(") == 1 else f"({text}) * {factor}"
+    return (
+        f"{text} * {factor}"
+        if text.isidentifier() or text.endswith(")") and text.count("(") == 1
+        else f"({text}) * {factor}"
+    )
 
 
 def _sum(first: str, second: str) -> str:

@@ -21,16 +21,11 @@ from ..ir.statements import (
     RECORDS,
     Array,
     AtomicOp,
-    GlobalLoad,
-    GlobalPtr,
-    GlobalStore,
-    GlobalTemporary,
     Operation,
     Rand,
     RangeFor,
     Return,
     While,
-    base_pointer,
 )
 from ..ir.tasks import Kernel, Task, TaskKind, with_members
 from ..ir.text import print_kernel
@@ -41,6 +36,7 @@ from .accessors import Used, definitions
 from .blocks import HAS_TURN, LANES, BlockForm, block_form, block_parameters, declare_per_thread, declare_shared
 from .blocks import WRITERS as BLOCK_WRITERS
 from .collectives import MEETING_WORDS
+from .exits import leave_by_loop
 from .float_controls import EXTENSION as FLOAT_CONTROLS
 from .float_controls import execution_modes
 from .functions import WRITERS as CALL_WRITERS
@@ -48,7 +44,7 @@ from .functions import PrintedFunction, print_function, prototypes, return_write
 from .helpers import called as functions_in
 from .helpers import library, words_of, words_of_code
 from .interface import BackendModule, Interface, SourceFile, TaskSource
-from .layout import Declaration, Layout, array_type, has_matrix, layout
+from .layout import Declaration, Layout, array_type, has_matrix, has_vector, layout
 from .naming import Names, entry_stem
 from .placement import Placement, place
 from .print_cells import WRITERS as CELL_WRITERS
@@ -63,9 +59,20 @@ from .reserved import OURS
 from .reserved import functions as functions_of_tasks
 from .signatures import signatures
 from .spelling import extensions, helpers_source, spell_operation
+from .strides import is_strided
 from .tables_c import HEADERS
 from .target import TARGETS, Target
-from .threads import Threads, indices_in_block, is_strided, loop_indices, nest, pragma, spread, spread_blocks
+from .task_memory import memory_of
+from .threads import (
+    Threads,
+    indices_in_block,
+    is_told_simd,
+    loop_indices,
+    nest,
+    pragma,
+    spread,
+    spread_blocks,
+)
 from .turn_order import part_names
 from .turns import NONE, serial_turns
 
@@ -111,8 +118,7 @@ def emit(kernel: Kernel, target: str, options: CompileOptions, capabilities: Cap
     printed = [printer.task(task, number) for number, task in enumerate(kernel.tasks)]
     groups = [[task] for task in printed] if row.file_per_task or not printed else [printed]
     files = tuple(printer.file(group, number) for number, group in enumerate(groups))
-    limited = capabilities.loop_iteration_limit is not None
-    tasks = tuple(_task_source(p, p.number if row.file_per_task else 0, form, limited) for p in printed)
+    tasks = tuple(_task_source(p, p.number if row.file_per_task else 0, form, capabilities) for p in printed)
     tool_options = _tool_options(options)
     if any(signature.is_recursive for signature in printer.signatures.values()):
         tool_options["recursive"] = True  # CUDA needs a larger stack
@@ -129,7 +135,7 @@ def _for_interpreter(kernel: Kernel, options: CompileOptions) -> BackendModule:
     name = entry_stem(kernel)
     tasks = []
     for number, task in enumerate(kernel.tasks):
-        reads, writes = _memory(task)
+        reads, writes = memory_of(task)
         tasks.append(TaskSource(task.name, task.kind.value, f"{name}_{number}", 0, 1, None, reads, writes))
     files = (SourceFile(f"{name}.ir", print_kernel(kernel)),)
     return BackendModule(kernel.name, "python", files, tuple(tasks), form.interface, _tool_options(options), kernel)
@@ -177,7 +183,7 @@ class _Printer:
         parameters = [f"int {names[k]}" for k in used] + ([f"{unsigned} {linear}"] if counted and threads else [])
         arguments = [*(threads.indices[k] for k in used), *([threads.linear] if counted else [])] if threads else []
         if block is not None:
-            more = block_parameters(block, _count(task, threads))
+            more = block_parameters(block, _count(task, threads, self.capabilities.max_groups))
             in_turn = block.in_turn
             parameters = [*([] if in_turn else parameters), *(parameter for parameter, _ in more)]
             arguments = [*([] if in_turn else arguments), *(argument for _, argument in more)]
@@ -205,7 +211,7 @@ class _Printer:
         """Print a real function: once, however many files need it."""
         placement = place([(function.body, [])], self._is_infix)
         printer = self._statements(placement, {**EFFECTS, Return: return_writer(function)})
-        return print_function(function, printer)
+        return print_function(function, printer, self.capabilities.branch_depth_limit)
 
     def _is_infix(self, operation: Any) -> bool:
         return infix_symbol(self.target, operation) is not None
@@ -239,6 +245,7 @@ class _Printer:
         if task.loop is None:
             stop_after_failure(printer, number)
         printer.block(block)
+        leave_by_loop(printer, self.capabilities.branch_depth_limit)
         if self.target.has_pointers:
             declared = declare_shared(printer.e, _shared(printer.e))
             printer.lines[:0] = [Line(0, line) for line in declared]
@@ -314,6 +321,7 @@ class _Printer:
             "references": form.references,
             "members": padded(form.declarations),
             "by_pointer": self.by_pointer,
+            "volatile": self.capabilities.volatile_vectors and any(has_vector(p.type) for p in form.parameters),
             "row_major": any("mat" in declaration.type for declaration in form.declarations),
             "row_major_result": any(has_matrix(type) for type in self.kernel.returns),
             "temporaries": padded(form.temporary_members),
@@ -380,6 +388,9 @@ class _Printer:
         arguments = [*(["args"] if parameters[len(p.parameters) :] else []), *p.arguments]
         call = f"{p.function}({', '.join(arguments)});"
         head = f"{self._function_kind(p)}void {p.function}({', '.join(parameters) or self._no_parameters()}) {{"
+        simd = threads is not None and plain and not p.task.cooperates and is_told_simd(threads, *memory_of(p.task))
+        uneven = any(isinstance(s, While) or self._recurs(s) for s in statements)
+        shared_out = pragma(p.task, threads, loops, uneven, simd)
         return {
             "kind": p.task.kind.value,
             "python": self._python_line(p.task),
@@ -395,9 +406,9 @@ class _Printer:
             "shared": bool(p.shared),
             "prologue": [*p.prologue, *(threads.declarations if threads else [])],
             "count": threads.count if threads else "1",
-            "nest": nest(threads, call, plain and not p.task.cooperates) if threads else [],
-            "pragma": pragma(p.task, threads, loops, any(isinstance(s, While) or self._recurs(s) for s in statements)),
-            "strided": is_strided(p.task, p.threads),
+            "nest": nest(threads, call, simd and " simd " not in shared_out) if threads else [],
+            "pragma": shared_out,
+            "strided": is_strided(p.task, p.threads, self.capabilities.max_groups),
             "uses_args": p.uses_args or any("args." in text for text in [*p.prologue, *_texts(threads)]),
         }
 
@@ -490,11 +501,11 @@ def _start_checks(printer: Statements) -> None:
         printer.e.failed = f"&{printer.failed}"
 
 
-def _count(task: Task, threads: Threads | None) -> str:
+def _count(task: Task, threads: Threads | None, max_groups: int) -> str:
     """Return what the entry of a task calls the number of all turns."""
     if threads is None:
         return ""
-    return "count" if is_strided(task, threads) else threads.count
+    return "count" if is_strided(task, threads, max_groups) else threads.count
 
 
 def _shared(e: Expressions) -> list[Array]:
@@ -514,8 +525,8 @@ def _constants(blocks: list[int]) -> list[str]:
 
 def _signature(kernel: Kernel) -> list[tuple[int, str]]:
     scalars = [(p.position, f"{p.name}: {p.type}") for p in kernel.parameters]
-    arrays = [(a.parameter, f"{a.name}: {array_type(a)}") for a in kernel.arrays if a.parameter is not None]
-    return scalars + arrays
+    given = [a for a in kernel.arrays if a.parameter is not None and not a.is_gradient]
+    return scalars + [(a.parameter, f"{a.name}: {array_type(a)}") for a in given if a.parameter is not None]
 
 
 def printed_helpers(functions: list[PrintedFunction], printed: list[_Printed]) -> list[str]:
@@ -556,33 +567,10 @@ def _line_map(text: str, functions: list[tuple[str, list[Line]]]) -> tuple[tuple
     return tuple(found)
 
 
-def _memory(task: Task) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the slots of arrays a task reads and writes; -1 for temporaries."""
-    reads: set[int] = set()
-    writes: set[int] = set()
-    for statement in reachable(task.prologue, task.body):
-        match statement:
-            case GlobalLoad(pointer=pointer):
-                reads.add(_slot(pointer))
-            case GlobalStore(pointer=pointer):
-                writes.add(_slot(pointer))
-            case AtomicOp(pointer=pointer):
-                reads.add(_slot(pointer))
-                writes.add(_slot(pointer))
-    return tuple(sorted(reads)), tuple(sorted(writes))
-
-
-def _slot(pointer: Any) -> int:
-    base = base_pointer(pointer)
-    if isinstance(base, GlobalPtr):
-        return base.array.slot if not base.array.is_shared else -1
-    assert isinstance(base, GlobalTemporary)
-    return -1
-
-
-def _task_source(p: _Printed, file: int, form: Layout, limited: bool) -> TaskSource:
+def _task_source(p: _Printed, file: int, form: Layout, capabilities: Capabilities) -> TaskSource:
+    limited = capabilities.loop_iteration_limit is not None
     turns = serial_turns(form, p.task.body) if limited else NONE
-    reads, writes = _memory(p.task)
+    reads, writes = memory_of(p.task)
     serial = p.threads is None
     extents = (("const", 1),) if p.threads is None else p.threads.extents
     return TaskSource(
@@ -594,7 +582,7 @@ def _task_source(p: _Printed, file: int, form: Layout, limited: bool) -> TaskSou
         extents=extents,
         reads=reads,
         writes=writes,
-        strided=is_strided(p.task, p.threads),
+        strided=is_strided(p.task, p.threads, capabilities.max_groups),
         serial_turns=None if turns[0] == "const" else turns,
         loop=None if p.task.loop is None else loop_indices(form, p.task.loop, p.names),
     )

@@ -19,6 +19,7 @@ from ..ir.nodes import count_uses
 from ..ir.statements import ArgLoad, LocalStore, Return
 from ..ir.types import Scalar, Struct, Type, u1, u32
 from .accessors import Used
+from .exits import leave_by_loop
 from .helpers import words_of_code
 from .literals import scalar_name
 from .print_expressions import Expressions, Written
@@ -48,8 +49,8 @@ class PrintedFunction:
         return "\n".join(INDENT * (line.depth + 1) + line.text if line.text else "" for line in self.body)
 
 
-def print_function(function: Function, printer: Statements) -> PrintedFunction:
-    """Print a function with a fresh printer of statements."""
+def print_function(function: Function, printer: Statements, branch_depth_limit: int | None) -> PrintedFunction:
+    """Print a function with a fresh printer of statements. branch_depth_limit: of the target."""
     e = printer.e
     signature = e.signatures[function]
     target = e.target.name
@@ -66,6 +67,7 @@ def print_function(function: Function, printer: Statements) -> PrintedFunction:
     _reuse_parameters(function, printer)
     comment = _comment(function, printer)
     printer.block(function.body)
+    leave_by_loop(printer, branch_depth_limit)
     if target == "c":  # its compilers warn of parameters that nothing reads
         words = {word for line in printer.lines for word in words_of_code(line.text)}
         unused = [name for p in function.parameters if (name := e.parameters[p]) not in words]
@@ -193,6 +195,7 @@ def write_call(p: Statements, call: Call) -> None:
     with p.indented():
         p.emit(f"report_call({p.e.layout.report}, {p.e.layout.use.sites[call]}u, {p.e.index});")
         p.emit(p.leave[-1])
+    p.exits += 1
     p.emit("}")
 
 
@@ -200,6 +203,8 @@ def return_writer(function: Function) -> Callable[[Statements, Return], None]:
     """Return what prints the returns of `function`."""
 
     def write(p: Statements, statement: Return) -> None:
+        p.exits += 1
+        p.last_exit = len(p.lines)
         if not statement.values:
             p.emit_beside("return;", statement.location)
             return

@@ -23,8 +23,10 @@ class Member:
     source: where the launcher takes it from:
       ("argument", position, component)  a by-value parameter; component numbers the scalars of a tensor, else 0
       ("pointer", slot)                  address of an array
+      ("gradient", slot)                 the same of one that is the gradient of an argument
       ("shape", slot, axis)              extent of an ndarray (i32)
       ("capacity", slot)                 cells of the pool of a sparse node whose stack of cells the array is
+      ("stride", slot, axis)             distance of its elements along an axis [elements]
       ("temporaries",), ("result",)      address of the kernel's own buffers
       ("seed",)                          u32 that differs from launch to launch
       ("report",)                        address of the buffer for print and assert records
@@ -151,6 +153,10 @@ class Interface:
     temporaries_size_bytes: int
     reports: tuple[dict[str, Any], ...] = ()
     """Print and assert sites by number: kind, file, line, message or parts, value types."""
+
+    def takes_strides(self, slot: int) -> bool:
+        """Tell whether the text finds the elements of an array by strides, which come with each launch."""
+        return any(member.source[:2] == ("stride", slot) for member in self.members)
 
 
 @dataclass(frozen=True, slots=True)

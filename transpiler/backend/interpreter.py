@@ -319,6 +319,8 @@ class _Machine:
         array = self.shared[meant] if meant.is_shared else self.arrays[meant.slot]
         index = tuple(int(self.values[i]) for i in statement.indices)
         shape = array.shape[: len(index)] if meant.shape is None else meant.shape
+        if meant.clamped:
+            index = tuple(min(max(i, 0), n - 1) for i, n in zip(index, shape, strict=True))
         begins = meant.offset or (0,) * len(index)
         if any(not begin <= i < begin + n for i, begin, n in zip(index, begins, shape, strict=True)):
             where = statement.location.describe()

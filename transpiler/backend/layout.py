@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 
 from ..ir.functions import Call, Function, called, reachable
 from ..ir.nodes import Statement, walk
@@ -125,6 +126,7 @@ class Layout:
     parameters: dict[Parameter, str]
     data: dict[Array, str]
     shapes: dict[tuple[Array, int], str]
+    strides: dict[tuple[Array, int], str]
     member_numbers: dict[object, int]
     temporaries: dict[Temporary, str]
     temporary_members: list[Declaration]
@@ -207,8 +209,8 @@ def _collect(kernel: Kernel) -> _Use:
         found.discard(None)
         use.shapes[key] = next(iter(found)) if len(found) == 1 else None
     for array in use.arrays:
-        if array.shape is None:
-            for axis in range(1, array.ndim):
+        if array.shape is None and (array.clamped or not array.strided):
+            for axis in range(0 if array.clamped else 1, array.ndim):
                 use.shapes.setdefault((array, axis), None)
     return use
 
@@ -240,7 +242,8 @@ def _precise(target: Target, type: Type, declared: str) -> str:
 def array_type(array: Array) -> str:
     """Return how a comment names an array's type: `ndarray[f32, 2]`, `field[f32, 512x512 from (0, 1)]`."""
     if array.shape is None:
-        return f"ndarray[{array.element}, {array.ndim}]"
+        flags = f"{', strided' if array.strided else ''}{', clamped' if array.clamped else ''}"
+        return f"ndarray[{array.element}, {array.ndim}{flags}]"
     since = f" from ({', '.join(map(str, array.offset))})" if array.offset else ""
     return f"field[{array.element}, {'x'.join(map(str, array.shape)) or '0-D'}{since}]"
 
@@ -288,7 +291,7 @@ class _Members:
 
     def gather(self, result: bool) -> list[_Item]:
         for array in sorted(self.use.arrays, key=lambda a: a.slot):
-            source = ("pointer", array.slot)
+            source = ("gradient" if array.is_gradient else "pointer", array.slot)
             if self.is_of_cells(array):
                 continue
             if array.role in BESIDE:
@@ -315,6 +318,9 @@ class _Members:
             name = name or f"{array.name}_n{axis if array.ndim > 1 else ''}"
             note = f"{array.name}.shape[{axis}]"
             self._add(name, (array, axis), "i32", "int", note, [("shape", array.slot, axis)], 4)
+        for array in sorted((a for a in self.use.arrays if a.strided), key=lambda a: a.slot):
+            for axis in range(array.ndim):
+                self._stride(array, axis)
         if self.use.random:
             declared = type_name(self.target.name, u32)
             self._add("seed", "seed", "u32", declared, "of the random numbers of this launch", [("seed",)], 4)
@@ -340,6 +346,13 @@ class _Members:
         self, name: str, key: object, type: str, declared: str, note: str, sources: list[tuple[object, ...]], size: int
     ) -> None:
         self.items.append(_Item(self.names.declare(name), key, type, declared, note, sources, size))
+
+    def _stride(self, array: Array, axis: int) -> None:
+        """Add the distance of elements along an axis: 64 bits wide, so that all of an index is, but in GLSL."""
+        name = f"{array.name}_stride{axis if array.ndim > 1 else ''}"
+        type, declared, size = ("i64", "long long", 8) if self.target.has_pointers else ("i32", "int", 4)
+        note = f"{array.name}.strides[{axis}], in elements"
+        self._add(name, ("stride", array, axis), type, declared, note, [("stride", array.slot, axis)], size)
 
     def _pointer(self, name: str, key: object, declared: str, note: str, source: tuple[object, ...]) -> None:
         self._add(name, key, "u64", declared, note, [source], POINTER_BYTES)
@@ -372,7 +385,9 @@ class _Members:
     def _tree_pointer(self, text: TreeText) -> str:
         tree, single = text.tree, text.single
         if self.target.has_pointers:
-            is_written = any(array.place is not None and memory_of(array.place) is text.part for array in self.use.written)
+            is_written = any(
+                array.place is not None and memory_of(array.place) is text.part for array in self.use.written
+            )
             return f"{'' if is_written else 'const '}{text.element} *"
         if single is not None:
             return self.reference(tree.elements[single], text.element)
@@ -381,7 +396,8 @@ class _Members:
     def _note(self, text: TreeText) -> str:
         """Return what the comment beside a tree's pointer says: the arrays that lie there."""
         own = [a for a in self.use.arrays if a.place is not None and memory_of(a.place) is text.part]
-        return ", ".join(f"{a.name}: {array_type(a)}" for a in sorted(own, key=lambda a: a.slot))
+        kinds = groupby(sorted(own, key=lambda a: a.slot), array_type)
+        return ", ".join(f"{', '.join(a.name for a in alike)}: {kind}" for kind, alike in kinds)
 
     def struct_reference(self, element: str, types: Sequence[Type]) -> str:
         """Return the name of the GLSL buffer reference type that holds structs of `types`."""
@@ -411,6 +427,11 @@ def has_matrix(type: Type) -> bool:
     """Tell whether a part of `type` is a matrix of GLSL's own, which lies in memory row by row if it is told to."""
     parts = (part for part in parts_of(type) if isinstance(part, Tensor))
     return any(len(part.shape) == 2 and max(part.shape) <= 4 for part in parts)
+
+
+def has_vector(type: Type) -> bool:
+    """Tell whether a part of `type` is a vector or matrix."""
+    return any(isinstance(part, Tensor) for part in parts_of(type))
 
 
 def _scalar(name: str) -> Scalar:
@@ -450,9 +471,14 @@ def layout(kernel: Kernel, target: Target, complete: bool = False, volatile: boo
         declarations=[Declaration(item.declared, item.name, f"{_origin(item)}{item.note}") for item in items],
         accessors=found,
         cells=cells,
-        data={array: texts[array if array.place is None else memory_of(array.place)] for array in use.arrays if array in texts or array.place is not None},
+        data={
+            array: texts[array if array.place is None else memory_of(array.place)]
+            for array in use.arrays
+            if array in texts or array.place is not None
+        },
         parameters={p: texts[p] for p in use.parameters},
         shapes={key: texts[key] for key in use.shapes},
+        strides={(a, k): texts["stride", a, k] for a in use.arrays if a.strided for k in range(a.ndim)},
         member_numbers=numbers,
         temporaries=temporaries,
         temporary_members=temporary_members,
@@ -503,7 +529,9 @@ def _cells(kernel: Kernel, target: Target, structs: Structs, use: _Use, complete
         return None
     cells = CellTexts(kernel, target, needs_of(kernel))
     blocks = macros(task.block_dim for task in kernel.tasks)
-    cells.choose_names(target.reserved | target.functions | _ours(kernel, target) | blocks | frozenset(structs.names.values()))
+    cells.choose_names(
+        target.reserved | target.functions | _ours(kernel, target) | blocks | frozenset(structs.names.values())
+    )
     cells.writes |= {(array.role, array.node) for array in use.written if array.node is not None}
     return cells
 
@@ -512,7 +540,8 @@ def _in_trees(kernel: Kernel, use: _Use) -> list[list[Type]]:
     """Return the types of what lies in each part of a tree that the kernel uses."""
     parts = dict.fromkeys(memory_of(array.place) for array in use.arrays if array.place is not None)
     return [
-        [type for place, type in kernel.trees[top_of(part)].elements.items() if memory_of(place) is part] for part in parts
+        [type for place, type in kernel.trees[top_of(part)].elements.items() if memory_of(place) is part]
+        for part in parts
     ]
 
 
@@ -530,6 +559,7 @@ def _declaring(target: Target, use: _Use, stored: Iterable[Type]) -> list[str]:
         name = WIDENED.get(parameter.type.name) if isinstance(parameter.type, Scalar) else None
         keys += storage_helpers(target.name, SCALARS[name] if name else parameter.type)
     keys += type_helpers(target.name, u32) if use.random or use.sites else ()
+    keys += ["clamp_index"] if any(array.clamped for array in use.arrays) else ()
     return [*keys, "report_start"] if use.sites else keys
 
 

@@ -120,6 +120,7 @@ class _Placer:
         self.clock = 0
         self.position: dict[Statement, int] = {}
         self.loop: dict[Statement, _Loop | None] = {}
+        self.home: dict[Statement, Block] = {}
         self.inner_loop: dict[Statement, _Loop] = {}
         self.end: dict[Block, int] = {}  # Block compares by identity (eq=False)
         self.writes: dict[object, list[int]] = {}
@@ -135,6 +136,7 @@ class _Placer:
         for statement in block.statements:
             self.position[statement] = self.clock
             self.loop[statement] = loop
+            self.home[statement] = block
             self.clock += 1
             if isinstance(statement, (LocalStore, GlobalStore, AtomicOp)):
                 self.writes.setdefault(_memory(statement.pointer), []).append(self.position[statement])
@@ -293,6 +295,8 @@ class _Placer:
         store = self.stored.get(value)
         if not isinstance(store, GlobalStore) or value.name or not isinstance(value, Operation):
             return False
+        if self.home[store] is not self.home[value]:  # a store in a branch is no place to read from in another one
+            return False
         position = self.position[store]
         others = [p for p in points if p.position > position]
         if len(others) + 1 != len(points) or any(p.loop is not self.loop[value] for p in points):
@@ -356,8 +360,10 @@ class _Placer:
         if isinstance(value, Call):
             return len(points) == 1 and not crosses and not self._may_have_changed(value, points[0])
         if isinstance(value, (IsActive, Length)):
-            return len(points) == 1 and not crosses and not self.written(
-                TOPOLOGY, self.position[value], points[0].position
+            return (
+                len(points) == 1
+                and not crosses
+                and not self.written(TOPOLOGY, self.position[value], points[0].position)
             )
         if isinstance(value, (LocalLoad, GlobalLoad)):
             if self._is_overwritten(value, points, crosses):

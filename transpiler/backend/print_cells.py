@@ -1,7 +1,7 @@
 """Prints the statements on cells of sparse nodes: calls of the functions and macros that `cells.py` writes for them.
 
-    block = activate block (i / 4, j / 4)    ->    uint32_t block = activate_block(args, i / 4, j / 4);
-    is_active block (i, j)                   ->    block_is_active(i, j)
+block = activate block (i / 4, j / 4)    ->    uint32_t block = activate_block(args, i / 4, j / 4);
+is_active block (i, j)                   ->    block_is_active(i, j)
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ from ..ir.statements import (
     is_const,
 )
 from ..ir.types import Scalar, Struct, Tensor, Type, element_of, member_offset
-from .accessors import Used, cell_of, less_offset
+from .accessors import Used, cell_of, clamped, less_offset
 from .layout import WIDENED, Layout
 from .signatures import Signature
 from .spelling import (
@@ -269,8 +269,12 @@ class Expressions:
     def _linear(self, pointer: GlobalPtr) -> str:
         array = pointer.array
         is_sum = len(pointer.indices) > 1
+        is_sum |= array.strided
         texts = [self.operand(index, MULTIPLY) if is_sum else self.of(index).text for index in pointer.indices]
-        texts = less_offset(array, texts)
+        texts = clamped(array, less_offset(array, texts), self.layout.shapes)
+        if array.strided:
+            steps = self.layout.strides
+            return " + ".join(f"{index} * {steps[array, axis]}" for axis, index in enumerate(texts)) or "0"
         text = ""
         for axis, index in enumerate(texts):
             if axis == 0:

@@ -81,6 +81,10 @@ class Statements:
         self.failed = expressions.failed
         self.leave = ["return;"]
         """What ends the function where a check fails; its last line, where one failed in a function it called."""
+        self.exits = 0
+        """How often the function is left so far, for `exits.py`."""
+        self.last_exit = 0
+        """The line of the last `return` of a function."""
         self.shared_atomics: frozenset[tuple[str, str]] = frozenset()
         self.declare_per_thread: Callable[[Statements, Alloca, str], str] = _as_local
         self.commented: set[tuple[str, int]] = set()
@@ -333,7 +337,9 @@ def _global_store(p: Statements, store: GlobalStore) -> None:
     operation = p.placement.compound.get(store)
     place = p.e.place(store.pointer)
     value = store.value
-    is_unwritten = value in p.placement.inline and value not in p.e.texts  # else it stands in a cell: read it there
+    known = p.e.texts.get(value)
+    # A value that stands in a cell has the text of that cell, which was made from no template: it is read there.
+    is_unwritten = value in p.placement.inline and (known is None or known.template != "")
     if operation is None and isinstance(value, Operation) and is_unwritten:
         if p.e.of(value.operands[0]).text == place and infix_symbol(p.e.target, value) is not None:
             operation = value  # what was stored there just now is read back: y(i) += x(i); y(i) *= 2.0
@@ -434,7 +440,8 @@ def _else(p: Statements, block: Block) -> None:
             p.lines.extend(lines)
             p.statement(last)
     if chained and isinstance(last, If):
-        comment = f"  // {python_comment(last.location)}" if p.comments and last.location is not NOWHERE else ""
+        is_new = last.location is not NOWHERE and (last.location.file, last.location.line) != p.last
+        comment = f"  // {python_comment(last.location)}" if p.comments and is_new else ""
         p.lines.append(Line(p.depth, f"}} else if ({p.e.of(last.condition).text}) {{{comment}", last.location))
         p.last = (last.location.file, last.location.line)
         p.commented.add(p.last)
@@ -516,6 +523,7 @@ def _break(p: Statements, statement: Break) -> None:
 
 
 def _continue(p: Statements, statement: Continue) -> None:
+    p.exits += not p.loops
     p.emit_beside("continue;" if p.loops else "return;", statement.location)
 
 

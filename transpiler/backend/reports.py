@@ -82,6 +82,7 @@ def write_index_check(p: Statements, check: IndexCheck) -> None:
             p.emit(f"{text};", check.location)
             return
         if len(p.leave) == 1:
+            p.exits += 1
             p.emit(f"if ({text}) {p.leave[0]}", check.location)
             return
         p.emit(f"if ({text}) {{", check.location)
@@ -106,6 +107,7 @@ def _leave(p: Statements) -> None:
     with p.indented():
         for line in p.leave if p.e.block is None else ():
             p.emit(line)
+    p.exits += p.e.block is None
     p.emit("}")
 
 

@@ -6,6 +6,7 @@ host computes (`interface.Expression`).
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from math import prod
 
@@ -26,10 +27,9 @@ from .turn_order import begin_of_loop, index_of_turn, nested_loops
 MANY_TURNS, FEW_TURNS = 8192, 64
 """From so many turns a loop is worth threads on the host: if its body is short, if it holds loops."""
 
-MAX_SINGLE_TURNS = 1 << 20
-"""A loop known to be no longer than this has one thread a turn."""
-MAX_GROUPS = 65535
-"""Thread groups along an axis that every Vulkan device takes."""
+MAX_COMPARED = 10
+"""Pairs of addresses that gcc compares before a loop, to see that they do not overlap."""
+
 HOST_OPERATIONS = frozenset({"add", "sub", "mul", "floordiv", "mod", "min", "max", "raw_div"})
 
 
@@ -279,18 +279,34 @@ def host_count(extents: tuple[Expression, ...] | None) -> int | None:
 
 
 def nest(threads: Threads, call: str, plain: bool) -> list[str]:
-    """Return the lines of nested loops around `call`. Turns are independent, which the innermost loop may be told."""
+    """Return the lines of nested loops around `call`. Turns are independent, which the innermost loop may be told.
+
+    plain: they do nothing in which the order of turns shows.
+    """
     lines: list[str] = []
     for depth, head in enumerate(threads.loops):
-        if plain and depth == len(threads.loops) - 1 and depth > 0:
+        if plain and depth == len(threads.loops) - 1:
             lines.append(INDENT * depth + "#pragma omp simd")
         lines.append(INDENT * depth + head + " {")
     lines.append(INDENT * len(threads.loops) + call)
     return lines + [INDENT * depth + "}" for depth in reversed(range(len(threads.loops)))]
 
 
-def pragma(task: Task, threads: Threads | None, loops: bool, uneven: bool) -> str:
-    """Return how OpenMP spreads the turns: evenly, unless a turn may take much longer; few turns stay on one thread."""
+def is_told_simd(threads: Threads, reads: Collection[int], writes: Collection[int]) -> bool:
+    """Tell whether the innermost loop shall be told that its turns are independent.
+
+    Nested loops gain by it always. A single one needs it where a compiler would have to compare too many addresses
+    before it takes several turns at once: gcc gives up beyond `MAX_COMPARED` pairs of which one is written.
+    """
+    pairs = len(writes) * (len(writes) - 1) // 2 + len(writes) * len({*reads} - {*writes})
+    return len(threads.loops) > 1 or pairs > MAX_COMPARED
+
+
+def pragma(task: Task, threads: Threads | None, loops: bool, uneven: bool, simd: bool) -> str:
+    """Return how OpenMP spreads the turns: evenly, unless a turn may take much longer; few turns stay on one thread.
+
+    simd: a single loop is told that its turns are independent.
+    """
     if threads is None:
         return ""
     least = FEW_TURNS if loops or task.cooperates else MANY_TURNS
@@ -298,7 +314,8 @@ def pragma(task: Task, threads: Threads | None, loops: bool, uneven: bool) -> st
     if known is not None and known < least:
         return ""
     collapsed = len(threads.loops) - 1
-    parts = ["#pragma omp parallel for firstprivate(args)"]
+    simd = simd and collapsed == 0
+    parts = [f"#pragma omp parallel for {'simd ' if simd else ''}firstprivate(args)"]
     if task.loop is not None and task.loop.parallelize is not None:
         parts.append(f"num_threads({task.loop.parallelize})")
     if collapsed > 1:
@@ -306,17 +323,5 @@ def pragma(task: Task, threads: Threads | None, loops: bool, uneven: bool) -> st
     chunk = ", 64" if uneven and collapsed == 0 and not task.cooperates else ""
     parts.append(f"schedule({'dynamic' if uneven else 'static'}{chunk})")
     if known is None:
-        parts.append(f"if ({threads.count} >= {least})")
+        parts.append(f"if ({'parallel: ' if simd else ''}{threads.count} >= {least})")
     return " ".join(parts)
-
-
-def is_strided(task: Task, threads: Threads | None) -> bool:
-    """Tell whether threads take several turns of the loop: where one thread a turn might be too many blocks.
-
-    A GPU starts about 1.6 blocks a nanosecond (H200), so 2^28 turns in blocks of 128 would take longer to start than to
-    run; and Vulkan promises no more than 65,535 groups along an axis.
-    """
-    if threads is None or threads.loops:
-        return False
-    count = host_count(threads.extents)
-    return count is None or count > MAX_SINGLE_TURNS or count > MAX_GROUPS * task.block_dim

@@ -114,13 +114,17 @@ def _array_name(tree: Tree, chain: list[Node]) -> str:
 
 def struct_name(array: str) -> str:
     """Return what a cell of an array is called: `particles` hold a `Particle`, a `grid` a `GridCell`."""
-    words = [word for word in array.replace(".", "_").split("_") if word]
-    name = "".join(word[:1].upper() + word[1:] for word in words)
+    name = _camel(array)
     if name.endswith("ies") and len(name) > 4:
         return f"{name[:-3]}y"
     if name.endswith("s") and not name.endswith(("ss", "us", "is")) and len(name) > 2:
         return name[:-1]
     return name if name.endswith("Cell") else f"{name}Cell"
+
+
+def _camel(array: str) -> str:
+    words = [word for word in array.replace(".", "_").split("_") if word]
+    return "".join(word[:1].upper() + word[1:] for word in words)
 
 
 def _write_cells(
@@ -144,7 +148,8 @@ def _write_cells(
         element = _write_cells(text, below, target, structs, types, taken)
         lines.append(f"{element} {text.members[child]}[{cells_in(below)}];")
     lines += _padding(chain[-1], names, target)
-    name = types.declare(struct_name(_array_name(tree, chain)))
+    array = _array_name(tree, chain)
+    name = types.declare(struct_name(array) if cells_in(chain) > 1 else _camel(array))
     text.names.append(name)
     text.structs.append(_declaration(name, lines, cell_size_bytes(chain[-1]), target))
     return name
@@ -199,7 +204,10 @@ def place_text(
     the pool that the element lies in.
     """
     found = pointer if target.has_pointers else f"{pointer}.v"
-    for chain, member in _steps_to(place):
+    for depth, (chain, member) in enumerate(_steps_to(place)):
+        if depth == 0 and member is not None and not cell and cells_in(chain) == 1 and target.has_pointers:
+            found += f"->{text.members[member]}"  # a pointer to one struct
+            continue
         found += f"[{linear(chain, place, indices, target, cell)}]"
         cell = ""
         if member is not None:
@@ -251,7 +259,14 @@ def linear(chain: list[Node], place: Node, indices: Sequence[str], target: Targe
         cells = prod(digit.extent for digit in group)
         text = f"{f'({text})' if is_sum else text} * {cells} + {own}"
         is_sum = True
-    return text or "0"
+    return text or _only_index(chain, place, indices)
+
+
+def _only_index(chain: list[Node], place: Node, indices: Sequence[str]) -> str:
+    """Return the number of the one cell of a chain: an index whose axis has one cell, which uses it, or 0."""
+    axes, shape = axes_of(place), shape_of(place)
+    single = (axes.index(axis) for node in chain for axis in node.axes if shape[axes.index(axis)] == 1)
+    return next((indices[dimension] for dimension in single), "0")
 
 
 def _row_major(

@@ -112,6 +112,7 @@ def _argument(context: Context, position: int, parameter: ParameterDefinition, n
     if isinstance(argument, ArrayArgument):
         array = context.new_array(parameter.name, context.structs.named(argument.element), argument.ndim)
         array.parameter, array.may_alias = position, True
+        array.strided, array.clamped = argument.strided, argument.clamped
         return array
     if isinstance(argument, ScalarArgument | StructArgument):
         context.builder.location = kernel.location

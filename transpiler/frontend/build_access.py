@@ -101,7 +101,7 @@ def _array_element(context: Context, array: Array, node: ast.Subscript) -> Place
             + ("; write `[None]`" if array.ndim == 0 else ""),
             node,
         )
-    for axis, item in enumerate(flat):
+    for axis, item in enumerate(() if array.clamped else flat):
         extent = array.shape[axis] if array.shape is not None else None
         begin = array.offset[axis] if array.offset else 0
         size = f"{array.name}.shape[{axis}]"
@@ -226,6 +226,8 @@ def _known_of_array(owner: ArrayMember) -> list[str]:
 
 def _array_attribute(context: Context, owner: ArrayMember, name: str) -> Any:
     array = owner.array
+    if name == "grad" and array.parameter is not None and not owner.path:
+        return context.gradient(array)
     found = array_attribute(context, owner, name)
     if found is not None:
         return found

@@ -8,12 +8,12 @@ from typing import Any
 from ..errors import TaichiSyntaxError, TaichiTypeError
 from ..ir.nodes import Statement
 from ..ir.statements import LoopIndex, StructFor
-from ..ir.types import Scalar, StructError, Tensor, describe_type, element_of, f32, i32, u1
+from ..ir.types import Scalar, Struct, StructError, Tensor, describe_type, element_of, f32, i32, u1
 from ..lang.annotations import as_type
 from ..lang.matrix import Matrix, Vector
 from ..lang.struct import StructType
 from .build_sparse import ListCell, call_list_method
-from .build_structs import call_struct_method, element_place, filled
+from .build_structs import call_struct_method, element_place, filled, part_of_array, scalar_field
 from .context import Context
 from .values import ArrayMember, Method, Place, describe_kind, holds_runtime, is_number, is_runtime
 
@@ -137,6 +137,8 @@ def call_method(context: Context, method: Method, arguments: list[Any], named: d
         return context.python(getattr(owner, method.name), *arguments, **named)
     if method.name == "fill":
         return _fill(context, owner, [*arguments, *named.values()])
+    if method.name == "get_scalar_field":
+        return scalar_field(context, owner, [*arguments, *named.values()])
     if isinstance(owner, ArrayMember | StructType) or method.name == "to_dict":
         return call_struct_method(context, method, [*arguments, *named.values()])
     value = context.lift(owner)
@@ -177,6 +179,11 @@ def _fill_array(context: Context, owner: ArrayMember, value: Any) -> None:
     """Store `value` in every element, or the member meant of it: a loop as the user would write it."""
     build, location, array = context.builder, context.builder.location, owner.array
     filling = filled(context, owner.type, value) if is_number(value) else context.fit(value, owner.type)
+    if len({part.shape for part in array.parts}) > 1:  # members placed one by one, in nodes of other shapes
+        assert isinstance(owner.type, Struct)
+        for name in owner.type.names:
+            _fill_array(context, part_of_array(owner, name), build.member(filling, name))
+        return
     if array.ndim == 0:
         build.store(element_place(context, owner, []).pointer, filling)
         return

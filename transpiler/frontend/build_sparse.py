@@ -91,7 +91,9 @@ def _append(context: Context, node: Any, indices: Any, val: Any) -> Statement:
         for field, value in zip(description.fields, values, strict=True):
             array = context.array(field)
             assert array is not None
-            own = [_moved(context, index, begin) for index, begin in zip(at, array.offset or [0] * len(at), strict=True)]
+            own = [
+                _moved(context, index, begin) for index, begin in zip(at, array.offset or [0] * len(at), strict=True)
+            ]
             context.builder.store(context.builder.add(GlobalPtr(array, own, type=array.element)), value)
     context.add_if(context.builder.op("ge", item, context.builder.const(0)), stored)
     return item
@@ -148,7 +150,9 @@ def _rescale_index(context: Context, a: Any, b: Any, I: Any) -> Statement:  # no
         found = context.lift(I)
         if not isinstance(found.type, Tensor) or element_of(found.type).is_float:
             raise context.error(
-                TaichiTypeError, f"`ti.rescale_index` takes a vector of indices, found {describe_kind(I)}", "write `[i, j]`"
+                TaichiTypeError,
+                f"`ti.rescale_index` takes a vector of indices, found {describe_kind(I)}",
+                "write `[i, j]`",
             )
         items = context.elements(found)
     build = context.builder
@@ -211,7 +215,9 @@ def _indices(context: Context, node: Node | None, given: Any) -> list[Statement]
     if len(flat) != len(shape):
         takes = f"{len(shape)} ind{'ex' if len(shape) == 1 else 'ices'}"
         raise context.error(
-            TaichiIndexError, f"`{name}` has {takes}. Indexed with {len(flat)}", f"give {takes}" if shape else "write `[]`"
+            TaichiIndexError,
+            f"`{name}` has {takes}. Indexed with {len(flat)}",
+            f"give {takes}" if shape else "write `[]`",
         )
     for axis, item in enumerate(flat):
         check_bounds(context, item, shape[axis], None, f"axis {axis} of `{name}`", f"{name}.shape[{axis}]")
@@ -253,6 +259,8 @@ def call_list_method(context: Context, owner: ListCell, name: str, arguments: li
     takes = 1 if name == "append" else 0
     if len(arguments) != takes:
         text = f"`.{name}()` takes {takes} argument{'s' if takes != 1 else ''}, found {len(arguments)}"
-        raise context.error(TaichiSyntaxError, text, "write `x[i].append(value)`" if takes else f"write `x[i].{name}()`")
+        raise context.error(
+            TaichiSyntaxError, text, "write `x[i].append(value)`" if takes else f"write `x[i].{name}()`"
+        )
     meaning = {"append": _append, "deactivate": _deactivate, "length": _length}[name]
     return meaning(context, owner.node, owner.indices, *arguments)

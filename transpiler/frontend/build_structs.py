@@ -12,11 +12,12 @@ from typing import Any
 from ..errors import TaichiCompilationError, TaichiNameError, TaichiSyntaxError, TaichiTypeError
 from ..ir.nodes import Statement
 from ..ir.statements import GlobalPtr
-from ..ir.types import Struct, Type
+from ..ir.types import Struct, Tensor, Type, describe_type
 from ..lang import struct as lang
 from ..lang.decorators import BoundFunc, Func
+from ..lang.describe import Step, steps_of
 from .context import Context
-from .values import ArrayMember, Method, Place, describe_kind
+from .values import ArrayMember, Method, Place, describe_kind, is_number
 
 # --- values ---------------------------------------------------------------------------------------------------------
 
@@ -122,14 +123,30 @@ def call_struct_method(context: Context, method: Method, arguments: list[Any]) -
     if name == "to_dict":
         return to_dict(context, owner)
     if isinstance(owner, ArrayMember):
-        found = array_attribute(context, owner, str(arguments[0]))
-        if found is None:
-            assert isinstance(owner.type, Struct)
-            raise no_member(context, owner.type, str(arguments[0]))
-        return found
+        return _member_field(context, owner, str(arguments[0]))
     type = context.type(owner)
     assert type is not None
     return filled(context, type, arguments[0]) if name == "filled_with_scalar" else context.fit(arguments[0], type)
+
+
+def _member_field(context: Context, owner: ArrayMember, name: str) -> ArrayMember:
+    """Return `s.get_member_field(name)`."""
+    assert isinstance(owner.type, Struct)
+    if name not in owner.type.names:
+        raise no_member(context, owner.type, name)
+    return part_of_array(owner, name)
+
+
+def scalar_field(context: Context, owner: ArrayMember, indices: list[Any]) -> ArrayMember:
+    """Return `v.get_scalar_field(0)`, one component of all elements."""
+    type = owner.type
+    assert isinstance(type, Tensor)
+    step = tuple(indices[: len(type.shape)])
+    if step not in steps_of(type):
+        shown = ", ".join(str(index) if is_number(index) else describe_kind(index) for index in indices)
+        text = f"`{owner.name}` has elements of type `{describe_type(type)}` and no component ({shown})"
+        raise context.error(TaichiTypeError, text, "name one by integers known at compile time")
+    return part_of_array(owner, step)
 
 
 def to_dict(context: Context, value: Any) -> dict[str, Any]:
@@ -180,7 +197,7 @@ def join_structs(context: Context, types: Sequence[Type]) -> Struct:
 
 
 def array_member(context: Context, value: Any) -> ArrayMember | None:
-    """Return the member of an array's structs that `value` means: `f.pos`, in or outside the kernel; else None."""
+    """Return the part of an array's elements that `value` means: `f.pos`, in or outside the kernel; else None."""
     if isinstance(value, ArrayMember):
         return value
     if isinstance(value, Statement | Place | list | tuple | int | float | str | type) or value is None:
@@ -195,19 +212,16 @@ def array_member(context: Context, value: Any) -> ArrayMember | None:
 
 
 def array_attribute(context: Context, owner: ArrayMember, name: str) -> Any:
-    """Return what an array of structs, or a member of one, has under `name`, None if nothing."""
+    """Return what an array, or a part of its elements, has under `name`, None if nothing."""
     type = owner.type
-    if name in ("grad", "dual") and owner.path:
-        other = getattr(context.fields[owner.array.slot], name, None)
-        if other is None:
-            return None
-        context.note(other, name, f"{owner.array.name}_{name}", lambda: other)
-        found = context.array(other)
-        return None if found is None else ArrayMember(found, owner.path)
+    if name in ("grad", "dual") and (owner.path or owner.array.path):
+        return _derivative(context, owner, name)
+    if isinstance(type, Tensor) and name == "get_scalar_field":
+        return Method(owner, name)
     if not isinstance(type, Struct):
         return None
     if name in type.names:
-        return ArrayMember(owner.array, (*owner.path, name))
+        return part_of_array(owner, name)
     if name == "keys":
         return list(type.names)
     if name == "get_member_field":
@@ -215,14 +229,35 @@ def array_attribute(context: Context, owner: ArrayMember, name: str) -> Any:
     return None
 
 
+def part_of_array(owner: ArrayMember, step: Step) -> ArrayMember:
+    """Return a part of the elements that `owner` means; where parts lie apart it is an array of its own."""
+    if owner.array.parts:
+        return ArrayMember(owner.array.parts[steps_of(owner.type).index(step)], ())
+    return ArrayMember(owner.array, (*owner.path, step))
+
+
+def _derivative(context: Context, owner: ArrayMember, name: str) -> ArrayMember | None:
+    """Return the part of the gradient or dual of the array of which `owner` is a part."""
+    other = getattr(context.objects[owner.array], name, None)
+    if other is None:
+        return None
+    context.note(other, name, f"{owner.array.name}_{name}", lambda: other)
+    found = context.array(other)
+    return None if found is None else ArrayMember(found, owner.path)
+
+
 def member_place(context: Context, owner: ArrayMember, element: Place) -> Place:
-    """Return the place of a member in an element of the array."""
-    for name in owner.path:
-        element = member(context, element, name)
+    """Return the place of a part in an element of the array."""
+    build = context.builder
+    for step in owner.path:
+        if isinstance(step, str):
+            element = member(context, element, step)
+        else:
+            element = Place(build.element_ptr(element.pointer, [build.const(index) for index in step]))
     return element
 
 
 def element_place(context: Context, owner: ArrayMember, indices: list[Statement]) -> Place:
-    """Return the place of a member in the element at `indices`."""
+    """Return the place of a part in the element at `indices`."""
     pointer = context.builder.add(GlobalPtr(owner.array, indices, type=owner.array.element))
     return member_place(context, owner, Place(pointer))

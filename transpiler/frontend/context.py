@@ -39,17 +39,17 @@ from ..ir.statements import (
     base_pointer,
 )
 from ..ir.tasks import Kernel
-from ..ir.types import SCALARS, Scalar, Struct, Tensor, Type, describe_type, element_of, u1
+from ..ir.types import SCALARS, Scalar, Struct, Tensor, Type, describe_type, element_of, scalars_of, u1
 from ..lang import struct as lang
 from ..lang.annotations import as_type
-from ..lang.describe import NodeDescription
+from ..lang.describe import ArrayDescription, NodeDescription, Step, identify_step, name_step, steps_of
 from ..lang.matrix import Matrix
 from .definition import KernelDefinition
 from .scope import MISSING, Exit, Frame
 from .specialization import Specialization
 from .spelling_hints import missing_name_hint
 from .struct_types import StructTypes
-from .trees import see_tree
+from .trees import name_parts, see_tree
 from .unsupported import REASONS
 from .values import ArrayMember, Place, common_type, describe_kind, is_number, matrix_rows, number_type
 
@@ -142,6 +142,9 @@ class Context:
         self.arrays: dict[int, Array] = {}
         self.trees: dict[Node, Any] = {}
         """What owns the memory of sparse trees, by their tops."""
+        self.gradients: dict[Array, Array] = {}
+        self.objects: dict[Array, Any] = {}
+        """What the kernel's arrays describe, parameters excepted."""
         self.captured: dict[str, Captured] = {}
         self.warnings: list[str] = []
         self.warned: set[tuple[str, int, int, str]] = set()
@@ -440,18 +443,43 @@ class Context:
         description = self.python(describe)
         if description.path:
             return self.array(description.owner)
-        place = description.place
-        names = {} if place is None else self.enter_tree(place, description.tree).names
-        name = self.hints.get(id(value)) or description.name or (names.get(place) if place is not None else None)
-        array = self.new_array(name or "array", self.structs.named(description.element), len(description.shape))
+        names = {} if description.place is None else self.enter_tree(description.place, description.tree).names
+        name = self.hints.get(id(value)) or description.name or names.get(description.place) or "array"
+        return self.array_of(value, name, description)
+
+    def array_of(self, value: Any, name: str, description: ArrayDescription, path: str = "") -> Array:
+        """Add the array that an object describes, or one for each part where these lie apart. path: of `Array`."""
+        element = self.structs.named(description.element)
+        if description.parts:
+            array = Array(self.unique(name), element, len(description.shape), -1, path=path)
+            steps = zip(description.parts, steps_of(element), strict=True)
+            array.parts = tuple(self._part(array, part, step) for part, step in steps)
+        else:
+            array = self.new_array(name, element, len(description.shape))
+            self.fields[array.slot], array.path = value, path
         array.shape = tuple(description.shape)
         array.may_alias = description.kind == "ndarray"
-        array.offset = description.offset
-        if place is not None:
-            array.place, names[place] = place, array.name
-        self.fields[array.slot] = value
-        self.arrays[id(value)] = array
+        array.offset, array.strided = description.offset, description.strided
+        if description.place is not None:
+            array.place = description.place
+            self.enter_tree(array.place, description.tree).names[array.place] = array.name
+        elif array.parts:
+            array.place = array.parts[0].place  # loops run over the cells of the first part, as in Taichi
+            name_parts(array, self.kernel.trees)
+        self.arrays[id(value)], self.objects[array] = array, value
         return array
+
+    def _part(self, whole: Array, value: Any, step: Step) -> Array:
+        """Return the array of a part that lies apart, named after the whole unless Python has a name for it."""
+        known = self.hints.get(id(value))
+        found = self.arrays.get(id(value))
+        if found is not None:
+            found.path = found.path or found.name
+            return found
+        name = known or identify_step(whole.name, whole.element, step)
+        path = whole.path or whole.name  # also of a component: errors show what Python says, `v` of `v[i]`
+        path = known or (name_step(path, whole.element, step) if isinstance(step, str) else path)
+        return self.array_of(value, name, self.python(value.describe_array), path)
 
     def enter_tree(self, node: Node, owner: Any) -> Tree:
         """Return how this kernel sees the tree that a node is in. owner: of its memory, if it is sparse."""
@@ -477,17 +505,33 @@ class Context:
         name = self.hints.get(id(node)) or cells.name or "cells"
         return Array(name, u1, len(cells.shape), -1, cells.shape, place=cells.place, offset=cells.offset)
 
+    def gradient(self, array: Array) -> Array:
+        """Return the gradient of an argument, which a launch finds as `argument.grad`."""
+        found = self.gradients.get(array)
+        if found is None:
+            if not all(scalar.is_float for scalar in scalars_of(array.element)):
+                text = f"`{array.name}` has no gradient: its elements are {describe_type(array.element)}"
+                raise self.error(TaichiTypeError, text, "pass an array of floating-point numbers")
+            found = self.gradients[array] = self.new_array(f"{array.name}_grad", array.element, array.ndim)
+            found.parameter, found.may_alias, found.is_gradient = array.parameter, True, True
+            found.strided, found.clamped = array.strided, array.clamped
+        return found
+
     def new_array(self, name: str, element: Type, ndim: int) -> Array:
         """Add an array to the kernel, under a name of its own."""
+        array = Array(self.unique(name), element, ndim, len(self.kernel.arrays))
+        self.kernel.arrays.append(array)
+        self.fields.append(None)
+        return array
+
+    def unique(self, name: str) -> str:
+        """Return `name`, or one made of it, that no other array of the kernel has."""
         unique, count = name, 1
         while unique in self.array_names:
             count += 1
             unique = f"{name}_{count}"
         self.array_names.add(unique)
-        array = Array(unique, element, ndim, len(self.kernel.arrays))
-        self.kernel.arrays.append(array)
-        self.fields.append(None)
-        return array
+        return unique
 
     # --- variables ------------------------------------------------------------------------------------------------
 

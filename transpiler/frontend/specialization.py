@@ -41,13 +41,19 @@ class StructArgument:
 
 @dataclass(frozen=True, slots=True)
 class ArrayArgument:
-    """An ndarray: its elements and number of axes."""
+    """An ndarray: its elements and number of axes.
+
+    strided: its memory is not row by row without gaps. clamped: an index outside means the nearest inside.
+    """
 
     element: Type
     ndim: int
+    strided: bool = False
+    clamped: bool = False
 
     def __str__(self) -> str:
-        return f"ndarray[{described(self.element)}, {self.ndim}]"
+        flags = f"{', strided' if self.strided else ''}{', clamped' if self.clamped else ''}"
+        return f"ndarray[{described(self.element)}, {self.ndim}{flags}]"
 
 
 @dataclass(frozen=True, slots=True)

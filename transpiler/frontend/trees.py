@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from ..ir.snodes import Node, Tree, places_of
+from ..ir.snodes import Node, Tree, places_of, top_of
+from ..ir.statements import Array
 from ..ir.types import Type
+from ..lang.describe import steps_of
 from .scope import Frame
 
 
@@ -29,6 +31,20 @@ def see_tree(top: Node, frames: list[Frame], used: Mapping[int, str], named: Cal
         if node is not None and (node not in tree.names or id(value) in used):
             tree.names[node] = used.get(id(value), name)
     return tree
+
+
+def name_parts(whole: Array, trees: Mapping[Node, Tree]) -> None:
+    """Let a tree that consists of the parts of one field bear its name, and its members those of the parts."""
+    places = [part.place for part in whole.parts]
+    top = None if places[0] is None else top_of(places[0])
+    if top is None or places != list(places_of(top)):
+        return
+    names = trees[top].names
+    names.setdefault(top, whole.name)
+    for part, step in zip(whole.parts, steps_of(whole.element), strict=True):
+        short = part.name.removeprefix(f"{whole.name}_")
+        if part.place is not None and (isinstance(step, str) or short.isalpha()):
+            names[part.place] = short
 
 
 def _in_sight(frames: list[Frame]) -> Iterator[tuple[str, Any]]:

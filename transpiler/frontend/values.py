@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import types
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from ..ir.nodes import Statement
 from ..ir.statements import Array
-from ..ir.types import SCALARS, Scalar, Struct, Type, describe_type, promote, u1
+from ..ir.types import SCALARS, Scalar, Type, describe_type, promote, u1
+from ..lang.describe import Step, name_step, step_into
 from ..lang.matrix import Matrix
 from ..options import CompileOptions
 
@@ -45,24 +47,23 @@ class Swizzle:
 
 @dataclass(frozen=True, slots=True)
 class ArrayMember:
-    """One member of every struct of an array: `particles.pos`. path: names that lead to it."""
+    """A part of every element of an array: `particles.pos`, `velocity.get_scalar_field(0)`. path: what leads to it."""
 
     array: Array
-    path: tuple[str, ...]
+    path: tuple[Step, ...]
 
     @property
     def type(self) -> Type:
-        """Type of the member."""
-        type = self.array.element
-        for name in self.path:
-            assert isinstance(type, Struct)
-            type = type.member(name)
-        return type
+        """Type of the part."""
+        return reduce(step_into, self.path, self.array.element)
 
     @property
     def name(self) -> str:
         """What an error calls it."""
-        return ".".join((self.array.name, *self.path))
+        name, type = self.array.path or self.array.name, self.array.element
+        for step in self.path:
+            name, type = name_step(name, type, step), step_into(type, step)
+        return name
 
 
 @dataclass(frozen=True, slots=True)

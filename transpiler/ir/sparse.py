@@ -347,7 +347,9 @@ def place_array(kernel: Kernel, place: Node) -> Array:
     tree = kernel.trees[top_of(place)]
     shape = shape_of(place)
     name = _unique(kernel, tree.names.get(place, "other"))
-    array = Array(name, tree.elements[place], len(shape), len(kernel.arrays), shape, place=place, role="place", node=place)
+    array = Array(
+        name, tree.elements[place], len(shape), len(kernel.arrays), shape, place=place, role="place", node=place
+    )
     tree.names[place] = name
     kernel.arrays.append(array)
     return array

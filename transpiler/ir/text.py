@@ -63,13 +63,16 @@ def print_frontend(kernel: Kernel) -> str:
 
 def _header(kernel: Kernel) -> list[str]:
     """The version line and the signature; fields are listed below it."""
-    items = [(a.parameter, f"{a.name}: {_array(a)}") for a in kernel.arrays if a.parameter is not None]
+    items = [
+        (a.parameter, f"{a.name}: {_array(a)}") for a in kernel.arrays if a.parameter is not None and not a.is_gradient
+    ]
     items += [(p.position, f"{p.name}: {p.type}") for p in kernel.parameters]
     signature = ", ".join(text for _, text in sorted(items, key=lambda item: item[0]))
     returns = f" -> {', '.join(map(str, kernel.returns))}" if kernel.returns else ""
     lines = [VERSION_LINE, f"kernel {kernel.name}({signature}){returns}"]
     for struct in kernel.structs():
         lines.append(f"  struct {struct} {{{', '.join(f'{name}: {type}' for name, type in struct.members)}}}")
+    lines += [f"  gradient {a.name}: {_array(a)}" for a in kernel.arrays if a.is_gradient]
     lines += [f"  field {a.name}: {_array(a)}" for a in kernel.arrays if a.parameter is None]
     lines += [f"  shared {a.name}: {_array(a)}" for a in kernel.shared]
     return lines + [f"  temporary {t.name}: {t.type}" for t in kernel.temporaries]
@@ -78,7 +81,8 @@ def _header(kernel: Kernel) -> list[str]:
 def _array(array: Array) -> str:
     extents = "_" * array.ndim if array.shape is None else array.shape
     kind = array.role or ("array" if array.is_shared else "field" if array.parameter is None else "ndarray")
-    return f"{kind}[{array.element}, ({', '.join(map(str, extents))})]"
+    flags = f"{', strided' if array.strided else ''}{', clamped' if array.clamped else ''}"
+    return f"{kind}[{array.element}, ({', '.join(map(str, extents))}){flags}]"
 
 
 class _Printer:

@@ -232,7 +232,8 @@ class _Checker:
             case StructElement(value=origin, member=member) | StructPtr(origin=origin, member=member):
                 _need(_has_member(origin.type, member, statement.type), "a member that is not there", statement)
             case GlobalPtr():
-                _need(statement.array in self.arrays, "a pointer into an unknown array", statement)
+                is_whole = self.stage is Stage.FRONTEND and bool(statement.array.parts)
+                _need(statement.array in self.arrays or is_whole, "a pointer into an unknown array", statement)
                 _need(len(statement.indices) == statement.array.ndim, "another number of indices than axes", statement)
                 _need(statement.type == statement.array.element, "a pointer of another type than the array", statement)
                 self.indices(statement, statement.indices)

@@ -196,13 +196,17 @@ def type_of(dtype: Any) -> Type:
 class NdarrayAnnotation:
     """Annotation of an array parameter; `ti.types.ndarray` itself is one that leaves all open, calling it makes others.
 
-    dtype: element type as written, None: any. ndim: number of axes, None: any. boundary: "unsafe" or "clamp".
+    dtype: element type as written, None: any. ndim: number of axes, None: any. needs_grad: whether arguments must have
+    a gradient. boundary: "unsafe" or "clamp". element_dim, element_shape: of vectors and matrices, where `dtype` is a
+    number type or open (the form before Taichi 1.5).
     """
 
     dtype: Any = None
     ndim: int | None = None
     needs_grad: bool | None = None
     boundary: str = "unsafe"
+    element_dim: int | None = None
+    element_shape: tuple[int, ...] | None = None
 
     def __call__(
         self,
@@ -214,12 +218,16 @@ class NdarrayAnnotation:
         needs_grad: bool | None = None,
         boundary: str = "unsafe",
     ) -> NdarrayAnnotation:
-        """Return the annotation `ti.types.ndarray(...)`. Raises: ValueError for forms that Taichi refuses."""
+        """Return the annotation `ti.types.ndarray(...)`. Raises: ValueError, TypeError for what Taichi refuses."""
         if field_dim is not None:
             raise ValueError("The field_dim argument for ndarray type is already deprecated. Please use ndim instead.")
         if boundary not in ("unsafe", "clamp"):
             raise ValueError(f"Invalid boundary argument: {boundary}")
-        return NdarrayAnnotation(_element_of_legacy_form(dtype, element_shape), ndim, needs_grad, boundary)
+        shape = None if element_shape is None else tuple(element_shape)
+        _check_legacy_form(dtype, element_dim, shape)
+        if dtype is not None and shape:
+            dtype, element_dim, shape = make_tensor_type(shape, dtype), None, None
+        return NdarrayAnnotation(dtype, ndim, needs_grad, boundary, element_dim or None, shape or None)
 
     def __getitem__(self, parameters: Any) -> NdarrayAnnotation:
         """Return the annotation `NDArray[dtype]` or `NDArray[dtype, ndim]`."""
@@ -229,6 +237,18 @@ class NdarrayAnnotation:
     def element(self) -> Type | None:
         """IR type of the elements, or None where the annotation leaves it open."""
         return None if self.dtype is None else type_of(self.dtype)
+
+    @property
+    def element_axes(self) -> int:
+        """How many axes an element has: 1 for vectors, 2 for matrices."""
+        if self.element_shape is not None or self.element_dim is not None:
+            return len(self.element_shape) if self.element_shape is not None else self.element_dim or 0
+        return len(self.dtype.shape) if isinstance(self.dtype, VectorType | MatrixType | Tensor) else 0
+
+    @property
+    def is_element_open(self) -> bool:
+        """Whether the shape of vectors or matrices, or their number type, follows from each argument."""
+        return self.element_shape is not None or self.element_dim is not None
 
 
 ndarray = NDArray = NdarrayAnnotation()
@@ -246,17 +266,25 @@ def ref(tp: Any) -> RefType:
     return RefType(tp)
 
 
-def _element_of_legacy_form(dtype: Any, element_shape: tuple[int, ...] | None) -> Any:
-    """Return the element type where `element_shape=(3,)` stands beside a scalar `dtype`, the form before Taichi 1.5."""
-    if not element_shape or dtype is None:
-        return dtype
-    if len(element_shape) > 2:
-        raise ValueError("Only scalars, vectors and matrices can be elements of an ndarray.")
-    return (
-        VectorType(element_shape[0], dtype)
-        if len(element_shape) == 1
-        else MatrixType(element_shape[0], element_shape[1], dtype)
-    )
+def _check_legacy_form(dtype: Any, element_dim: int | None, shape: tuple[int, ...] | None) -> None:
+    """Check `element_dim` and `element_shape` as Taichi does."""
+    if element_dim is None and shape is None:
+        return
+    if isinstance(dtype, (VectorType, MatrixType)):
+        raise TypeError(f'Cannot specifiy matrix dtype "{dtype}" and element shape or dim at the same time.')
+    count = element_dim if element_dim is not None else len(shape or ())
+    if not 0 <= count <= 2:
+        raise ValueError("Only scalars, vectors, and matrices are allowed as elements of ti.types.ndarray()")
+    if shape is not None and count != len(shape):
+        raise ValueError(
+            "Both element_shape and element_dim are specified, but shape doesn't match specified dim: "
+            f"{len(shape)}!={element_dim}"
+        )
+
+
+def make_tensor_type(shape: tuple[int, ...], dtype: Any) -> TensorType:
+    """Return the vector type of shape (n,) or the matrix type of shape (n, m)."""
+    return VectorType(shape[0], dtype) if len(shape) == 1 else MatrixType(shape[0], shape[1], dtype)
 
 
 def as_type(value: Any, options: CompileOptions) -> Type | None:

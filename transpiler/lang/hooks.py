@@ -32,7 +32,10 @@ HOOKS = Hooks()
 
 
 class Layout(Enum):
-    """Order in memory of the components of vectors: with their element (AOS), or one array each (SOA)."""
+    """Order in memory of the parts of a field's elements: each element in one piece (AOS), or each part (SOA).
+
+    Parts are the components of vectors and matrices, and the members of structs.
+    """
 
     AOS = 0
     SOA = 1
@@ -61,11 +64,8 @@ def scalar_of(dtype: Any) -> Scalar:
         raise ValueError(f"Invalid data type {dtype}") from None
 
 
-def make_field(dtype: Any, shape: Any = None, layout: Layout = Layout.AOS, **options: Any) -> Any:
-    """Make a field through the runtime. Raises: RuntimeError where no runtime is loaded.
-
-    layout: accepted for Taichi's programs; it shows in no result, and memory is AOS in any case.
-    """
+def make_field(dtype: Any, shape: Any = None, **options: Any) -> Any:
+    """Make a field through the runtime. Raises: RuntimeError where no runtime is loaded."""
     if HOOKS.make_field is None:
         raise RuntimeError("Fields need the runtime: `import shadesmith`, not only `shadesmith.transpiler`.")
     return HOOKS.make_field(dtype, shape, **options)

@@ -152,7 +152,8 @@ class Struct:
     ) -> Any:
         """Make a field of structs with these member types; the other arguments are those of `ti.field`."""
         made = StructType(members, dict(methods or {}))
-        return make_field(made, shape, layout, name=name, offset=offset, needs_grad=needs_grad, needs_dual=needs_dual)
+        options = {"offset": offset, "needs_grad": needs_grad, "needs_dual": needs_dual, "layout": layout}
+        return make_field(made, shape, name=name, **options)
 
 
 def _fill(struct: Struct, entries: MutableMapping[str, Any], methods: Any, type: StructType | None) -> None:

@@ -1,14 +1,14 @@
 """The passes and their order: a kernel as the frontend made it comes in, tasks in final form come out.
 
-Order constraints: `overflow` before all others, which compute on their own; then `lower` (the rest needs structured
-returns); local atomics become plain before the first cleanup, which then sees through them; `bounds` after a cleanup,
-so that merged pointers are checked once, but `wide_bounds` before it, while indices are whole; `struct_for` before
-`offload`, so that tasks hold range loops only; between them `activate_cells`, then `deactivate_cells`, whose stores
-activate nothing and whose loops are tasks; `demote_atomics` after `offload`, where it is known which iterations run
-side by side; `split_threads` once control flow is as simple as it gets, and after `check_threads`, which says that it
-can; `legalize` last, since cleanup must not rebuild what it removed. `call_effects` stands wherever functions have
-changed in what they do: before the first cleanup, after checks were added, at the end for the text. `recursion` before
-the passes that follow calls.
+Order constraints: `overflow` before all others, which compute on their own; then `split_arrays` (no other pass knows
+arrays with parts) and `lower` (the rest needs structured returns); local atomics become plain before the first cleanup,
+which then sees through them; `bounds` after a cleanup, so that merged pointers are checked once, but `wide_bounds`
+before it, while indices are whole; `struct_for` before `offload`, so that tasks hold range loops only; between them
+`activate_cells`, then `deactivate_cells`, whose stores activate nothing and whose loops are tasks; `demote_atomics`
+after `offload`, where it is known which iterations run side by side; `split_threads` once control flow is as simple as
+it gets, and after `check_threads`, which says that it can; `legalize` last, since cleanup must not rebuild what it
+removed. `call_effects` stands wherever functions have changed in what they do: before the first cleanup, after checks
+were added, at the end for the text. `recursion` before the passes that follow calls.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from .call_effects import call_effects
 from .check_threads import check_threads
 from .common_subexpressions import common_subexpressions
 from .context import Pass, PassContext
-from .dead_code import dead_code
 from .deactivate_cells import deactivate_cells
+from .dead_code import dead_code
 from .demote_atomics import demote_atomics
 from .fold import fold
 from .forward_stores import forward_stores
@@ -38,6 +38,7 @@ from .overflow import overflow
 from .recursion import recursion
 from .simplify import simplify
 from .sparse_arrays import sparse_arrays
+from .split_arrays import split_arrays
 from .split_threads import split_threads
 from .stay_inside import stay_inside
 from .struct_for import struct_for
@@ -65,7 +66,8 @@ limits = (branch_depth, iteration_limit)
 
 PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
     Stage.LOWERED: (
-        overflow, lower, call_effects, demote_atomics, wide_bounds, call_effects, cleanup, bounds, call_effects,
+        overflow, split_arrays, lower, call_effects, demote_atomics, wide_bounds, call_effects, cleanup, bounds,
+        call_effects,
     ),
     Stage.TASKS: (
         recursion, struct_for, activate_cells, deactivate_cells, offload, demote_atomics, cleanup, check_threads,
@@ -75,8 +77,8 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
 }  # fmt: skip
 
 REQUIRED = frozenset({
-    "lower", "call_effects", "recursion", "activate_cells", "deactivate_cells", "offload", "struct_for", "check_threads",
-    "split_threads", "stay_inside", "legalize", "sparse_arrays",
+    "split_arrays", "lower", "call_effects", "recursion", "activate_cells", "deactivate_cells", "offload", "struct_for",
+    "check_threads", "split_threads", "stay_inside", "legalize", "sparse_arrays",
 })  # fmt: skip
 """Passes that a kernel cannot do without; `disabled_passes` does not reach them."""
 

@@ -96,7 +96,10 @@ def _is_own(pointer: GlobalPtr, loop: Statement) -> bool:
     """Return whether an element lies in the cell that a turn of a loop over cells of the same node is for."""
     if not isinstance(loop, StructFor) or loop.array.place is None or pointer.array.place is None:
         return False
-    same = sparse_above(loop.array.place) == sparse_above(pointer.array.place) and loop.array.offset == pointer.array.offset
+    same = (
+        sparse_above(loop.array.place) == sparse_above(pointer.array.place)
+        and loop.array.offset == pointer.array.offset
+    )
     return same and all(
         isinstance(index, LoopIndex) and index.loop is loop and index.axis == axis
         for axis, index in enumerate(pointer.indices)

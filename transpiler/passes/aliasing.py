@@ -48,7 +48,8 @@ def may_conflict(written: Statement, other: Statement) -> bool:
         return False  # two members of a struct, of one element or of two
     first, second = base_pointer(written), base_pointer(other)
     if isinstance(first, GlobalPtr) and isinstance(second, GlobalPtr):
-        return not any(_differ(i, j) for i, j in zip(first.indices, second.indices, strict=True))
+        pairs = zip(split_indices(first), split_indices(second), strict=True)
+        return not any(base_i is base_j and i != j for (base_i, i), (base_j, j) in pairs)
     return True
 
 
@@ -63,11 +64,14 @@ def _members(pointer: Statement) -> list[str]:
     return found
 
 
-def _differ(i: Statement, j: Statement) -> bool:
-    """Return whether two indices never have the same value: one base, two offsets."""
-    base_i, offset_i = split_offset(i)
-    base_j, offset_j = split_offset(j)
-    return base_i is base_j and offset_i != offset_j
+def split_indices(pointer: GlobalPtr) -> list[tuple[Statement | None, int]]:
+    """Return (b, c) with index = b + c for each index of `pointer`: one b with two c means two elements.
+
+    Where indices are clamped, `i` and `i + 1` may be one element: nothing is taken apart.
+    """
+    if pointer.array.clamped:
+        return [(index, 0) for index in pointer.indices]
+    return [split_offset(index) for index in pointer.indices]
 
 
 def split_offset(index: Statement) -> tuple[Statement | None, int]:

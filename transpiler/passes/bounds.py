@@ -100,6 +100,13 @@ class _Guard:
         own: list[Hashable] = []
         changed = False
         for statement in block.statements:
+            if isinstance(statement, IndexCheck):
+                key = _key_of_check(statement)
+                if key in self.known:
+                    changed = True
+                    continue
+                self.known.add(key)
+                own.append(key)
             for inner in blocks(statement):
                 changed |= self.block(inner)
             for place in _indexed(statement):
@@ -108,23 +115,25 @@ class _Guard:
                     self.known.add(key)
                     own.append(key)
                     builder.location = place.location
-                    builder.add(self.check(builder, access))
+                    builder.add(index_check(builder, access, self.kernel))
                     changed = True
             builder.add(statement)
         block.statements = builder.block.statements
         self.known.difference_update(own)
         return changed
 
-    def check(self, builder: Builder, access: Access) -> IndexCheck:
-        extents: list[Statement] = [
-            builder.add(ArrayShape(access.array, axis, type=i32))
-            if access.array is not None and access.shape is None
-            else builder.const(access.shape[axis] if access.shape is not None else 0)
-            for axis in range(len(access.indices))
-        ]
-        indices = [uncut(index) for index in access.indices]
-        begins = access.array.offset if access.array is not None else ()
-        return IndexCheck(indices, extents, _message(access, self.kernel), access.name, begins)
+
+def index_check(builder: Builder, access: Access, kernel: str) -> IndexCheck:
+    """Return the check of an access; its extents are added to `builder`. kernel: its name, for the message."""
+    extents: list[Statement] = [
+        builder.add(ArrayShape(access.array, axis, type=i32))
+        if access.array is not None and access.shape is None
+        else builder.const(access.shape[axis] if access.shape is not None else 0)
+        for axis in range(len(access.indices))
+    ]
+    indices = [uncut(index) for index in access.indices]
+    begins = access.array.offset if access.array is not None else ()
+    return IndexCheck(indices, extents, _message(access, kernel), access.name, begins)
 
 
 def _indexed(statement: Statement) -> list[Statement]:
@@ -147,7 +156,9 @@ def access_of(statement: Statement) -> Access | None:
     """Return what a statement indexes, None if nothing."""
     if isinstance(statement, GlobalPtr):
         array = statement.array
-        return Access(statement.indices, array, array.shape, array.name) if array.ndim else None
+        if not array.ndim or array.clamped:
+            return None
+        return Access(statement.indices, array, array.shape, array.path or array.name)
     if isinstance(statement, (MatrixPtr, MatrixElement)):
         owner = statement.origin if isinstance(statement, MatrixPtr) else statement.value
         assert isinstance(owner.type, Tensor)
@@ -159,7 +170,7 @@ def _name_of(owner: Statement) -> str:
     """Return what Python calls a vector or matrix: a variable, the array it is an element of, or a member of these."""
     match owner:
         case GlobalPtr(array=array):
-            return array.name
+            return array.path or array.name
         case LocalLoad(pointer=inner, name=None) | GlobalLoad(pointer=inner, name=None) | MatrixPtr(origin=inner):
             return _name_of(inner)
         case StructPtr(origin=inner, member=member) | StructElement(value=inner, member=member):
@@ -168,8 +179,16 @@ def _name_of(owner: Statement) -> str:
 
 
 def _key(access: Access) -> Hashable:
-    values = tuple(index.value if isinstance(index, Const) else index for index in map(uncut, access.indices))
-    return values, access.array if access.shape is None else (access.shape, access.offset)
+    return _values(access.indices), access.array if access.shape is None else (access.shape, access.offset)
+
+
+def _key_of_check(check: IndexCheck) -> Hashable:
+    """Return the key of an access that has been checked before this pass."""
+    return _values(check.indices), (_values(check.extents), check.begins or (0,) * len(check.indices))
+
+
+def _values(indices: list[Statement]) -> tuple[Hashable, ...]:
+    return tuple(index.value if isinstance(index, Const) else index for index in map(uncut, indices))
 
 
 def _message(access: Access, kernel: str) -> str:

@@ -13,6 +13,7 @@ So a cell that is not active holds zeros, and one that becomes active again begi
 from __future__ import annotations
 
 from collections.abc import Callable
+
 from ..ir.builder import Builder
 from ..ir.nodes import Block, Statement, walk
 from ..ir.snodes import Node, axes_of, pool_above, top_of
@@ -104,7 +105,9 @@ def _each_cell(
     """Add a loop over the cells that a node has in one cell of the node above it."""
     assert child.parent is not None
     above = dict(zip(axes_of(child.parent), indices, strict=True))
-    loop = _loop(builder, [builder.const(extent) for extent in child.extents], [f"{'ijklmnop'[a % 8]}" for a in child.axes])
+    loop = _loop(
+        builder, [builder.const(extent) for extent in child.extents], [f"{'ijklmnop'[a % 8]}" for a in child.axes]
+    )
     with builder.into(loop.body):
         for position, (axis, extent) in enumerate(zip(child.axes, child.extents, strict=True)):
             inside: Statement = builder.add(LoopIndex(loop, position, type=i32, name=loop.names[position]))

@@ -32,7 +32,7 @@ from ..ir.statements import (
 )
 from ..ir.tasks import Kernel, Task
 from ..ir.threads import ThreadIndex
-from .aliasing import split_offset
+from .aliasing import split_indices, split_offset
 from .context import PassContext
 from .rewrite import Rewriter
 
@@ -146,9 +146,10 @@ def _thread_axes(pointer: GlobalPtr) -> set[tuple[int, int]]:
 
 def _index_axes(pointer: GlobalPtr, loop: RangeFor) -> set[tuple[int, int, int]]:
     """Return (axis of the array, axis of the loop, constant) for each index that is a loop index plus a constant."""
-    found = set()
-    for position, index in enumerate(pointer.indices):
-        base, offset = split_offset(index)
+    found: set[tuple[int, int, int]] = set()
+    if pointer.array.clamped and loop.over is not pointer.array:
+        return found  # turns beyond the array meet at its border
+    for position, (base, offset) in enumerate(split_indices(pointer)):
         if isinstance(base, CellIndex if loop.cells is not None else LoopIndex) and base.loop is loop:
             found.add((position, base.axis, offset))
     return found

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ..ir.nodes import Statement
 from ..ir.statements import GlobalPtr, base_pointer
-from .aliasing import Place, may_conflict, may_overlap, place_of, split_offset
+from .aliasing import Place, may_conflict, may_overlap, place_of, split_indices
 
 Bases = tuple[Statement | None, ...]
 Offsets = tuple[int, ...]
@@ -63,5 +63,5 @@ class KnownCells:
 
 def _split(pointer: Statement) -> tuple[Bases, Offsets]:
     base = base_pointer(pointer)
-    parts = [split_offset(index) for index in base.indices] if isinstance(base, GlobalPtr) else []
+    parts = split_indices(base) if isinstance(base, GlobalPtr) else []
     return tuple(b for b, _ in parts), tuple(offset for _, offset in parts)

@@ -26,6 +26,11 @@ static inline int mod_i32(int a, int b) {
     return remainder != 0 && (remainder ^ b) < 0 ? remainder + b : remainder;
 }
 
+// The nearest index of an axis of n elements.
+static inline int clamp_index(int index, int n) {
+    return index < 0 ? 0 : index < n ? index : n - 1;
+}
+
 // base to the power of exponent, modulo 2^32.
 static inline int pow_i32(int base, int exponent) {
     if (exponent < 0) {  // 1 / base^n, rounded toward zero

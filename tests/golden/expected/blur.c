@@ -1,0 +1,56 @@
+// blur(image: ndarray[f32, 2, clamped], out: ndarray[f32, 2, strided], peak: ndarray[f32, 1, strided]), range_for over
+//     out
+// from blur.py:4, interface 075cb5b8
+#include <math.h>
+#include <stdbool.h>
+
+// The nearest index of an axis of n elements.
+static inline int clamp_index(int index, int n) {
+    return index < 0 ? 0 : index < n ? index : n - 1;
+}
+
+static inline float atomic_max_f32(float *place, float value) {
+    float old, new;
+    __atomic_load(place, &old, __ATOMIC_RELAXED);
+    do {
+        new = fmaxf(old, value);
+    } while (!__atomic_compare_exchange(place, &old, &new, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    return old;
+}
+
+struct Args {
+    const float *image_data;  // image: ndarray[f32, 2, clamped]
+    float *out_data;          // out: ndarray[f32, 2, strided]
+    float *peak_data;         // peak: ndarray[f32, 1, strided]
+    long long out_stride0;    // out.strides[0], in elements
+    long long out_stride1;    // out.strides[1], in elements
+    long long peak_stride;    // peak.strides[0], in elements
+    int image_n0;             // image.shape[0]
+    int image_n1;             // image.shape[1]
+    int out_n0;               // out.shape[0]
+    int out_n1;               // out.shape[1]
+};
+
+#define image(i, j) args.image_data[(long)clamp_index(i, args.image_n0) * args.image_n1 + clamp_index(j, args.image_n1)]
+#define out(i, j) args.out_data[(i) * args.out_stride0 + (j) * args.out_stride1]
+#define peak(i) args.peak_data[(i) * args.peak_stride]
+
+// blur.py:9  for i, j in out:
+static inline void task(const struct Args args, int i, int j) {
+    // blur.py:12  s += image[i + k, j]
+    float s = image(i - 1, j) + image(i, j) + image(i + 1, j);
+    // blur.py:13  out[i, j] = s / 3
+    out(i, j) = s / 3.0f;
+    // blur.py:14  ti.atomic_max(peak[i], s)
+    atomic_max_f32(&peak(i), s);
+}
+
+void blur_0(const struct Args *arguments) {
+    const struct Args args = *arguments;
+    #pragma omp parallel for firstprivate(args) schedule(static) if ((long)args.out_n0 * args.out_n1 >= 8192)
+    for (int i = 0; i < args.out_n0; i++) {
+        for (int j = 0; j < args.out_n1; j++) {
+            task(args, i, j);
+        }
+    }
+}

@@ -1,0 +1,64 @@
+// blur(image: ndarray[f32, 2, clamped], out: ndarray[f32, 2, strided], peak: ndarray[f32, 1, strided]), range_for over
+//     out
+// from blur.py:4, interface c1b43275
+#version 460
+#extension GL_EXT_buffer_reference : require
+#extension GL_EXT_scalar_block_layout : require
+
+#define BLOCK 128
+layout(local_size_x = BLOCK) in;
+
+// The nearest index of an axis of n elements.
+int clamp_index(int index, int n) {
+    return index < 0 ? 0 : index < n ? index : n - 1;
+}
+
+layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer AtomicU32 {
+    uint v[];
+};
+
+float atomic_max_f32(AtomicU32 data, uint index, float value) {
+    uint old = data.v[index];
+    uint assumed;
+    do {
+        assumed = old;
+        float next = max(uintBitsToFloat(assumed), value);
+        old = atomicCompSwap(data.v[index], assumed, floatBitsToUint(next));
+    } while (old != assumed);
+    return uintBitsToFloat(old);
+}
+
+layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
+layout(push_constant, scalar) uniform Args {
+    F32 image_data;   // image: ndarray[f32, 2, clamped]
+    F32 out_data;     // out: ndarray[f32, 2, strided]
+    F32 peak_data;    // peak: ndarray[f32, 1, strided]
+    int image_n0;     // image.shape[0]
+    int image_n1;     // image.shape[1]
+    int out_n0;       // out.shape[0]
+    int out_n1;       // out.shape[1]
+    int out_stride0;  // out.strides[0], in elements
+    int out_stride1;  // out.strides[1], in elements
+    int peak_stride;  // peak.strides[0], in elements
+} args;
+
+#define image_(i, j) args.image_data.v[clamp_index(i, args.image_n0) * args.image_n1 + clamp_index(j, args.image_n1)]
+#define out_(i, j) args.out_data.v[(i) * args.out_stride0 + (j) * args.out_stride1]
+#define peak(i) args.peak_data.v[(i) * args.peak_stride]
+
+// blur.py:9  for i, j in out:
+void task(int i, int j) {
+    // blur.py:12  s += image[i + k, j]
+    float s = image_(i - 1, j) + image_(i, j) + image_(i + 1, j);
+    // blur.py:13  out[i, j] = s / 3
+    out_(i, j) = s / 3.0;
+    // blur.py:14  ti.atomic_max(peak[i], s)
+    atomic_max_f32(AtomicU32(args.peak_data), uint(i * args.peak_stride), s);
+}
+
+void main() {
+    uint count = uint(args.out_n0) * uint(args.out_n1);
+    for (uint index = gl_GlobalInvocationID.x; index < count; index += gl_NumWorkGroups.x * BLOCK) {
+        task(int(index / args.out_n1), int(index % args.out_n1));
+    }
+}

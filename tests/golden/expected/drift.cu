@@ -1,0 +1,77 @@
+// drift(dt: f32, axis: i32), range_for over position
+// from drift.py:28, interface d185fd17
+
+#define BLOCK 128
+
+struct vec3 {
+    float x, y, z;
+};
+
+__device__ inline float length(vec3 a) {
+    return sqrtf(a.x * a.x + a.y * a.y + a.z * a.z);
+}
+
+struct Position {
+    float x[100000];
+    float y[100000];
+    float z[100000];
+};
+static_assert(sizeof(Position) == 1200000, "the host lays cells out so");
+
+struct Velocity {
+    float x[100000];
+    float y[100000];
+    float z[100000];
+};
+static_assert(sizeof(Velocity) == 1200000, "the host lays cells out so");
+
+struct Args {
+    Position *position;  // position_x, position_y, position_z: field[f32, 100000]
+    Velocity *velocity;  // velocity_x, velocity_y, velocity_z: field[f32, 100000]
+    float dt;            // dt: f32
+    int axis;            // axis: i32
+};
+
+#define position_x(i) args.position->x[i]
+#define position_y(i) args.position->y[i]
+#define position_z(i) args.position->z[i]
+#define velocity_x(i) args.velocity->x[i]
+#define velocity_y(i) args.velocity->y[i]
+#define velocity_z(i) args.velocity->z[i]
+
+// drift.py:29  for i in position:
+__device__ inline void task(const Args &args, int i) {
+    // drift.py:30  velocity[i] -= 0.1 * velocity[i] * dt
+    velocity_x(i) -= 0.1f * velocity_x(i) * args.dt;
+    velocity_y(i) -= 0.1f * velocity_y(i) * args.dt;
+    velocity_z(i) -= 0.1f * velocity_z(i) * args.dt;
+    // drift.py:31  velocity[i].y -= 9.8 * dt
+    velocity_y(i) -= 9.8f * args.dt;
+    // drift.py:32  position[i] += velocity[i] * dt
+    position_x(i) += velocity_x(i) * args.dt;
+    position_y(i) += velocity_y(i) * args.dt;
+    position_z(i) += velocity_z(i) * args.dt;
+    // drift.py:33  if position[i][axis] < 0:
+    if ((args.axis == 0 ? position_x(i) : args.axis == 1 ? position_y(i) : position_z(i)) < 0.0f) {
+        // drift.py:34  position[i][axis] = 0
+        if (args.axis == 0) {
+            position_x(i) = 0.0f;
+        } else if (args.axis == 1) {
+            position_y(i) = 0.0f;
+        } else {
+            position_z(i) = 0.0f;
+        }
+        // drift.py:35  velocity[i] *= -0.5 * velocity[i].norm()
+        float t0 = -0.5f * length(vec3{velocity_x(i), velocity_y(i), velocity_z(i)});
+        velocity_x(i) *= t0;
+        velocity_y(i) *= t0;
+        velocity_z(i) *= t0;
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK) drift_0(const Args args) {
+    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
+    if (index < 100000u) {
+        task(args, int(index));
+    }
+}

@@ -1,0 +1,121 @@
+// orbit(dt: f32), 4 tasks
+// from orbit.py:37, interface 1dee0b2b
+#include <math.h>
+#include <stdbool.h>
+
+typedef struct {
+    float x, y, z;
+} vec3;
+
+static inline vec3 vec3_add(vec3 a, vec3 b) {
+    return (vec3){a.x + b.x, a.y + b.y, a.z + b.z};
+}
+
+static inline float atomic_max_f32(float *place, float value) {
+    float old, new;
+    __atomic_load(place, &old, __ATOMIC_RELAXED);
+    do {
+        new = fmaxf(old, value);
+    } while (!__atomic_compare_exchange(place, &old, &new, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    return old;
+}
+
+static inline float vec3_dot(vec3 a, vec3 b) {
+    return a.x * b.x + a.y * b.y + a.z * b.z;
+}
+
+static inline vec3 vec3_mul_vs(vec3 a, float b) {
+    return (vec3){a.x * b, a.y * b, a.z * b};
+}
+
+static inline vec3 vec3_sub(vec3 a, vec3 b) {
+    return (vec3){a.x - b.x, a.y - b.y, a.z - b.z};
+}
+
+typedef struct {
+    vec3 pos;
+    vec3 vel;
+    float mass;
+} Body;
+_Static_assert(sizeof(Body) == 28, "the host packs it so");
+
+typedef struct {
+    vec3 pos[512];
+    vec3 vel[512];
+    float mass[512];
+} Bodies;
+_Static_assert(sizeof(Bodies) == 14336, "the host lays cells out so");
+
+struct Temporaries {
+    Body heaviest;  // Body
+};
+
+struct Args {
+    Bodies *bodies;                   // bodies_pos, bodies_vel: field[f32[3], 512], bodies_mass: field[f32, 512]
+    float *energy_data;               // energy: field[f32, 512]
+    struct Temporaries *temporaries;  // values that cross tasks
+    float dt;                         // dt: f32
+};
+
+#define bodies_pos(i) args.bodies->pos[i]
+#define bodies_vel(i) args.bodies->vel[i]
+#define bodies_mass(i) args.bodies->mass[i]
+#define energy(i) args.energy_data[i]
+
+// task 0 of 4: range_for over bodies
+// orbit.py:38  for i in bodies:
+static inline void task_0(const struct Args args, int i) {
+    // orbit.py:39  bodies[i].vel -= bodies[i].pos * dt
+    vec3 bodies_pos_0 = bodies_pos(i);
+    bodies_vel(i) = vec3_sub(bodies_vel(i), vec3_mul_vs(bodies_pos_0, args.dt));
+    // orbit.py:40  bodies.pos[i] += bodies[i].vel * dt
+    bodies_pos(i) = vec3_add(bodies_pos_0, vec3_mul_vs(bodies_vel(i), args.dt));
+    // orbit.py:41  energy[i] = bodies[i].energy()
+    energy(i) = 0.5f * bodies_mass(i) * vec3_dot(bodies_vel(i), bodies_vel(i));
+}
+
+void orbit_0(const struct Args *arguments) {
+    const struct Args args = *arguments;
+    for (int i = 0; i < 512; i++) {
+        task_0(args, i);
+    }
+}
+
+// task 1 of 4: serial
+static inline void task_1(const struct Args args) {
+    // orbit.py:42  heaviest = bodies[0]
+    args.temporaries->heaviest = (Body){bodies_pos(0), bodies_vel(0), bodies_mass(0)};
+}
+
+void orbit_1(const struct Args *arguments) {
+    const struct Args args = *arguments;
+    task_1(args);
+}
+
+// task 2 of 4: range_for over i
+// orbit.py:43  for i in range(512):
+static inline void task_2(const struct Args args, int i) {
+    // orbit.py:44  ti.atomic_max(heaviest.mass, bodies.mass[i])
+    atomic_max_f32(&args.temporaries->heaviest.mass, bodies_mass(i));
+}
+
+void orbit_2(const struct Args *arguments) {
+    const struct Args args = *arguments;
+    for (int i = 0; i < 512; i++) {
+        task_2(args, i);
+    }
+}
+
+// task 3 of 4: serial
+static inline void task_3(const struct Args args) {
+    // orbit.py:45  bodies[1] = heaviest
+    Body t0 = args.temporaries->heaviest;
+    bodies_pos(1) = t0.pos;
+    bodies_vel(1) = t0.vel;
+    bodies_mass(1) = t0.mass;
+}
+
+void orbit_3(const struct Args *arguments) {
+    const struct Args args = *arguments;
+    task_3(args);
+}

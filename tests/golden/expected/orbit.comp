@@ -1,0 +1,214 @@
+// ===== orbit_0.comp
+// orbit(dt: f32), task 0 of 4: range_for over bodies
+// from orbit.py:37, interface 1dee0b2b
+#version 460
+#extension GL_EXT_buffer_reference : require
+#extension GL_EXT_scalar_block_layout : require
+
+#define BLOCK 128
+layout(local_size_x = BLOCK) in;
+
+struct Body {
+    vec3 pos;
+    vec3 vel;
+    float mass;
+};
+
+struct Bodies {
+    vec3 pos[512];
+    vec3 vel[512];
+    float mass[512];
+};
+
+layout(buffer_reference, scalar, buffer_reference_align = 4) buffer BodiesBuffer { Bodies v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Temporaries {
+    Body heaviest;  // Body
+};
+layout(push_constant, scalar) uniform Args {
+    BodiesBuffer bodies;      // bodies_pos, bodies_vel: field[f32[3], 512], bodies_mass: field[f32, 512]
+    F32 energy_data;          // energy: field[f32, 512]
+    Temporaries temporaries;  // values that cross tasks
+    float dt;                 // dt: f32
+} args;
+
+#define bodies_pos(i) args.bodies.v[0].pos[i]
+#define bodies_vel(i) args.bodies.v[0].vel[i]
+#define bodies_mass(i) args.bodies.v[0].mass[i]
+#define energy(i) args.energy_data.v[i]
+
+// orbit.py:38  for i in bodies:
+void task(int i) {
+    // orbit.py:39  bodies[i].vel -= bodies[i].pos * dt
+    bodies_vel(i) -= bodies_pos(i) * args.dt;
+    // orbit.py:40  bodies.pos[i] += bodies[i].vel * dt
+    bodies_pos(i) += bodies_vel(i) * args.dt;
+    // orbit.py:41  energy[i] = bodies[i].energy()
+    energy(i) = 0.5 * bodies_mass(i) * dot(bodies_vel(i), bodies_vel(i));
+}
+
+void main() {
+    uint index = gl_GlobalInvocationID.x;
+    if (index < 512u) {
+        task(int(index));
+    }
+}
+
+// ===== orbit_1.comp
+// orbit(dt: f32), task 1 of 4: serial
+// from orbit.py:37, interface 1dee0b2b
+#version 460
+#extension GL_EXT_buffer_reference : require
+#extension GL_EXT_scalar_block_layout : require
+
+layout(local_size_x = 1) in;
+
+struct Body {
+    vec3 pos;
+    vec3 vel;
+    float mass;
+};
+
+struct Bodies {
+    vec3 pos[512];
+    vec3 vel[512];
+    float mass[512];
+};
+
+layout(buffer_reference, scalar, buffer_reference_align = 4) buffer BodiesBuffer { Bodies v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Temporaries {
+    Body heaviest;  // Body
+};
+layout(push_constant, scalar) uniform Args {
+    BodiesBuffer bodies;      // bodies_pos, bodies_vel: field[f32[3], 512], bodies_mass: field[f32, 512]
+    F32 energy_data;          // energy: field[f32, 512]
+    Temporaries temporaries;  // values that cross tasks
+    float dt;                 // dt: f32
+} args;
+
+#define bodies_pos(i) args.bodies.v[0].pos[i]
+#define bodies_vel(i) args.bodies.v[0].vel[i]
+#define bodies_mass(i) args.bodies.v[0].mass[i]
+
+void task() {
+    // orbit.py:42  heaviest = bodies[0]
+    args.temporaries.heaviest = Body(bodies_pos(0), bodies_vel(0), bodies_mass(0));
+}
+
+void main() {
+    task();
+}
+
+// ===== orbit_2.comp
+// orbit(dt: f32), task 2 of 4: range_for over i
+// from orbit.py:37, interface 1dee0b2b
+#version 460
+#extension GL_EXT_buffer_reference : require
+#extension GL_EXT_scalar_block_layout : require
+
+#define BLOCK 128
+layout(local_size_x = BLOCK) in;
+
+layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer AtomicU32 {
+    uint v[];
+};
+
+float atomic_max_f32(AtomicU32 data, uint index, float value) {
+    uint old = data.v[index];
+    uint assumed;
+    do {
+        assumed = old;
+        float next = max(uintBitsToFloat(assumed), value);
+        old = atomicCompSwap(data.v[index], assumed, floatBitsToUint(next));
+    } while (old != assumed);
+    return uintBitsToFloat(old);
+}
+
+struct Body {
+    vec3 pos;
+    vec3 vel;
+    float mass;
+};
+
+struct Bodies {
+    vec3 pos[512];
+    vec3 vel[512];
+    float mass[512];
+};
+
+layout(buffer_reference, scalar, buffer_reference_align = 4) buffer BodiesBuffer { Bodies v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Temporaries {
+    Body heaviest;  // Body
+};
+layout(push_constant, scalar) uniform Args {
+    BodiesBuffer bodies;      // bodies_pos, bodies_vel: field[f32[3], 512], bodies_mass: field[f32, 512]
+    F32 energy_data;          // energy: field[f32, 512]
+    Temporaries temporaries;  // values that cross tasks
+    float dt;                 // dt: f32
+} args;
+
+#define bodies_mass(i) args.bodies.v[0].mass[i]
+
+// orbit.py:43  for i in range(512):
+void task(int i) {
+    // orbit.py:44  ti.atomic_max(heaviest.mass, bodies.mass[i])
+    atomic_max_f32(AtomicU32(args.temporaries), 6u, bodies_mass(i));
+}
+
+void main() {
+    uint index = gl_GlobalInvocationID.x;
+    if (index < 512u) {
+        task(int(index));
+    }
+}
+
+// ===== orbit_3.comp
+// orbit(dt: f32), task 3 of 4: serial
+// from orbit.py:37, interface 1dee0b2b
+#version 460
+#extension GL_EXT_buffer_reference : require
+#extension GL_EXT_scalar_block_layout : require
+
+layout(local_size_x = 1) in;
+
+struct Body {
+    vec3 pos;
+    vec3 vel;
+    float mass;
+};
+
+struct Bodies {
+    vec3 pos[512];
+    vec3 vel[512];
+    float mass[512];
+};
+
+layout(buffer_reference, scalar, buffer_reference_align = 4) buffer BodiesBuffer { Bodies v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Temporaries {
+    Body heaviest;  // Body
+};
+layout(push_constant, scalar) uniform Args {
+    BodiesBuffer bodies;      // bodies_pos, bodies_vel: field[f32[3], 512], bodies_mass: field[f32, 512]
+    F32 energy_data;          // energy: field[f32, 512]
+    Temporaries temporaries;  // values that cross tasks
+    float dt;                 // dt: f32
+} args;
+
+#define bodies_pos(i) args.bodies.v[0].pos[i]
+#define bodies_vel(i) args.bodies.v[0].vel[i]
+#define bodies_mass(i) args.bodies.v[0].mass[i]
+
+void task() {
+    // orbit.py:45  bodies[1] = heaviest
+    Body t0 = args.temporaries.heaviest;
+    bodies_pos(1) = t0.pos;
+    bodies_vel(1) = t0.vel;
+    bodies_mass(1) = t0.mass;
+}
+
+void main() {
+    task();
+}

@@ -1,0 +1,128 @@
+// orbit(dt: f32), 4 tasks
+// from orbit.py:37, interface 1dee0b2b
+
+#define BLOCK 128
+
+struct vec3 {
+    float x, y, z;
+};
+
+__device__ inline vec3 operator+(vec3 a, vec3 b) {
+    return vec3{a.x + b.x, a.y + b.y, a.z + b.z};
+}
+
+__device__ inline vec3 &operator+=(vec3 &a, vec3 b) {
+    return a = a + b;
+}
+
+__device__ inline vec3 operator-(vec3 a, vec3 b) {
+    return vec3{a.x - b.x, a.y - b.y, a.z - b.z};
+}
+
+__device__ inline vec3 &operator-=(vec3 &a, vec3 b) {
+    return a = a - b;
+}
+
+__device__ inline float atomic_max_f32(float *place, float value) {
+    unsigned int *bits = (unsigned int *)place;
+    unsigned int old = *bits, assumed;
+    do {
+        assumed = old;
+        float next = fmaxf(__uint_as_float(assumed), value);
+        old = atomicCAS(bits, assumed, __float_as_uint(next));
+    } while (old != assumed);
+    return __uint_as_float(old);
+}
+
+__device__ inline float dot(vec3 a, vec3 b) {
+    return a.x * b.x + a.y * b.y + a.z * b.z;
+}
+
+__device__ inline vec3 operator*(vec3 a, float b) {
+    return vec3{a.x * b, a.y * b, a.z * b};
+}
+
+struct Body {
+    vec3 pos;
+    vec3 vel;
+    float mass;
+};
+static_assert(sizeof(Body) == 28, "the host packs it so");
+
+struct Bodies {
+    vec3 pos[512];
+    vec3 vel[512];
+    float mass[512];
+};
+static_assert(sizeof(Bodies) == 14336, "the host lays cells out so");
+
+struct Temporaries {
+    Body heaviest;  // Body
+};
+
+struct Args {
+    Bodies *bodies;            // bodies_pos, bodies_vel: field[f32[3], 512], bodies_mass: field[f32, 512]
+    float *energy_data;        // energy: field[f32, 512]
+    Temporaries *temporaries;  // values that cross tasks
+    float dt;                  // dt: f32
+};
+
+#define bodies_pos(i) args.bodies->pos[i]
+#define bodies_vel(i) args.bodies->vel[i]
+#define bodies_mass(i) args.bodies->mass[i]
+#define energy(i) args.energy_data[i]
+
+// task 0 of 4: range_for over bodies
+// orbit.py:38  for i in bodies:
+__device__ inline void task_0(const Args &args, int i) {
+    // orbit.py:39  bodies[i].vel -= bodies[i].pos * dt
+    bodies_vel(i) -= bodies_pos(i) * args.dt;
+    // orbit.py:40  bodies.pos[i] += bodies[i].vel * dt
+    bodies_pos(i) += bodies_vel(i) * args.dt;
+    // orbit.py:41  energy[i] = bodies[i].energy()
+    energy(i) = 0.5f * bodies_mass(i) * dot(bodies_vel(i), bodies_vel(i));
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK) orbit_0(const Args args) {
+    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
+    if (index < 512u) {
+        task_0(args, int(index));
+    }
+}
+
+// task 1 of 4: serial
+__device__ inline void task_1(const Args &args) {
+    // orbit.py:42  heaviest = bodies[0]
+    args.temporaries->heaviest = Body{bodies_pos(0), bodies_vel(0), bodies_mass(0)};
+}
+
+extern "C" __global__ void orbit_1(const Args args) {
+    task_1(args);
+}
+
+// task 2 of 4: range_for over i
+// orbit.py:43  for i in range(512):
+__device__ inline void task_2(const Args &args, int i) {
+    // orbit.py:44  ti.atomic_max(heaviest.mass, bodies.mass[i])
+    atomic_max_f32(&args.temporaries->heaviest.mass, bodies_mass(i));
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK) orbit_2(const Args args) {
+    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
+    if (index < 512u) {
+        task_2(args, int(index));
+    }
+}
+
+// task 3 of 4: serial
+__device__ inline void task_3(const Args &args) {
+    // orbit.py:45  bodies[1] = heaviest
+    Body t0 = args.temporaries->heaviest;
+    bodies_pos(1) = t0.pos;
+    bodies_vel(1) = t0.vel;
+    bodies_mass(1) = t0.mass;
+}
+
+extern "C" __global__ void orbit_3(const Args args) {
+    task_3(args);
+}
