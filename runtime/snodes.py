@@ -115,7 +115,7 @@ class SNode:
 
     @property
     def num_dynamically_allocated(self) -> int:
-        """Cells, of a dynamic node chunks, that have memory because they are active; other nodes have all from the start."""
+        """Cells (of a dynamic node chunks) that have memory since they are active; 0 for nodes that always have all."""
         if self.node is None or not self.node.has_pool or self.memory is None or not self.is_complete:
             return 0
         tree = self.memory.sparse()
@@ -187,7 +187,7 @@ class SNode:
     def hash(self, axes: Any, dimensions: Any) -> NoReturn:
         """Refuse, as Taichi does. Raises: TaichiRuntimeError."""
         raise TaichiRuntimeError(
-            "hash SNodes are not supported. Hint: use `pointer`, whose cells also have memory only while they are active"
+            "hash SNodes are not supported. Hint: use `pointer`, whose cells have memory only while they are active too"
         )
 
     def _split(self, kind: str, axes: Sequence[Axis], dimensions: int | Sequence[int]) -> SNode:
@@ -257,10 +257,10 @@ class SNode:
         return ArrayDescription(u1, self.shape, "node", self._name or None, place=self.node, offset=offset)
 
     def describe_cells(self) -> NodeDescription | None:
-        """Return the node as a kernel needs it that asks for its cells, None for a root; a sparse tree has memory then."""
-        if self.node is None or self.memory is None:
+        """Return the node as kernels need it that ask for its cells, None for a root; a sparse tree has memory then."""
+        if self.node is None:
             return None
-        if is_sparse_tree(self.memory.top):
+        if self.memory is not None and is_sparse_tree(self.memory.top):
             self.memory.allocate()
         return NodeDescription(self.node, self.memory, tuple(child._field_here() for child in self._children))
 
@@ -300,7 +300,7 @@ class Root(SNode):
         self._forgets = forgets
 
     def _add(self, *args: Any, **named: Any) -> SNode:
-        """Add a child, after forgetting the trees of earlier sessions. Raises: TaichiRuntimeError before `ti.init()`."""
+        """Add a child, without the trees of earlier sessions. Raises: TaichiRuntimeError before `ti.init()`."""
         self._begin()
         child = super()._add(*args, **named)
         self._trees.add(child.memory)

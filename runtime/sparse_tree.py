@@ -5,8 +5,8 @@ In: the nodes of a tree. Out: `SparseTree`, which owns a `Memory` for each part 
 what is not active give zeros; operations on whole fields reach active cells only, as in Taichi. Memory is zero where
 nothing is active, so that a tree, or what lies below a node of it, is emptied by zeroing it.
 
-How many cells a pool has room for: all, where memory costs nothing before it is touched (the host's), as far as there is
-that much; else what `device_memory_GB` leaves, shared out among the pools of a tree from the top down.
+How many cells a pool has room for: all, where memory costs nothing before it is touched (the host's), as far as there
+is that much; else what `device_memory_GB` leaves, shared out among the pools of a tree from the top down.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ MIN_CELLS = 1
 
 
 class Beside:
-    """An array beside the cells, or a piece of one, as a compiled kernel needs it. shape: as the interpreter sees it."""
+    """An array beside the cells, or a piece of one, as compiled kernels need it. shape: as the interpreter sees it."""
 
     __slots__ = ("_memory", "_offset_bytes", "capacity", "shape", "tree")
 
@@ -202,8 +202,8 @@ class SparseTree:
     def _full(self, pool: Node, found: int) -> TaichiRuntimeError:
         if found & LIST_IS_FULL:
             return TaichiRuntimeError(
-                f"a list of `{describe(pool)}` was full: it takes {pool.extents[0]} items, and what was appended beyond is "
-                "lost. Hint: give the dynamic node a larger dimension"
+                f"a list of `{describe(pool)}` was full: it takes {pool.extents[0]} items, and what was appended "
+                "beyond is lost. Hint: give the dynamic node a larger dimension"
             )
         what, size = ("chunks", pool.chunk) if pool.kind == "dynamic" else ("cells", 0)
         of = f" of {size} items" if size else ""
@@ -214,7 +214,8 @@ class SparseTree:
         )
         return TaichiRuntimeError(
             f"the pool of `{describe(pool)}` was full: it has room for {self.capacities[pool]:,} active {what}{of} of "
-            f"{pool_cell_bytes(pool):,} bytes, and what was stored in others is lost. Cells that were active are as they were.\n"
+            f"{pool_cell_bytes(pool):,} bytes, and what was stored in others is lost. "
+            "Cells that were active are as they were.\n"
             f"Hint: deactivate cells that are not needed, or {remedy}"
         )
 
@@ -304,8 +305,9 @@ class SparseTree:
 class CellMemory:
     """The memory of one field of a sparse tree, seen as `Memory` is.
 
-    view: strided, shape (*cell of the pool, *parts of an index, *element shape). located: gives the position in it of an
-    index counted from 0, where what is not active is zero; located_to_store: the same, after activating the cell.
+    view: strided, shape (cell of the pool, *parts of an index, *element shape), with one cell where there is no pool.
+    located: gives the position in it of an index counted from 0, where what is not active is zero; located_to_store:
+    the same, after activating the cell.
     """
 
     partial = True
@@ -325,8 +327,8 @@ class CellMemory:
         self._dtype = self.element.numpy if isinstance(self.element, Struct) else element_of(self.element).numpy
         self._tensor = self.element.shape if isinstance(self.element, Tensor) else ()
         steps = [self._dtype.itemsize * prod(self._tensor[axis + 1 :]) for axis in range(len(self._tensor))]
-        cells = () if self.pool is None else (pool_cell_bytes(self.pool),)
-        self._strides = (*cells, *(digit.stride_bytes for digit in self._digits), *steps)
+        cell_bytes = 0 if self.pool is None else pool_cell_bytes(self.pool)
+        self._strides = (cell_bytes, *(digit.stride_bytes for digit in self._digits), *steps)
         self.view = self._seen_in(self.part.view)
 
     @property
@@ -350,7 +352,7 @@ class CellMemory:
         """Return where an element is in the view; one that is not active is zero there."""
         own = position_of(self._digits, index)
         if self.pool is None:
-            return own
+            return 0, *own
         self.tree.check()
         return (number_of(self.tree, self.pool, scaled(self.place, self.pool, index)), *own)
 
@@ -359,7 +361,7 @@ class CellMemory:
         lowest = sparse_above(self.place)[-1]
         cell = self.tree.activate(lowest, scaled(self.place, lowest, index))
         own = position_of(self._digits, index)
-        return own if self.pool is None else (cell, *own)
+        return 0 if self.pool is None else cell, *own
 
     def refresh(self) -> None:
         """Make the view show what the launches so far have left. Raises: as `Memory.refresh`."""
@@ -418,12 +420,12 @@ class CellMemory:
         self._write(memory)
 
     def _active(self) -> tuple[Any, Any, int]:
-        """Return the indices of all active elements, where they are in the view, and how many cells of the pool there are."""
+        """Return the indices of all active elements, where they are in the view, and how many cells the pool uses."""
         self.tree.check()
         count = 1
         if self.pool is None:
-            index = [part.ravel() for part in np.indices(self.shape)]
-            position = list(position_of(self._digits, index))  # type: ignore[arg-type]
+            index: list[Any] = [part.ravel() for part in np.indices(self.shape)]
+            position: list[Any] = [np.zeros(prod(self.shape), np.int64), *position_of(self._digits, index)]
         else:
             numbers, origin = self.tree.active_cells(self.pool)
             count = int(numbers.max(initial=FIRST_CELL - 1)) + 1
@@ -454,7 +456,7 @@ class CellMemory:
 
     def _are_active(self, lowest: Node, index: list[Array]) -> Array:
         """Return, for arrays of indices, which elements are active."""
-        own = scaled(self.place, lowest, index)  # type: ignore[arg-type]
+        own = scaled(self.place, lowest, index)
         if lowest.kind != "dynamic":
             return np.asarray(is_active(self.tree, lowest, own))  # arrays all through
         axis = axes_of(lowest).index(lowest.axes[0])
@@ -484,8 +486,8 @@ class CellMemory:
 
     def _seen_in(self, memory: Array) -> Array:
         """Return the field in the bytes of its part, or of the first cells of it."""
-        cells = () if self.pool is None else (memory.shape[0],)
-        shape = (*cells, *(digit.extent for digit in self._digits), *self._tensor)
+        cells = 1 if self.pool is None else memory.shape[0]
+        shape = (cells, *(digit.extent for digit in self._digits), *self._tensor)
         view: Array = np.ndarray(shape, self._dtype, memory.data, self._begin, self._strides)
         return view
 

@@ -217,6 +217,10 @@ class CudaDevice:
         self.used_bytes += size_bytes
         return CudaAllocation(pointer, size_bytes)
 
+    def lazy_bytes(self) -> int:
+        """Return 0: memory is taken when it is asked for."""
+        return 0
+
     def free(self, allocation: CudaAllocation) -> None:
         """Give memory back to the pool, whose next user on the stream comes after all launches so far."""
         if self.several_streams:

@@ -46,6 +46,9 @@ class Device(Protocol):
     def allocate(self, size_bytes: int) -> Allocation:
         """Give zeroed memory. Raises: TaichiRuntimeError naming the bytes asked, used and available."""
 
+    def lazy_bytes(self) -> int:
+        """Return how much memory that costs nothing before it is touched may be asked for, 0 where there is none."""
+
     def free(self, allocation: Allocation) -> None:
         """Give memory back, once launches that use it have ended."""
 

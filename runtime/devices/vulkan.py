@@ -76,6 +76,10 @@ class VulkanDevice:
         """Give zeroed memory. Raises: TaichiRuntimeError naming the bytes asked, used and available."""
         return self._memory.allocate(size_bytes)
 
+    def lazy_bytes(self) -> int:
+        """Return 0: memory is taken when it is asked for."""
+        return 0
+
     def free(self, allocation: Allocation) -> None:
         """Give memory back, once launches that use it have ended. Any thread and any finalizer may call it."""
         self._memory.free(_ours(allocation))

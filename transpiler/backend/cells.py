@@ -203,7 +203,7 @@ class CellTexts:
         return [] if node.parent is None else axes_of(node.parent)
 
     def _cell_above(self, node: Node, counted: Node, letters: Sequence[str]) -> str:
-        """Return the cell of the pool that something of `node` lies in, "" without one. letters: indices of `counted`."""
+        """Return the cell of the pool that something of `node` lies in, or "". letters: indices of `counted`."""
         pool = pool_above(node)
         return "" if pool is None else f"{self.name(pool)}_number({', '.join(self.scaled(counted, pool, letters))})"
 
@@ -236,8 +236,9 @@ class CellTexts:
         return "\n".join([head, *(INDENT + line for line in lines), "}"])
 
     def _above(self, node: Node, counted: Node, letters: list[str], full: str) -> tuple[list[str], str]:
-        """Return the lines that activate what a cell lies in, and the name of the pool's cell. full: what to return where
-        there is none left.
+        """Return the lines that activate what a cell lies in, and the name of the pool's cell.
+
+        full: what to return where there is none left.
         """
         outer = sparse_above(node)[:-1]
         if not outer:

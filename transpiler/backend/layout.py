@@ -6,35 +6,21 @@ print, and the texts by which the printers reach arguments, extents and places i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby
 
-from ..ir.functions import Call, Function, called, reachable
-from ..ir.nodes import Statement, walk
+from ..ir.nodes import Statement
 from ..ir.snodes import Node, begin_of, digits_of, is_sparse, memory_of, pool_cell_bytes, top_of
 from ..ir.sparse import CELL_MEMBERS, COUNTERS, FIRST_CELL, Need, all_cells, needs_of, sparse_array
 from ..ir.statements import (
-    CHECKS,
     ArgLoad,
     Array,
     ArrayShape,
-    Assert,
-    AtomicOp,
-    GlobalLoad,
-    GlobalPtr,
-    GlobalStore,
-    IndexCheck,
-    MatrixPtr,
     Parameter,
-    Print,
-    Rand,
-    Record,
     Temporary,
-    base_pointer,
 )
 from ..ir.tasks import Kernel
-from ..ir.threads import Barrier
 from ..ir.types import (
     SCALARS,
     Scalar,
@@ -64,6 +50,7 @@ from .spelling import storage_helpers, storage_name, type_helpers, type_name
 from .structs import Structs, make_structs
 from .target import Target
 from .trees import TreeText, elements_of, write_tree
+from .use import Use, collect, use_all
 
 POINTER_BYTES = 8
 WIDENED = {"u1": "u32", "i8": "i32", "u8": "u32", "i16": "i32", "u16": "u32", "f16": "f32"}
@@ -95,27 +82,6 @@ class Reference:
 
 
 @dataclass(slots=True)
-class _Use:
-    """What the tasks do with arrays and arguments."""
-
-    arrays: dict[Array, None] = field(default_factory=dict)
-    shared: dict[Array, None] = field(default_factory=dict)
-    fences: bool = False
-    components: bool = False
-    read: set[Array] = field(default_factory=set)
-    written: set[Array] = field(default_factory=set)
-    shapes: dict[tuple[Array, int], str | None] = field(default_factory=dict)
-    parameters: dict[Parameter, None] = field(default_factory=dict)
-    random: bool = False
-    has_records: bool = True
-    sites: dict[Record | Call, int] = field(default_factory=dict)
-    task_of: dict[Statement, int] = field(default_factory=dict)
-    task_sites: int = 0
-    """How many of the sites are in tasks; those of functions come behind them."""
-    types: dict[Type, None] = field(default_factory=dict)
-
-
-@dataclass(slots=True)
 class Layout:
     """interface, and every text that depends on it. declarations: members of `Args` in order."""
 
@@ -137,7 +103,7 @@ class Layout:
     structs: Structs
     trees: dict[Node, TreeText]
     helpers: list[str]
-    use: _Use
+    use: Use
     report: str = "args.report"
 
     @property
@@ -153,84 +119,6 @@ class Layout:
             key = (statement.array, statement.axis)
         number = self.member_numbers.get(key)
         return None if number is None else ("member", number)
-
-
-def _statements(kernel: Kernel) -> Iterator[tuple[int, Statement]]:
-    """Give every statement with the number of its task; those of functions last, with the first that calls them."""
-    tasks: dict[Function, int] = {}
-    for number, task in enumerate(kernel.tasks):
-        for function in called(task.prologue, task.body):
-            tasks.setdefault(function, number)
-        for root in (task.prologue, task.body):
-            for statement in walk(root):
-                yield number, statement
-    for function, number in tasks.items():
-        for statement in walk(function.body):
-            yield number, statement
-
-
-def _collect(kernel: Kernel) -> _Use:
-    use = _Use()
-    names: dict[tuple[Array, int], set[str | None]] = {}
-    own = set(kernel.parameters)
-    failing = {f for f in kernel.functions if any(isinstance(s, CHECKS) for s in reachable(f.body))}
-    inside = {statement for function in kernel.functions for statement in walk(function.body)}
-    for task, statement in _statements(kernel):
-        if statement.type is not None:
-            use.types[statement.type] = None
-        match statement:
-            case GlobalPtr(array=array):
-                (use.shared if array.is_shared else use.arrays)[array] = None
-            case Barrier(scope="grid"):
-                use.fences = True
-            case GlobalLoad(pointer=pointer):
-                _mark(use.read, pointer)
-            case GlobalStore(pointer=pointer):
-                _mark(use.written, pointer)
-            case AtomicOp(pointer=pointer):
-                _mark(use.read, pointer)
-                _mark(use.written, pointer)
-            case MatrixPtr():
-                use.components |= isinstance(base_pointer(statement), GlobalPtr)
-            case ArrayShape(array=array, axis=axis, name=name):
-                names.setdefault((array, axis), set()).add(name)
-            case ArgLoad(parameter=parameter) if parameter in own:
-                use.parameters[parameter] = None
-            case Rand():
-                use.random = True
-            case Call(function=function) if function in failing:
-                use.sites[statement] = len(use.sites)
-                use.task_of[statement] = task
-            case Print() | Assert() | IndexCheck():
-                use.sites[statement] = len(use.sites)
-                use.task_of[statement] = task
-    use.task_sites = sum(site not in inside for site in use.sites)
-    for key, found in names.items():
-        found.discard(None)
-        use.shapes[key] = next(iter(found)) if len(found) == 1 else None
-    for array in use.arrays:
-        if array.shape is None and (array.clamped or not array.strided):
-            for axis in range(0 if array.clamped else 1, array.ndim):
-                use.shapes.setdefault((array, axis), None)
-    return use
-
-
-def _complete(kernel: Kernel, use: _Use) -> None:
-    """Add all arrays with all extents, all parameters and a seed: what the interpreter takes is the whole kernel."""
-    use.arrays.update(dict.fromkeys(kernel.arrays))
-    use.parameters.update(dict.fromkeys(kernel.parameters))
-    use.random = True
-    use.has_records = False  # the interpreter prints and raises by itself
-    for array in kernel.arrays:
-        if array.shape is None:
-            for axis in range(array.ndim):
-                use.shapes.setdefault((array, axis), None)
-
-
-def _mark(marks: set[Array], pointer: Statement) -> None:
-    base = base_pointer(pointer)
-    if isinstance(base, GlobalPtr):
-        marks.add(base.array)
 
 
 def _precise(target: Target, type: Type, declared: str) -> str:
@@ -278,7 +166,7 @@ class _Members:
         self,
         kernel: Kernel,
         target: Target,
-        use: _Use,
+        use: Use,
         structs: Structs,
         trees: dict[Node, TreeText],
         cells: CellTexts | None,
@@ -303,8 +191,8 @@ class _Members:
             elif (part := memory_of(array.place)) not in (item.key for item in self.items):
                 text = self.trees[part]
                 self._pointer(text.pointer, part, self._tree_pointer(text), self._note(text), source)
-        for need, name, note in self.cells.members() if self.cells is not None else ():
-            self._cells(need, name, note)
+        for need, member, note in self.cells.members() if self.cells is not None else ():
+            self._cells(need, member, note)
         if self.kernel.temporaries:
             self._block("temporaries", "Temporaries", "values that cross tasks")
         if result:
@@ -442,9 +330,9 @@ def layout(kernel: Kernel, target: Target, complete: bool = False, volatile: boo
     """Lay out the arguments of `kernel` for `target`. complete: also those that no statement uses. volatile: mark
     memory so where components of vectors in it are used (`Capabilities.volatile_vectors`).
     """
-    use = _collect(kernel)
+    use = collect(kernel)
     if complete:
-        _complete(kernel, use)
+        use_all(kernel, use)
     results = kernel.returns
     structs = _structs(kernel, target, use)
     trees = _trees(kernel, target, use, structs)
@@ -495,7 +383,7 @@ def layout(kernel: Kernel, target: Target, complete: bool = False, volatile: boo
     )
 
 
-def _structs(kernel: Kernel, target: Target, use: _Use) -> Structs:
+def _structs(kernel: Kernel, target: Target, use: Use) -> Structs:
     """Return how the kernel's structs are written."""
     found = kernel.structs()
     if not found:
@@ -514,7 +402,7 @@ def _ours(kernel: Kernel, target: Target) -> frozenset[str]:
     return OURS | frozenset(library(target.name)) | functions(entry_stem(kernel), len(kernel.tasks))
 
 
-def _trees(kernel: Kernel, target: Target, use: _Use, structs: Structs) -> dict[Node, TreeText]:
+def _trees(kernel: Kernel, target: Target, use: Use, structs: Structs) -> dict[Node, TreeText]:
     """Return how the trees are written in which arrays lie that the kernel uses."""
     blocks = macros(task.block_dim for task in kernel.tasks)
     taken = target.reserved | target.functions | _ours(kernel, target) | blocks | frozenset(structs.names.values())
@@ -523,7 +411,7 @@ def _trees(kernel: Kernel, target: Target, use: _Use, structs: Structs) -> dict[
     return {part: write_tree(kernel.trees[top_of(part)], part, target, structs, types, members) for part in parts}
 
 
-def _cells(kernel: Kernel, target: Target, structs: Structs, use: _Use, complete: bool) -> CellTexts | None:
+def _cells(kernel: Kernel, target: Target, structs: Structs, use: Use, complete: bool) -> CellTexts | None:
     """Return how the sparse nodes are written that the kernel uses; None for the interpreter, which asks the arrays."""
     if complete or not any(is_sparse(place) for tree in kernel.trees.values() for place in tree.elements):
         return None
@@ -536,7 +424,7 @@ def _cells(kernel: Kernel, target: Target, structs: Structs, use: _Use, complete
     return cells
 
 
-def _in_trees(kernel: Kernel, use: _Use) -> list[list[Type]]:
+def _in_trees(kernel: Kernel, use: Use) -> list[list[Type]]:
     """Return the types of what lies in each part of a tree that the kernel uses."""
     parts = dict.fromkeys(memory_of(array.place) for array in use.arrays if array.place is not None)
     return [
@@ -545,14 +433,14 @@ def _in_trees(kernel: Kernel, use: _Use) -> list[list[Type]]:
     ]
 
 
-def _stored(kernel: Kernel, use: _Use) -> list[Type]:
+def _stored(kernel: Kernel, use: Use) -> list[Type]:
     """Return the types of what lies in memory."""
     arrays = [array.element for array in use.arrays]
     arrays += [type for types in _in_trees(kernel, use) for type in types]
     return [*arrays, *kernel.returns, *(temporary.type for temporary in kernel.temporaries)]
 
 
-def _declaring(target: Target, use: _Use, stored: Iterable[Type]) -> list[str]:
+def _declaring(target: Target, use: Use, stored: Iterable[Type]) -> list[str]:
     """Return the keys of what declares the types of members."""
     keys = [key for type in stored for key in storage_helpers(target.name, type)]
     for parameter in use.parameters:
@@ -588,7 +476,7 @@ def _offsets(items: Iterable[_Item]) -> tuple[tuple[Member, ...], dict[object, i
     return tuple(members), numbers, -(-offset // largest) * largest
 
 
-def _slot(array: Array, use: _Use) -> ArraySlot:
+def _slot(array: Array, use: Use) -> ArraySlot:
     shape = array.element.shape if isinstance(array.element, Tensor) else ()
     element = described(array.element if isinstance(array.element, Struct) else element_of(array.element))
     return ArraySlot(
@@ -597,7 +485,7 @@ def _slot(array: Array, use: _Use) -> ArraySlot:
     )  # fmt: skip
 
 
-def _place_slot(array: Array, use: _Use) -> PlaceSlot | None:
+def _place_slot(array: Array, use: Use) -> PlaceSlot | None:
     """Return where an array lies in the memory of its tree, whose pointer is that of the first array used of it."""
     if array.place is None or array not in use.arrays:
         return None

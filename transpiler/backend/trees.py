@@ -67,8 +67,9 @@ class TreeText:
 def write_tree(
     tree: Tree, part: Node, target: Target, structs: Structs, types: Names, members: frozenset[str]
 ) -> TreeText:
-    """Return how a part of a tree is written. part: its top, or the node whose pool it is. types: the names of types, to
-    which its structs are added. members: names that no member may have.
+    """Return how a part of a tree is written. part: its top, or the node whose pool it is.
+
+    types: the names of types, to which its structs are added. members: names that no member may have.
     """
     text = TreeText(tree, part, "", "")
     chain = _chain(part)
@@ -200,8 +201,9 @@ def elements_of(text: TreeText) -> list[Type]:
 def place_text(
     text: TreeText, place: Node, pointer: str, indices: Sequence[str], target: Target, cell: str = ""
 ) -> str:
-    """Return the text of an element. pointer: the tree's. indices: texts of the user's indices, less the offset. cell: of
-    the pool that the element lies in.
+    """Return the text of an element.
+
+    pointer: the tree's. indices: texts of the user's indices, less the offset. cell: of the pool that it lies in.
     """
     found = pointer if target.has_pointers else f"{pointer}.v"
     for depth, (chain, member) in enumerate(_steps_to(place)):
@@ -246,7 +248,7 @@ def _steps_to(place: Node) -> list[tuple[list[Node], Node | None]]:
 
 
 def linear(chain: list[Node], place: Node, indices: Sequence[str], target: Target, cell: str = "") -> str:
-    """Return the number of a cell among those of a chain of nodes; `cell` is the number of the pool's cell they lie in."""
+    """Return the number of a cell among those of a chain of nodes. cell: of the pool that they lie in."""
     groups = _groups(chain, place)
     alone = not cell and sum(map(len, groups)) == 1
     wide = bool(cell and groups) and target.has_pointers and prod(shape_of(place)) >= 2**31

@@ -43,15 +43,15 @@ def sparse_functions() -> dict[Any, Meaning]:
 
 def _activate(context: Context, node: Any, indices: Any) -> None:
     found = _node(context, node, "activate").node
-    given = _indices(context, found, indices)
-    if found.kind in ("pointer", "bitmasked"):
-        context.builder.add(Activate(found, given, type=number_type(found)))
-    elif found.kind == "dynamic":
+    if found.kind == "dynamic":
         raise context.error(
             TaichiTypeError,
             "`ti.activate` takes a cell of a pointer or bitmasked node, found a dynamic node",
             "write `ti.append(node, indices, value)`",
         )
+    given = _indices(context, found, indices)
+    if found.is_sparse:
+        context.builder.add(Activate(found, given, type=number_type(found)))
 
 
 def _deactivate(context: Context, node: Any, indices: Any) -> None:
@@ -144,7 +144,7 @@ def _no_activate(context: Context, *fields: Any) -> None:
 
 
 def _rescale_index(context: Context, a: Any, b: Any, I: Any) -> Statement:  # noqa: E741
-    shapes = [_shape(context, what) for what in (a, b)]
+    here, there = _shape(context, a), _shape(context, b)
     items = list(I) if isinstance(I, list | tuple) else None
     if items is None:
         found = context.lift(I)
@@ -159,9 +159,10 @@ def _rescale_index(context: Context, a: Any, b: Any, I: Any) -> Statement:  # no
     indices: list[Any] = [index_statement(context, item) for item in items]
     moved = sparse.rescaled(
         indices,
-        *shapes,
-        lambda index, factor: build.op("floordiv", index, build.const(factor)),
-        lambda index, factor: build.op("mul", index, build.const(factor)),
+        here,
+        there,
+        divide=lambda index, factor: build.op("floordiv", index, build.const(factor)),
+        multiply=lambda index, factor: build.op("mul", index, build.const(factor)),
     )
     return build.tensor(moved, (len(moved),), i32)
 
@@ -262,5 +263,5 @@ def call_list_method(context: Context, owner: ListCell, name: str, arguments: li
         raise context.error(
             TaichiSyntaxError, text, "write `x[i].append(value)`" if takes else f"write `x[i].{name}()`"
         )
-    meaning = {"append": _append, "deactivate": _deactivate, "length": _length}[name]
-    return meaning(context, owner.node, owner.indices, *arguments)
+    methods: dict[str, Callable[..., Any]] = {"append": _append, "deactivate": _deactivate, "length": _length}
+    return methods[name](context, owner.node, owner.indices, *arguments)

@@ -8,7 +8,7 @@ pools; the words, changed.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from .snodes import Digit, Node, axes_of, cell_digits, chunks_of, pool_above, shape_of, sparse_above
 from .sparse import FIRST_CELL, LIST_IS_FULL, POOL_IS_FULL, SPARE, entries_per_cell, lists_per_cell, mask_words
@@ -27,8 +27,8 @@ class Words(Protocol):
         """Return how many cells a pool has."""
 
 
-def scaled(node: Node, above: Node, index: Sequence[int]) -> list[int]:
-    """Return the index of the cell of `above` in which a cell of `node` lies."""
+def scaled(node: Node, above: Node, index: Sequence[Any]) -> list[Any]:
+    """Return the index of the cell of `above` in which a cell of `node` lies; of arrays of indices, arrays."""
     shape, axes = shape_of(node), axes_of(node)
     found = []
     for axis, extent in zip(axes_of(above), shape_of(above), strict=True):
@@ -119,7 +119,7 @@ def deactivate(words: Words, node: Node, index: Sequence[int]) -> bool:
     row = row_of(node, index, cell)
     words.set(node, "lengths", 0, row)
     chunks = range(row * chunks_of(node), (row + 1) * chunks_of(node))
-    return any([deactivate_entry(words, node, entry) for entry in chunks])
+    return sum(deactivate_entry(words, node, entry) for entry in chunks) > 0
 
 
 def deactivate_entry(words: Words, node: Node, entry: int) -> bool:

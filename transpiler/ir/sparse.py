@@ -3,13 +3,13 @@
 Beside the cells of a sparse tree lie plain arrays, which no field of Python is; a kernel has them as `Array`s with a
 role. For each node (p: number of the cell of the pool above that it lies in, 0 where there is none):
 
-    pointer     numbers[p * cells + cell]: which cell of its pool, 0 where it is not active, 1 where a thread is about to
-                activate it; cells 0 and 1 of a pool are zeros that nobody writes, so that reading asks nothing
-    bitmasked   mask[p * words + cell / 32]: a bit a cell, rows of whole words
-    dynamic     lengths[p * lists + list], and numbers[(p * lists + list) * chunks + item / chunk]
-    a pool      counters `taken`, `freed`, `highest`, `listed`, `full` and, behind them, `cells`: a stack of the numbers to
-                take, and from its capacity on those that were freed (templates/*/lib/sparse.*); `list`, the cells that a
-                loop runs over; `words`, the memory of the pool's cells as words
+    pointer    numbers[p * cells + cell]: which cell of its pool, 0 where it is not active, 1 where a thread is about to
+               activate it; cells 0 and 1 of a pool are zeros that nobody writes, so that reading asks nothing
+    bitmasked  mask[p * words + cell / 32]: a bit a cell, rows of whole words
+    dynamic    lengths[p * lists + list], and numbers[(p * lists + list) * chunks + item / chunk]
+    a pool     counters `taken`, `freed`, `highest`, `listed`, `full` and, behind them, `cells`: a stack of the numbers
+               to take, and from its capacity on those that were freed (templates/*/lib/sparse.*); `list`, the cells
+               that a loop runs over; `words`, the memory of the pool's cells as words
 
 Cell 2 of a pool takes what is stored when the pool is full: an activation that fails gives it, and nothing leads to it.
 """
@@ -155,7 +155,7 @@ def number_type(node: Node) -> Scalar | None:
 
 
 def counted(statement: Statement) -> Node | None:
-    """Return the node whose cells the indices of a statement of `CELL_STATEMENTS` count; None for the one above a tree."""
+    """Return the node whose cells the indices of one of `CELL_STATEMENTS` count; None for the one above a tree."""
     assert isinstance(statement, CELL_STATEMENTS)
     of_list = isinstance(statement, (Append, Length)) or (
         isinstance(statement, Deactivate) and statement.node.kind == "dynamic"
@@ -240,7 +240,8 @@ def sparse_text(kernel: Kernel, statement: Statement, refs: Callable[[list[State
 
 Need = tuple[str, Node]
 """Something a kernel needs of a node: an array ("numbers", "mask", "lengths"), its "pool" and the "capacity" of that, a
-look-up ("place" among its numbers or bits, "number", "is_active", "length", "entry") or a change ("activate", "deactivate", "append")."""
+look-up ("place" among its numbers or bits, "number", "is_active", "length", "entry") or a change ("activate",
+"deactivate", "append")."""
 CELL_MEMBERS = ("numbers", "mask", "lengths", "pool", "capacity")
 """Needs that are memory."""
 
@@ -299,7 +300,7 @@ def _asked(statement: Statement) -> list[Need]:
         case DeactivateEntry(node=node):
             return [("entry", node)]
         case Activate() | Deactivate() | IsActive() | CellNumber() | Append() | Length():
-            return [({CellNumber: "number"}.get(type(statement)) or WORDS[type(statement)], statement.node)]
+            return [("number" if isinstance(statement, CellNumber) else WORDS[type(statement)], statement.node)]
     return []
 
 

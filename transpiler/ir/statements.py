@@ -34,7 +34,7 @@ class Array:
     is_gradient: it is the gradient of the argument at `parameter`.
     parts: of a field whose parts lie apart in memory, an array for each component or member, which may have parts too;
     the whole then has no memory and no slot, and `split_arrays` leaves only loops over it. path: of such a part, what
-    errors call it: `s.pos`. role, node: of what a sparse node needs beside its cells (`ir/sparse.py`), which is no field.
+    errors call it: `s.pos`. role, node: of what a sparse node needs beside its cells (`ir/sparse.py`), no field.
 
     One with the slot -1 stands for the cells of a node of a tree, over which a loop runs; it is in no signature.
     """

@@ -1,10 +1,11 @@
-"""Functions on the cells of sparse nodes: `ti.activate`, `ti.append` and their kin. All but `rescale_index` need a kernel.
+"""Functions on the cells of sparse nodes: `ti.activate`, `ti.append`, ... All but `rescale_index` need a kernel.
 
 In a kernel the frontend gives each its meaning by the identity of the function object.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 
@@ -33,7 +34,7 @@ def length(node: Any, indices: Any) -> NoReturn:
 
 
 def append(node: Any, indices: Any, val: Any) -> NoReturn:
-    """Append an item to a list of a dynamic node and return its place; kernels only. indices: those of the node above."""
+    """Append an item to a list of a dynamic node and return its place; kernels only. indices: of the node above."""
     _kernel_only("append")
 
 
@@ -45,7 +46,13 @@ def no_activate(*args: Any) -> NoReturn:
     _kernel_only("no_activate")
 
 
-def rescaled(I: Any, a: tuple[int, ...], b: tuple[int, ...], divide: Any, multiply: Any) -> list[Any]:  # noqa: E741
+def rescaled(
+    I: Any,  # noqa: E741
+    a: tuple[int, ...],
+    b: tuple[int, ...],
+    divide: Callable[[Any, int], Any],
+    multiply: Callable[[Any, int], Any],
+) -> list[Any]:
     """Return an index of something of shape `a` as that of something of shape `b`, axis by axis.
 
     divide, multiply: take an index and a factor.

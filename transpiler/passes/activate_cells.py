@@ -191,7 +191,7 @@ def _is_own(pointer: GlobalPtr) -> bool:
     if cells is None or not _share_cells(cells, pointer.array):
         return False
     return all(
-        type(index) is type(first) and index.loop is loop and index.axis == axis  # type: ignore[attr-defined]
+        type(index) is type(first) and index.loop is loop and index.axis == axis
         for axis, index in enumerate(pointer.indices)
     )
 

@@ -115,7 +115,7 @@ def pool_of_loop(loop: StructFor) -> Node | None:
 def over_active_cells(
     kernel: Kernel, loop: StructFor, pool: Node, listed: set[Node]
 ) -> tuple[list[Statement], RangeFor, list[Statement]]:
-    """Return what builds the lists, the loop over the last of them, and the indices of the cell as the user counts them.
+    """Return what builds the lists, the loop over the last of them, and the indices of the cell as users count them.
 
     listed: pools whose lists are right already; those that are built join them.
     """
@@ -141,7 +141,7 @@ def over_active_cells(
         begins = loop.array.offset or (0,) * len(indices)
         counted = [more(builder, index, begin) for index, begin in zip(indices, begins, strict=True)]
         names = loop.names if len(loop.names) == len(counted) else [None] * len(counted)
-        own = [
+        own: list[Statement] = [
             builder.add(CellIndex(index, new, axis, type=i32, name=name))
             for axis, (index, name) in enumerate(zip(counted, names, strict=True))
         ]
@@ -233,8 +233,8 @@ def _bounds(builder: Builder, ends: list[Statement]) -> tuple[list[Statement], l
 class _Turns:
     """A loop over the cells of `inner` that lie in active cells of the pool `outer`; without one, over all.
 
-    axes: the axes of the loop that run through the cells of `inner` within one of `outer`, by axis of the tree. cell: the
-    indices of the cell of `outer`, once `indices` has added them.
+    axes: the axes of the loop that run through the cells of `inner` within one of `outer`, by axis of the tree.
+    cell: the indices of the cell of `outer`, once `indices` has added them.
     """
 
     def __init__(self, kernel: Kernel, builder: Builder, outer: Node | None, inner: Node, names: list[str]) -> None:

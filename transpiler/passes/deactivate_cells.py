@@ -5,14 +5,15 @@
 
     deactivate block ($i)   ->    deactivate block ($i)
                                   ... at the end of the kernel, for the cells that were freed:
-                                  deactivate what lies in them and has pools of its own, zero their memory, give them back
+                                  deactivate what lies in them and has pools, zero their memory, give them back
 
 So a cell that is not active holds zeros, and one that becomes active again begins with them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from ..ir.builder import Builder
 from ..ir.nodes import Block, Statement, walk
@@ -89,7 +90,7 @@ def _empty(kernel: Kernel, builder: Builder, node: Node, indices: list[Statement
         elif child.kind == "dynamic":
             _deactivate(kernel, builder, child, indices, freed)
         else:
-            _each_cell(builder, child, indices, lambda inner, child=child: _enter(kernel, builder, child, inner, freed))
+            _each_cell(builder, child, indices, partial(_enter, kernel, builder, child, freed=freed))
 
 
 def _enter(kernel: Kernel, builder: Builder, child: Node, indices: list[Statement], freed: dict[Node, None]) -> None:
@@ -119,10 +120,10 @@ def _each_cell(
     builder.add(loop)
 
 
-def _loop(builder: Builder, ends: list[Statement], names: list[str], purpose: str = "") -> RangeFor:
-    zeros = [builder.const(0) for _ in ends]
-    ones = [builder.const(1) for _ in ends]
-    return RangeFor(zeros, ends, ones, names, location=builder.location, purpose=purpose)
+def _loop(builder: Builder, ends: Sequence[Statement], names: list[str], purpose: str = "") -> RangeFor:
+    zeros: list[Statement] = [builder.const(0) for _ in ends]
+    ones: list[Statement] = [builder.const(1) for _ in ends]
+    return RangeFor(zeros, list(ends), ones, names, location=builder.location, purpose=purpose)
 
 
 # --- pools ------------------------------------------------------------------------------------------------------------
