@@ -46,6 +46,8 @@ bench: setup
 	@[ -n "$(TAICHI)" ] || { echo "usage: make bench TAICHI=/path/to/a/python/with/taichi-1.7.4" >&2; exit 1; }
 	@$(PYTHON) benchmarks/cpu.py --taichi $(TAICHI)
 	@$(PYTHON) benchmarks/launch.py --taichi $(TAICHI)
+	@$(PYTHON) benchmarks/gui.py --taichi $(TAICHI)
+	@$(PYTHON) benchmarks/imports.py
 
 bench-gpu:
 	@$(PYTHON) benchmarks/gpu.py

@@ -6,10 +6,11 @@ Nothing but names: what they mean stands in `transpiler.lang` (the language) and
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 from .runtime import session as _session
-from .runtime import tools, ui
 from .runtime.compat import experimental, lang, sparse, types
+from .runtime.compat import lazy as _lazy
 from .runtime.compat import lib as _lib  # noqa: F401 - `ti._lib.core` is reached by programs
 from .runtime.compat import log as _logging  # noqa: F401
 from .runtime.compat.impl import current_cfg as _current_cfg
@@ -51,8 +52,6 @@ from .runtime.compat.primitive_types import (
 )
 from .runtime.field import MatrixField, ScalarField, StructField, field
 from .runtime.fields_builder import FieldsBuilder
-from .runtime.gui import GUI
-from .runtime.gui_arguments import hex_to_rgb, rgb_to_hex
 from .runtime.kernel import kernel
 from .runtime.ndarray import MatrixNdarray, ScalarNdarray, ndarray
 from .runtime.real_function import real_func
@@ -149,6 +148,11 @@ from .transpiler.lang.packs import ArgPack
 from .transpiler.lang.sparse import activate, append, deactivate, is_active, length, no_activate, rescale_index
 from .transpiler.lang.struct import Struct, dataclass
 
+if TYPE_CHECKING:
+    from .runtime import tools, ui
+    from .runtime.gui import GUI
+    from .runtime.gui_arguments import hex_to_rgb, rgb_to_hex
+
 __all__ = [
     "ArgPack", "CRITICAL", "DEBUG", "ERROR", "Field", "FieldsBuilder", "GUI", "INFO", "Layout", "Matrix",
     "MatrixField", "MatrixNdarray", "NDArray", "Ndarray", "SNode", "ScalarField", "ScalarNdarray",
@@ -183,9 +187,16 @@ _HOOKS.make_field = field
 _HOOKS.make_ndarray = ndarray
 
 sys.modules.update({f"{__name__}.{path}": module for path, module in _PATHS.items()})
+_lazy.install()
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_lazy.NAMES})
 
 
 def __getattr__(name: str) -> object:
+    if name in _lazy.NAMES:
+        return globals().setdefault(name, _lazy.load(name))
     if name == "cfg":
         return _current_cfg() if _session.CURRENT is not None else None
     raise _missing("ti", name)

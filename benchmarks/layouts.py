@@ -1,6 +1,6 @@
 """A 3-D particle update on fields of each layout, against the same update written by hand in CUDA C, in the same run.
 
-usage: python benchmarks/layouts.py [--repeat N] [--log2 N]     needs an NVIDIA GPU with CuPy
+usage: python benchmarks/layouts.py [--repeat N] [--log2 N] [--targets cuda,vulkan]     needs an NVIDIA GPU with CuPy
 Each row: GB/s by hand, GB/s of ours, ratio as median [lowest, highest] of interleaved rounds. By hand means
 `__restrict__` pointers, each value read once and written once: 48 bytes a particle.
 """
@@ -37,9 +37,8 @@ BYTES = 48
 """Read and written for each particle."""
 
 
-def make_vectors(n: int, layout: ti.Layout):
+def update_of(pos: ti.MatrixField, vel: ti.MatrixField):
     """Return the update of two vector fields."""
-    pos, vel = (ti.Vector.field(3, ti.f32, n, layout=layout) for _ in range(2))
 
     @ti.kernel
     def update(k: ti.f32, dt: ti.f32):
@@ -47,8 +46,30 @@ def make_vectors(n: int, layout: ti.Layout):
             vel[i] -= k * pos[i] * dt
             pos[i] += vel[i] * dt
 
-    pos.fill(1)
     return update
+
+
+def make_vectors(n: int, layout: ti.Layout):
+    """Return the update of two vector fields made with a shape."""
+    return update_of(*(ti.Vector.field(3, ti.f32, n, layout=layout) for _ in range(2)))
+
+
+def make_nodes(n: int, layout: ti.Layout):
+    """Return the update of two vector fields in one node, or in one each."""
+    pos, vel = (ti.Vector.field(3, ti.f32) for _ in range(2))
+    particles = ti.root.dense(ti.i, n)
+    particles.place(pos)
+    (particles if layout == ti.Layout.AOS else ti.root.dense(ti.i, n)).place(vel)
+    return update_of(pos, vel)
+
+
+def make_blocks(n: int, layout: ti.Layout):
+    """Return the update of particles in blocks of 64, in each block one array after the other (AoSoA)."""
+    pos, vel = (ti.Vector.field(3, ti.f32) for _ in range(2))
+    blocks = ti.root.dense(ti.i, n // 64)
+    for field in (pos, vel):
+        blocks.dense(ti.i, 64).place(field)
+    return update_of(pos, vel)
 
 
 def make_structs(n: int, layout: ti.Layout):
@@ -62,13 +83,12 @@ def make_structs(n: int, layout: ti.Layout):
             particles[i].vel -= k * particles[i].pos * dt
             particles[i].pos += particles[i].vel * dt
 
-    particles.fill(1)
     return update
 
 
-def run(name: str, make, layout: ti.Layout, by_hand, arrays: list[tuple[int, ...]], repeat: int, n: int) -> None:
+def run(arch, name: str, make, layout: ti.Layout, by_hand, arrays: list[tuple[int, ...]], repeat: int, n: int) -> None:
     """Compare one layout with its hand-written form; ours is freed before the next."""
-    ti.init(arch=ti.cuda, enable_fallback=False)
+    ti.init(arch=arch, enable_fallback=False)
     update = make(n, layout)
     memory = [cupy.ones(shape, cupy.float32) for shape in arrays]
     numbers = cupy.float32(0.5), cupy.float32(0.001)
@@ -81,6 +101,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeat", type=int, default=7)
     parser.add_argument("--log2", type=int, default=26)
+    parser.add_argument("--targets", default="cuda,vulkan")
     arguments = parser.parse_args()
     module = cupy.RawModule(code=HAND)
     n = 1 << arguments.log2
@@ -89,9 +110,14 @@ def main() -> None:
         ("AoS, vector fields", make_vectors, ti.Layout.AOS, "two", [(n, 3)] * 2),
         ("SoA, struct field", make_structs, ti.Layout.SOA, "two", [(n, 3)] * 2),
         ("AoS, struct field", make_structs, ti.Layout.AOS, "aos", [(n, 6)]),
+        ("SoA, two nodes", make_nodes, ti.Layout.SOA, "two", [(n, 3)] * 2),
+        ("AoS, one node", make_nodes, ti.Layout.AOS, "aos", [(n, 6)]),
+        ("AoSoA, blocks of 64", make_blocks, ti.Layout.SOA, "two", [(n, 3)] * 2),
     ]
-    for name, make, layout, by_hand, arrays in rows:
-        run(name, make, layout, module.get_function(by_hand), arrays, arguments.repeat, n)
+    for target in arguments.targets.split(","):
+        for name, make, layout, by_hand, arrays in rows:
+            kernel = module.get_function(by_hand)
+            run(getattr(ti, target), f"{target}, {name}", make, layout, kernel, arrays, arguments.repeat, n)
 
 
 if __name__ == "__main__":

@@ -67,8 +67,9 @@ def _array(
     if value is annotation:
         return array_of_annotation(annotation, options), "ndarray"
     where = f"Argument {position} (`{parameter.name}` of kernel `{definition.name}`)"
-    found = describe_argument(value, where, annotation.element_axes)
     wanted = _wanted_element(annotation, options)
+    struct = wanted if isinstance(wanted, Struct) else None
+    found = describe_argument(value, where, annotation.element_axes, struct)
     if annotation.is_element_open:
         wanted = _element_of_argument(annotation, wanted, found, where)
     element, ndim = found.element, len(found.shape)

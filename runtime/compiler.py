@@ -24,6 +24,12 @@ def compile_kernel(
     return compilation
 
 
+def content_key(specialization: Specialization) -> str:
+    """Return a digest of all that decides a text; see `transpiler.pipeline.content_key`."""
+    key: str = importlib.import_module(f"{PACKAGE}.transpiler.pipeline").content_key(specialization)
+    return key
+
+
 def prepare(target: str) -> None:
     """Load the compiler and the templates of a target, so that the first launch need not."""
     importlib.import_module(f"{PACKAGE}.transpiler.pipeline")

@@ -6,7 +6,7 @@ and `MatrixArray` (of `MatrixField` and `MatrixNdarray`).
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from operator import index as as_index
 from typing import Any, ClassVar, NoReturn
@@ -14,13 +14,14 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 
 from ..transpiler.errors import TaichiIndexError, TaichiRuntimeError
-from ..transpiler.ir.types import Scalar, Tensor, Type, scalars_of
+from ..transpiler.ir.types import Scalar, Tensor, Type, describe_type, scalars_of
 from ..transpiler.lang.describe import ArrayDescription, Step, name_step
 from ..transpiler.lang.matrix import unwrap, wrap
+from .exchange import Exchange
 from .memory import Array, Ended, MemberMemory, Memory
 from .parts import PartsMemory
 from .session import Session
-from .tracebacks import user_error
+from .tracebacks import hides_own_frames, user_error
 from .views import is_part
 
 
@@ -28,21 +29,24 @@ class PartAsked(Exception):
     """An index has slices: what it means is no element but a part."""
 
 
-class DenseArray(ABC):
+class DenseArray(Exchange):
     """A dense array on a device, seen from Python.
 
     memory: what it owns, shared with its member views. allocation: the memory's, kept here because launches read it.
-    element: scalar or tensor; dtype: its scalar. KIND: as in `ArrayDescription`.
+    element: scalar or tensor; dtype: its scalar. KIND: as in `ArrayDescription`. _moved: an index is not the position
+    in the view. _extent: of an array of one axis where it is, else -1.
     """
 
     KIND: ClassVar[str]
     __slots__ = (
         "__weakref__",
         "_extent",
+        "_moved",
         "allocation",
         "dtype",
         "element",
         "grad",
+        "lease",
         "memory",
         "name",
         "offset",
@@ -53,7 +57,8 @@ class DenseArray(ABC):
     )
 
     def __init__(self, session: Session, element: Type, shape: tuple[int, ...], name: str = "") -> None:
-        self._set_up(Memory(session, element, shape), element, shape, name)
+        memory = Memory(session, element, shape, owner_text(self.KIND, name, element, shape))
+        self._set_up(memory, element, shape, name)
         self.signature: object = self._signature()
         session.register(self)
 
@@ -69,6 +74,7 @@ class DenseArray(ABC):
         self.owner: DenseArray | None = None
         self.path: tuple[Step, ...] = ()
         self._extent = shape[0] if len(shape) == 1 else -1
+        self._moved = False
 
     def as_member(self, owner: DenseArray, step: Step, element: Type) -> None:
         """Make this, not yet set up, a part of the elements of `owner`, whose memory it shares."""
@@ -76,7 +82,7 @@ class DenseArray(ABC):
         name = name_step(owner.name, owner.element, step)
         self._set_up(MemberMemory(root.memory, path, element), element, owner.shape, name)
         self.owner, self.path = root, path
-        self.offset, self._extent = owner.offset, owner._extent
+        self.offset, self._extent, self._moved = owner.offset, owner._extent, owner._moved
         self.signature = (root.signature, path)
 
     has_parts: ClassVar[bool] = False
@@ -108,10 +114,13 @@ class DenseArray(ABC):
         """Shape of one element: () for scalars, (n,) for vectors, (n, m) for matrices."""
         return self.element.shape if isinstance(self.element, Tensor) else ()
 
-    def to_numpy(self) -> Array:
-        """Return a copy, shape (*shape, *element shape), after all launches so far."""
-        return self.memory.read_all()
+    @hides_own_frames
+    def to_numpy(self, dtype: Any = None) -> Array:
+        """Return a copy, shape (*shape, *element shape), after all launches so far. dtype: to convert to."""
+        values = self.memory.read_all()
+        return values if dtype is None else values.astype(dtype, copy=False)
 
+    @hides_own_frames
     def from_numpy(self, array: Array) -> None:
         """Set all elements from `array`, shape (*shape, *element shape), converting its number type.
 
@@ -119,10 +128,12 @@ class DenseArray(ABC):
         """
         self.memory.write_all(self._checked(array))
 
+    @hides_own_frames
     def fill(self, val: Any) -> None:
         """Set every element to `val`: a number, or for vectors and matrices a list or Matrix of their shape."""
         self.memory.fill(self.pack(val))
 
+    @hides_own_frames
     def copy_from(self, other: Any) -> None:
         """Copy another array of the same kind and shape. Raises: TypeError, ValueError where it is not."""
         if not isinstance(other, DenseArray) or other.KIND != self.KIND:
@@ -132,33 +143,6 @@ class DenseArray(ABC):
                 f"cannot copy {other!r} into {self!r}: shapes are {_full(other)} and {_full(self)}, and must be equal"
             )
         self.memory.copy_from(other.memory)
-
-    def to_torch(self, device: Any = None) -> Any:
-        """Return a copy as a torch tensor, on the CPU or on `device`. Raises: ImportError where torch is missing."""
-        import torch  # type: ignore[import-not-found, unused-ignore]
-
-        tensor = torch.from_numpy(self.to_numpy())
-        return tensor if device is None else tensor.to(device)
-
-    def from_torch(self, tensor: Any) -> None:
-        """Set all elements from a torch tensor of shape (*shape, *element shape)."""
-        self.from_numpy(tensor.detach().cpu().contiguous().numpy())
-
-    def to_paddle(self, place: Any = None) -> Any:
-        """Return a copy as a paddle tensor, on `place`. Raises: ImportError where paddle is missing."""
-        import paddle  # type: ignore[import-not-found, unused-ignore]
-
-        return paddle.to_tensor(self.to_numpy(), place=place)
-
-    def from_paddle(self, tensor: Any) -> None:
-        """Set all elements from a paddle tensor of shape (*shape, *element shape)."""
-        self.from_numpy(tensor.detach().numpy())
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
-        if copy is False:
-            raise ValueError(f"{self!r} lives on a device; reading it into NumPy makes a copy")
-        values = self.to_numpy()
-        return values if dtype is None else values.astype(dtype, copy=False)
 
     def __len__(self) -> int:
         if not self.shape:
@@ -233,10 +217,16 @@ class DenseArray(ABC):
         """Return the view after making sure that it is right at `position`."""
         memory = self.memory
         if memory.epoch != memory.session.epoch:
-            memory.refresh()
+            self._refresh()
         if memory.partial:
             memory.load(position)
         return memory.view
+
+    def _refresh(self) -> None:
+        try:
+            self.memory.refresh()
+        except TaichiRuntimeError as error:  # it is gone
+            raise user_error(error) from None
 
     def read_item(self, index: tuple[int, ...]) -> Array:
         """Return a copy of the element at an index, as `index_of` gives it: an array or a structured scalar."""
@@ -253,9 +243,16 @@ class DenseArray(ABC):
         if type(memory) is PartsMemory:
             memory.write_item(index, packed)
             return
-        position = self.position_to_store(index)
-        self.ready(position)[position] = packed
-        if memory.mirrored:
+        self.write_at(self.position_to_store(index), packed)
+
+    def write_at(self, position: tuple[int, ...], value: Any) -> None:
+        """Set the element at a position of the view."""
+        memory = self.memory
+        if not memory.mirrored:
+            self.ready(position)[position] = value
+            return
+        with memory.session.lock:
+            self.ready(position)[position] = value
             memory.mark(position)
 
     def _integers(self, key: tuple[Any, ...], takes_parts: bool = False) -> tuple[int, ...]:
@@ -289,10 +286,13 @@ class DenseArray(ABC):
             raise TypeError(
                 f"{self!r} holds {self.dtype}, and a NumPy array of {array.dtype} cannot be converted to it"
             )
+        self._check_shape(array.shape)
+        return array.reshape(_full(self))
+
+    def _check_shape(self, shape: tuple[int, ...]) -> None:
         expected = _full(self)
-        if array.shape != expected and not (self.element_shape and array.shape == (*expected, 1)):
-            raise ValueError(f"{self!r} shape {expected} does not match the numpy array shape {array.shape}")
-        return array.reshape(expected)
+        if shape != expected and not (self.element_shape and shape == (*expected, 1)):
+            raise ValueError(f"{self!r} shape {expected} does not match the numpy array shape {shape}")
 
     def __repr__(self) -> str:
         name = f" `{self.name}`" if self.name else ""
@@ -316,19 +316,17 @@ class ScalarArray(DenseArray):
         if type(key) is int and 0 <= key < self._extent and memory.epoch == memory.session.epoch and not memory.partial:
             return memory.view.item(key)
         try:
-            position = self.position_of(self.index_of(key))
+            index = self.index_of(key)
         except PartAsked:
             return self.part(key)
+        position = self.position_of(index) if self._moved else index
         return self.ready(position).item(position)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         index = self.index_of(key, False)
         if type(value) is not float or not self.dtype.is_float:
             value = to_scalar(self.dtype, value, self)
-        position = self.position_to_store(index)
-        self.ready(position)[position] = value
-        if self.memory.mirrored:
-            self.memory.mark(position)
+        self.write_at(self.position_to_store(index) if self._moved else index, value)
 
     def pack(self, value: Any) -> Array:
         """Return a number as an array without axes. Raises: TypeError where it is none."""
@@ -370,10 +368,15 @@ class MatrixArray(DenseArray):
     def __setitem__(self, key: Any, value: Any) -> None:
         self.write_item(self.index_of(key, False), self._packed_element(value))
 
-    def to_numpy(self, keep_dims: bool = False) -> Array:
+    def to_numpy(self, keep_dims: bool = False, dtype: Any = None) -> Array:  # type: ignore[override]
         """Return a copy, shape (*shape, *element shape); with `keep_dims` vectors count as (n, 1) matrices."""
-        values = self.memory.read_all()
+        values = super().to_numpy(dtype)
         return values[..., None] if keep_dims and len(self.element.shape) == 1 else values
+
+    def to_torch(self, device: Any = None, keep_dims: bool = False) -> Any:
+        """Return a copy as a torch tensor; with `keep_dims` vectors count as (n, 1) matrices."""
+        tensor = super().to_torch(device)
+        return tensor[..., None] if keep_dims and len(self.element.shape) == 1 else tensor
 
     def pack(self, value: Any) -> Array:
         """Return an element as an array; a number stands for all components. Raises: TypeError, ValueError."""
@@ -450,6 +453,19 @@ def to_shape(shape: Any, refused: Callable[[Any], Exception]) -> tuple[int, ...]
         raise refused(shape) from None
 
 
+def make_all(makers: Sequence[Callable[[], Any]]) -> list[Any]:
+    """Make arrays that belong together: all, or none where memory does not suffice for one."""
+    made: list[Any] = []
+    try:
+        for make in makers:
+            made.append(make())
+    except TaichiRuntimeError:
+        while made:  # now: the error's traceback would keep them
+            made.pop().end()
+        raise
+    return made
+
+
 def check_gradient(dtype: Scalar) -> None:
     """Check that a gradient of `dtype` makes sense. Raises: TaichiRuntimeError where it is no float."""
     if not dtype.is_float:
@@ -472,6 +488,12 @@ def _full(array: DenseArray) -> tuple[int, ...]:
 
 def _shown(index: Sequence[Any]) -> str:
     return f"index [{', '.join(map(str, index))}]"
+
+
+def owner_text(kind: str, name: str, element: Type, shape: tuple[int, ...]) -> str:
+    """Return how errors and reports call the memory of an array."""
+    article = "an" if kind == "ndarray" else "a"
+    return f"{kind} `{name}`" if name else f"{article} {kind} of {describe_type(element)}, shape {shape}"
 
 
 def _shown_item(item: Any) -> str:

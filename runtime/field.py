@@ -17,7 +17,7 @@ from ..transpiler.ir.snodes import Node, is_row_major, is_sparse
 from ..transpiler.ir.types import Struct, Tensor, Type, scalars_of
 from ..transpiler.lang.describe import ArrayDescription, Step, name_step, step_into, steps_of
 from ..transpiler.lang.hooks import Layout
-from .dense_array import DenseArray, MatrixArray, ScalarArray, check_gradient, to_shape
+from .dense_array import DenseArray, MatrixArray, ScalarArray, check_gradient, make_all, to_shape
 from .memory import Ended, MemberMemory
 from .parts import PartsMemory
 from .session import Session, current
@@ -29,9 +29,9 @@ MAX_AXES = 12
 MAX_SHARED_BYTES = 1 << 30
 """The parts of a field share an allocation up to this size, so that compilers know them to be apart. SPIR-V's offsets
 of members have 32 bits, and not every device gives larger pieces."""
-PLACED_SLOTS = frozenset({"allocation", "memory", "node", "shape", "_extent"})
+PLACED_SLOTS = frozenset({"allocation", "memory", "node", "shape", "_extent", "_moved"})
 """What a field lacks before it is placed."""
-MEMORY_SLOTS = frozenset({"allocation", "memory"})
+MEMORY_SLOTS = frozenset({"allocation", "memory", "_extent", "_moved"})
 """What it lacks before its tree has memory."""
 
 
@@ -86,8 +86,8 @@ class Placed:
     def take_memory(self: Any, memory: Any) -> None:
         """Use `memory`, a `Memory` or one of its form, from now on."""
         self.memory, self.allocation = memory, memory.allocation
-        is_plain = len(self.shape) == 1 and not self.offset and memory.located is None
-        self._extent = self.shape[0] if is_plain else -1
+        self._moved = bool(self.offset) or memory.located is not None
+        self._extent = self.shape[0] if len(self.shape) == 1 and not self._moved else -1
 
     def describe_array(self: Any) -> ArrayDescription:
         """Return what a kernel must know of this field; its tree has memory then."""
@@ -116,6 +116,10 @@ class Placed:
         return self.node.node if self.is_placed and not self.parts else None
 
     # --- parts
+
+    def describe_parts(self) -> list[tuple[Step, Any]]:
+        """Return the parts that are fields of their own, with what leads to them."""
+        return list((self.parts or {}).items())
 
     def part(self: Any, step: Step) -> Any:
         """Return a part of all elements as a field: a component or a member."""
@@ -291,13 +295,14 @@ def field(
     extents = _checked_shape(shape, offset, order)
     order_of_axes, begins = _checked_order(extents, order), _checked_offset(extents, offset)
     make = partial(_make, session, element, extents, order=order_of_axes, offset=begins, layout=layout)
-    result = make(name=name)
+    wanted = [("grad", needs_grad), ("dual", needs_dual)]
     if needs_grad or needs_dual:
         for scalar in scalars_of(element):
             check_gradient(scalar)
-        grad = make(name=f"{name}.grad" if name else "") if needs_grad else None
-        result.set_derivatives(grad, make(name=f"{name}.dual" if name else "") if needs_dual else None)
-    return result
+    names = [name, *(f"{name}.{suffix}" if name else "" for suffix, is_needed in wanted if is_needed)]
+    result, *derivatives = make_all([partial(make, name=each) for each in names])
+    result.set_derivatives(*(derivatives.pop(0) if is_needed else None for _, is_needed in wanted))
+    return result  # type: ignore[no-any-return]
 
 
 def _make(
@@ -319,7 +324,7 @@ def _make(
         result.node = leaf_of(shape, result)
         result.offset = offset
         if offset:
-            result._extent = -1
+            result._extent, result._moved = -1, True
         result.parts, result.whole, result.dual = None, None, None
         return result
     result = _unplaced(element, name)
@@ -400,7 +405,9 @@ def _checked_order(shape: tuple[int, ...] | None, order: str | None) -> list[int
         raise TaichiSyntaxError("The axes in order must be different")
     axes_given = [ord(letter) - ord("i") for letter in order]
     if sorted(axes_given) != list(range(len(order))):
-        raise TaichiSyntaxError(f"Invalid axis in order '{order}': name each of the first {len(shape)} axes from `i`")
+        raise TaichiSyntaxError(
+            f"Invalid axis in order '{order}'. Hint: name each of the first {len(shape)} axes from `i`"
+        )
     return [] if axes_given == sorted(axes_given) else axes_given
 
 

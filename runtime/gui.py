@@ -342,15 +342,19 @@ class GUI:
         self, orig: Array, direction: Array, radius: Any, color: Any, user: str, **tip: float
     ) -> None:  # fmt: skip
         check_lengths(user, orig, direction)
-        for begin, end in self._arrow_to_lines(orig, direction, **tip):
+        with np.errstate(invalid="ignore", over="ignore"):
+            lines = list(self._arrow_to_lines(orig, direction, **tip))
+        for begin, end in lines:
             self._draw_lines(begin, end, radius, color, user)
 
     def _pixels(self, pos: Array) -> Array:
         """Return places of the unit square in pixels."""
-        return pos.astype(np.float32) * np.array(self.res, np.float32)
+        with np.errstate(over="ignore"):
+            return pos.astype(np.float32) * np.array(self.res, np.float32)
 
     def _paint(self, coverage: Iterable[Coverage], color: Any, count: int, user: str) -> None:
-        paint(self.img, coverage, to_rgba(color, count, user))
+        with np.errstate(invalid="ignore", over="ignore"):  # places that are no numbers: nothing is there
+            paint(self.img, coverage, to_rgba(color, count, user))
 
     # --- widgets
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..transpiler.errors import warn_user
@@ -82,18 +82,19 @@ def printing_observer(config: Any, kernel: str) -> Callable[[str, str], None] | 
     return show
 
 
-def dump(folder: str, module: BackendModule, specialization: Specialization) -> Path:
+def dump(folder: str, module: BackendModule, specialization: Specialization) -> str:
     """Write the emitted files below `folder`, in a folder named by kernel and content; returns that folder.
 
     The key does not say which globals and closures were read, the text does. Where nothing can be written a warning
     says so: the kernel runs all the same.
     """
     content = hashlib.sha256((specialization.key + module.source()).encode()).hexdigest()
-    place = Path(folder).expanduser() / f"{module.kernel[:NAME_LENGTH]}-{content[:12]}"
+    place = os.path.join(os.path.expanduser(folder), f"{module.kernel[:NAME_LENGTH]}-{content[:12]}")
     try:
-        place.mkdir(parents=True, exist_ok=True)
+        os.makedirs(place, exist_ok=True)
         for file in module.files:
-            (place / file.name).write_text(file.text, encoding="utf-8")
+            with open(os.path.join(place, file.name), "w", encoding="utf-8") as opened:
+                opened.write(file.text)
     except OSError as error:
         reason = error.strerror or error
         text = f"The emitted files cannot be kept in {place}: {reason}. Hint: name another folder by `dump_dir`"

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import struct
+import threading
 import warnings
 from collections.abc import Callable, Sequence
+from functools import partial
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, cast
+from weakref import ref
 
 import numpy as np
 
 from ..transpiler.errors import ShadesmithWarning, TaichiRuntimeError
-from ..transpiler.frontend.specialization import ScalarArgument, Specialization, StructArgument
+from ..transpiler.frontend.specialization import ScalarArgument, Specialization, StructArgument, TemplateArgument
 from ..transpiler.ir.types import Scalar, Tensor
 from .devices.device import GpuDevice
+from .holds import Hold
+from .identities import objects_in, weakly
 from .interop import checked_address, cupy_address, gradient_of, host_address, tensor_address
 from .launcher import make_launcher
+from .memory import hold_of
 from .packing import fits_struct, flatten, flatten_struct, result_value, return_types
 from .printing import Reports
 from .session import Session
@@ -31,39 +37,55 @@ if TYPE_CHECKING:
 MIN_BUFFER_BYTES = 16
 
 
-def _stay() -> None:
-    """What retiring an instance does that no kernel launches."""
-
-
 class Instance:
-    """A specialization ready to run. launch: takes the kernel's arguments; module: its text; times: [s] a stage.
+    """A specialization ready to run. module: its text; times: [s] a stage.
 
-    retire: called before memory is freed whose address it holds; the kernel sets it so that it launches this no more.
+    It keeps no field and no template argument alive, but expires with the first of them that dies: `retire` is called,
+    and so is what the kernel put into `when_retired`. What does hold their memory is the launcher, which is not kept
+    here but by the kernel: so no memory goes while a launch is under way that uses it.
     """
 
-    def __init__(
-        self, session: Session, specialization: Specialization, compilation: Compilation, kinds: Sequence[str]
-    ) -> None:
+    def __init__(self, session: Session, specialization: Specialization, compilation: Compilation) -> None:
         self.session = session
-        self.specialization = specialization
-        self.module: BackendModule = compilation.module
+        self.definition = specialization.definition
+        self.code = session.programs.find(compilation.module)
+        self.module: BackendModule = self.code.module
         self.captured = {path: found.value for path, found in compilation.captured.items()}
         self.times = compilation.times
-        self.fields = compilation.fields
-        self.retire: Callable[[], None] = _stay
-        for field in self.fields:
-            depend_on_tree(field, self)
-        self.program = session.device.build(compilation.module)
+        self.is_retired = False
+        self.when_retired: Callable[[Instance], None] | None = None
+        self.arguments = specialization.arguments
+        self._watched = self._watch(compilation.fields)
+        self.program = self.code.program.again()
         self._result = self._buffer(self.module.interface.result_size_bytes)
         self._temporaries = self._buffer(self.module.interface.temporaries_size_bytes)
         self._reports = self._find_reports()
-        self._trees = {field.tree for field in self.fields if isinstance(field, Beside)}
-        if not session.device.lazy_memory:  # its launches have not ended when they were started
-            self._trees = set()
+        trees = {field.tree for field in compilation.fields if isinstance(field, Beside)}
+        ends = session.device.lazy_memory  # elsewhere launches have not ended when they were started
+        self._trees = [ref(tree) for tree in trees] if ends else []
         self._return_types = return_types(specialization.definition.returns)
-        self.launch = self._make_launch(kinds)
-        if session.config.warn_stale_globals and compilation.captured:
-            self.launch = watch(self.launch, self.module.kernel, compilation.captured)
+
+    def _watch(self, fields: Sequence[Any]) -> list[Callable[[], Any]]:
+        """Expire with any field or template argument; forget the latter, but for how it is shown."""
+        expire = partial(_retire, ref(self))
+        owners = [field.tree if isinstance(field, Beside) else field for field in fields if field is not None]
+        watched = [weakly(owner, expire) for owner in owners]
+        for field in fields:
+            depend_on_tree(field, self)
+        arguments = list(self.arguments)
+        for position, argument in enumerate(arguments):
+            if isinstance(argument, TemplateArgument):
+                watched += [weakly(item, expire) for item in objects_in(argument.value)]
+                arguments[position] = TemplateArgument(_Shown(argument.value))
+        self.arguments = tuple(arguments)
+        return watched
+
+    def retire(self) -> None:
+        """Run no more: memory that it knows is freed, or may be."""
+        if not self.is_retired:
+            self.is_retired = True
+            if self.when_retired is not None:
+                self.when_retired(self)
 
     @property
     def source(self) -> str:
@@ -71,11 +93,11 @@ class Instance:
         return self.module.source()
 
     def __repr__(self) -> str:
-        return f"<{self.module.kernel}{tuple(map(str, self.specialization.arguments))} on {self.module.target}>"
+        return f"<{self.module.kernel}{tuple(map(str, self.arguments))} on {self.module.target}>"
 
     def accepts(self, position: int, value: Any) -> bool:
         """Tell whether a by-value argument can be converted to the parameter's type."""
-        argument = self.specialization.arguments[position]
+        argument = self.arguments[position]
         if isinstance(argument, StructArgument):
             return fits_struct(argument.type, value)
         if not isinstance(argument, ScalarArgument):
@@ -90,7 +112,9 @@ class Instance:
         return any(array.parameter == position and array.written for array in self.module.interface.arrays)
 
     def _buffer(self, size_bytes: int) -> Any:
-        return self.session.device.allocate(max(MIN_BUFFER_BYTES, size_bytes)) if size_bytes else None
+        if not size_bytes:
+            return None
+        return Hold(self.session, max(MIN_BUFFER_BYTES, size_bytes), f"temporaries of kernel `{self.module.kernel}`")
 
     def _find_reports(self) -> Reports | None:
         interface = self.module.interface
@@ -98,9 +122,9 @@ class Instance:
             return None
         return Reports(self.session, self.module, self.program.arguments)
 
-    def _constants(self) -> dict[tuple[Any, ...], int]:
+    def _constants(self, fields: Sequence[Any]) -> dict[tuple[Any, ...], int]:
         constants: dict[tuple[Any, ...], int] = {}
-        for slot, field in enumerate(self.fields):
+        for slot, field in enumerate(fields):
             if field is not None:
                 try:
                     constants["pointer", slot] = field.allocation.address
@@ -109,19 +133,24 @@ class Instance:
                     raise TaichiRuntimeError(f"`{name}` of kernel `{self.module.kernel}`: {error}") from None
                 if self.module.interface.takes_strides(slot):
                     constants.update((("stride", slot, axis), step) for axis, step in enumerate(field.strides))
+                if self.module.interface.takes_begin(slot):
+                    constants["pointer", slot], constants["begin", slot] = field.allocation.lowest, field.begin
             if isinstance(field, Beside):
                 constants["capacity", slot] = field.capacity
                 constants.update({("shape", slot, axis): extent for axis, extent in enumerate(field.shape)})
         if self._result is not None:
-            constants[("result",)] = self._result.address
+            constants[("result",)] = self._result.allocation.address
         if self._temporaries is not None:
-            constants[("temporaries",)] = self._temporaries.address
+            constants[("temporaries",)] = self._temporaries.allocation.address
         if self._reports is not None:
             constants[("report",)] = self._reports.address
         return constants
 
-    def _make_launch(self, kinds: Sequence[str]) -> Callable[..., Any]:
+    def make_launch(self, compilation: Compilation, kinds: Sequence[str], keeps: bool) -> Callable[..., Any]:
+        """Return what takes the kernel's arguments and launches it. keeps: it keeps the fields themselves alive."""
+        fields = [field for field in compilation.fields if field is not None]
         hooks: dict[str, Any] = {
+            "held": [fields if keeps else None, *map(hold_of, fields)],
             "session": self.session,
             "host_address": host_address,
             "checked_address": checked_address,
@@ -136,16 +165,20 @@ class Instance:
         }
         if self.module.interface.results or "other" in kinds or self._reports is not None or self._trees:
             hooks["after"] = self._after
+        if "after" in hooks or (self._temporaries is not None and self.program.lock is None):
+            hooks["own"] = self.session.lock if self._reports is not None else threading.RLock()
         if "torch" in kinds and self.session.device.name == "cuda":
             hooks["stream"] = cast(GpuDevice, self.session.device).torch_stream()
-        raw = make_launcher(self.module, self.program, kinds, self._constants(), hooks)
-        types = [a.type if isinstance(a, ScalarArgument) else None for a in self.specialization.arguments]
-        if not any(isinstance(t, Scalar) and t.is_integral for t in types):
-            return raw
-        return _wrapping(raw, types, self.accepts)
+        launch = make_launcher(self.module, self.program, kinds, self._constants(compilation.fields), hooks)
+        types = [a.type if isinstance(a, ScalarArgument) else None for a in self.arguments]
+        if any(isinstance(t, Scalar) and t.is_integral for t in types):
+            launch = _wrapping(launch, types, self.accepts)
+        if self.session.config.warn_stale_globals and compilation.captured:
+            launch = watch(launch, self.module.kernel, compilation.captured)
+        return launch
 
     def _flatten_struct(self, value: Any, position: int) -> list[Any]:
-        argument = self.specialization.arguments[position]
+        argument = self.arguments[position]
         assert isinstance(argument, StructArgument)
         return flatten_struct(argument.type, value)
 
@@ -153,7 +186,7 @@ class Instance:
         """Make arrays ready that the launcher does not reach by itself; the stage says what `_after` has to do."""
         interface = self.module.interface
         requests = [(value, interface.arrays[slot], interface.takes_strides(slot)) for value, slot in arguments]
-        return stage_arguments(self.session, requests, self, stream)
+        return stage_arguments(self.session, requests, stream)
 
     def _after(self, staged: Stage | None = None) -> Any:
         if staged is not None:
@@ -161,15 +194,35 @@ class Instance:
                 action()
         if self._reports is not None:
             self._reports.show()
-        for tree in self._trees:
-            tree.check()
+        for found in self._trees:
+            tree = found()
+            if tree is not None:
+                tree.check()
         results = self.module.interface.results
         if not results:
             return None
         data = bytearray(self.module.interface.result_size_bytes)
-        self.session.device.read(self._result, memoryview(data))
+        self.session.device.read(self._result.allocation, memoryview(data))
         values = [result_value(field, data, type) for field, type in zip(results, self._return_types, strict=True)]
         return values[0] if len(values) == 1 else tuple(values)
+
+
+class _Shown:
+    """Stands for a template argument where an instance is shown."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, value: object) -> None:
+        self._text = repr(value) if isinstance(value, (int, float, str)) else f"a {type(value).__name__}"
+
+    def __repr__(self) -> str:
+        return self._text
+
+
+def _retire(instance: ref[Instance], gone: object) -> None:
+    found = instance()
+    if found is not None:
+        found.retire()
 
 
 def _size_of(value: Any) -> int:

@@ -6,7 +6,7 @@ kernel takes in the same way. Memory is used in place wherever the device can re
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from ctypes import addressof, c_char
 from dataclasses import dataclass
 from math import prod
@@ -15,12 +15,13 @@ from typing import Any
 import numpy as np
 
 from ..transpiler.errors import TaichiRuntimeTypeError
-from ..transpiler.ir.types import SCALAR_OF_NUMPY, Scalar, Type
+from ..transpiler.ir.types import SCALAR_OF_NUMPY, Scalar, Struct, Type
 from . import session as sessions
 from .dense_array import DenseArray
 from .foreign import GpuArray, dense_strides, find_memory, is_strided_tensor, is_tensor
 from .memory import MAX_ITEMS, Array
 from .session import Session
+from .structured import struct_of
 
 SYNCHRONOUS = ("c", "python")
 """Targets whose launches have ended when they return, so that a caller may touch an array used in place at once."""
@@ -44,10 +45,13 @@ class ArgumentDescription:
     strided: bool = False
 
 
-def describe_argument(value: Any, where: str, element_axes: int = 0) -> ArgumentDescription:
-    """Return what an array argument is; foreign arrays have scalar elements and all their axes.
+def describe_argument(
+    value: Any, where: str, element_axes: int = 0, struct: Struct | None = None
+) -> ArgumentDescription:
+    """Return what an array argument is; foreign arrays have scalar elements and all their axes, or structs.
 
     where: names the argument in errors. element_axes: how many of the last axes are those of a vector or matrix.
+    struct: the type of elements that are structs, None where the array says it.
     Raises: TaichiRuntimeTypeError where a kernel cannot take it.
     """
     if isinstance(value, DenseArray):
@@ -56,7 +60,7 @@ def describe_argument(value: Any, where: str, element_axes: int = 0) -> Argument
     session = sessions.CURRENT
     if isinstance(found, GpuArray):
         check_gpu(session, found, where)
-    element = _scalar(found.dtype, where)
+    element = struct_of(found.dtype, where, struct) if found.dtype.names else _scalar(found.dtype, where)
     strided = not is_contiguous(found) and element_strides(found, element_axes, session) is not None
     if is_packed_on_its_way() and isinstance(found, np.ndarray):
         return ArgumentDescription(element, found.shape, "other")
@@ -96,27 +100,59 @@ def is_cupy(value: Any) -> bool:
 def key_of_argument(value: Any, element_axes: int) -> Hashable:
     """Return what tells apart arguments that differ in what is compiled, or in how a launch finds their memory.
 
-    Equal keys stand for equal descriptions but for the shape. Part of every launch with foreign arrays.
+    Equal keys stand for equal descriptions but for the shape. Part of every launch with foreign arrays, hence the table
+    of ways by class.
     Raises: TaichiRuntimeTypeError as `describe_argument`.
     """
     kind = type(value)
-    if kind is np.ndarray:
-        flags = value.flags.num
-        if flags & PLAIN == PLAIN or is_packed_on_its_way():
-            return kind, value.dtype, value.ndim
-        if flags & ALIGNED and not element_axes:
-            return kind, value.dtype, value.ndim, "strided"
-    signature = getattr(value, "signature", None)
-    if signature is not None and not callable(signature):
-        return signature  # type: ignore[no-any-return]
+    way = _KEYS.get(kind)
+    if way is None:
+        way = _KEYS[kind] = _way_of(value)
+    return way(value, element_axes)
+
+
+def _way_of(value: Any) -> Callable[[Any, int], Hashable]:
+    """Return how to make keys of all objects of a class."""
+    if is_tensor(value):
+        return _key_of_tensor
+    return _key_of_cupy if is_cupy(value) else _key_of_object
+
+
+def _key_of_numpy(value: Array, element_axes: int) -> Hashable:
+    flags = value.flags.num
+    if flags & PLAIN == PLAIN or is_packed_on_its_way():
+        return np.ndarray, value.dtype, value.ndim
+    if flags & ALIGNED and not element_axes:
+        return np.ndarray, value.dtype, value.ndim, "strided"
+    return _key_of_object(value, element_axes)
+
+
+def _key_of_tensor(value: Any, element_axes: int) -> Hashable:
     if is_strided_tensor(value):
         is_dense = value.is_contiguous() or (not value.is_cuda and is_packed_on_its_way())
         if is_dense or not element_axes:
-            return kind, value.dtype, value.dim(), value.device, value.is_conj(), value.is_neg(), is_dense
-    elif is_cupy(value) and ((is_dense := value.flags.c_contiguous) or not element_axes):
-        return kind, value.dtype, value.ndim, value.data.device_id, is_dense
+            return type(value), value.dtype, value.dim(), value.device, value.is_conj(), value.is_neg(), is_dense
+    return _key_of_object(value, element_axes)
+
+
+def _key_of_cupy(value: Any, element_axes: int) -> Hashable:
+    is_dense = value.flags.c_contiguous
+    if is_dense or not element_axes:
+        return type(value), value.dtype, value.ndim, value.data.device_id, is_dense
+    return _key_of_object(value, element_axes)
+
+
+def _key_of_object(value: Any, element_axes: int) -> Hashable:
+    """Return the signature that fields and ndarrays know; of others what they are described as."""
+    signature = getattr(value, "signature", None)
+    if signature is not None and not callable(signature):
+        return signature  # type: ignore[no-any-return]
     found = describe_argument(value, "an argument", element_axes)
-    return kind, found.element, len(found.shape), found.access, found.strided
+    return type(value), found.element, len(found.shape), found.access, found.strided
+
+
+_KEYS: dict[type, Callable[[Any, int], Hashable]] = {np.ndarray: _key_of_numpy}
+"""How to make a key of an argument, by its class; found out once for each."""
 
 
 # --- layout in memory
@@ -150,7 +186,7 @@ def element_strides(array: Array | GpuArray, element_axes: int, session: Session
     item_bytes = array.dtype.itemsize
     axes = len(array.shape) - element_axes
     size_bytes = prod(array.shape[axes:]) * item_bytes
-    if axes < 0 or not size_bytes or _address(array) % item_bytes:
+    if axes < 0 or not size_bytes or _address(array) % (array.dtype.alignment if array.dtype.names else item_bytes):
         return None
     dense = dense_strides(array.shape[axes:], item_bytes)
     inner = zip(array.shape[axes:], array.strides[axes:], dense, strict=True)

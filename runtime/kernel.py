@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 import inspect
 import struct
+import threading
+import weakref
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, TypeVar, overload
@@ -25,7 +27,7 @@ from ..transpiler.lang.arch import Arch
 from . import session as sessions
 from .arguments import classify
 from .capabilities import PORTABLE
-from .compiler import compile_kernel
+from .compiler import compile_kernel, content_key
 from .inspection import Inspection, dump, observe, printing_observer
 from .instance import Instance
 from .interop import check_argument
@@ -39,6 +41,9 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+
+COMPILING = threading.RLock()
+"""Held by the thread that compiles: passes set limits of the whole process, and two threads may want the same."""
 
 _PACK_ERRORS = (struct.error, TypeError, OverflowError, ValueError, IndexError)
 
@@ -71,7 +76,10 @@ class Kernel:
                 self._enter(sessions.current())
             try:
                 launch = self._launchers[self._key(args)]
-            except (KeyError, AttributeError, TypeError):
+            except AttributeError:  # arrays of other libraries, which will come again
+                self._key = self._keys.of
+                launch = self._find(args)
+            except (KeyError, TypeError):
                 launch = self._find(args)
             try:
                 return launch(*args)
@@ -128,12 +136,12 @@ class Kernel:
 
     @hides_own_frames
     def key(self, *args: Any, arch: Arch | None = None) -> str:
-        """Return the digest that names the specialization for these arguments; equal in every process.
+        """Return a digest of all that decides the emitted text; equal in every process.
 
-        It covers the kernel's text, the arguments' types, template values, options and capabilities; not yet the
-        values of captured globals and the texts of called functions.
+        It covers the kernel's text and those of the functions it calls, the arguments' types, template values, captured
+        globals, the shapes and places of fields, options and capabilities. The kernel is read anew with each call.
         """
-        return self._specialization(self._complete(args), arch)[0].key
+        return content_key(self._specialization(self._complete(args), arch)[0])
 
     @hides_own_frames
     def signature(self, *args: Any) -> str:
@@ -211,7 +219,7 @@ class Kernel:
             self._session = session
             self._instances.clear()
             self._launchers.clear()
-            self._keys.kept.clear()
+            self._keys.identities.clear()
 
     def _slow_key(self, args: Sequence[Any]) -> Any:
         try:
@@ -224,10 +232,19 @@ class Kernel:
         key = self._slow_key(args)
         launch = self._launchers.get(key)
         if launch is None:
-            launch = self._launchers[key] = self._compile(key, args)
+            with COMPILING:
+                launch = self._launchers.get(key)
+                if launch is None:
+                    launch = self._compile(key, args)
         return launch
 
     def _compile(self, key: Any, args: Sequence[Any]) -> Callable[..., Any]:
+        instance, launch = self._build(key, args, keeps=False)
+        if instance.is_retired:  # by the end of the build: it uses fields that only it made
+            _, launch = self._build(key, args, keeps=True)
+        return launch
+
+    def _build(self, key: Any, args: Sequence[Any], keeps: bool) -> tuple[Instance, Callable[..., Any]]:
         session = self._session
         assert session is not None
         if self._is_method and args:
@@ -236,20 +253,16 @@ class Kernel:
         specialization = Specialization(self.definition, arguments, session.options, session.device.capabilities)
         observer = printing_observer(session.config, self.definition.name)
         compilation = compile_kernel(specialization, session.device.name, observer)
-        for text in compilation.warnings:
+        for text in compilation.warnings if not keeps else ():
             warn_user(text)
         if session.config.dump_dir:
             dump(session.config.dump_dir, compilation.module, specialization)
-        instance = Instance(session, specialization, compilation, kinds)
+        instance = Instance(session, specialization, compilation)
         session.compiled_functions += 1
-        self._instances[key] = instance
-        instance.retire = functools.partial(self._forget, key)
-        return instance.launch
-
-    def _forget(self, key: Any) -> None:
-        """Compile anew with the next launch: memory that the instance knows is about to be freed."""
-        self._launchers.pop(key, None)
-        self._instances.pop(key, None)
+        launch = instance.make_launch(compilation, kinds, keeps)
+        self._launchers[key], self._instances[key] = launch, instance
+        instance.when_retired = functools.partial(_forget, weakref.ref(self), key)
+        return instance, launch
 
     def _explain(self, args: Sequence[Any]) -> None:
         """Raise an error that names the parameter whose argument cannot be packed, if that is what went wrong."""
@@ -296,6 +309,13 @@ def _check_owner(name: str, owner: Any) -> None:
             f"Please decorate class {kind.__name__} with @ti.data_oriented. "
             f"Hint: write `@ti.data_oriented` above `class {kind.__name__}`"
         )
+
+
+def _forget(kernel: weakref.ref[Kernel], key: Any, instance: Instance) -> None:
+    """Let a kernel compile anew with its next launch: memory that the instance knows is freed, or may be."""
+    found = kernel()
+    if found is not None and found._instances.get(key) is instance:
+        del found._instances[key], found._launchers[key]
 
 
 def _warn_of_wrapper(function: Any) -> None:

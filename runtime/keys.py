@@ -7,69 +7,60 @@ and one for all others.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ..transpiler.frontend.definition import KernelDefinition
 from ..transpiler.lang.annotations import NdarrayAnnotation, is_template
+from .identities import Identities
 from .interop import describe_argument, key_of_argument
 
-
-@dataclass(frozen=True, slots=True)
-class _Parameter:
-    """A parameter that kernels are compiled for. annotation: of an array; None for `ti.template()`."""
-
-    position: int
-    annotation: NdarrayAnnotation | None
-
-    @property
-    def needs_grad(self) -> bool:
-        return self.annotation is not None and bool(self.annotation.needs_grad)
+Key = Callable[[Sequence[Any]], Hashable]
 
 
 class Keys:
-    """Keys of one kernel's calls.
+    """Keys of one kernel's calls, made by functions that are written once as Python text, of numbers only.
 
-    fast(args): raises AttributeError where an argument has no signature. kept: objects that keys name by identity,
-    which must live as long as the keys.
+    fast(args): of fields and ndarrays; raises AttributeError for other arrays. of(args): of all; raises
+    TaichiRuntimeTypeError for an array that no kernel can take. identities: of the objects that keys name.
     """
 
     def __init__(self, definition: KernelDefinition) -> None:
-        self.kept: dict[int, Any] = {}
-        self._parameters = [
-            _Parameter(position, annotation if isinstance(annotation, NdarrayAnnotation) else None)
-            for position, annotation in enumerate(leaf.annotation for leaf in definition.leaves)
-            if isinstance(annotation, NdarrayAnnotation) or is_template(annotation)
+        self.identities = Identities()
+        keyed = [
+            (position, leaf.annotation)
+            for position, leaf in enumerate(definition.leaves)
+            if isinstance(leaf.annotation, NdarrayAnnotation) or is_template(leaf.annotation)
         ]
-        items = [
-            f"(args[{p.position}].signature, args[{p.position}].grad is None)" if p.needs_grad
-            else f"args[{p.position}].signature"
-            for p in self._parameters
-        ]  # fmt: skip
-        text = f"lambda args: ({', '.join(items)}{',' if items else ''})"
-        self.fast: Callable[[Sequence[Any]], Hashable] = eval(text)  # noqa: S307 - text made of numbers
+        names = {"array": key_of_argument, "open_array": _key_with_elements, "template": self.identities.key_of}
+        self.fast: Key = _tuple_of(
+            [_graded(f"args[{position}].signature", position, annotation) for position, annotation in keyed], {}
+        )
+        self.of: Key = _tuple_of([_item(position, annotation) for position, annotation in keyed], names)
 
-    def of(self, args: Sequence[Any]) -> Hashable:
-        """Return the key of a call. Raises: TaichiRuntimeTypeError for an array that no kernel can take."""
-        return tuple(self._of_one(parameter, args[parameter.position]) for parameter in self._parameters)
 
-    def _of_one(self, parameter: _Parameter, value: Any) -> Hashable:
-        annotation = parameter.annotation
-        if annotation is None:
-            return self._of_template(value)
-        key = key_of_argument(value, annotation.element_axes)
-        if annotation.needs_grad:
-            return key, getattr(value, "grad", None) is None
-        if annotation.is_element_open and not hasattr(value, "describe_array"):
-            shape = describe_argument(value, "an argument", annotation.element_axes).shape
-            return key, shape[len(shape) - annotation.element_axes :]
+def _tuple_of(items: Sequence[str], names: dict[str, Any]) -> Key:
+    """Return the function of `args` that gives a tuple of the items, Python expressions in which `names` stand."""
+    made: Key = eval(f"lambda args: ({', '.join(items)}{',' if items else ''})", names)  # noqa: S307 - text made of numbers
+    return made
+
+
+def _item(position: int, annotation: Any) -> str:
+    if not isinstance(annotation, NdarrayAnnotation):
+        return f"template(args[{position}])"
+    way = "open_array" if annotation.is_element_open else "array"
+    return _graded(f"{way}(args[{position}], {annotation.element_axes})", position, annotation)
+
+
+def _graded(item: str, position: int, annotation: Any) -> str:
+    """Return an item that tells also whether there is a gradient, where the annotation asks for one."""
+    asks = isinstance(annotation, NdarrayAnnotation) and annotation.needs_grad
+    return f"({item}, getattr(args[{position}], 'grad', None) is None)" if asks else item
+
+
+def _key_with_elements(value: Any, element_axes: int) -> Hashable:
+    """Return the key of an array with the shape of its elements, where that follows from the argument."""
+    key = key_of_argument(value, element_axes)
+    if hasattr(value, "describe_array"):
         return key
-
-    def _of_template(self, value: Any) -> Hashable:
-        signature = getattr(value, "signature", None)
-        if signature is not None and not callable(signature):
-            return signature  # type: ignore[no-any-return]
-        if isinstance(value, (int, float, bool, str)) or value is None:
-            return (type(value), value)
-        self.kept[id(value)] = value
-        return (type(value), id(value))
+    shape = describe_argument(value, "an argument", element_axes).shape
+    return key, shape[len(shape) - element_axes :]

@@ -59,14 +59,19 @@ def make_launcher(
     by their source. hooks: "session", whose `pending` writes go first and whose `epoch` counts launches; "stage",
     "host_address", "checked_address", "tensor_address", "cupy_address", "gradient_of", "flatten", "flatten_struct",
     "seed"; "stream", if there, gives the stream to launch on; "after", if there, is called last, with the stage if
-    there is one, and gives the result.
+    there is one, and gives the result; "own", if there, is a lock that threads hold from before the stage until after
+    "after".
     """
-    writer = _Writer(module, kinds, constants)
+    brings_arguments = program.lock is None and "own" not in hooks
+    writer = _Writer(module, kinds, constants, brings_arguments, program.lock is not None)
+    form = struct.Struct(pack_format(module.interface.members, module.interface.args_size_bytes))
     namespace = {
         **hooks,
         "buffer": program.arguments,
-        "submit": program.submit,
-        "pack_into": struct.Struct(pack_format(module.interface.members, module.interface.args_size_bytes)).pack_into,
+        "lock": program.lock,
+        "submit": getattr(program, "submit_held", program.submit),
+        "pack": form.pack,
+        "pack_into": form.pack_into,
         "too_many": _refuse,
         "too_long": _warn_of_turns,
     }
@@ -74,14 +79,22 @@ def make_launcher(
     if writer.packs_once:
         namespace["pack_into"](program.arguments, 0, *(constants[m.source] for m in module.interface.members))
     exec(compile(text, f"<launcher of {module.kernel}>", "exec"), namespace)
-    launch: Callable[..., Any] = namespace["launch"]
+    launch: Callable[..., Any] = namespace.pop("launch")  # else it would keep itself, and all it knows, in a cycle
     return launch
 
 
 class _Writer:
     """Writes the text of one launcher."""
 
-    def __init__(self, module: BackendModule, kinds: Sequence[str], constants: dict[tuple[Any, ...], int]) -> None:
+    def __init__(
+        self,
+        module: BackendModule,
+        kinds: Sequence[str],
+        constants: dict[tuple[Any, ...], int],
+        brings_arguments: bool,
+        locks: bool,
+    ) -> None:
+        self.brings_arguments, self.locks = brings_arguments, locks
         self.module = module
         self.kinds = kinds
         self.constants = constants
@@ -97,38 +110,57 @@ class _Writer:
 
     def text(self, hooks: dict[str, Any]) -> str:
         """Return the definition of `launch`."""
-        lines = [f"def launch({', '.join(f'p{k}' for k in range(len(self.kinds)))}):"]
-        lines.append("    if session.pending: session.settle()")
+        lines = ["if session.pending: session.settle()"]
         if "stream" in hooks:
-            lines.append("    s = stream()")
-        lines += self._by_value() + self._arrays("stream" in hooks)
+            lines.append("s = stream()")
+        work = self._by_value() + self._arrays("stream" in hooks)
         if not self.packs_once:
-            lines += [f"    v{k} = {self._member(member)}" for k, member in enumerate(self.members)]
-            lines.append(f"    pack_into(buffer, 0, {', '.join(f'v{k}' for k in range(len(self.members)))})")
-        counts = [self._count(task) for task in self.module.tasks]
+            work += [f"v{k} = {self._member(member)}" for k, member in enumerate(self.members)]
+        start = self._start(", s" if "stream" in hooks else "")
+        work += _held("lock", start) if self.locks else start
+        if "after" in hooks:
+            work.append(f"return after({'staged' if self.staged else ''})")
+        lines += _held("own", work) if "own" in hooks else work
+        head = f"def launch({', '.join(f'p{k}' for k in range(len(self.kinds)))}):"
+        return "\n".join([head, *(f"    {line}" for line in lines)]) + "\n"
+
+    def _checks(self, counts: Sequence[tuple[str, bool]]) -> list[str]:
+        """Compute the counts that are not known to be in range, and check them."""
+        lines = []
         for index, (expression, bounded) in enumerate(counts):
             if not bounded:
-                lines.append(f"    c{index} = {expression}")
-                lines.append(f"    if c{index} > {MAX_TURNS}: too_many({self.module.tasks[index].name!r}, c{index})")
+                lines.append(f"c{index} = {expression}")
+                lines.append(f"if c{index} > {MAX_TURNS}: too_many({self.module.tasks[index].name!r}, c{index})")
         for task in self.module.tasks:
             if task.serial_turns is not None:
-                lines.append(f"    turns = {self._expression(task.serial_turns)}")
-                lines.append(f"    if turns > iteration_limit: too_long({task.name!r}, turns, iteration_limit)")
+                lines.append(f"turns = {self._expression(task.serial_turns)}")
+                lines.append(f"if turns > iteration_limit: too_long({task.name!r}, turns, iteration_limit)")
+        return lines
+
+    def _start(self, stream: str) -> list[str]:
+        """Pack, check and submit. Until then no other thread may pack into the same buffer."""
+        counts = [self._count(task) for task in self.module.tasks]
         names = [expression if bounded else f"c{index}" for index, (expression, bounded) in enumerate(counts)]
-        stream = ", s" if "stream" in hooks else ""
-        lines.append(f"    submit(({', '.join(names)}{',' if len(names) == 1 else ''}){stream})")
-        lines.append("    session.epoch += 1")
-        if "after" in hooks:
-            lines.append(f"    return after({'staged' if self.staged else ''})")
-        return "\n".join(lines) + "\n"
+        numbers = f"({', '.join(names)}{',' if len(names) == 1 else ''})"
+        values = ", ".join(f"v{k}" for k in range(len(self.members)))
+        checks = self._checks(counts)
+        if self.packs_once:
+            lines = [*checks, f"submit({numbers}{stream})"]
+        elif not self.brings_arguments:
+            lines = [f"pack_into(buffer, 0, {values})", *checks, f"submit({numbers}{stream})"]
+        elif checks:
+            lines = [f"packed = pack({values})", *checks, f"submit({numbers}, packed)"]
+        else:
+            lines = [f"submit({numbers}, pack({values}))"]
+        return [*lines, "session.epoch += 1"]
 
     def _by_value(self) -> list[str]:
         lines = []
         for position, kind in enumerate(self.kinds):
             if kind == "tensor":
-                lines.append(f"    t{position} = flatten(p{position})")
+                lines.append(f"t{position} = flatten(p{position})")
             elif kind == "struct":
-                lines.append(f"    t{position} = flatten_struct(p{position}, {position})")
+                lines.append(f"t{position} = flatten_struct(p{position}, {position})")
         return lines
 
     def _arrays(self, has_stream: bool) -> list[str]:
@@ -142,21 +174,21 @@ class _Writer:
             if slot in self.gradients:
                 given = self.given[slot] = f"g{slot}"
                 name = array.name.removesuffix("_grad")
-                lines.append(f"    g{slot} = gradient_of(p{array.parameter}, {name!r}, {not strided})")
+                lines.append(f"g{slot} = gradient_of(p{array.parameter}, {name!r}, {not strided})")
             if kind == "other":
                 self.staged[slot] = len(self.staged)
             elif kind == "numpy":
                 function = "checked_address" if strided else "host_address"
-                lines.append(f"    a{slot} = {function}({given}, {array.written})")
+                lines.append(f"a{slot} = {function}({given}, {array.written})")
             elif kind == "torch":
-                lines.append(f"    a{slot} = {f'tensor_address({given})' if array.written else f'{given}.data_ptr()'}")
+                lines.append(f"a{slot} = {f'tensor_address({given})' if array.written else f'{given}.data_ptr()'}")
             elif kind == "cupy":
                 function = f"cupy_address({given})" if strided and array.written else f"{given}.data.ptr"
-                lines.append(f"    a{slot} = {function}")
+                lines.append(f"a{slot} = {function}")
         if self.staged:
             pairs = ", ".join(f"({self.given[slot]}, {slot})" for slot in self.staged)
-            lines.append(f"    staged = stage([{pairs}]{', s' if has_stream else ''})")
-            lines.append("    arguments = staged.arguments")
+            lines.append(f"staged = stage([{pairs}]{', s' if has_stream else ''})")
+            lines.append("arguments = staged.arguments")
         return lines
 
     def _member(self, member: Member) -> str:
@@ -166,15 +198,18 @@ class _Writer:
             case ("argument", position, component):
                 return f"t{position}[{component}]" if self.kinds[position] in ("tensor", "struct") else f"p{position}"
             case ("pointer" | "gradient", slot):
+                address = "lowest" if self.module.interface.takes_begin(slot) else "address"
                 if slot in self.staged:
-                    return f"arguments[{self.staged[slot]}].address"
+                    return f"arguments[{self.staged[slot]}].{address}"
                 parameter = self.parameter_of_slot[slot]
                 is_ours = parameter is not None and self.kinds[parameter] == "ndarray"
-                return f"{self.given[slot]}.allocation.address" if is_ours else f"a{slot}"
+                return f"{self.given[slot]}.allocation.{address}" if is_ours else f"a{slot}"
             case ("shape", slot, axis):
                 return f"{self._shown(slot)}.shape[{axis}]"
             case ("stride", slot, axis):
                 return self._stride(slot, axis)
+            case ("begin", slot):
+                return f"{self._shown(slot)}.begin"
             case ("seed",):
                 return "seed()"
         raise ValueError(f"member {member.name} has no source at launch")
@@ -191,7 +226,10 @@ class _Writer:
         if kind == "torch":
             return f"{self.given[slot]}.stride({axis})" + (f" // {scalars}" if scalars > 1 else "")
         text = f"{self._shown(slot)}.strides[{axis}]"
-        return f"{text} // {scalars * SCALARS[array.element].size_bytes}" if kind in ("numpy", "cupy") else text
+        if kind not in ("numpy", "cupy"):
+            return text
+        scalar = SCALARS.get(array.element)  # None for a struct, whose NumPy array knows its size
+        return f"{text} // {f'{self._shown(slot)}.itemsize' if scalar is None else scalars * scalar.size_bytes}"
 
     def _count(self, task: TaskSource) -> tuple[str, bool]:
         """Return the number of iterations as Python text, and whether it is known to be in range."""
@@ -223,6 +261,11 @@ class _Writer:
             case (op, *operands):
                 return OPERATORS[op].format(*map(self._expression, operands))
         raise ValueError(f"extent {expression!r}")
+
+
+def _held(lock: str, lines: Sequence[str]) -> list[str]:
+    """Return the lines with a lock held."""
+    return [f"with {lock}:", *(f"    {line}" for line in lines)]
 
 
 def _warn_of_turns(task: str, turns: int, limit: int) -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Sequence
 from ctypes import c_char
-from functools import reduce
+from functools import partial, reduce
 from math import prod
 from typing import Any, Protocol
 
@@ -23,6 +23,7 @@ from ..transpiler.errors import TaichiRuntimeError
 from ..transpiler.ir.types import Struct, Tensor, Type, element_of
 from ..transpiler.lang.describe import Step
 from .devices.device import Allocation, Device
+from .holds import Hold
 
 Array = np.ndarray[Any, Any]
 
@@ -43,12 +44,16 @@ class Owner(Protocol):
     device: Device
     epoch: int
     pending: list[Callable[[], None]]
+    lock: Any
 
-    def allocate(self, size_bytes: int) -> Allocation:
+    def allocate(self, size_bytes: int, owner: str, lazily: bool = False) -> Allocation:
         """Give zeroed memory."""
 
     def release(self, allocation: Allocation) -> None:
-        """Take memory back, now or soon."""
+        """Take memory back."""
+
+    def register_hold(self, hold: Hold) -> None:
+        """Remember who holds how much."""
 
     def wait(self) -> None:
         """Wait until host memory shows all launches so far."""
@@ -104,12 +109,19 @@ def view_strided(
     if not prod(shape):
         return np.empty(shape + inner, dtype)
     reach = [(extent - 1) * stride for extent, stride in zip(shape, strides, strict=True)]
-    before = -sum(step for step in reach if step < 0)
+    before = reach_below(shape, strides)
     size_bytes = before + sum(step for step in reach if step > 0) + dtype.itemsize * prod(inner)
     memory = view_address(address - before, np.dtype(np.uint8), (size_bytes,))
     dense = [dtype.itemsize * prod(inner[axis + 1 :]) for axis in range(len(inner))]
     found: Array = np.ndarray(shape + inner, dtype, memory.data, before, (*strides, *dense))
     return found
+
+
+def reach_below(shape: Sequence[int], strides: Sequence[int]) -> int:
+    """Return how far an array reaches below its first element, in what `strides` count."""
+    if 0 in shape:
+        return 0
+    return sum((1 - extent) * stride for extent, stride in zip(shape, strides, strict=True) if stride < 0)
 
 
 def bytes_of(array: Array) -> memoryview:
@@ -118,10 +130,11 @@ def bytes_of(array: Array) -> memoryview:
 
 
 class Memory:
-    """Owns an allocation; it is given back when this object is collected or the session ends.
+    """Holds an allocation, which goes back when nothing refers to this object any more, or the session ends.
 
     epoch, view, partial: see `ScalarField.__getitem__` for how an access uses them. partial: the view is a mirror too
-    large to be filled at once. mirrored: the view is a copy.
+    large to be filled at once. mirrored: the view is a copy. is_shared: others use the allocation too, so that a mirror
+    is never right for long: each access asks the device for what it needs.
     """
 
     __slots__ = (
@@ -131,8 +144,9 @@ class Memory:
         "allocation",
         "element",
         "epoch",
-        "finalizer",
+        "is_shared",
         "gone",
+        "hold",
         "mirrored",
         "partial",
         "session",
@@ -146,29 +160,32 @@ class Memory:
     located_to_store = None
     """Of memory that has to be activated: what gives the position after doing so."""
 
-    def __init__(self, session: Owner, element: Type, shape: tuple[int, ...]) -> None:
+    def __init__(
+        self, session: Owner, element: Type, shape: tuple[int, ...], owner: str = "an array", lazily: bool = False
+    ) -> None:
         check_count(shape)
         self.gone: Callable[[], TaichiRuntimeError] = ended_error
         scalar = element.numpy if isinstance(element, Struct) else element_of(element).numpy
         full_shape = shape + (element.shape if isinstance(element, Tensor) else ())
         self.session, self.element, self.shape = session, element, shape
         self.size_bytes = prod(full_shape) * scalar.itemsize
-        self.allocation: Allocation = session.allocate(max(MIN_BYTES, self.size_bytes))
-        self.finalizer = weakref.finalize(self, session.release, self.allocation)
-        self.finalizer.atexit = False
+        self.hold = Hold(session, max(MIN_BYTES, self.size_bytes), owner, lazily)
+        self.allocation: Allocation = self.hold.allocation
         self.mirrored = not session.device.host_memory
         self.partial = self.mirrored and self.size_bytes > BLOCK_BYTES
-        self.view: Array = (
-            np.empty(full_shape, scalar) if self.mirrored else view_address(self.allocation.address, scalar, full_shape)
-        )
+        if self.mirrored:
+            self.view: Array = _mirror(full_shape, scalar, owner)
+        else:
+            self.view = view_address(self.allocation.address, scalar, full_shape)
         self.epoch = STALE
+        self.is_shared = False
         self._blocks: set[int] = set()
         self._dirty: set[int] = set()
 
     @property
     def is_gone(self) -> bool:
         """Whether its allocation was given back; `gone` makes the error that says why."""
-        return not self.finalizer.alive
+        return self.hold.is_released
 
     def refresh(self) -> None:
         """Make the view show what the launches so far have left; a partial one is filled by `load`.
@@ -176,15 +193,21 @@ class Memory:
         Raises: TaichiRuntimeError where the session has ended.
         """
         session = self.session
-        if session.epoch == CLOSED or self.is_gone:
+        epoch = session.epoch
+        if epoch == CLOSED or self.is_gone:
             raise self.gone()
         if not self.mirrored:
             session.wait()
-        else:
+            self.epoch = epoch
+            return
+        with session.lock:
+            if self.epoch == epoch:  # another thread was here
+                return
+            self.flush()  # what one wrote while another launched
             self._blocks.clear()
             if not self.partial:
                 self._read_block(0)
-        self.epoch = session.epoch
+            self.epoch = epoch
 
     def load(self, index: Sequence[int]) -> None:
         """Fill the block of a partial mirror that holds the item at `index`."""
@@ -192,18 +215,26 @@ class Memory:
 
     def load_bytes(self, begin: int, end: int) -> None:
         """Fill the blocks of a partial mirror that hold the bytes from `begin` to `end`."""
+        if self.is_shared:
+            self.session.device.read(self.allocation, bytes_of(self.view)[begin:end], begin)
+            return
         for block in _blocks_between(begin, end):
             if block not in self._blocks:
-                self._read_block(block)
+                with self.session.lock:
+                    if block not in self._blocks:
+                        self._read_block(block)
 
     def mark(self, index: Sequence[int]) -> None:
         """Note that the item at `index` of a mirror was written."""
         self.mark_bytes(*self._bytes_at(index))
 
     def mark_bytes(self, begin: int, end: int) -> None:
-        """Note that the bytes from `begin` to `end` of a mirror were written."""
+        """Note that the bytes from `begin` to `end` of a mirror were written; the session's lock is held since then."""
+        if self.is_shared:
+            self.session.device.write(self.allocation, bytes_of(self.view)[begin:end], begin)
+            return
         if not self._dirty:
-            self.session.pending.append(self.flush)
+            self.session.pending.append(partial(_flush, weakref.ref(self)))
         if self.partial:
             self._dirty.update(_blocks_between(begin, end))
         else:
@@ -211,9 +242,10 @@ class Memory:
 
     def flush(self) -> None:
         """Write what was changed in the mirror to the device."""
-        dirty, self._dirty = sorted(self._dirty), set()
-        for block in dirty:
-            self.session.device.write(self.allocation, self._block_bytes(block), block * BLOCK_BYTES)
+        with self.session.lock:
+            dirty, self._dirty = sorted(self._dirty), set()
+            for block in dirty:
+                self.session.device.write(self.allocation, self._block_bytes(block), block * BLOCK_BYTES)
 
     def read_all(self) -> Array:
         """Return the whole as a new array."""
@@ -231,6 +263,13 @@ class Memory:
         """Return what it consists of: itself."""
         return [self]
 
+    def share(self) -> object:
+        """Let others use the allocation from now on; returns what keeps its bytes valid, whatever becomes of this."""
+        if self.mirrored and not self.is_shared:
+            self.flush()
+            self.is_shared = self.partial = True
+        return self.session.device.share(self.allocation)
+
     def read_bytes(self, begin: int, target: memoryview) -> None:
         """Copy a piece of a mirrored memory from the device into `target`."""
         self.refresh_lazily()
@@ -245,7 +284,7 @@ class Memory:
         """Set a piece of a mirrored memory on the device."""
         self.refresh_lazily()
         self.flush()
-        self._forget()
+        self.forget()
         if source.nbytes:
             self.session.device.write(self.allocation, source, begin)
 
@@ -260,7 +299,7 @@ class Memory:
         if not self.mirrored:
             np.copyto(self.view, values, casting="unsafe")
             return
-        self._forget()
+        self.forget()
         contiguous = np.ascontiguousarray(values, self.view.dtype).reshape(self.view.shape)
         if contiguous.size:
             self.session.device.write(self.allocation, bytes_of(contiguous))
@@ -277,7 +316,7 @@ class Memory:
         if not self.mirrored:
             self.view[...] = value
         elif len(pattern) in (1, 2, 4, 8):
-            self._forget()
+            self.forget()
             self.session.device.fill(self.allocation, pattern)
         else:
             self.write_all(np.broadcast_to(value, self.view.shape))
@@ -289,19 +328,20 @@ class Memory:
         whole = isinstance(other, Memory) and other.session is self.session
         if self.mirrored and whole and self.view.dtype == other.view.dtype:
             other.flush()
-            self._forget()
+            self.forget()
             self.session.device.copy(other.allocation, self.allocation, self.size_bytes)
         else:
             self.write_all(other.view if isinstance(other, Memory) and not other.mirrored else other.read_all())
 
     def end(self) -> None:
         """Give the allocation back because the session ends; any later use raises."""
-        self.finalizer()
+        self.hold.release()
         self.allocation = Ended(self.gone)  # type: ignore[assignment]  # whose address can only be asked for in vain
         self.epoch = STALE
         self.view = np.empty((0,), self.view.dtype)
 
-    def _forget(self) -> None:
+    def forget(self) -> None:
+        """Forget what a mirror shows, since the device's memory changed."""
         self._dirty.clear()
         self._blocks.clear()
         self.epoch = STALE
@@ -320,6 +360,22 @@ class Memory:
         if self.size_bytes:
             self.session.device.read(self.allocation, self._block_bytes(block), block * BLOCK_BYTES)
         self._blocks.add(block)
+
+
+def _mirror(shape: tuple[int, ...], dtype: np.dtype[Any], owner: str) -> Array:
+    try:
+        return np.empty(shape, dtype)  # takes no memory before something is read into it
+    except MemoryError as error:
+        raise TaichiRuntimeError(
+            f"the host has no room for what Python sees of {owner}: {error}. Hint: split it into smaller arrays"
+        ) from None
+
+
+def _flush(memory: weakref.ref[Memory]) -> None:
+    """Write a mirror back, if its array still lives: what is pending keeps no memory."""
+    found = memory()
+    if found is not None:
+        found.flush()
 
 
 class MemberMemory:
@@ -362,6 +418,14 @@ class MemberMemory:
 
     def _part(self, view: Array) -> Array:
         return reduce(part_of, self.path, view)
+
+
+def hold_of(array: Any) -> Hold:
+    """Return what keeps the memory of a field or ndarray, which it may share with others."""
+    memory = array.memory
+    while not isinstance(memory, Memory):
+        memory = memory.whole
+    return memory.hold
 
 
 def part_of(values: Array, step: Step) -> Array:

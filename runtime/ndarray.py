@@ -7,14 +7,14 @@ In: an element type (a number type, a vector or matrix type) and a shape. Out: `
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from ..transpiler.errors import TaichiRuntimeError
 from ..transpiler.ir.types import Struct, Tensor, Type, scalars_of
 from ..transpiler.lang.describe import ArrayDescription
-from .dense_array import DenseArray, MatrixArray, ScalarArray, check_gradient, to_shape
-from .memory import MemberMemory
+from .dense_array import DenseArray, MatrixArray, ScalarArray, check_gradient, make_all, to_shape
+from .memory import MemberMemory, reach_below
 from .session import Session, current
 from .struct_array import StructArray, stored_type
 from .tracebacks import hides_own_frames_of
@@ -32,6 +32,11 @@ class Divisible(DenseArray):
     def strides(self) -> tuple[int, ...]:
         """Distance from one element to the next along each axis [elements]."""
         return tuple(step // self.element.size_bytes for step in self.memory.view.strides[: len(self.shape)])
+
+    @property
+    def begin(self) -> int:
+        """The first element, counted from the one at the lowest address [elements]."""
+        return reach_below(self.shape, self.strides)
 
     @property
     def is_strided(self) -> bool:
@@ -125,12 +130,12 @@ def ndarray(dtype: Any, shape: Any, needs_grad: bool = False) -> DenseArray:
     extents = to_shape(shape, _refused)
     if any(extent < 0 for extent in extents):
         raise _refused(extents)
-    result = _make(session, element, extents)
-    if needs_grad:
-        for scalar in scalars_of(element):
-            check_gradient(scalar)
-        result.grad = _make(session, element, extents)
-    return result
+    if not needs_grad:
+        return _make(session, element, extents)
+    for scalar in scalars_of(element):
+        check_gradient(scalar)
+    result, result.grad = make_all([partial(_make, session, element, extents)] * 2)
+    return result  # type: ignore[no-any-return]
 
 
 @cache

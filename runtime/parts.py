@@ -35,6 +35,10 @@ class PartsMemory:
 
     def read_item(self, index: tuple[int, ...]) -> Array:
         """Return a copy of the element at `index`, which counts from the offset."""
+        if isinstance(self.element, Tensor):
+            key = index[0] if len(index) == 1 else index  # scalars have a shorter path for one integer
+            numbers = [part[key] for part in self.parts.values()]
+            return np.array(numbers, self.element.element.numpy).reshape(self.element.shape)
         item = self._new(())
         for step, part in self.parts.items():
             item[step] = part.read_item(index)

@@ -48,7 +48,7 @@ class ReportBuffer:
         self._device = session.device
         prints = max(WORD_BYTES * HEADER_WORDS, session.config.report_bytes) // WORD_BYTES
         self._ends = HEADER_WORDS + prints, HEADER_WORDS + prints + FAILURE_BYTES // WORD_BYTES
-        self._allocation = session.allocate(self._ends[1] * WORD_BYTES)
+        self._allocation = session.allocate(self._ends[1] * WORD_BYTES, "records of print and assert")
         self.address = self._allocation.address
         first, last = self._ends
         never = 0xFFFFFFFF

@@ -4,7 +4,7 @@ In: an architecture and options. Out: the current `Session`. Fields and ndarrays
 when it ends their memory goes back, and using them raises.
 
 A launcher does two things with every launch, written out for speed: `if session.pending: session.settle()` before it
-writes what Python changed in mirrors and frees what was collected; `session.epoch += 1` after it is how views of memory
+writes what Python changed in mirrors; `session.epoch += 1` after it is how views of memory
 learn that they are stale.
 """
 
@@ -15,10 +15,10 @@ import gc
 import importlib
 import logging
 import os
+import threading
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
-from functools import partial
 from typing import Any, Protocol
 from weakref import WeakSet
 
@@ -28,8 +28,10 @@ from ..transpiler.lang import arch as arches
 from ..transpiler.lang.arch import ARCHES, Arch
 from .compiler import prepare
 from .config import Config, read_config
-from .devices.device import Allocation, Device
+from .devices.device import Allocation, Device, OutOfMemory
+from .holds import Hold, Stages
 from .memory import CLOSED
+from .programs import Programs
 
 LOGGER = logging.getLogger("shadesmith")
 TRACE_LEVEL = 5
@@ -66,8 +68,9 @@ class Session:
     """A device and what runs on it.
 
     epoch: number of launches so far, -1 once closed; waited: the epoch up to which host memory is right.
-    pending: actions that must happen before the next launch: writing back a mirror, freeing an allocation that was
-    collected. stages: memory for arguments that launches copy to the device, by the place of the argument.
+    pending: actions that must happen before the next launch: writing back a mirror. lock: threads hold it while they do
+    so, and while they fill or change mirrors. stages: memory for arguments that launches copy to the device. holds: of
+    all memory in use, for reports.
     reports: the buffer for records of print and assert (`printing.ReportBuffer`), made by the first kernel with some.
     compiled_functions: counted by kernels; launches: by those that take a seed.
     """
@@ -80,9 +83,13 @@ class Session:
         "config",
         "device",
         "epoch",
+        "holds",
+        "is_closed",
         "launches",
+        "lock",
         "options",
         "pending",
+        "programs",
         "reports",
         "stages",
         "waited",
@@ -99,7 +106,11 @@ class Session:
         self.compiled_functions = 0
         self.launches = 0
         self.pending: list[Callable[[], None]] = []
-        self.stages: dict[object, Allocation] = {}
+        self.programs = Programs(device)
+        self.is_closed = False
+        self.stages = Stages(self)
+        self.holds: WeakSet[Hold] = WeakSet()
+        self.lock = threading.RLock()
         self.reports: Any = None
         self.arrays: WeakSet[Owned] = WeakSet()
         self.watched: WeakSet[Watched] = WeakSet()
@@ -107,10 +118,15 @@ class Session:
     # --- launches
 
     def settle(self) -> None:
-        """Do what is pending. Collected memory waits for this: Python may collect in the middle of a device call."""
-        pending, self.pending = self.pending, []
-        for action in pending:
-            action()
+        """Do what is pending."""
+        with self.lock:
+            while self.pending:
+                due = self.pending[:]
+                try:
+                    for action in due:
+                        action()
+                finally:  # not before: another thread that finds nothing pending may launch
+                    del self.pending[: len(due)]
 
     def next_seed(self) -> int:
         """Return a 32-bit number that differs from launch to launch, and is the same in every run of the program."""
@@ -119,16 +135,18 @@ class Session:
 
     def wait(self) -> None:
         """Wait until host memory shows all launches so far."""
-        if self.waited != self.epoch:
+        epoch = self.epoch
+        if self.waited != epoch:
             self.device.synchronize()
-            self.waited = self.epoch
+            self.waited = epoch
             self.check()
 
     def sync(self) -> None:
         """Do what is pending and wait for all launches. Raises: TaichiRuntimeError where one failed."""
         self.settle()
+        epoch = self.epoch
         self.device.synchronize()
-        self.waited = self.epoch
+        self.waited = epoch
         self.check()
 
     def check(self) -> None:
@@ -142,25 +160,35 @@ class Session:
 
     # --- memory
 
-    def allocate(self, size_bytes: int) -> Allocation:
-        """Give zeroed memory; where it does not suffice, collect garbage and try again.
+    def allocate(self, size_bytes: int, owner: str, lazily: bool = False) -> Allocation:
+        """Give zeroed memory; where it does not suffice, give up what is kept for later and try again.
 
-        Raises: TaichiRuntimeError naming the bytes asked, used and available.
+        Free it by `release`. owner: what it is for. lazily: as `Device.allocate` takes it.
+        Raises: TaichiRuntimeError naming the bytes asked, used and available, and the largest owners.
         """
-        if self.pending:
-            self.settle()
         try:
-            return self.device.allocate(size_bytes)
-        except TaichiRuntimeError:
+            return self.device.allocate(size_bytes, lazily)
+        except OutOfMemory:
+            self.stages.clear()
             gc.collect()
-            if not self.pending:
-                raise
-            self.settle()
-            return self.device.allocate(size_bytes)
+        try:
+            return self.device.allocate(size_bytes, lazily)
+        except OutOfMemory as error:
+            raise TaichiRuntimeError(error.text(owner, self.largest_owners())) from None
+
+    def register_hold(self, hold: Hold) -> None:
+        """Remember, without keeping it alive, who holds how much."""
+        self.holds.add(hold)
+
+    def largest_owners(self, count: int = 3) -> list[tuple[str, int]]:
+        """Return who holds most memory, with the bytes."""
+        held = [(hold.owner, hold.size_bytes) for hold in list(self.holds) if not hold.is_released]
+        return sorted(held, key=lambda owner: -owner[1])[:count]
 
     def release(self, allocation: Allocation) -> None:
-        """Free an allocation with the next launch, allocation or `sync`."""
-        self.pending.append(partial(self.device.free, allocation))
+        """Free an allocation, as soon as no launch uses it; at any moment, for finalizers come here."""
+        if not self.is_closed:  # the device has freed all then, and at exit its modules may be gone
+            self.device.free(allocation)
 
     def register(self, owned: Owned) -> None:
         """Remember, without keeping it alive, what must end with the session."""
@@ -176,7 +204,10 @@ class Session:
             self.epoch = CLOSED
             for owned in list(self.arrays):
                 owned.end()
+            self.stages.clear()
             self.settle()
+            self.programs.close()
+            self.is_closed = True
             self.device.close()
 
 

@@ -15,11 +15,10 @@ from typing import Any, NoReturn
 from weakref import WeakSet, ref
 
 from ..transpiler.errors import NotYetError, TaichiRuntimeError, as_seen_by_user
-from ..transpiler.ir.snodes import Node, cell_size_bytes, member_offsets, shape_of
+from ..transpiler.ir.snodes import Node, cell_size_bytes, is_sparse_tree, member_offsets, shape_of
 from ..transpiler.ir.types import Scalar, Type, scalars_of, u1
 from ..transpiler.lang.describe import ArrayDescription, NodeDescription
 from .session import current
-from .sparse_tree import is_sparse_tree
 from .tracebacks import hides_own_frames_of
 from .trees import TreeMemory
 
@@ -91,6 +90,11 @@ class SNode:
     def _name(self) -> str:
         field = self._field_here()
         return "" if field is None else str(field.name)
+
+    @property
+    def dtype(self) -> Scalar | None:
+        """Number type of a field's own node, None for others."""
+        return self._dtype
 
     @property
     def _dtype(self) -> Scalar | None:
@@ -195,7 +199,7 @@ class SNode:
         pairs = sorted(zip((axis.number for axis in chosen), _extents_of(dimensions, chosen), strict=True))
         return self._add(kind, tuple(axis for axis, _ in pairs), tuple(extent for _, extent in pairs))
 
-    @hides_own_frames_of(AttributeError, ValueError)
+    @hides_own_frames_of(AttributeError, TypeError, ValueError)
     def place(self, *args: Any, offset: int | Sequence[int] | None = None) -> SNode:
         """Place fields (or lists of them) made without a shape in the cells of this node; return this node.
 
@@ -207,7 +211,7 @@ class SNode:
             field.check_placeable()
         begins = offset_of(offset, len(self.shape))
         for field in fields:
-            leaf = self._add("place", element=field.element)
+            leaf = self._add("place", element=field.element, name=field.name)
             leaf._field = ref(field)
             field.place_at(leaf, begins)
         return self
@@ -219,14 +223,15 @@ class SNode:
         extents: tuple[int, ...] = (),
         element: Type | None = None,
         chunk: int = 0,
+        name: str = "",
     ) -> SNode:
         """Add a child; below a root it begins a tree."""
         if self.is_complete:
             raise TaichiRuntimeError(
-                f"{self!r} belongs to a tree that has memory already, and takes no more nodes and fields. "
+                f"{self} belongs to a tree that has memory already, and takes no more nodes and fields. "
                 "Hint: place all fields of a tree before the first of them is read, written or used in a kernel"
             )
-        node = Node(kind, self.node, axes, extents, element, chunk=chunk)
+        node = Node(kind, self.node, axes, extents, element, name, chunk=chunk)
         if self.node is not None:
             self.node.children.append(node)
         memory = self.memory if self.memory is not None else TreeMemory(current("SNodes"), node)
@@ -254,15 +259,20 @@ class SNode:
         """Return what `for i, j in node` runs over in a kernel: its cells, or the elements of its field."""
         field = self._field_here()
         offset = () if field is None else field.offset
-        return ArrayDescription(u1, self.shape, "node", self._name or None, place=self.node, offset=offset)
+        self._allocate_if_sparse()
+        name = self._name or None
+        return ArrayDescription(u1, self.shape, "node", name, place=self.node, tree=self.memory, offset=offset)
 
     def describe_cells(self) -> NodeDescription | None:
         """Return the node as kernels need it that ask for its cells, None for a root; a sparse tree has memory then."""
         if self.node is None:
             return None
+        self._allocate_if_sparse()
+        return NodeDescription(self.node, self.memory, tuple(child._field_here() for child in self._children))
+
+    def _allocate_if_sparse(self) -> None:
         if self.memory is not None and is_sparse_tree(self.memory.top):
             self.memory.allocate()
-        return NodeDescription(self.node, self.memory, tuple(child._field_here() for child in self._children))
 
     def describe_node(self) -> Node | None:
         """Return the node as the compiler knows it, None for a root."""
@@ -282,7 +292,7 @@ class SNode:
         return "ti.root" if self.node is None else f"<ti.SNode of type {self.kind}>"
 
     def __str__(self) -> str:
-        return "ti.root" if self.node is None else f"{self._parent} => {self.kind} {list(self.shape)}"
+        return "ti.root" if self.node is None else f"{self.parent()} => {self.kind} {list(self.shape)}"
 
 
 class Root(SNode):
@@ -411,7 +421,8 @@ def offset_of(given: Any, axes: int) -> tuple[int, ...]:
     try:
         offset = tuple(as_index(begin) for begin in (given if isinstance(given, Sequence) else (given,)))
     except TypeError:
-        raise TypeError(f"an offset is an integer for each axis, and {given!r} was given") from None
+        text = f"an offset is an integer for each axis, and {given!r} was given"
+        raise TypeError(f"{text}. Hint: write `offset=(0, 1)` for two axes") from None
     if len(offset) != axes:
         raise TaichiRuntimeError(
             f"The dimensionality of the node and of offset must be the same ({axes} != {len(offset)}). "

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 
@@ -28,6 +29,7 @@ from ..transpiler.ir.snodes import (
     digits_of,
     is_sparse,
     memory_of,
+    nodes_of,
     path_to,
     places_of,
     pool_above,
@@ -58,12 +60,12 @@ MIN_CELLS = 1
 class Beside:
     """An array beside the cells, or a piece of one, as compiled kernels need it. shape: as the interpreter sees it."""
 
-    __slots__ = ("_memory", "_offset_bytes", "capacity", "shape", "tree")
+    __slots__ = ("_offset_bytes", "capacity", "memory", "shape", "tree")
 
     def __init__(
         self, tree: SparseTree, memory: Memory, offset_bytes: int = 0, shape: tuple[int, ...] = (), capacity: int = 0
     ) -> None:
-        self.tree, self._memory, self._offset_bytes = tree, memory, offset_bytes
+        self.tree, self.memory, self._offset_bytes = tree, memory, offset_bytes
         self.shape, self.capacity = shape, capacity
 
     @property
@@ -74,19 +76,20 @@ class Beside:
     @property
     def address(self) -> int:
         """Where it begins on the device."""
-        return self._memory.allocation.address + self._offset_bytes
+        return self.memory.allocation.address + self._offset_bytes
 
 
 class SparseTree:
     """The memory of one sparse tree. parts: the cells, by the node whose pool they are, or the top.
 
-    capacity: cells of each pool. arrays: words by node and role; a pool's counters and cells together as "pool".
+    capacities: cells of each pool. arrays: words by node and role; a pool's counters and cells together as "pool".
+    dependents: compiled kernels that hold addresses of it.
     """
 
-    def __init__(self, session: Session, top: Node) -> None:
-        self.session, self.top = session, top
+    def __init__(self, session: Session, top: Node, owner: str, dependents: WeakSet[Any]) -> None:
+        self.session, self.top, self._owner, self.dependents = session, top, owner, dependents
         self.mirrored = not session.device.host_memory
-        for node in _nodes(top):
+        for node in nodes_of(top):
             _check_count(node)
         self.pools = pools_below(top)
         self.capacities = _capacities(session, top)
@@ -94,11 +97,10 @@ class SparseTree:
         self.arrays: dict[tuple[Node, str], Memory] = {}
         for part in _parts(top):
             if part is top and not part.has_pool:
-                self.parts[part] = Memory(session, Tensor((max(1, cell_size_bytes(top)),), u8), shape_of(top) or (1,))
+                self.parts[part] = self._allocate(max(1, cell_size_bytes(top)), shape_of(top) or (1,))
             else:
-                size = max(1, pool_cell_bytes(part))
-                self.parts[part] = Memory(session, Tensor((size,), u8), (self.cells_of(part),))
-        for node in _nodes(top):
+                self.parts[part] = self._allocate(max(1, pool_cell_bytes(part)), (self.cells_of(part),))
+        for node in nodes_of(top):
             self._make_arrays(node)
         session.watch(self)
 
@@ -125,7 +127,15 @@ class SparseTree:
             self._make(node, "list", i32, listed)
 
     def _make(self, node: Node, role: str, element: Scalar, count: int) -> None:
-        self.arrays[node, role] = Memory(self.session, element, (max(1, count),))
+        self.arrays[node, role] = Memory(self.session, element, (max(1, count),), self._owner, self._is_lazy)
+
+    def _allocate(self, cell_bytes: int, shape: tuple[int, ...]) -> Memory:
+        """Return memory for cells."""
+        return Memory(self.session, Tensor((cell_bytes,), u8), shape, self._owner, self._is_lazy)
+
+    @property
+    def _is_lazy(self) -> bool:
+        return self.session.device.lazy_memory
 
     # --- what compiled kernels ask
 
@@ -225,7 +235,7 @@ class SparseTree:
             for child in node.children:
                 self.deactivate_all(child)
             return
-        for inner in _nodes(node):
+        for inner in nodes_of(node):
             for role in ("mask", "lengths", "numbers"):
                 if (inner, role) in self.arrays:
                     self.arrays[inner, role].fill(np.array(0, np.uint32))
@@ -297,6 +307,11 @@ class SparseTree:
             memory.end()
 
     @property
+    def size_bytes(self) -> int:
+        """Bytes of all of it; on devices whose memory costs nothing before it is touched most may never be."""
+        return sum(memory.size_bytes for memory in self.all_memory())
+
+    @property
     def is_gone(self) -> bool:
         """Whether the memory was given back."""
         return any(memory.is_gone for memory in self.parts.values())
@@ -314,37 +329,37 @@ class CellMemory:
     epoch = STALE
     """So each access asks `refresh` and `load`, which ask the part."""
 
-    __slots__ = ("_begin", "_digits", "_dtype", "_strides", "_tensor", "element", "mirrored", "part", "pool", "place",
-                 "session", "shape", "tree", "view")  # fmt: skip
+    __slots__ = ("_begin", "_digits", "_dtype", "_strides", "_tensor", "element", "mirrored", "pool", "place",
+                 "session", "shape", "tree", "view", "whole")  # fmt: skip
 
     def __init__(self, tree: SparseTree, place: Node) -> None:
         assert place.element is not None
         self.tree, self.place, self.pool = tree, place, pool_above(place)
         self.session, self.mirrored = tree.session, tree.mirrored
         self.element, self.shape = place.element, shape_of(place)
-        self.part = tree.parts[memory_of(place)]
+        self.whole = tree.parts[memory_of(place)]
         self._digits, self._begin = digits_of(place), begin_of(place)
         self._dtype = self.element.numpy if isinstance(self.element, Struct) else element_of(self.element).numpy
         self._tensor = self.element.shape if isinstance(self.element, Tensor) else ()
         steps = [self._dtype.itemsize * prod(self._tensor[axis + 1 :]) for axis in range(len(self._tensor))]
         cell_bytes = 0 if self.pool is None else pool_cell_bytes(self.pool)
         self._strides = (cell_bytes, *(digit.stride_bytes for digit in self._digits), *steps)
-        self.view = self._seen_in(self.part.view)
+        self.view = self._seen_in(self.whole.view)
 
     @property
     def allocation(self) -> Any:
         """The part's."""
-        return self.part.allocation
+        return self.whole.allocation
 
     @property
     def is_gone(self) -> bool:
         """As `Memory.is_gone`."""
-        return self.part.is_gone
+        return self.whole.is_gone
 
     @property
     def gone(self) -> Callable[[], TaichiRuntimeError]:
         """As `Memory.gone`."""
-        return self.part.gone
+        return self.whole.gone
 
     # --- elements
 
@@ -365,21 +380,21 @@ class CellMemory:
 
     def refresh(self) -> None:
         """Make the view show what the launches so far have left. Raises: as `Memory.refresh`."""
-        if self.part.epoch != self.session.epoch:
-            self.part.refresh()
+        if self.whole.epoch != self.session.epoch:
+            self.whole.refresh()
 
     def load(self, position: Sequence[int]) -> None:
         """Fill the part of a partial mirror that holds the element at `position`."""
-        if self.part.partial:
-            self.part.load_bytes(*self._bytes_at(position))
+        if self.whole.partial:
+            self.whole.load_bytes(*self._bytes_at(position))
 
     def mark(self, position: Sequence[int]) -> None:
         """Note that the element at `position` of a mirror was written."""
-        self.part.mark_bytes(*self._bytes_at(position))
+        self.whole.mark_bytes(*self._bytes_at(position))
 
     def refresh_lazily(self) -> None:
         """As `Memory.refresh_lazily`."""
-        self.part.refresh_lazily()
+        self.whole.refresh_lazily()
 
     # --- whole fields
 
@@ -468,21 +483,23 @@ class CellMemory:
 
     def _used_cells(self) -> int:
         if self.pool is None:
-            return self.part.shape[0]
+            return self.whole.shape[0]
         return int(self.tree.active_cells(self.pool)[0].max(initial=FIRST_CELL - 1)) + 1
 
     def _read(self, count: int) -> Array:
         """Return the bytes of the first `count` cells of the pool, or of all there is."""
         if not self.mirrored:
-            self.part.refresh_lazily()
-            return self.part.view
-        cells = np.empty((count if self.pool is not None else self.part.shape[0], *self.part.view.shape[1:]), np.uint8)
-        self.part.read_bytes(0, bytes_of(cells))
+            self.whole.refresh_lazily()
+            return self.whole.view
+        cells = np.empty(
+            (count if self.pool is not None else self.whole.shape[0], *self.whole.view.shape[1:]), np.uint8
+        )
+        self.whole.read_bytes(0, bytes_of(cells))
         return cells
 
     def _write(self, memory: Array) -> None:
         if self.mirrored:
-            self.part.write_bytes(0, bytes_of(memory))
+            self.whole.write_bytes(0, bytes_of(memory))
 
     def _seen_in(self, memory: Array) -> Array:
         """Return the field in the bytes of its part, or of the first cells of it."""
@@ -509,16 +526,6 @@ def _ready(memory: Memory, index: tuple[int, ...]) -> Array:
 def describe(node: Node) -> str:
     """Return a node as its `repr` shows it, with all above it."""
     return " => ".join(["ti.root", *(f"{above.kind} {list(shape_of(above))}" for above in path_to(node))])
-
-
-def is_sparse_tree(top: Node) -> bool:
-    """Tell whether a tree has sparse nodes."""
-    return any(node.is_sparse for node in _nodes(top))
-
-
-def _nodes(node: Node) -> list[Node]:
-    """Return `node` and those below it."""
-    return [node, *(inner for child in node.children for inner in _nodes(child))]
 
 
 def _parts(top: Node) -> list[Node]:

@@ -1,8 +1,8 @@
 """Arguments that a launcher cannot use as they are: their memory is checked, copied to the device and copied back.
 
 In: arguments of one launch with their slots. Out: a `Staged` each. Memory that the device reaches is used in place;
-other host memory is packed, copied in once before the launch and back once after it, in device memory that is kept for
-the next launch. Arguments that share memory share the copy too, so that they overlap as they would in place.
+other host memory is packed, copied in once before the launch and back once after it, in device memory that later
+launches use again. Arguments that share memory share the copy too, so that they overlap as they would in place.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..transpiler.errors import TaichiRuntimeTypeError
 from .devices.device import Allocation, Device, GpuDevice
 from .foreign import GpuArray, dense_strides, find_memory, is_tensor
 from .interop import SYNCHRONOUS, check_gpu, check_writable, element_strides, is_contiguous
-from .memory import MAX_ITEMS, MIN_BYTES, Array, bytes_of, view_address
+from .memory import MAX_ITEMS, MIN_BYTES, Array, bytes_of, reach_below, view_address
 from .session import Session
 
 if TYPE_CHECKING:
@@ -33,11 +33,22 @@ MAX_WORK = 100_000
 @dataclass(slots=True)
 class Staged:
     """An argument ready for one launch. address: of its first element; shape: of the foreign array; strides: [elements]
-    where the kernel takes them."""
+    where the kernel takes them; begin: as of `Interface.takes_begin`. element_bytes: size of one."""
 
     address: int
     shape: tuple[int, ...]
     strides: tuple[int, ...] = ()
+    element_bytes: int = 0
+
+    @property
+    def begin(self) -> int:
+        """The first element, counted from the one at the lowest address [elements]."""
+        return reach_below(self.shape[: len(self.strides)], self.strides)
+
+    @property
+    def lowest(self) -> int:
+        """Address of the element that lies lowest."""
+        return self.address - self.begin * self.element_bytes
 
 
 @dataclass(slots=True)
@@ -76,12 +87,12 @@ class _Copy:
 
 
 def stage_arguments(
-    session: Session, arguments: Sequence[tuple[Any, ArraySlot, bool]], owner: object, stream: int | None = None
+    session: Session, arguments: Sequence[tuple[Any, ArraySlot, bool]], stream: int | None = None
 ) -> Stage:
     """Make arguments ready for a launch.
 
-    arguments: with their slots, and whether the kernel takes their strides. owner: the compiled kernel, hashable, under
-    whose name memory is kept. stream: on which it will be launched, None for the device's own.
+    arguments: with their slots, and whether the kernel takes their strides. stream: on which it will be launched, None
+    for the device's own.
     Raises: TaichiRuntimeTypeError for a read-only array that is written, and one on another device.
     """
     stage = Stage()
@@ -95,11 +106,11 @@ def stage_arguments(
         staged = _in_place(session, memory, request, stage)
         if staged is None:
             assert isinstance(memory, np.ndarray)
-            staged = Staged(0, memory.shape, _packed_strides(memory, request) if strided else ())
+            staged = Staged(0, memory.shape, _packed_strides(memory, request) if strided else ())  # begins lowest
             copies.append(_Copy(*_extent(memory), [(memory, staged, slot.written)]))
         stage.arguments.append(staged)
-    for number, copy in enumerate(_merged(copies)):
-        _copy_in(session, copy, (owner, number), stage)
+    for copy in _merged(copies):
+        _copy_in(session, copy, stage)
     return stage
 
 
@@ -124,7 +135,8 @@ def _in_place(session: Session, memory: Array | GpuArray, request: _Request, sta
         if isinstance(memory, GpuArray):
             raise _unusable(where, memory)
         return None
-    return Staged(memory.address if isinstance(memory, GpuArray) else memory.ctypes.data, shape, strides)
+    address = memory.address if isinstance(memory, GpuArray) else memory.ctypes.data
+    return Staged(address, shape, strides, prod(request.slot.element_shape) * memory.dtype.itemsize)
 
 
 def _unusable(where: str, memory: GpuArray) -> TaichiRuntimeTypeError:
@@ -199,7 +211,7 @@ def _share(a: _Copy, b: _Copy) -> bool:
         return True
 
 
-def _copy_in(session: Session, copy: _Copy, key: object, stage: Stage) -> None:
+def _copy_in(session: Session, copy: _Copy, stage: Stage) -> None:
     """Copy to where the device reaches it, and note how it comes back."""
     device = session.device
     first = copy.arrays[0][0]
@@ -207,7 +219,8 @@ def _copy_in(session: Session, copy: _Copy, key: object, stage: Stage) -> None:
         data = bytes_of(np.ascontiguousarray(first))
     else:
         data = view_address(copy.begin, np.dtype(np.uint8), (copy.end - copy.begin,)).data
-    allocation = _stage_for(session, key, data.nbytes)
+    hold = session.stages.take(max(MIN_BYTES, data.nbytes))
+    allocation = hold.allocation
     if data.nbytes:
         device.write(allocation, data)
     for array, staged, written in copy.arrays:
@@ -215,6 +228,7 @@ def _copy_in(session: Session, copy: _Copy, key: object, stage: Stage) -> None:
         staged.address = allocation.address + offset_bytes
         if written and array.size:
             stage.after.append(partial(_copy_back, device, allocation, array, offset_bytes))
+    stage.after.append(partial(session.stages.give, hold))
 
 
 def _copy_back(device: Device, allocation: Allocation, array: Array, offset_bytes: int) -> None:
@@ -224,14 +238,3 @@ def _copy_back(device: Device, allocation: Allocation, array: Array, offset_byte
     packed = np.empty(array.shape, array.dtype)
     device.read(allocation, bytes_of(packed), offset_bytes)
     array[...] = packed
-
-
-def _stage_for(session: Session, key: object, size_bytes: int) -> Allocation:
-    """Return memory for one copy of a kernel's launches; it grows as needed and stays for the next launch."""
-    stages = session.stages
-    allocation = stages.get(key)
-    if allocation is None or allocation.size_bytes < size_bytes:
-        if allocation is not None:
-            session.release(stages.pop(key))
-        allocation = stages[key] = session.allocate(max(MIN_BYTES, size_bytes))
-    return allocation

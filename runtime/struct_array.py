@@ -6,18 +6,19 @@ In: a struct type and a shape. Out: `StructArray`, the base of `StructField` and
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from typing import Any
 
 import numpy as np
 
 from ..transpiler.errors import TaichiRuntimeError
-from ..transpiler.ir.types import Struct, Tensor, Type
+from ..transpiler.ir.types import Scalar, Struct, Tensor, Type
 from ..transpiler.lang.annotations import type_of
-from ..transpiler.lang.matrix import unwrap
+from ..transpiler.lang.matrix import unwrap, wrap
 from ..transpiler.lang.struct import Struct as Value
 from ..transpiler.lang.struct import StructType, make_struct
 from .dense_array import DenseArray, PartAsked
+from .dense_array import Entries as Components
 from .memory import Array
 from .parts import PartsMemory
 
@@ -86,22 +87,28 @@ class StructArray(DenseArray):
         self.memory.write_all(values)
 
     def to_torch(self, device: Any = None) -> dict[str, Any]:
-        """Return a copy of each member as a torch tensor."""
-        return {name: self.get_member_field(name).to_torch(device) for name in self.keys}
+        """Return a copy of each member as a torch tensor; of members that are structs a dict."""
+        import torch  # type: ignore[import-not-found, unused-ignore]
+
+        def converted(values: Array) -> Any:
+            tensor = torch.from_numpy(values)
+            return tensor if device is None else tensor.to(device)
+
+        return _converted(self.to_numpy(), converted)
 
     def from_torch(self, array_dict: Mapping[str, Any]) -> None:
-        """Set every member from a torch tensor."""
-        for name in self.keys:
-            self.get_member_field(name).from_torch(array_dict[name])
+        """Set every member from a torch tensor, as `to_torch` gives them."""
+        self.from_numpy(_converted(array_dict, lambda tensor: tensor.detach().cpu().contiguous().numpy()))
 
     def to_paddle(self, place: Any = None) -> dict[str, Any]:
-        """Return a copy of each member as a paddle tensor."""
-        return {name: self.get_member_field(name).to_paddle(place) for name in self.keys}
+        """Return a copy of each member as a paddle tensor; of members that are structs a dict."""
+        import paddle  # type: ignore[import-not-found, unused-ignore]
+
+        return _converted(self.to_numpy(), lambda values: paddle.to_tensor(values, place=place))
 
     def from_paddle(self, array_dict: Mapping[str, Any]) -> None:
-        """Set every member from a paddle tensor."""
-        for name in self.keys:
-            self.get_member_field(name).from_paddle(array_dict[name])
+        """Set every member from a paddle tensor, as `to_paddle` gives them."""
+        self.from_numpy(_converted(array_dict, lambda tensor: tensor.detach().numpy()))
 
     def copy_from(self, other: Any) -> None:
         """Copy another array of structs with the same members and shape. Raises: TypeError, ValueError."""
@@ -113,11 +120,6 @@ class StructArray(DenseArray):
         """Set every number of every element to `val`, or every element to a struct or dict."""
         whole = isinstance(val, (Value, dict))
         self.memory.fill(self.pack(val if whole else self.type.filled_with_scalar(val)))
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
-        if copy is False:
-            raise ValueError(f"{self!r} lives on a device; reading it into NumPy makes a copy")
-        return self.memory.read_all()
 
     # --- elements
 
@@ -142,30 +144,66 @@ class StructArray(DenseArray):
 
 
 class Entries(MutableMapping[str, Any]):
-    """The members of one element of an array, read and written where they lie."""
+    """The members of one element of an array, or of a struct in it, read and written where they lie.
 
-    __slots__ = ("array", "index")
+    struct: whose members they are. path: names that lead to it from the array's element.
+    """
 
-    def __init__(self, array: StructArray, index: tuple[int, ...]) -> None:
-        self.array, self.index = array, index
+    __slots__ = ("array", "index", "path", "struct")
+
+    def __init__(
+        self, array: StructArray, index: tuple[int, ...], struct: Struct | None = None, path: tuple[str, ...] = ()
+    ) -> None:
+        self.array, self.index, self.struct, self.path = array, index, struct or array.element, path
 
     def __getitem__(self, name: str) -> Any:
-        return self.array.get_member_field(name)[self.index]
+        memory: Any = self.array.memory
+        if type(memory) is PartsMemory:
+            return memory.parts[name][self.index]
+        type_ = self.struct.types[name]
+        if isinstance(type_, Struct):
+            assert isinstance(type_.origin, StructType)
+            return make_struct(Entries(self.array, self.index, type_, (*self.path, name)), type_.origin)
+        value = self._place()[name]
+        if isinstance(type_, Scalar):
+            return value.item()
+        components = value.copy().view(Components)
+        components.owner = (self, name)
+        return wrap(components)
 
     def __setitem__(self, name: str, value: Any) -> None:
-        self.array.get_member_field(name)[self.index] = value
+        memory: Any = self.array.memory
+        type_ = self.struct.types[name]
+        is_plain = value.__class__ is float and type_.__class__ is Scalar and type_.is_float
+        if is_plain and type(memory) is not PartsMemory and memory.located_to_store is None:
+            self._place()[name] = value
+            if memory.mirrored:
+                memory.mark(self.array.position_of(self.index))
+            return
+        member = self.array
+        for step in (*self.path, name):
+            member = member.get_member_field(step)
+        member[self.index] = value
 
     def __contains__(self, name: object) -> bool:
-        return name in self.array.element.names
+        return name in self.struct.types
 
     def __delitem__(self, name: str) -> None:
         raise TypeError("members of structs cannot be deleted")
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.array.element.names)
+        return iter(self.struct.types)
 
     def __len__(self) -> int:
-        return len(self.array.element.names)
+        return len(self.struct.members)
+
+    def _place(self) -> Any:
+        """Return the struct in the view of the array's memory."""
+        position = self.array.position_of(self.index)
+        place = self.array.ready(position)[position]
+        for name in self.path:
+            place = place[name]
+        return place
 
 
 def _pack(place: Array, struct: Struct, value: Value, owner: StructArray) -> None:
@@ -177,6 +215,14 @@ def _pack(place: Array, struct: Struct, value: Value, owner: StructArray) -> Non
             place[name] = np.asarray(unwrap(member)).reshape(type.shape)
         else:
             place[name] = type(member) if type.is_integral else member
+
+
+def _converted(values: Mapping[str, Any], convert: Callable[[Any], Any]) -> dict[str, Any]:
+    """Return a dict of all members, those of structs inside it too, each converted."""
+    return {
+        name: _converted(value, convert) if isinstance(value, Mapping) else convert(value)
+        for name, value in values.items()
+    }
 
 
 def _as_dict(values: Array, struct: Struct, copied: Any) -> dict[str, Any]:

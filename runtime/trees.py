@@ -23,18 +23,27 @@ from ..transpiler.ir.snodes import (
     cell_size_bytes,
     digits_of,
     is_row_major,
+    is_sparse_tree,
     places_of,
     position_of,
     shape_of,
 )
-from ..transpiler.ir.types import Struct, Tensor, element_of, u8
-from .memory import STALE, Array, Memory, bytes_of, check_count, ended_error
+from ..transpiler.ir.types import Struct, Tensor, Type, element_of, u8
+from .dense_array import owner_text
+from .memory import CLOSED, STALE, Array, Memory, bytes_of, check_count, ended_error
 from .session import Session
-from .sparse_tree import CellMemory, SparseTree, describe, is_sparse_tree
+from .sparse_tree import Beside, CellMemory, SparseTree, describe
+
+SHOWN_FIELDS = 3
+"""Fields that stand for a tree in errors."""
 
 
 class Placeable(Protocol):
     """A field, as far as trees need it."""
+
+    name: str
+    element: Type
+    shape: tuple[int, ...]
 
     def take_memory(self, memory: Any) -> None:
         """Use `memory`, a `Memory` or a `PlacedMemory`, from now on."""
@@ -46,8 +55,8 @@ class Placeable(Protocol):
 class Dependent(Protocol):
     """A compiled kernel, which holds the addresses of what it captured."""
 
-    retire: Callable[[], None]
-    """What makes it never run again."""
+    def retire(self) -> None:
+        """Never run again."""
 
 
 class TreeMemory:
@@ -73,6 +82,17 @@ class TreeMemory:
         """Whether it has memory now."""
         return self._memory is not None and self._memory() is not None and not self.is_destroyed
 
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of its memory, 0 while it has none."""
+        memory = self._memory() if self._memory is not None else None
+        return 0 if memory is None or memory.is_gone else memory.size_bytes
+
+    def living_fields(self) -> list[Any]:
+        """Return the fields that have memory here and still live."""
+        found = (weak() for weak in self._fields) if self._memory is not None else ()
+        return [field for field in found if field is not None]
+
     def add(self, field: Placeable) -> None:
         """Note a field that shall have memory here, the one of the next place."""
         self._fields.append(field)
@@ -84,12 +104,12 @@ class TreeMemory:
         """
         if self.is_destroyed:
             raise destroyed_error()
-        if self.session.epoch < 0:
+        if self.session.epoch == CLOSED:
             raise ended_error()
         if self._memory is not None:
             return
         if is_sparse_tree(self.top):
-            tree = SparseTree(self.session, self.top)
+            tree = SparseTree(self.session, self.top, self._owner(), self.dependents)
             self._give(tree, {place: CellMemory(tree, place) for place in places_of(self.top)})
             return
         places = list(places_of(self.top))
@@ -97,10 +117,11 @@ class TreeMemory:
             check_count(shape_of(place))
         if len(places) == 1 and is_row_major(places[0]):
             assert places[0].element is not None
-            memory = Memory(self.session, places[0].element, shape_of(places[0]))
+            memory = Memory(self.session, places[0].element, shape_of(places[0]), self._owner())
             memories: dict[Node, Any] = {places[0]: memory}
         else:
-            memory = Memory(self.session, Tensor((cell_size_bytes(self.top),), u8), shape_of(self.top) or (1,))
+            cell = Tensor((cell_size_bytes(self.top),), u8)
+            memory = Memory(self.session, cell, shape_of(self.top) or (1,), self._owner())
             memories = {place: PlacedMemory(memory, place) for place in places}
         self._give(memory, memories)
 
@@ -126,8 +147,17 @@ class TreeMemory:
             )
         return tree
 
+    def _owner(self) -> str:
+        """Return what an error calls the tree."""
+        names = [owner_text("field", field.name, field.element, field.shape) for field in self._fields]
+        shown = ", ".join(names[:SHOWN_FIELDS]) + (", ..." if len(names) > SHOWN_FIELDS else "")
+        return f"a tree with {shown}"
+
     def destroy(self) -> None:
         """Give the memory back to the driver now; what was compiled with it never runs again."""
+        if self.session.epoch == CLOSED:  # the memory went back with the session
+            self.is_destroyed = True
+            return
         self.session.sync()
         for dependent in list(self.dependents):
             dependent.retire()
@@ -281,6 +311,9 @@ class PlacedMemory:
 
 def depend_on_tree(field: Any, dependent: Dependent) -> None:
     """Note that a compiled kernel holds the address of a field's tree, if it is in one that can be destroyed."""
+    if isinstance(field, Beside):
+        field.tree.dependents.add(dependent)
+        return
     node = getattr(field, "node", None)
     if node is not None and node.memory is not None:
         node.memory.dependents.add(dependent)

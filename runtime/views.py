@@ -14,21 +14,27 @@ import numpy as np
 
 from ..transpiler.errors import TaichiRuntimeError
 from ..transpiler.ir.types import Tensor, Type
-from .memory import Array, Memory
+from .memory import Array, Memory, reach_below
 
 
 class PartAllocation:
-    """Where a part begins in the allocation of the whole."""
+    """Where a part begins in the allocation of the whole. before_bytes: how far elements reach below the first one."""
 
-    __slots__ = ("begin_bytes", "memory", "size_bytes")
+    __slots__ = ("before_bytes", "begin_bytes", "memory", "size_bytes")
 
-    def __init__(self, memory: Memory, begin_bytes: int, size_bytes: int) -> None:
+    def __init__(self, memory: Memory, begin_bytes: int, before_bytes: int, size_bytes: int) -> None:
         self.memory, self.begin_bytes, self.size_bytes = memory, begin_bytes, size_bytes
+        self.before_bytes = before_bytes
 
     @property
     def address(self) -> int:
         """Address of the first element. Raises: TaichiRuntimeError where the memory is gone."""
         return self.memory.allocation.address + self.begin_bytes
+
+    @property
+    def lowest(self) -> int:
+        """Address of the element that lies lowest. Raises: as `address`."""
+        return self.address - self.before_bytes
 
 
 class PartMemory:
@@ -47,7 +53,7 @@ class PartMemory:
         self.shape = view.shape[: view.ndim - len(element.shape)] if isinstance(element, Tensor) else view.shape
         self.mirrored = self.partial = whole.mirrored
         self.begin_bytes = view.ctypes.data - whole.view.ctypes.data if view.size else 0
-        self.allocation = PartAllocation(whole, self.begin_bytes, view.nbytes)
+        self.allocation = PartAllocation(whole, self.begin_bytes, reach_below(view.shape, view.strides), view.nbytes)
 
     @property
     def epoch(self) -> int:
@@ -113,7 +119,7 @@ class PartMemory:
         if not self.view.size:
             return self.view, np.empty(0, np.uint8), 0
         reach = [(extent - 1) * step for extent, step in zip(self.view.shape, self.view.strides, strict=True)]
-        before = -sum(step for step in reach if step < 0)
+        before = self.allocation.before_bytes
         begin = self.begin_bytes - before
         end = self.begin_bytes + sum(step for step in reach if step > 0) + self.view.itemsize
         data = np.empty(end - begin, np.uint8)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from hashlib import sha256
 from time import perf_counter
 from typing import Any
 
@@ -13,7 +14,7 @@ from .errors import TaichiCompilationError
 from .frontend.build import build
 from .frontend.specialization import Specialization
 from .ir.forms import Captured, FrontendResult
-from .ir.snodes import top_of
+from .ir.snodes import Node, begin_of, digits_of, is_sparse_tree, top_of
 from .ir.statements import Array
 from .ir.tasks import Kernel
 from .ir.text import print_frontend, print_kernel
@@ -49,6 +50,29 @@ def compile_kernel(specialization: Specialization, target: str, observer: Observ
             "The kernel nests deeper than the compiler can follow",
             "unroll fewer turns of a loop with `break`, or split the expression over several variables",
         ) from None
+
+
+def content_key(specialization: Specialization) -> str:
+    """Return a digest of all that decides the text: the specialization, and what its kernel read while it was built.
+
+    Raises: TaichiCompilationError for the user's mistakes, as compiling does.
+    """
+    kernel = build(specialization).kernel
+    arrays = [f"{array.name} at {_place_text(array)}" for array in kernel.arrays]
+    trees = [str(_node_text(top)) for top in kernel.trees if is_sparse_tree(top)]
+    material = [specialization.key, print_frontend(kernel), *arrays, *trees]
+    return sha256("\x00".join(material).encode()).hexdigest()[:16]
+
+
+def _place_text(array: Array) -> str:
+    if array.place is None:
+        return str(array.offset)
+    digits = [tuple(digit) for digit in digits_of(array.place)]
+    return f"{array.offset}, {begin_of(array.place)}, {digits}"
+
+
+def _node_text(node: Node) -> list[Any]:
+    return [node.kind, node.axes, node.extents, node.chunk, str(node.element), *map(_node_text, node.children)]
 
 
 def _compile(specialization: Specialization, target: str, observer: Observer | None) -> Compilation:

@@ -11,7 +11,7 @@ Later = tuple[str, int | None] | tuple[str, int | None, str]
 """What a name belongs to, its issue, and what to use instead if there is something."""
 
 NODES: Later = ("layouts by SNodes, sparse ones too,", 4, "use dense fields: `ti.field(dtype, shape=(n, m))`")
-FILES: Later = ("the profiler and its memory report", 4)
+PROFILER: Later = ("times of kernels", None, "use `time.perf_counter()` around launches and `ti.sync()`")
 KEEPING: Later = ("the cache, AOT modules and graphs", 6)
 DERIVATIVES: Later = ("derivatives", None)
 TEXTURES: Later = ("textures", None, "use an array of vectors: `ti.Vector.field(4, ti.f32, shape=(n, m))`")
@@ -27,7 +27,6 @@ LATER: dict[str, dict[str, Later]] = {
             ),
             NODES,
         ),
-        **dict.fromkeys(("profiler",), FILES),
         **dict.fromkeys(("DeviceCapability", "aot", "graph"), KEEPING),
         **dict.fromkeys(("ad",), DERIVATIVES),
         **dict.fromkeys(("Format", "Texture"), TEXTURES),
@@ -35,6 +34,15 @@ LATER: dict[str, dict[str, Later]] = {
         **dict.fromkeys(("algorithms", "linalg", "sparse_matrix_builder"), LIBRARIES),
         **dict.fromkeys(("BitpackedFields",), QUANTISED),
     },
+    "ti.profiler": dict.fromkeys(
+        (
+            "CuptiMetric", "clear_kernel_profiler_info", "clear_scoped_profiler_info",
+            "collect_kernel_profiler_metrics", "get_kernel_profiler_total_time", "get_predefined_cupti_metrics",
+            "print_kernel_profiler_info", "print_scoped_profiler_info", "query_kernel_profiler_info",
+            "set_kernel_profiler_metrics", "set_kernel_profiler_toolkit",
+        ),
+        PROFILER,
+    ),
     "ti.types": {
         **dict.fromkeys(("rw_texture", "texture"), TEXTURES),
         **dict.fromkeys(("sparse_matrix_builder",), LIBRARIES),

@@ -6,7 +6,6 @@ from types import ModuleType
 
 from ...transpiler.lang import annotations as parameter_types
 from ...transpiler.lang import math, simt
-from .. import tools, ui
 from . import (
     core,
     exception,
@@ -54,13 +53,6 @@ PATHS: dict[str, ModuleType] = {
     "simt.grid": simt.grid,
     "simt.subgroup": simt.subgroup,
     "simt.warp": simt.warp,
-    "tools": tools,
-    "tools.diagnose": tools.diagnose,
-    "tools.image": tools.image,
-    "tools.np2ply": tools.np2ply,
-    "tools.video": tools.video,
-    "tools.vtk": tools.vtk,
-    "ui": ui,
     "_lib": lib,
     "_lib.core": core,
     "_lib.utils": system,

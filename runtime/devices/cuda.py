@@ -11,6 +11,7 @@ import ctypes
 import functools
 import importlib.util
 import sys
+import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -21,6 +22,7 @@ import numpy as np
 from ...transpiler.backend.interface import BackendModule, TaskSource
 from ...transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 from ..capabilities import PORTABLE
+from .device import OutOfMemory, in_words
 from .nvrtc import compile_cubin
 
 MAX_GROUPS_X = 2**31 - 1
@@ -40,6 +42,9 @@ INSTALL_HINT = (
     "Install CuPy with `pip install 'shadesmith[cuda]'`; the driver comes from NVIDIA. `python -m shadesmith diagnose` "
     "shows what is there."
 )
+
+INVALID_CONTEXT = 201
+"""`CUDA_ERROR_INVALID_CONTEXT`: a new thread has none until it calls the runtime's API."""
 
 STACK_SIZE = 0
 """`cudaLimitStackSize`: which limit of a device is meant."""
@@ -80,11 +85,13 @@ class CudaProgram:
     submit(counts, stream): start all tasks, on CuPy's current stream if none is given.
     """
 
-    __slots__ = ("_module", "arguments", "log", "submit")
+    __slots__ = ("_device", "_loaded", "_module", "arguments", "lock", "log", "submit")
 
     def __init__(self, device: CudaDevice, module: BackendModule, loaded: Any, log: str) -> None:
         self.log = log
-        self._module = loaded  # CuPy unloads the code with this object
+        self.lock = device.lock
+        self._device, self._module = device, module
+        self._loaded = loaded  # CuPy unloads the code with this object
         self.arguments = (ctypes.c_ubyte * max(1, module.interface.args_size_bytes))()
         functions = [loaded.get_function(task.entry) for task in module.tasks]
         starts = [
@@ -92,6 +99,10 @@ class CudaProgram:
             for task, function in zip(module.tasks, functions, strict=True)
         ]
         self.submit = _submitter(device, module.kernel, starts, loaded)
+
+    def again(self) -> CudaProgram:
+        """Return the same code with an argument block of its own."""
+        return CudaProgram(self._device, self._module, self._loaded, self.log)
 
 
 def _starter(device: CudaDevice, task: TaskSource, function: int, arguments: Any) -> Callable[[int, int], None]:
@@ -122,7 +133,10 @@ def _submitter(device: CudaDevice, kernel: str, starts: Sequence[Callable[[int, 
             for start, count in zip(starts, counts, strict=True):
                 start(count, stream)
         except failure as error:
-            raise device.describe(error) from error
+            if not device.enter_thread(error):
+                raise device.describe(error) from error
+            for start, count in zip(starts, counts, strict=True):
+                start(count, stream)
 
     return submit
 
@@ -141,17 +155,28 @@ class CudaDevice:
         self.current_stream = cupy.cuda.get_current_stream
         self.failure: tuple[type[Exception], ...] = (driver.CUDADriverError, self.runtime.CUDARuntimeError)
         self.index = index
+        self.lock = threading.RLock()
         self.recent: deque[str] = deque(maxlen=RECENT_KERNELS)
         self.stream: int = self.current_stream().ptr
         self.several_streams = False
         self.is_given = False
         self._kept_stream = self.current_stream()
         self.used_bytes = 0
+        self._waiting: list[Any] = []
+        self.copies_to_host = self.copies_to_device = 0
         properties = self.runtime.getDeviceProperties(index)
         self.arch = f"sm_{properties['major']}{properties['minor']}"
         self.resident_threads = properties["multiProcessorCount"] * properties["maxThreadsPerMultiProcessor"]
         extra = (("device", properties["name"].decode()), ("arch", self.arch))
         self.capabilities = replace(PORTABLE["cuda"], extra=extra)
+
+    def enter_thread(self, error: Exception) -> bool:
+        """Make the GPU's context this thread's, if the lack of one is the error; no task has started then."""
+        if getattr(error, "status", None) != INVALID_CONTEXT:
+            return False
+        self.runtime.setDevice(self.index)
+        self.runtime.free(0)
+        return True
 
     def note_stream(self, stream: int, is_given: bool = False) -> None:
         """Remember that work is on more than one stream.
@@ -200,18 +225,13 @@ class CudaDevice:
             self.synchronize()
         return stream
 
-    def allocate(self, size_bytes: int) -> CudaAllocation:
-        """Give zeroed memory. Raises: TaichiRuntimeError naming the bytes asked, used and available."""
+    def allocate(self, size_bytes: int, lazily: bool = False) -> CudaAllocation:
+        """Give zeroed memory. Raises: OutOfMemory naming the bytes asked, used and available."""
+        if self._waiting:
+            self.synchronize()
         try:
-            pointer = self.cupy.cuda.alloc(max(1, size_bytes))
+            pointer = self._take(max(1, size_bytes))
             self.runtime.memsetAsync(pointer.ptr, 0, max(1, size_bytes), self._order())
-        except self.cupy.cuda.memory.OutOfMemoryError as error:
-            free, total = self.runtime.memGetInfo()
-            raise TaichiRuntimeError(
-                f"Out of GPU memory: {size_bytes:,} bytes were asked for; {self.used_bytes:,} are in use by fields and "
-                f"arrays, and {free:,} of {total:,} are available.\n"
-                "Hint: use smaller or narrower arrays, or free some with ti.reset()."
-            ) from error
         except self.failure as error:
             raise self.describe(error) from error
         self.used_bytes += size_bytes
@@ -221,21 +241,41 @@ class CudaDevice:
         """Return 0: memory is taken when it is asked for."""
         return 0
 
-    def free(self, allocation: CudaAllocation) -> None:
-        """Give memory back to the pool, whose next user on the stream comes after all launches so far."""
-        if self.several_streams:
+    def _take(self, size_bytes: int) -> Any:
+        """Take memory of CuPy's pool; where there is none, the pool gives back first what it keeps for later."""
+        refused: type[Exception] = self.cupy.cuda.memory.OutOfMemoryError
+        try:
+            return self.cupy.cuda.alloc(size_bytes)
+        except refused:
             self.synchronize()
+            self.cupy.get_default_memory_pool().free_all_blocks()
+        try:
+            return self.cupy.cuda.alloc(size_bytes)
+        except refused as error:
+            free, total = self.runtime.memGetInfo()
+            reason = f"the GPU has {in_words(total)}, shared with all that use it"
+            raise OutOfMemory(f"GPU {self.index}", size_bytes, self.used_bytes, free, reason) from error
+
+    def free(self, allocation: CudaAllocation) -> None:
+        """Give memory back to the pool, whose next user on the stream comes after all launches so far.
+
+        After work on several streams it goes back with the next allocation or `synchronize`.
+        """
+        if self.several_streams:  # on which the pool does not know our launches
+            self._waiting.append(allocation.pointer)
         self.used_bytes -= allocation.size_bytes
         allocation.pointer = None
         allocation.address = allocation.size_bytes = 0
 
     def read(self, allocation: CudaAllocation, destination: memoryview, offset_bytes: int = 0) -> None:
         """Copy to the host and wait. Raises: TaichiRuntimeError if a launch before failed."""
+        self.copies_to_host += 1
         address = _host_address(destination)
         self._copy(address, allocation.address + offset_bytes, destination.nbytes, self.runtime.memcpyDeviceToHost)
 
     def write(self, allocation: CudaAllocation, source: memoryview, offset_bytes: int = 0) -> None:
         """Copy from the host and wait, since a pinned source would be read later otherwise."""
+        self.copies_to_device += 1
         address = _host_address(source)
         self._copy(allocation.address + offset_bytes, address, source.nbytes, self.runtime.memcpyHostToDevice)
 
@@ -272,6 +312,24 @@ class CudaDevice:
             )
             done += piece
 
+    def share(self, allocation: CudaAllocation) -> Any:
+        """Return what keeps the bytes valid: CuPy's pool gets them back with the last reference."""
+        if self.several_streams:  # others know of one stream at most
+            self.synchronize()
+        return allocation.pointer
+
+    def view(
+        self,
+        allocation: CudaAllocation,
+        offset_bytes: int,
+        shape: tuple[int, ...],
+        strides: tuple[int, ...],
+        dtype: Any,
+    ) -> Any:
+        """Return CuPy's array over a part of an allocation; see `GpuDevice`."""
+        pointer = self.share(allocation)
+        return self.cupy.ndarray(shape, dtype, memptr=pointer + offset_bytes, strides=strides)
+
     def build(self, module: BackendModule) -> CudaProgram:
         """Compile the module's one file for this GPU and load it.
 
@@ -302,6 +360,7 @@ class CudaDevice:
         except self.failure as error:
             raise self.describe(error) from error
         self.stream, self.several_streams, self.is_given = self.current_stream().ptr, False, False
+        self._waiting = []
 
     def describe(self, error: Exception) -> TaichiRuntimeError:
         """Return the error that names the kernels launched last; CUDA does not say which of them failed."""

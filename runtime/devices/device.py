@@ -5,10 +5,38 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
+from ...transpiler.errors import TaichiRuntimeError
 from ...transpiler.options import Capabilities
 
 if TYPE_CHECKING:
     from ...transpiler.backend.interface import BackendModule
+
+
+class OutOfMemory(TaichiRuntimeError):
+    """A device has not as much memory as was asked for. where: its name; sizes in bytes."""
+
+    def __init__(self, where: str, asked: int, used: int, available: int | None, reason: str = "") -> None:
+        self.where, self.asked, self.used, self.available, self.reason = where, asked, used, available, reason
+        super().__init__(self.text("an allocation"))
+
+    def text(self, owner: str, largest: Sequence[tuple[str, int]] = ()) -> str:
+        """Return the message. owner: what the memory is for. largest: owners of memory in use, with their bytes."""
+        left = "" if self.available is None else f" and {in_words(self.available)} available"
+        because = f"; {self.reason}" if self.reason else ""
+        most = f" (most by {', '.join(f'{name}: {in_words(size)}' for name, size in largest)})" if largest else ""
+        return (
+            f"out of memory on {self.where}: {owner} needs {in_words(self.asked)} ({self.asked:,} bytes), "
+            f"{in_words(self.used)} are in use{most}{left}{because}. "
+            "Hint: use smaller or narrower arrays, or `del` those no longer needed"
+        )
+
+
+def in_words(size_bytes: int) -> str:
+    """Return a size as a person says it."""
+    for unit, bytes_of_unit in (("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if size_bytes >= bytes_of_unit:
+            return f"{size_bytes / bytes_of_unit:.1f} {unit}"
+    return f"{size_bytes} bytes"
 
 
 class Allocation(Protocol):
@@ -23,13 +51,18 @@ class Program(Protocol):
 
     arguments: writable buffer of `Interface.args_size_bytes` [bytes]; the launcher packs into it, `submit` reads it
     before returning. `submit` starts all tasks in order; counts: iterations of each task, -1 where only the device
-    knows. It does not wait.
+    knows. It does not wait. lock: a thread holds it while it packs and submits, by `submit_held` if there is one; None
+    where `submit` takes the packed arguments as a second argument, of each launch its own.
     """
 
     arguments: Any
+    lock: Any
 
     def submit(self, counts: Sequence[int]) -> None:
         """Start the tasks in order with the packed arguments."""
+
+    def again(self) -> Program:
+        """Return the same code with an argument block of its own."""
 
 
 class Device(Protocol):
@@ -42,15 +75,26 @@ class Device(Protocol):
     """Whether memory costs nothing before it is touched, and launches end before `submit` does."""
     host_memory: bool
     """Whether `Allocation.address` is an address of this process that NumPy may read after `synchronize`."""
+    copies_to_host: int
+    copies_to_device: int
+    """How often `read` and `write` were called."""
 
-    def allocate(self, size_bytes: int) -> Allocation:
-        """Give zeroed memory. Raises: TaichiRuntimeError naming the bytes asked, used and available."""
+    @property
+    def used_bytes(self) -> int:
+        """What all allocations that live have asked for [bytes]."""
+
+    def allocate(self, size_bytes: int, lazily: bool = False) -> Allocation:
+        """Give zeroed memory. Raises: OutOfMemory naming the bytes asked, used and available.
+
+        lazily: only part of it will ever be touched. Where memory costs nothing before (`lazy_memory`), more of it may
+        be asked for than there is.
+        """
 
     def lazy_bytes(self) -> int:
         """Return how much memory that costs nothing before it is touched may be asked for, 0 where there is none."""
 
     def free(self, allocation: Allocation) -> None:
-        """Give memory back, once launches that use it have ended."""
+        """Give memory back, once launches that use it have ended. Finalizers call it, at any moment."""
 
     def read(self, allocation: Allocation, destination: memoryview, offset_bytes: int = 0) -> None:
         """Copy device memory to the host after all launches before; `destination` is contiguous bytes."""
@@ -64,6 +108,9 @@ class Device(Protocol):
     def fill(self, allocation: Allocation, pattern: bytes) -> None:
         """Repeat `pattern` (1, 2, 4 or 8 bytes) over the memory, in order with launches."""
 
+    def share(self, allocation: Allocation) -> object:
+        """Return what keeps an allocation's bytes valid as long as it lives, also after `free` and `close`."""
+
     def build(self, module: BackendModule) -> Program:
         """Compile the module's files. Raises: TaichiCompilationError with the emitted line and the Python line."""
 
@@ -75,9 +122,15 @@ class Device(Protocol):
 
 
 class GpuDevice(Device, Protocol):
-    """A device whose work stands on streams that other libraries know too. index: its number among them."""
+    """A device that other libraries use too. index: its number among them. stream: handle of the last one used."""
 
     index: int
+    stream: int
+
+    def view(
+        self, allocation: Any, offset_bytes: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: Any
+    ) -> Any:
+        """Return CuPy's array over a part of an allocation, which it keeps alive. strides: [bytes]."""
 
     def torch_stream(self) -> Callable[[], int]:
         """Return the function that gives torch's current stream on this device."""

@@ -18,36 +18,33 @@ from pathlib import Path
 import numpy as np
 
 from ...transpiler.backend.interface import BackendModule, SourceFile
-from ...transpiler.errors import ShadesmithWarning, TaichiCompilationError, TaichiRuntimeError
+from ...transpiler.errors import ShadesmithWarning, TaichiCompilationError
 from ..capabilities import PORTABLE
 from .compiler_messages import CompilerFailure
 from .host_compiler import HostCompiler, Library, find_compiler, lacks_openmp, load_library
+from .host_memory import LAZY_BYTES, Budget
 
 ALIGNMENT = 64
 """[bytes] a cache line, and the widest vector register."""
 
-CHECK_FROM_BYTES = 1 << 26
-"""Smaller requests do not ask the system how much is left (50 us)."""
-
 CHARACTERS_PER_COMPILER = 4000
 """Emitted text that keeps a compiler busy for about 50 ms; a second one is not started for less."""
 
-LAZY_BYTES = 1 << 34
-"""Promised where the system does not say what it has."""
 
 SPIN_COUNT = "10000"
 """How long an idle OpenMP thread spins (about 0.1 ms) before it sleeps. libgomp's own 300,000 keeps cores busy for
 milliseconds after each kernel; sleeping at once costs 16 us a launch instead of 1."""
 
-Submit = Callable[[Sequence[int]], None]
+Submit = Callable[..., None]
 
 
 class HostAllocation:
     """Zeroed memory. array: the same bytes as a NumPy array, which keeps them alive even after `free`."""
 
-    __slots__ = ("address", "array", "size_bytes")
+    __slots__ = ("address", "array", "is_lazy", "size_bytes")
 
-    def __init__(self, size_bytes: int) -> None:
+    def __init__(self, size_bytes: int, is_lazy: bool = False) -> None:
+        self.is_lazy = is_lazy
         block = np.zeros(size_bytes + ALIGNMENT, np.uint8)  # large blocks come from calloc: pages are made when touched
         start = -block.ctypes.data % ALIGNMENT
         self.array = block[start : start + size_bytes]
@@ -56,35 +53,43 @@ class HostAllocation:
 
 
 class HostProgram:
-    """A loaded kernel. arguments: buffer of the `Args` struct; submit(counts): run all tasks.
+    """A loaded kernel. arguments: buffer of the `Args` struct; submit(counts, packed): run all tasks.
 
     libraries: by task, the one that holds its function.
     """
 
-    __slots__ = ("arguments", "submit")
+    __slots__ = ("_libraries", "_module", "arguments", "submit")
+    lock = None
+    """None is needed: each launch brings its arguments."""
 
     def __init__(self, module: BackendModule, libraries: Sequence[Library]) -> None:
+        self._module, self._libraries = module, libraries
         self.arguments = (ctypes.c_ubyte * max(1, module.interface.args_size_bytes))()
         functions = [library.function(task.entry, ctypes.c_void_p) for task, library in zip(module.tasks, libraries)]
         self.submit = _submitter(functions, ctypes.addressof(self.arguments), (self.arguments, libraries))
 
+    def again(self) -> HostProgram:
+        """Return the same code with an argument block of its own."""
+        return HostProgram(self._module, self._libraries)
 
-def _submitter(functions: Sequence[Callable[[int], None]], address: int, keep: object) -> Submit:
+
+def _submitter(functions: Sequence[Callable[[int | bytes], None]], address: int, keep: object) -> Submit:
     """Return the function that runs the tasks. The compiled loops know their own lengths, so counts are not looked at.
 
+    It takes the packed arguments too; without them those at `address` are used, which threads must not share.
     keep: what has to live as long as the result does.
     """
     if len(functions) == 1:
         (only,) = functions
 
-        def submit_one(counts: Sequence[int], keep: object = keep) -> None:
-            only(address)
+        def submit_one(counts: Sequence[int], arguments: int | bytes = address, keep: object = keep) -> None:
+            only(arguments)
 
         return submit_one
 
-    def submit(counts: Sequence[int], keep: object = keep) -> None:
+    def submit(counts: Sequence[int], arguments: int | bytes = address, keep: object = keep) -> None:
         for function in functions:
-            function(address)
+            function(arguments)
 
     return submit
 
@@ -101,45 +106,42 @@ class HostDevice:
         self.threads = threads
         self.openmp = True
         self.capabilities = PORTABLE["c"]
-        self.used_bytes = 0
+        self.used_bytes = self._lazy_bytes = 0
+        self._budget = Budget("the host")
+        self.copies_to_host = self.copies_to_device = 0
 
-    def allocate(self, size_bytes: int) -> HostAllocation:
-        """Give zeroed memory, aligned to a cache line. Raises: TaichiRuntimeError if there is not that much."""
-        if size_bytes >= CHECK_FROM_BYTES:
-            available = available_bytes()
-            if available is not None and size_bytes > available:  # the system itself promises more than it has
-                raise self._out_of_memory(size_bytes, available)
+    def allocate(self, size_bytes: int, lazily: bool = False) -> HostAllocation:
+        """Give zeroed memory, aligned to a cache line. Raises: OutOfMemory if there is not that much."""
+        if not lazily:
+            self._budget.check(size_bytes, self.used_bytes - self._lazy_bytes)
         try:
-            allocation = HostAllocation(size_bytes)
+            allocation = HostAllocation(size_bytes, lazily)
         except (MemoryError, ValueError) as error:  # ValueError: beyond the largest array
-            raise self._out_of_memory(size_bytes, available_bytes()) from error
+            raise self._budget.refusal(size_bytes, self.used_bytes - self._lazy_bytes) from error
         self.used_bytes += size_bytes
+        self._lazy_bytes += size_bytes if lazily else 0
         return allocation
 
     def lazy_bytes(self) -> int:
         """Return how much memory may be promised to what will not touch all of it."""
-        return available_bytes() or LAZY_BYTES
-
-    def _out_of_memory(self, size_bytes: int, available: int | None) -> TaichiRuntimeError:
-        left = "" if available is None else f", and {available:,} are available"
-        return TaichiRuntimeError(
-            f"Out of host memory: {size_bytes:,} bytes were asked for; {self.used_bytes:,} are in use by fields and "
-            f"arrays{left}.\nHint: use smaller or narrower arrays, or free some with ti.reset()."
-        )
+        return self._budget.available_bytes(self.used_bytes - self._lazy_bytes) or LAZY_BYTES
 
     def free(self, allocation: HostAllocation) -> None:
         """Give memory back as soon as no NumPy view of it is left."""
         self.used_bytes -= allocation.size_bytes
+        self._lazy_bytes -= allocation.size_bytes if allocation.is_lazy else 0
         allocation.array = allocation.array[:0].copy()
         allocation.address = allocation.size_bytes = 0
 
     def read(self, allocation: HostAllocation, destination: memoryview, offset_bytes: int = 0) -> None:
         """Copy to `destination`."""
+        self.copies_to_host += 1
         target = np.frombuffer(destination, np.uint8)
         np.copyto(target, allocation.array[offset_bytes : offset_bytes + target.size])
 
     def write(self, allocation: HostAllocation, source: memoryview, offset_bytes: int = 0) -> None:
         """Copy from `source`."""
+        self.copies_to_device += 1
         data = np.frombuffer(source, np.uint8)
         np.copyto(allocation.array[offset_bytes : offset_bytes + data.size], data)
 
@@ -150,6 +152,10 @@ class HostDevice:
     def fill(self, allocation: HostAllocation, pattern: bytes) -> None:
         """Repeat `pattern` over the memory."""
         allocation.array.view(f"u{len(pattern)}")[:] = np.frombuffer(pattern, f"u{len(pattern)}")
+
+    def share(self, allocation: HostAllocation) -> object:
+        """Return what keeps the bytes valid."""
+        return allocation.array
 
     def build(self, module: BackendModule) -> HostProgram:
         """Compile the module's one file and load it. Raises: TaichiCompilationError, TaichiRuntimeError."""
@@ -276,14 +282,3 @@ def _core_limit() -> int | None:
     if quota == "max":
         return None
     return max(1, min(math.ceil(int(quota) / int(period)), _usable_cores()))
-
-
-def available_bytes() -> int | None:
-    """Return how much memory the system has left, None where it does not say."""
-    try:
-        for line in Path("/proc/meminfo").read_text().splitlines():
-            if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) * 1024
-    except (OSError, ValueError):
-        return None
-    return None

@@ -8,6 +8,7 @@ are addresses of this process, also those of NumPy arrays used in place.
 from __future__ import annotations
 
 import struct
+import threading
 from collections.abc import Sequence
 from math import prod
 from typing import Any
@@ -23,15 +24,16 @@ from ...transpiler.ir.types import NUMPY, Struct, Tensor
 from ..capabilities import PORTABLE
 from ..launcher import PACK_CODES
 from ..memory import view_address, view_strided
-from .host import LAZY_BYTES, available_bytes
+from .host_memory import LAZY_BYTES, Budget
 
 
 class PythonAllocation:
     """Bytes in a NumPy array."""
 
-    __slots__ = ("address", "data", "size_bytes")
+    __slots__ = ("address", "data", "is_lazy", "size_bytes")
 
-    def __init__(self, size_bytes: int) -> None:
+    def __init__(self, size_bytes: int, is_lazy: bool = False) -> None:
+        self.is_lazy = is_lazy
         self.data = np.zeros(size_bytes, np.uint8)
         self.address: int = self.data.ctypes.data
         self.size_bytes = size_bytes
@@ -41,6 +43,8 @@ class PythonProgram:
     """A kernel in final form and its argument block."""
 
     def __init__(self, module: BackendModule) -> None:
+        self._module = module
+        self.lock = threading.RLock()
         self.kernel: Kernel = module.program
         self.interface = module.interface
         self.arguments = bytearray(max(1, module.interface.args_size_bytes))
@@ -54,6 +58,10 @@ class PythonProgram:
         if ("result",) in values:
             for result, place in zip(results, self.interface.results, strict=True):
                 _write_result(values["result",], place, result)
+
+    def again(self) -> PythonProgram:
+        """Return the same kernel with an argument block of its own."""
+        return PythonProgram(self._module)
 
     def _array(self, slot: int, array: ArraySlot, values: dict[tuple[Any, ...], Any]) -> np.ndarray[Any, Any]:
         shape = array.shape
@@ -112,25 +120,40 @@ class PythonDevice:
 
     def lazy_bytes(self) -> int:
         """Return how much memory may be promised to what will not touch all of it."""
-        return available_bytes() or LAZY_BYTES
+        return self._budget.available_bytes(self.used_bytes - self._lazy_bytes) or LAZY_BYTES
 
-    def allocate(self, size_bytes: int) -> PythonAllocation:
-        """Give zeroed memory. Raises: TaichiRuntimeError where the host has no such piece."""
+    def __init__(self) -> None:
+        self.copies_to_host = self.copies_to_device = 0
+        self.used_bytes = self._lazy_bytes = 0
+        self._budget = Budget("the host")
+
+    def allocate(self, size_bytes: int, lazily: bool = False) -> PythonAllocation:
+        """Give zeroed memory. Raises: OutOfMemory where the host has no such piece."""
+        if not lazily:
+            self._budget.check(size_bytes, self.used_bytes - self._lazy_bytes)
         try:
-            return PythonAllocation(size_bytes)
+            allocation = PythonAllocation(size_bytes, lazily)
         except (MemoryError, ValueError) as error:
-            raise TaichiRuntimeError(f"cannot allocate {size_bytes} bytes of host memory: {error}") from None
+            raise self._budget.refusal(size_bytes, self.used_bytes - self._lazy_bytes) from error
+        self.used_bytes += size_bytes
+        self._lazy_bytes += size_bytes if lazily else 0
+        return allocation
 
     def free(self, allocation: PythonAllocation) -> None:
         """Forget the bytes; NumPy gives them back with the last view."""
+        self.used_bytes -= allocation.size_bytes
+        self._lazy_bytes -= allocation.size_bytes if allocation.is_lazy else 0
+        allocation.size_bytes = 0
         allocation.data = np.empty(0, np.uint8)
 
     def read(self, allocation: PythonAllocation, destination: memoryview, offset_bytes: int = 0) -> None:
         """Copy to `destination`."""
+        self.copies_to_host += 1
         destination[:] = allocation.data.data[offset_bytes : offset_bytes + len(destination)]
 
     def write(self, allocation: PythonAllocation, source: memoryview, offset_bytes: int = 0) -> None:
         """Copy from `source`."""
+        self.copies_to_device += 1
         allocation.data.data[offset_bytes : offset_bytes + len(source)] = source
 
     def copy(self, source: PythonAllocation, destination: PythonAllocation, size_bytes: int) -> None:
@@ -141,6 +164,10 @@ class PythonDevice:
         """Repeat `pattern` over the memory; a last part that is too short for it is left alone."""
         whole = allocation.size_bytes - allocation.size_bytes % len(pattern)
         allocation.data[:whole].reshape(-1, len(pattern))[...] = np.frombuffer(pattern, np.uint8)
+
+    def share(self, allocation: PythonAllocation) -> object:
+        """Return what keeps the bytes valid."""
+        return allocation.data
 
     def build(self, module: BackendModule) -> PythonProgram:
         """Keep the module's kernel. Raises: TaichiRuntimeError where the module was stored without it."""

@@ -50,6 +50,7 @@ class VulkanDevice:
         self.messages = instance.messages
         self.capabilities = read_capabilities(adapter)
         self._is_closed = False
+        self.copies_to_host = self.copies_to_device = 0
         self._closing = ExitStack()
         self._closing.callback(instance.close)
         try:
@@ -72,13 +73,18 @@ class VulkanDevice:
         self._closing.callback(self._builder.close)
         self.host_memory = self._memory.addresses_are_host_pointers()
 
-    def allocate(self, size_bytes: int) -> VulkanAllocation:
-        """Give zeroed memory. Raises: TaichiRuntimeError naming the bytes asked, used and available."""
+    def allocate(self, size_bytes: int, lazily: bool = False) -> VulkanAllocation:
+        """Give zeroed memory. Raises: OutOfMemory naming the bytes asked, used and available."""
         return self._memory.allocate(size_bytes)
 
     def lazy_bytes(self) -> int:
         """Return 0: memory is taken when it is asked for."""
         return 0
+
+    @property
+    def used_bytes(self) -> int:
+        """What all allocations that live have asked for [bytes]."""
+        return self._memory.lent_bytes
 
     def free(self, allocation: Allocation) -> None:
         """Give memory back, once launches that use it have ended. Any thread and any finalizer may call it."""
@@ -86,10 +92,12 @@ class VulkanDevice:
 
     def read(self, allocation: Allocation, destination: memoryview, offset_bytes: int = 0) -> None:
         """Copy device memory to the host after all launches before; `destination` is contiguous bytes."""
+        self.copies_to_host += 1
         self._memory.read(_ours(allocation), destination, offset_bytes)
 
     def write(self, allocation: Allocation, source: memoryview, offset_bytes: int = 0) -> None:
         """Copy host bytes to the device after all launches before; `source` may be reused on return."""
+        self.copies_to_device += 1
         self._memory.write(_ours(allocation), source, offset_bytes)
 
     def copy(self, source: Allocation, destination: Allocation, size_bytes: int) -> None:
@@ -99,6 +107,10 @@ class VulkanDevice:
     def fill(self, allocation: Allocation, pattern: bytes) -> None:
         """Repeat `pattern` (1, 2, 4 or 8 bytes) over the memory, in order with launches."""
         self._memory.fill(_ours(allocation), pattern)
+
+    def share(self, allocation: Allocation) -> object:
+        """Return what keeps the bytes valid; the device stays open, if need be unseen, as long as there is one."""
+        return self._memory.lend(_ours(allocation))
 
     def build(self, module: BackendModule) -> VulkanProgram:
         """Compile the module's files. Raises: TaichiCompilationError with the emitted line and the Python line."""
@@ -113,6 +125,10 @@ class VulkanDevice:
     def close(self) -> None:
         """Free everything; the device cannot be used afterwards. A forked child leaves its parent's device alone."""
         if self._is_closed or not self._queue.is_ours:
+            return
+        if self._memory.leases:
+            self._queue.synchronize()
+            self._memory.when_unused = self.close
             return
         self._is_closed = True
         with self._closing:

@@ -7,13 +7,15 @@ a `memmove`. Elsewhere data passes through a ring of staging blocks, so that cop
 from __future__ import annotations
 
 import ctypes
-import os
+import weakref
 from bisect import bisect_left
 from collections import deque
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 from ...transpiler.errors import TaichiRuntimeError
+from .device import OutOfMemory, in_words
+from .host_memory import Budget, clear_fresh
 from .vulkan_instance import MEMORY_BUDGET, Adapter, Api
 from .vulkan_queue import BATCH, Queue
 
@@ -89,20 +91,33 @@ class Slab:
 class VulkanAllocation:
     """Memory on the device: `offset` bytes into a block. slab: None where the block is its own."""
 
-    __slots__ = ("address", "block", "is_free", "offset", "padded_bytes", "size_bytes", "slab")
+    __slots__ = ("address", "block", "is_free", "leases", "offset", "padded_bytes", "size_bytes", "slab")
 
     def __init__(self, block: Block, offset: int, size_bytes: int, padded_bytes: int, slab: Slab | None) -> None:
         self.block, self.offset, self.slab = block, offset, slab
         self.size_bytes, self.padded_bytes = size_bytes, padded_bytes
         self.address = block.address + offset
         self.is_free = False
+        self.leases: set[int] = set()
+
+
+class Lease:
+    """Stands for someone who uses the bytes of an allocation beside us."""
+
+    __slots__ = ("__weakref__",)
 
 
 class Memory:
-    """All memory of a device. is_mapped: whether the host sees device memory; force_staging: pretend it does not."""
+    """All memory of a device. is_mapped: whether the host sees device memory; force_staging: pretend it does not.
+
+    lent_bytes: what allocations that live have asked for; `used_bytes` is what the driver gave for it.
+    leases: of bytes that others use. when_unused: to be called when there is none any more.
+    """
 
     def __init__(self, api: Api, adapter: Adapter, device: Any, queue: Queue, force_staging: bool) -> None:
         self._api, self._adapter, self._device, self._queue = api, adapter, device, queue
+        self.leases: set[int] = set()
+        self.when_unused: Callable[[], None] | None = None
         self._properties = api.ffi.new("VkPhysicalDeviceMemoryProperties*")
         api.lib.vkGetPhysicalDeviceMemoryProperties(adapter.handle, self._properties)
         vk = api.constants
@@ -116,6 +131,9 @@ class Memory:
         self._argument_types = (local | visible, visible)
         self._visible = visible
         self._used = [0] * self._properties.memoryHeapCount
+        self.lent_bytes = 0
+        self._budget = Budget(adapter.name) if adapter.is_software else None
+        self._most_bytes = self._read_most_bytes()
         self._slabs: list[Slab] = []
         self._blocks: set[Block] = set()
         self._staging = Staging(self, queue)
@@ -141,19 +159,22 @@ class Memory:
     # --- allocate and free
 
     def allocate(self, size_bytes: int) -> VulkanAllocation:
-        """Give zeroed memory. Raises: TaichiRuntimeError naming the bytes asked, used and available."""
+        """Give zeroed memory. Raises: OutOfMemory naming the bytes asked, used and available."""
         with self._queue.lock:
             self._queue.require()
             self._queue.collect()
             try:
                 allocation = self._carve(size_bytes)
-            except TaichiRuntimeError:
+            except OutOfMemory:
                 self._queue.synchronize()  # memory freed while launches were under way comes back now
                 allocation = self._carve(size_bytes)
-            if allocation.block.pointer and self.is_mapped:
+            if allocation.slab is None and self.is_mapped and self._adapter.is_software:
+                clear_fresh(allocation.block.pointer, allocation.padded_bytes)
+            elif allocation.block.pointer and self.is_mapped:
                 ctypes.memset(allocation.block.pointer + allocation.offset, 0, allocation.padded_bytes)
             else:
                 self._fill(allocation, 0)
+            self.lent_bytes += size_bytes
         return allocation
 
     def _carve(self, size_bytes: int) -> VulkanAllocation:
@@ -170,14 +191,38 @@ class Memory:
         return VulkanAllocation(slab.block, slab.take(padded) or 0, size_bytes, padded, slab)
 
     def free(self, allocation: VulkanAllocation) -> None:
-        """Give memory back once all launches recorded so far have ended. Twice is harmless."""
-        if not allocation.is_free:
+        """Give memory back once all launches recorded so far have ended: now, if they have. Twice is harmless."""
+        if not allocation.is_free and allocation.block in self._blocks:  # else the device was closed meanwhile
             allocation.is_free = True
+            if not allocation.leases:
+                self._queue.retire(lambda: self._release(allocation))
+                self._queue.collect_if_free()
+
+    def lend(self, allocation: VulkanAllocation) -> Lease:
+        """Return an object as long as which lives the bytes stay valid, whoever frees them."""
+        lease = Lease()
+        self.leases.add(id(lease))
+        allocation.leases.add(id(lease))
+        weakref.finalize(lease, self._take_back, allocation, id(lease)).atexit = False
+        return lease
+
+    def _take_back(self, allocation: VulkanAllocation, lease: int) -> None:
+        """Do what waited for the end of a lease: free its allocation, and close the device after the last one.
+
+        Any thread may come here, in the midst of anything: operations on sets are done at once.
+        """
+        allocation.leases.discard(lease)
+        self.leases.discard(lease)
+        if allocation.is_free and not allocation.leases:
             self._queue.retire(lambda: self._release(allocation))
+            self._queue.collect_if_free()
+        if self.when_unused is not None and not self.leases:
+            self.when_unused()
 
     def _release(self, allocation: VulkanAllocation) -> None:
-        if allocation.block not in self._blocks:  # the device was closed meanwhile
+        if allocation.block not in self._blocks:  # closed meanwhile
             return
+        self.lent_bytes -= allocation.size_bytes
         slab = allocation.slab
         if slab is None:
             self.destroy_block(allocation.block)
@@ -244,7 +289,7 @@ class Memory:
         api, lib, device = self._api, self._api.lib, self._device
         available = self._available(block.heap)
         if block.taken_bytes > available:
-            raise self._refusal(asked_bytes, block.heap, None)
+            raise self._refusal(asked_bytes, block.heap, "")
         flags = api.new(
             "VkMemoryAllocateFlagsInfo",
             "MEMORY_ALLOCATE_FLAGS_INFO",
@@ -280,8 +325,9 @@ class Memory:
 
     def _available(self, heap: int) -> int:
         """Return how many bytes may still be taken from a heap."""
-        if self._adapter.is_software:
-            return host_available_bytes()  # lavapipe's heap is a constant, and asking for more gets the process killed
+        if self._budget is not None:  # lavapipe's heap is a constant, and asking for more gets the process killed
+            available = self._budget.available_bytes(self.used_bytes)
+            return int(self._properties.memoryHeaps[heap].size) if available is None else available
         api = self._api
         size: int = self._properties.memoryHeaps[heap].size
         if MEMORY_BUDGET not in self._adapter.extensions:
@@ -291,11 +337,19 @@ class Memory:
         api.lib.vkGetPhysicalDeviceMemoryProperties2(self._adapter.handle, query)
         return max(0, int(budget.heapBudget[heap] - budget.heapUsage[heap]))
 
-    def _refusal(self, asked_bytes: int, heap: int, reason: str | None) -> TaichiRuntimeError:
-        available = self._available(heap)
-        text = f"out of memory on {self._adapter.name}: asked for {asked_bytes} bytes ({in_words(asked_bytes)}),"
-        text += f" {in_words(self.used_bytes)} in use, {in_words(available)} available"
-        return TaichiRuntimeError(text + (f"; {reason}" if reason else ""))
+    def _refusal(self, asked_bytes: int, heap: int, reason: str) -> OutOfMemory:
+        most = self._most_bytes
+        if 0 < most < asked_bytes:
+            reason = f"the driver promises pieces of at most {in_words(most)}"
+        return OutOfMemory(self._adapter.name, asked_bytes, self.lent_bytes, self._available(heap), reason)
+
+    def _read_most_bytes(self) -> int:
+        """Return the largest piece of memory that the driver says it gives; it may give more."""
+        api = self._api
+        limits = api.new("VkPhysicalDeviceMaintenance3Properties", "PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES")
+        query = api.new("VkPhysicalDeviceProperties2", "PHYSICAL_DEVICE_PROPERTIES_2", pNext=limits)
+        api.lib.vkGetPhysicalDeviceProperties2(self._adapter.handle, query)
+        return int(limits.maxMemoryAllocationSize)
 
     # --- data
 
@@ -450,25 +504,3 @@ def _check_range(allocation: VulkanAllocation, offset_bytes: int, size_bytes: in
         raise TaichiRuntimeError(
             f"bytes {offset_bytes} to {offset_bytes + size_bytes} of an allocation of {allocation.size_bytes} bytes"
         )
-
-
-def in_words(size_bytes: int) -> str:
-    """Return a size as a person says it."""
-    for unit, bytes_of_unit in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
-        if size_bytes >= bytes_of_unit:
-            return f"{size_bytes / bytes_of_unit:.1f} {unit}"
-    return f"{size_bytes} bytes"
-
-
-def host_available_bytes() -> int:
-    """Return how much memory this process can still use: what the machine has, less if its container has less."""
-    available = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    try:
-        for line in Path("/proc/meminfo").read_text().splitlines():
-            if line.startswith("MemAvailable:"):
-                available = int(line.split()[1]) * 1024
-        group = Path("/sys/fs/cgroup")
-        limit = int((group / "memory.max").read_text())
-        return max(0, min(available, limit - int((group / "memory.current").read_text())))
-    except (OSError, ValueError):  # no such files, or the group says "max"
-        return available

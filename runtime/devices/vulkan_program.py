@@ -10,6 +10,7 @@ import ctypes
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from typing import Any
 from weakref import WeakSet, finalize
 
@@ -144,21 +145,14 @@ class VulkanProgram:
     def __init__(
         self, api: Api, queue: Queue, memory: Memory, module: BackendModule, layout: Any, is_software: bool
     ) -> None:
-        size = module.interface.args_size_bytes
         self._is_software, self._strides = is_software, False
-        self._block = api.ffi.new("char[]", max(size, 4) + 3)
-        self.arguments = api.ffi.buffer(self._block, size)
-        self._address = int(api.ffi.cast("uintptr_t", self._block))
         self.pipelines: list[Any] = []
         self._tasks: list[tuple[Any, int, int]] = []
         self._queue, self._memory, self._name = queue, memory, module.kernel
+        self.lock = queue.lock
         self._layout = layout
-        self._pushed: Any = self._block
-        self._push_bytes = -(-size // 4) * 4
-        self._indirect_bytes = 0
-        if size > MAX_PUSH_BYTES:
-            self._pushed = api.ffi.new("uint64_t*")
-            self._push_bytes, self._indirect_bytes = POINTER_BYTES, size
+        self._origin: VulkanProgram | None = None
+        self._make_arguments(api, module.interface.args_size_bytes)
         self._functions = (
             api.lib.vkCmdPipelineBarrier,
             api.lib.vkCmdPushConstants,
@@ -168,6 +162,24 @@ class VulkanProgram:
         self._null = api.ffi.NULL
         self._compute = api.constants.VK_SHADER_STAGE_COMPUTE_BIT
         finalize(self, _destroy, api, queue, self.pipelines).atexit = False
+
+    def _make_arguments(self, api: Api, size: int) -> None:
+        self._block = api.ffi.new("char[]", max(size, 4) + 3)
+        self.arguments = api.ffi.buffer(self._block, size)
+        self._address = int(api.ffi.cast("uintptr_t", self._block))
+        self._pushed: Any = self._block
+        self._push_bytes = -(-size // 4) * 4
+        self._indirect_bytes = 0
+        if size > MAX_PUSH_BYTES:
+            self._pushed = api.ffi.new("uint64_t*")
+            self._push_bytes, self._indirect_bytes = POINTER_BYTES, size
+
+    def again(self) -> VulkanProgram:
+        """Return the same code with an argument block of its own."""
+        made = copy(self)
+        made._origin = self  # which owns the pipelines
+        made._make_arguments(self._queue.api, len(self.arguments))
+        return made
 
     def add(self, task: TaskSource, pipeline: Any) -> None:
         """Take over the pipeline of the next task."""
@@ -189,7 +201,12 @@ class VulkanProgram:
         return most
 
     def submit(self, counts: Sequence[int]) -> None:
-        """Start the tasks in order with the packed arguments.
+        """Start the tasks in order with the packed arguments."""
+        with self.lock:
+            self.submit_held(counts)
+
+    def submit_held(self, counts: Sequence[int]) -> None:
+        """Start the tasks likewise; the caller holds `lock`, since before it packed the arguments.
 
         There is a barrier before every dispatch but the first of a batch: 0.8 us to record, no measurable time of
         lavapipe's. To leave one out, two dispatches must share no memory; slots do not tell (two arguments may be one
@@ -198,37 +215,36 @@ class VulkanProgram:
         queue = self._queue
         barrier, push, bind, dispatch = self._functions
         null = self._null
-        with queue.lock:
-            if os.getpid() != queue.owner:
-                queue.require()
-            commands = queue.commands or queue.begin()
-            if self._indirect_bytes:
-                self._store_arguments()
-                commands = queue.commands
-            if self._push_bytes:
-                push(commands, self._layout, 32, 0, self._push_bytes, self._pushed)
-            recorded = queue.recorded
-            queue.recorded = recorded + len(self._tasks)  # at once: Ctrl-C may come in the middle
-            threads = 0
-            for (pipeline, block, most), count in zip(self._tasks, counts, strict=True):
-                if count > 0:
-                    groups = (count + block - 1) // block
-                    if groups > most:
-                        groups = self._fewer(groups, most)
-                elif count == -1:
-                    groups = most if most < STRIDED_GROUPS else STRIDED_GROUPS
-                    count = groups * block
-                else:
-                    continue
-                if recorded:
-                    barrier(commands, queue.stages, queue.stages, 0, 1, queue.barrier, 0, null, 0, null)
-                bind(commands, 1, pipeline)
-                dispatch(commands, groups, 1, 1)
-                recorded += 1
-                threads += count
-            queue.recent.append(self._name)
-            if queue.recorded >= BATCH or threads >= EAGER_THREADS:
-                queue.flush()
+        if os.getpid() != queue.owner:
+            queue.require()
+        commands = queue.commands or queue.begin()
+        if self._indirect_bytes:
+            self._store_arguments()
+            commands = queue.commands
+        if self._push_bytes:
+            push(commands, self._layout, 32, 0, self._push_bytes, self._pushed)
+        recorded = queue.recorded
+        queue.recorded = recorded + len(self._tasks)  # at once: Ctrl-C may come in the middle
+        threads = 0
+        for (pipeline, block, most), count in zip(self._tasks, counts, strict=True):
+            if count > 0:
+                groups = (count + block - 1) // block
+                if groups > most:
+                    groups = self._fewer(groups, most)
+            elif count == -1:
+                groups = most if most < STRIDED_GROUPS else STRIDED_GROUPS
+                count = groups * block
+            else:
+                continue
+            if recorded:
+                barrier(commands, queue.stages, queue.stages, 0, 1, queue.barrier, 0, null, 0, null)
+            bind(commands, 1, pipeline)
+            dispatch(commands, groups, 1, 1)
+            recorded += 1
+            threads += count
+        queue.recent.append(self._name)
+        if queue.recorded >= BATCH or threads >= EAGER_THREADS:
+            queue.flush()
 
     def _store_arguments(self) -> None:
         """Copy the arguments behind those of earlier launches in the open batch, and push their address."""

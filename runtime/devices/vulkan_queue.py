@@ -278,6 +278,21 @@ class Queue:
             while self._retiring and (idle or self._retiring[0][0] <= self.completed):
                 self._retiring.popleft()[1]()
 
+    def collect_if_free(self) -> None:
+        """Do the retired actions whose work has ended, unless something is being recorded; never waits.
+
+        Finalizers come here, at any moment: also while this thread is in the middle of a call that holds the lock.
+        """
+        held: Callable[[], bool] = getattr(self.lock, "_is_owned")  # noqa: B009 - as `threading.Condition` asks it
+        if os.getpid() != self.owner or held() or not self.lock.acquire(blocking=False):
+            return
+        try:
+            self.collect()
+        except TaichiRuntimeError:  # the device is lost: the next call says so
+            pass
+        finally:
+            self.lock.release()
+
     @property
     def is_ours(self) -> bool:
         """Whether this process made it. A forked child may not even close what its parent owns."""

@@ -61,12 +61,14 @@ class PLYWriter:
     def add_vertex_channel(self, key: str, data_type: str, data: Any) -> None:
         """Add one number for each vertex; data_type: `char` to `uint`, `float` or `double`.
 
-        Raises: ValueError for another type, or another number of them.
+        A channel of another type is left out with a warning, as by Taichi. Raises: ValueError for another number of
+        them.
         """
         values = _channel(key, data_type, data, self.num_vertices, "vertex", self.vertex_channels)
-        self.vertex_channels.append(key)
-        self.vertex_data_type.append(data_type)
-        self.vertex_data.append(values)
+        if values is not None:
+            self.vertex_channels.append(key)
+            self.vertex_data_type.append(data_type)
+            self.vertex_data.append(values)
 
     def add_vertex_pos(self, x: Any, y: Any, z: Any) -> None:
         """Add the places of the vertices, which every file needs."""
@@ -117,9 +119,10 @@ class PLYWriter:
     def add_face_channel(self, key: str, data_type: str, data: Any) -> None:
         """Add one number for each face; see `add_vertex_channel`."""
         values = _channel(key, data_type, data, self.num_faces, "face", self.face_channels)
-        self.face_channels.append(key)
-        self.face_data_type.append(data_type)
-        self.face_data.append(values)
+        if values is not None:
+            self.face_channels.append(key)
+            self.face_data_type.append(data_type)
+            self.face_data.append(values)
 
     def add_face_id(self) -> None:
         """Add the number of each face."""
@@ -181,9 +184,12 @@ class PLYWriter:
         return "\n".join([*lines, *vertices, *faces, "end_header", ""]).encode()
 
 
-def _channel(key: str, data_type: str, data: Any, count: int, owner: str, known: list[str]) -> Array:
+def _channel(key: str, data_type: str, data: Any, count: int, owner: str, known: list[str]) -> Array | None:
+    """Return the numbers of a channel; None, with a warning, where its type is not known."""
     if data_type not in TYPES:
-        raise ValueError(f"Unknown type {data_type} of channel `{key}`. Known are: {', '.join(TYPES)}")
+        names = ", ".join(TYPES)
+        LOGGER.warning("Unknown type %s of channel `%s` detected, skipping it. Known are: %s", data_type, key, names)
+        return None
     values = _array(data)
     if values.shape != (count,):
         raise ValueError(

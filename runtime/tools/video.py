@@ -150,4 +150,4 @@ def scale_video(input_fn: str, output_fn: str, ratiow: float, ratioh: float) -> 
 
 
 def _ffmpeg() -> Any:
-    return importlib.import_module(".ffmpeg", __package__)
+    return importlib.import_module("..ffmpeg", __package__)

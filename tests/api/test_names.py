@@ -97,9 +97,27 @@ def test_all_lists_what_exists() -> None:
 
 def test_import_loads_nothing_heavy() -> None:
     heavy = ["jinja2", "vulkan", "cupy", "rich", "torch", "tkinter", "PIL", "platformdirs"]
+    heavy += ["subprocess", "tempfile", "pathlib", "shadesmith.runtime.gui"]  # these would cost 5 % each
     code = f"import sys, shadesmith; print([m for m in {heavy} if m in sys.modules])"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("statement", [
+    "import shadesmith.tools.image as module", "from shadesmith.tools import image as module",
+    "import shadesmith; module = shadesmith.tools.image", "import shadesmith as ti; ti.GUI; module = ti.tools.image",
+    "from shadesmith import *; module = tools.image",
+])  # fmt: skip
+def test_modules_that_are_loaded_later_are_loaded_once(statement: str) -> None:
+    code = f"""{statement}
+import shadesmith.tools.image, shadesmith.ui, sys, warnings
+warnings.simplefilter("error")
+assert module is sys.modules["shadesmith.tools.image"] is sys.modules["shadesmith.runtime.tools.image"]
+assert module.__spec__.name == module.__name__ == "shadesmith.runtime.tools.image"
+assert shadesmith.ui is sys.modules["shadesmith.runtime.ui"] and "GUI" in dir(shadesmith)
+assert shadesmith.tools.video.get_ffmpeg_path
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_standard_library_is_not_shadowed() -> None:

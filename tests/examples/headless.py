@@ -32,13 +32,19 @@ def main(program: Path, frames: int) -> None:
     ti.GUI.show = show_and_stop
     ti.GUI.is_pressed = lambda gui, *keys: ti.GUI.LMB in keys
     ti.GUI.get_cursor_pos = mouse
-    text = (
-        program.read_text().replace("import taichi as ti", "import shadesmith as ti").replace("taichi.", "shadesmith.")
-    )
-    copy = Path(program.name)
+    patterns = next((folder / "patterns.py" for folder in program.parents if (folder / "patterns.py").exists()), None)
+    if patterns is not None:  # shapes that several of them draw
+        Path("patterns.py").write_text(translated(patterns))
+        sys.path.insert(0, str(Path.cwd()))
+    copy, text = Path(program.name), translated(program)
     copy.write_text(text)
     sys.argv = [str(copy)]
     exec(compile(text, str(copy.resolve()), "exec"), {"__name__": "__main__", "__file__": str(copy)})
+
+
+def translated(program: Path) -> str:
+    text = program.read_text().replace("taichi.examples.patterns", "patterns")
+    return text.replace("import taichi as ti", "import shadesmith as ti").replace("taichi.", "shadesmith.")
 
 
 if __name__ == "__main__":

@@ -22,6 +22,11 @@ HEADLESS = Path(__file__).with_name("headless.py")
 PROGRAMS = {
     "rendering/cornell_box.py": 0.5,
     "rendering/sdf_renderer.py": 0.9,
+    "features/gui/keyboard.py": 0.0005,
+    "rendering/rasterizer.py": 0.2,
+    "simulation/initial_value_problem.py": 0.1,
+    "simulation/laplace_equation.py": 0.01,
+    "simulation/mandelbrot_zoom.py": 0.2,
     "simulation/mpm99.py": 0.03,
     "simulation/mpm3d.py": 0.03,
     "simulation/mass_spring_game.py": 0.005,

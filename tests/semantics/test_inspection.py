@@ -194,3 +194,31 @@ def test_options_are_part_of_the_key() -> None:
         keys.add(jacobi.key())
     assert len(keys) == 4
     assert CompileOptions() == CompileOptions()
+
+
+def test_the_key_covers_globals_functions_and_fields(define_program) -> None:
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    text = """
+{field}
+SCALE = {scale}
+@ti.func
+def inner(a):
+    return a * SCALE
+@ti.real_func
+def called(a: ti.f32) -> ti.f32:
+    return a + {added}
+@ti.kernel
+def run():
+    for i in range(4):
+        x[i] = inner(x[i]) + called(1.0)
+"""
+    plain = "x = ti.field(ti.f32, shape=4)"
+    tree = "x, y = ti.field(ti.f32), ti.field(ti.f32); ti.root.dense(ti.i, 4).place(y, x)"
+    ways = [(plain, 3, 1), (plain, 4, 1), (plain, 3, 2), ("x = ti.field(ti.f32, shape=5)", 3, 1), (tree, 3, 1)]
+
+    def key(field: str, scale: int, added: int) -> str:
+        return define_program(text.format(field=field, scale=scale, added=added))["run"].key()
+
+    keys = [key(*way) for way in ways]
+    assert len(set(keys)) == len(ways)
+    assert keys == [key(*way) for way in ways]

@@ -594,3 +594,20 @@ def test_indices_are_checked_under_debug(target: str) -> None:
             scale(i, k)
     with pytest.raises(ti.TaichiAssertionError, match=r"field \(p.pos\) of size \(8\) with indices \(4294967296\)"):
         copy(1 << 32)
+
+
+def test_names_of_fields_that_are_names_of_types(target: str) -> None:
+    F, X = ti.Matrix.field(2, 2, ti.f32, 3, layout=SOA), Particle.field(shape=3, layout=SOA)
+    Particle_ = ti.Vector.field(2, ti.i32, 3, layout=SOA)
+
+    @ti.kernel
+    def fill():
+        for i in F:
+            F[i] = ti.Matrix.identity(ti.f32, 2) * i
+            X[i].mass = F[i].trace()
+            X[0] = X[2]
+            Particle_[i].y = i
+
+    fill()
+    assert F[2].to_list() == [[2, 0], [0, 2]] and X[1].mass == 2 and Particle_[2].y == 2
+    assert str(F.parent()) == "ti.root => dense [3]" and str(F.parent(2)) == "ti.root" and F.parent(3) is None

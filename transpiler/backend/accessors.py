@@ -141,6 +141,12 @@ def factor(index: str) -> str:
     return index if index.startswith("clamp_index(") else f"({index})"
 
 
+def strided(indices: list[str], strides: list[str], begin: str | None) -> str:
+    """Return the number of an element from the texts of its indices and strides. begin: of the first element."""
+    terms = [f"{index} * {stride}" for index, stride in zip(indices, strides, strict=True)]
+    return " + ".join([begin, *terms] if begin else terms)
+
+
 def row_major(array: Array, indices: list[str], target: Target, texts: Mapping[object, str]) -> str:
     """Return the number of an element, row by row or by the strides of the launch.
 
@@ -149,7 +155,11 @@ def row_major(array: Array, indices: list[str], target: Target, texts: Mapping[o
     if not indices:
         return "0"
     if array.strided:
-        return " + ".join(f"{factor(index)} * {texts['stride', array, axis]}" for axis, index in enumerate(indices))
+        return strided(
+            [factor(index) for index in indices],
+            [texts["stride", array, axis] for axis in range(array.ndim)],
+            texts.get(("begin", array)),
+        )
     wide = target.has_pointers and (array.shape is None or prod(array.shape) >= 2**31) and array.ndim > 1
     text = f"(long){factor(indices[0])}" if wide else indices[0] if array.ndim == 1 else factor(indices[0])
     for axis in range(1, array.ndim):

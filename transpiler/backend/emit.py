@@ -62,7 +62,7 @@ from .spelling import extensions, helpers_source, spell_operation
 from .strides import is_strided
 from .tables_c import HEADERS
 from .target import TARGETS, Target
-from .task_memory import memory_of
+from .task_memory import memory_of, pointers_of
 from .threads import (
     Threads,
     indices_in_block,
@@ -388,7 +388,7 @@ class _Printer:
         arguments = [*(["args"] if parameters[len(p.parameters) :] else []), *p.arguments]
         call = f"{p.function}({', '.join(arguments)});"
         head = f"{self._function_kind(p)}void {p.function}({', '.join(parameters) or self._no_parameters()}) {{"
-        simd = threads is not None and plain and not p.task.cooperates and is_told_simd(threads, *memory_of(p.task))
+        simd = threads is not None and plain and not p.task.cooperates and is_told_simd(threads, *pointers_of(p.task))
         uneven = any(isinstance(s, While) or self._recurs(s) for s in statements)
         shared_out = pragma(p.task, threads, loops, uneven, simd)
         return {

@@ -27,6 +27,8 @@ class Member:
       ("shape", slot, axis)              extent of an ndarray (i32)
       ("capacity", slot)                 cells of the pool of a sparse node whose stack of cells the array is
       ("stride", slot, axis)             distance of its elements along an axis [elements]
+      ("begin", slot)                    its first element, counted from the one at the lowest address, whose address is
+                                         the pointer then: NVIDIA's Vulkan takes no negative index (580.159)
       ("temporaries",), ("result",)      address of the kernel's own buffers
       ("seed",)                          u32 that differs from launch to launch
       ("report",)                        address of the buffer for print and assert records
@@ -157,6 +159,10 @@ class Interface:
     def takes_strides(self, slot: int) -> bool:
         """Tell whether the text finds the elements of an array by strides, which come with each launch."""
         return any(member.source[:2] == ("stride", slot) for member in self.members)
+
+    def takes_begin(self, slot: int) -> bool:
+        """Tell whether the text counts the elements of an array from the one at the lowest address."""
+        return any(member.source == ("begin", slot) for member in self.members)
 
 
 @dataclass(frozen=True, slots=True)

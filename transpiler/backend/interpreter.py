@@ -19,7 +19,7 @@ from ..errors import TaichiRuntimeError
 from ..ir.functions import Call, CallResult, Reference
 from ..ir.nodes import Block, Statement
 from ..ir.ops import ATOMIC_OPS, OPS
-from ..ir.snodes import digits_of, index_at, pool_above, position_of
+from ..ir.snodes import Digit, digits_of, index_at, pool_above, position_of
 from ..ir.statements import (
     Alloca,
     ArgLoad,
@@ -124,13 +124,15 @@ def _deep_calls(kernel: Kernel) -> Iterator[None]:
 class _Machine:
     """State of one launch. values: of statements already run by the current thread.
 
-    shared: the arrays of the current block. position: of the thread in its block, and in the loop.
+    shared: the arrays of the current block. position: of the thread in its block, and in the loop. digits: the parts of
+    an index, of arrays that lie in trees.
     """
 
     def __init__(self, kernel: Kernel, arrays: Sequence[Any], parameters: Sequence[Any]) -> None:
         self.arrays = arrays
         self.shared: dict[Array, np.ndarray[Any, Any]] = {}
         self.position: tuple[int, int] = (0, 0)
+        self.digits: dict[Array, tuple[Digit, ...]] = {}
         self.parameters: dict[Parameter, Any] = {
             parameter: _to_type(value, parameter.type)
             for parameter, value in zip(kernel.parameters, parameters, strict=True)
@@ -330,7 +332,9 @@ class _Machine:
             index = tuple(i - begin for i, begin in zip(index, begins, strict=True))
         if meant.place is None:
             return array, index
-        position = position_of(digits_of(meant.place), index)
+        if meant not in self.digits:
+            self.digits[meant] = digits_of(meant.place)
+        position = position_of(self.digits[meant], index)
         pool = pool_above(meant.place)
         if pool is None:
             return array, position

@@ -92,7 +92,8 @@ class Layout:
     parameters: dict[Parameter, str]
     data: dict[Array, str]
     shapes: dict[tuple[Array, int], str]
-    strides: dict[tuple[Array, int], str]
+    strides: dict[Array, list[str]]
+    begins: dict[Array, str]
     member_numbers: dict[object, int]
     temporaries: dict[Temporary, str]
     temporary_members: list[Declaration]
@@ -209,6 +210,9 @@ class _Members:
         for array in sorted((a for a in self.use.arrays if a.strided), key=lambda a: a.slot):
             for axis in range(array.ndim):
                 self._stride(array, axis)
+            if array.ndim and not self.target.has_pointers:
+                note = f"{array.name}: its first element, from the one at the lowest address"
+                self._add(f"{array.name}_begin", ("begin", array), "i32", "int", note, [("begin", array.slot)], 4)
         if self.use.random:
             declared = type_name(self.target.name, u32)
             self._add("seed", "seed", "u32", declared, "of the random numbers of this launch", [("seed",)], 4)
@@ -366,7 +370,8 @@ def layout(kernel: Kernel, target: Target, complete: bool = False, volatile: boo
         },
         parameters={p: texts[p] for p in use.parameters},
         shapes={key: texts[key] for key in use.shapes},
-        strides={(a, k): texts["stride", a, k] for a in use.arrays if a.strided for k in range(a.ndim)},
+        strides={a: [texts["stride", a, k] for k in range(a.ndim)] for a in use.arrays if a.strided},
+        begins={a: texts["begin", a] for a in use.arrays if ("begin", a) in texts},
         member_numbers=numbers,
         temporaries=temporaries,
         temporary_members=temporary_members,

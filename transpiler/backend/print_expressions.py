@@ -39,7 +39,7 @@ from ..ir.statements import (
     is_const,
 )
 from ..ir.types import Scalar, Struct, Tensor, Type, element_of, member_offset
-from .accessors import Used, cell_of, clamped, less_offset
+from .accessors import Used, cell_of, clamped, less_offset, strided
 from .layout import WIDENED, Layout
 from .signatures import Signature
 from .spelling import (
@@ -268,13 +268,11 @@ class Expressions:
 
     def _linear(self, pointer: GlobalPtr) -> str:
         array = pointer.array
-        is_sum = len(pointer.indices) > 1
-        is_sum |= array.strided
+        is_sum = len(pointer.indices) > 1 or array.strided
         texts = [self.operand(index, MULTIPLY) if is_sum else self.of(index).text for index in pointer.indices]
         texts = clamped(array, less_offset(array, texts), self.layout.shapes)
-        if array.strided:
-            steps = self.layout.strides
-            return " + ".join(f"{index} * {steps[array, axis]}" for axis, index in enumerate(texts)) or "0"
+        if array.strided and array.ndim:
+            return strided(texts, self.layout.strides[array], self.layout.begins.get(array))
         text = ""
         for axis, index in enumerate(texts):
             if axis == 0:

@@ -292,7 +292,7 @@ def nest(threads: Threads, call: str, plain: bool) -> list[str]:
     return lines + [INDENT * depth + "}" for depth in reversed(range(len(threads.loops)))]
 
 
-def is_told_simd(threads: Threads, reads: Collection[int], writes: Collection[int]) -> bool:
+def is_told_simd(threads: Threads, reads: Collection[object], writes: Collection[object]) -> bool:
     """Tell whether the innermost loop shall be told that its turns are independent.
 
     Nested loops gain by it always. A single one needs it where a compiler would have to compare too many addresses

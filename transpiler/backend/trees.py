@@ -150,7 +150,8 @@ def _write_cells(
         lines.append(f"{element} {text.members[child]}[{cells_in(below)}];")
     lines += _padding(chain[-1], names, target)
     array = _array_name(tree, chain)
-    name = types.declare(struct_name(array) if cells_in(chain) > 1 else _camel(array))
+    is_one = cells_in(chain) == 1 and _camel(array) != array  # in C++ no member may be called as its type is
+    name = types.declare(_camel(array) if is_one else struct_name(array))
     text.names.append(name)
     text.structs.append(_declaration(name, lines, cell_size_bytes(chain[-1]), target))
     return name

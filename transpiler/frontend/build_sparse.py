@@ -179,9 +179,18 @@ def _shape(context: Context, what: Any) -> tuple[int, ...]:
 # --- nodes and indices ------------------------------------------------------------------------------------------------
 
 
+def describe_node(context: Context, value: Any) -> NodeDescription | None:
+    """Return the node that an object of Python is, with its tree in the kernel; None for what is none."""
+    describe = getattr(type(value), "describe_cells", None)
+    found: NodeDescription | None = context.python(describe, value) if describe is not None else None
+    if found is not None:
+        context.enter_tree(found.node, found.tree)
+    return found
+
+
 def _node(context: Context, value: Any, name: str) -> NodeDescription:
     """Return the node that an argument is. Raises: TaichiTypeError for what is none, or a field's own."""
-    found = context.node(value)
+    found = describe_node(context, value)
     if found is None or found.node.kind == "place":
         is_field = found is not None or hasattr(value, "describe_array")
         what = "a field" if is_field else describe_kind(value)
@@ -248,7 +257,7 @@ def list_method(context: Context, node: ast.Attribute) -> Method | None:
     if not hasattr(base, "describe_array") or not callable(parent):
         return None
     above = parent()
-    found = context.node(above)
+    found = describe_node(context, above)
     if found is None or found.node.kind != "dynamic":
         return None
     index = context.value(inner.slice) if isinstance(inner, ast.Subscript) else None

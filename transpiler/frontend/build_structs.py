@@ -202,8 +202,7 @@ def array_member(context: Context, value: Any) -> ArrayMember | None:
         return value
     if isinstance(value, Statement | Place | list | tuple | int | float | str | type) or value is None:
         return None
-    describe = getattr(value, "describe_array", None)
-    description = None if describe is None else context.python(describe)
+    description = None if id(value) in context.arrays else context.describe(value)
     if description is None or not description.path:
         return None
     array = context.array(description.owner)

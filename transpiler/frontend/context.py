@@ -42,7 +42,7 @@ from ..ir.tasks import Kernel
 from ..ir.types import SCALARS, Scalar, Struct, Tensor, Type, describe_type, element_of, scalars_of, u1
 from ..lang import struct as lang
 from ..lang.annotations import as_type
-from ..lang.describe import ArrayDescription, NodeDescription, Step, identify_step, name_step, steps_of
+from ..lang.describe import ArrayDescription, Step, identify_step, name_step, steps_of
 from ..lang.matrix import Matrix
 from .definition import KernelDefinition
 from .scope import MISSING, Exit, Frame
@@ -428,24 +428,29 @@ class Context:
 
     def array(self, value: Any) -> Array | None:
         """Return the array that `value` is (a parameter, or an object that describes itself), or None."""
-        if isinstance(value, Array):
-            return value
-        if isinstance(value, ArrayMember):
-            return value.array
+        if isinstance(value, Array | ArrayMember):
+            return value if isinstance(value, Array) else value.array
         if isinstance(value, Statement | Place | list | tuple | int | float | type):
             return None
         found = self.arrays.get(id(value))
         if found is not None:
             return found
-        describe = getattr(value, "describe_array", None)
-        if describe is None:
+        description = self.describe(value)
+        if description is None:
             return None
-        description = self.python(describe)
         if description.path:
             return self.array(description.owner)
         names = {} if description.place is None else self.enter_tree(description.place, description.tree).names
-        name = self.hints.get(id(value)) or description.name or names.get(description.place) or "array"
-        return self.array_of(value, name, description)
+        seen = names.get(description.place)  # type: ignore[arg-type]
+        return self.array_of(value, self.hints.get(id(value)) or description.name or seen or "array", description)
+
+    def describe(self, value: Any) -> ArrayDescription | None:
+        """Return what an object of the runtime says of itself, None if it is no array."""
+        describe = getattr(value, "describe_array", None)
+        try:
+            return None if describe is None else describe()
+        except TaichiRuntimeError:
+            return self.python(describe)  # type: ignore[no-any-return, arg-type]  # raises it again, with the place
 
     def array_of(self, value: Any, name: str, description: ArrayDescription, path: str = "") -> Array:
         """Add the array that an object describes, or one for each part where these lie apart. path: of `Array`."""
@@ -479,7 +484,9 @@ class Context:
         name = known or identify_step(whole.name, whole.element, step)
         path = whole.path or whole.name  # also of a component: errors show what Python says, `v` of `v[i]`
         path = known or (name_step(path, whole.element, step) if isinstance(step, str) else path)
-        return self.array_of(value, name, self.python(value.describe_array), path)
+        description = self.describe(value)
+        assert description is not None
+        return self.array_of(value, name, description, path)
 
     def enter_tree(self, node: Node, owner: Any) -> Tree:
         """Return how this kernel sees the tree that a node is in. owner: of its memory, if it is sparse."""
@@ -490,18 +497,11 @@ class Context:
             self.trees[top] = owner
         return self.kernel.trees[top]
 
-    def node(self, value: Any) -> NodeDescription | None:
-        """Return the node that an object of Python is, with its tree in the kernel; None for what is none."""
-        describe = getattr(type(value), "describe_cells", None)
-        found: NodeDescription | None = self.python(describe, value) if describe is not None else None
-        if found is not None:
-            self.enter_tree(found.node, found.tree)
-        return found
-
     def cells_of(self, node: Any) -> Array:
         """Return what stands for the cells of a node of a tree where a loop runs over them."""
         cells = self.python(node.describe_domain)
-        self.node(node)
+        if cells.place is not None:
+            self.enter_tree(cells.place, cells.tree)
         name = self.hints.get(id(node)) or cells.name or "cells"
         return Array(name, u1, len(cells.shape), -1, cells.shape, place=cells.place, offset=cells.offset)
 

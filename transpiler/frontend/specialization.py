@@ -82,7 +82,8 @@ class Specialization:
     def key(self) -> str:
         """Digest of the source text, the arguments' descriptions, the options and the capabilities.
 
-        Values of captured globals and texts of called functions are known after the frontend only and are not part.
+        Values of captured globals and texts of called functions are known after the frontend only and are not part
+        (`pipeline.content_key` adds them).
         """
         seen: dict[int, int] = {}
         material = [

@@ -12,7 +12,7 @@ from typing import Any
 from ..ir.snodes import Node, Tree, places_of, top_of
 from ..ir.statements import Array
 from ..ir.types import Type
-from ..lang.describe import steps_of
+from ..lang.describe import identify_step, name_step, steps_of
 from .scope import Frame
 
 
@@ -25,12 +25,25 @@ def see_tree(top: Node, frames: list[Frame], used: Mapping[int, str], named: Cal
     for place in places_of(top):
         assert place.element is not None
         tree.elements[place] = named(place.element)
-    for name, value in _in_sight(frames):
-        describe = getattr(type(value), "describe_node", None)
-        node = describe(value) if describe is not None else None
-        if node is not None and (node not in tree.names or id(value) in used):
-            tree.names[node] = used.get(id(value), name)
+        if place.name:
+            tree.names[place] = place.name
+    own: set[Node] = set()
+    for seen, whole in _in_sight(frames):
+        for name, value in _with_parts(seen, whole):
+            describe = getattr(type(value), "describe_node", None)
+            node = describe(value) if describe is not None else None
+            if node is not None and (node not in own or id(value) in used):
+                own.add(node)
+                tree.names[node] = used.get(id(value), name)
     return tree
+
+
+def _with_parts(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield an object under its name, and its parts, if it is a field whose parts lie apart, under names made of it."""
+    yield name, value
+    if hasattr(type(value), "describe_parts"):
+        for step, part in value.describe_parts():
+            yield from _with_parts(identify_step(name, value.element, step), part)
 
 
 def name_parts(whole: Array, trees: Mapping[Node, Tree]) -> None:
@@ -41,10 +54,10 @@ def name_parts(whole: Array, trees: Mapping[Node, Tree]) -> None:
         return
     names = trees[top].names
     names.setdefault(top, whole.name)
-    for part, step in zip(whole.parts, steps_of(whole.element), strict=True):
-        short = part.name.removeprefix(f"{whole.name}_")
-        if part.place is not None and (isinstance(step, str) or short.isalpha()):
-            names[part.place] = short
+    for place, step in zip(places, steps_of(whole.element), strict=True):
+        short = name_step("", whole.element, step).removeprefix(".")
+        if place is not None and short.isidentifier():
+            names[place] = short
 
 
 def _in_sight(frames: list[Frame]) -> Iterator[tuple[str, Any]]:

@@ -31,7 +31,7 @@ class Node:
     """A node of a tree. kind: "dense", "pointer", "bitmasked", "dynamic", or "place" for the elements of a field.
 
     parent: None for the top of a tree. axes: those it splits, in ascending order, with an extent each. element: of a
-    place. chunk: of a dynamic node, how many of its cells have memory together.
+    place. name: that the user gave a field. chunk: of a dynamic node, how many of its cells have memory together.
     """
 
     kind: str
@@ -39,6 +39,7 @@ class Node:
     axes: tuple[int, ...] = ()
     extents: tuple[int, ...] = ()
     element: Type | None = None
+    name: str = ""
     children: list[Node] = field(default_factory=list)
     chunk: int = 0
 
@@ -308,3 +309,13 @@ def is_row_major(node: Node) -> bool:
         return False
     dimensions = [digit.dimension for digit in digits_of(node)]
     return dimensions == sorted(set(dimensions))
+
+
+def nodes_of(node: Node) -> list[Node]:
+    """Return `node` and those below it."""
+    return [node, *(inner for child in node.children for inner in nodes_of(child))]
+
+
+def is_sparse_tree(top: Node) -> bool:
+    """Tell whether a tree has sparse nodes."""
+    return any(node.is_sparse for node in nodes_of(top))

@@ -6,7 +6,7 @@ shares, and GLSL's scalar block layout but for the end of structs (`backend/stru
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from math import prod
@@ -93,12 +93,16 @@ class Struct:
     """A record of named members, which may be structs themselves. name: what the emitted text calls the type.
 
     origin: the object of the language that the type was written as (`lang.struct.StructType`), if it was; it tells
-    types apart that look alike until the frontend has given them names of their own.
+    types apart that look alike until the frontend has given them names of their own. types: of the members by name.
     """
 
     name: str
     members: tuple[tuple[str, Type], ...]
     origin: Any = field(default=None, compare=False, repr=False)
+    types: Mapping[str, Type] = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "types", dict(self.members))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -125,10 +129,7 @@ class Struct:
 
     def member(self, name: str) -> Type:
         """Return the type of a member. Raises: KeyError where there is none such."""
-        for member, type in self.members:
-            if member == name:
-                return type
-        raise KeyError(name)
+        return self.types[name]
 
     def __str__(self) -> str:
         return self.name

@@ -12,11 +12,13 @@ from . import (
     extras,
     fields,
     functions,
+    interop,
     loops,
     names,
     real_functions,
     syntax,
     threads,
+    trees,
     type_rules,
 )
 from .case import Case
@@ -35,4 +37,4 @@ GROUPS: dict[str, tuple[int, list[Case]]] = {
 """By group: how many items the plan lists, and their cases."""
 
 ITEMS: list[Case] = [case for _, cases in GROUPS.values() for case in cases]
-EXTRAS: list[Case] = [*names.EXTRAS, *extras.CASES, *real_functions.CASES, *threads.CASES]
+EXTRAS: list[Case] = [*names.EXTRAS, *extras.CASES, *real_functions.CASES, *threads.CASES, *trees.CASES, *interop.CASES]

@@ -1,6 +1,6 @@
 // blur(image: ndarray[f32, 2, clamped], out: ndarray[f32, 2, strided], peak: ndarray[f32, 1, strided]), range_for over
 //     out
-// from blur.py:4, interface c1b43275
+// from blur.py:4, interface 70082d52
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -39,12 +39,14 @@ layout(push_constant, scalar) uniform Args {
     int out_n1;       // out.shape[1]
     int out_stride0;  // out.strides[0], in elements
     int out_stride1;  // out.strides[1], in elements
+    int out_begin;    // out: its first element, from the one at the lowest address
     int peak_stride;  // peak.strides[0], in elements
+    int peak_begin;   // peak: its first element, from the one at the lowest address
 } args;
 
 #define image_(i, j) args.image_data.v[clamp_index(i, args.image_n0) * args.image_n1 + clamp_index(j, args.image_n1)]
-#define out_(i, j) args.out_data.v[(i) * args.out_stride0 + (j) * args.out_stride1]
-#define peak(i) args.peak_data.v[(i) * args.peak_stride]
+#define out_(i, j) args.out_data.v[args.out_begin + (i) * args.out_stride0 + (j) * args.out_stride1]
+#define peak(i) args.peak_data.v[args.peak_begin + (i) * args.peak_stride]
 
 // blur.py:9  for i, j in out:
 void task(int i, int j) {
@@ -53,7 +55,7 @@ void task(int i, int j) {
     // blur.py:13  out[i, j] = s / 3
     out_(i, j) = s / 3.0;
     // blur.py:14  ti.atomic_max(peak[i], s)
-    atomic_max_f32(AtomicU32(args.peak_data), uint(i * args.peak_stride), s);
+    atomic_max_f32(AtomicU32(args.peak_data), uint(args.peak_begin + i * args.peak_stride), s);
 }
 
 void main() {

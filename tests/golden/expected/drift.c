@@ -70,7 +70,7 @@ static inline void task(const struct Args args, int i) {
 
 void drift_0(const struct Args *arguments) {
     const struct Args args = *arguments;
-    #pragma omp parallel for simd firstprivate(args) schedule(static)
+    #pragma omp parallel for firstprivate(args) schedule(static)
     for (int i = 0; i < 100000; i++) {
         task(args, i);
     }

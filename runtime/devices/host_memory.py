@@ -1,0 +1,136 @@
+"""Memory of the host: how much is left, what was only promised, and which of it is zero without being touched.
+
+Linux hands out more than there is and kills whoever touches too much. So we ask before: what the system and the
+container (cgroup, versions 1 and 2) have left, less what was handed out and not touched yet.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+from pathlib import Path
+from time import monotonic
+
+import numpy as np
+
+from .device import OutOfMemory
+
+LAZY_BYTES = 1 << 34
+"""Promised where the system does not say what it has."""
+SMALL_BYTES = 1 << 20
+"""Requests up to this are counted together, and looked at when there are this many bytes of them."""
+TRUST_SECONDS = 0.2
+"""How long an answer of the system holds, less what was handed out since; to ask it takes 0.1 to 8 ms."""
+GROUPS = Path("/sys/fs/cgroup")
+FILES = (("memory.max", "memory.current"), ("memory.limit_in_bytes", "memory.usage_in_bytes"))
+"""Limit and use of a group of processes, in either version of cgroup."""
+RECLAIMABLE = ("inactive_file", "total_inactive_file")
+"""Bytes of `memory.stat` that count as used, and which the kernel takes back when it needs some."""
+TOUCHED = 62
+"""Bits of an entry of /proc/self/pagemap from which on a page is in memory or swapped."""
+
+
+def available_bytes() -> int | None:
+    """Return how much memory this process can still use, None where the system does not say."""
+    left = [_read_number(Path("/proc/meminfo"), "MemAvailable:", 1024)]
+    for group in _groups():
+        for limit, used in FILES:
+            most, now = _read_number(group / limit), _read_number(group / used)
+            if most is not None and now is not None:
+                taken_back = [_read_number(group / "memory.stat", name) or 0 for name in RECLAIMABLE]
+                left.append(max(0, most - now + max(taken_back)))
+    known = [number for number in left if number is not None]
+    return min(known) if known else None
+
+
+def _groups() -> list[Path]:
+    """Return the folders of the groups this process is in, up to the outermost."""
+    try:
+        lines = Path("/proc/self/cgroup").read_text().splitlines()
+    except OSError:
+        return []
+    found = []
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        root = GROUPS / "memory" if controllers == "memory" else GROUPS
+        if controllers in ("", "memory"):
+            inner = root / path.lstrip("/")
+            found += [inner, *(parent for parent in inner.parents if parent.is_relative_to(root))]
+    return found
+
+
+def _read_number(file: Path, name: str = "", unit: int = 1) -> int | None:
+    """Return the number in a file, or behind a name in it; None where there is none ("max")."""
+    try:
+        for line in file.read_text().splitlines():
+            if line.startswith(name):
+                return int(line.removeprefix(name).split()[0]) * unit
+    except (OSError, ValueError, IndexError):
+        pass
+    return None
+
+
+def _resident_bytes() -> int:
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError):
+        return 0
+
+
+class Budget:
+    """What a device may still hand out of the host's memory. where: the device's name for errors."""
+
+    def __init__(self, where: str) -> None:
+        self._where = where
+        self._resident_at_start = _resident_bytes()
+        self._unchecked = 0
+        self._left, self._asked_at = 0, 0.0
+
+    def check(self, size_bytes: int, used_bytes: int) -> None:
+        """Check that there is memory for `size_bytes` more. Raises: OutOfMemory.
+
+        used_bytes: what was handed out before and must not fail when it is touched.
+        """
+        self._unchecked += size_bytes
+        if self._unchecked < SMALL_BYTES:
+            return
+        wanted, self._unchecked = self._unchecked, 0
+        if 2 * wanted > self._left or monotonic() - self._asked_at > TRUST_SECONDS:
+            available = self.available_bytes(used_bytes)
+            self._left, self._asked_at = sys.maxsize if available is None else available, monotonic()
+            if size_bytes > self._left:
+                self._left = 0
+                raise self.refusal(size_bytes, used_bytes)
+        self._left -= wanted
+
+    def available_bytes(self, used_bytes: int) -> int | None:
+        """Return how much may be handed out beside `used_bytes`, of which not all has been touched yet."""
+        available = available_bytes()
+        if available is None:
+            return None
+        touched = max(0, _resident_bytes() - self._resident_at_start)
+        return max(0, available - max(0, used_bytes - touched))
+
+    def refusal(self, size_bytes: int, used_bytes: int) -> OutOfMemory:
+        """Return the error for a request."""
+        return OutOfMemory(self._where, size_bytes, used_bytes, self.available_bytes(used_bytes))
+
+
+def clear_fresh(address: int, size_bytes: int) -> None:
+    """Zero memory that the process has just got: of its pages only those somebody touched, for others read as zero."""
+    page = os.sysconf("SC_PAGE_SIZE")
+    first, end = address // page, -(-(address + size_bytes) // page)
+    try:
+        with open("/proc/self/pagemap", "rb", buffering=0) as file:
+            file.seek(first * 8)
+            entries = np.frombuffer(file.read((end - first) * 8), np.uint64)
+    except (OSError, ValueError):
+        entries = np.empty(0, np.uint64)
+    touched = np.flatnonzero(entries >> np.uint64(TOUCHED))
+    if len(entries) != end - first or len(touched) > len(entries) // 8:
+        ctypes.memset(address, 0, size_bytes)
+        return
+    for number in (touched + first).tolist():
+        begin = max(address, number * page)
+        ctypes.memset(begin, 0, min(address + size_bytes, (number + 1) * page) - begin)
