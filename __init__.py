@@ -9,7 +9,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from .runtime import session as _session
-from .runtime.compat import experimental, lang, types
+from .runtime.compat import experimental, lang, sparse, types
 from .runtime.compat import lazy as _lazy
 from .runtime.compat import lib as _lib  # noqa: F401 - `ti._lib.core` is reached by programs
 from .runtime.compat import log as _logging  # noqa: F401
@@ -57,7 +57,7 @@ from .runtime.ndarray import MatrixNdarray, ScalarNdarray, ndarray
 from .runtime.real_function import real_func
 from .runtime.session import init, is_logging_effective, reset, set_logging_level, sync
 from .runtime.snodes import AXES as _AXES
-from .runtime.snodes import SNode, axes, root
+from .runtime.snodes import SNode, axes, deactivate_all_snodes, root
 from .transpiler.errors import (
     ShadesmithWarning,
     TaichiAssertionError,
@@ -145,6 +145,7 @@ from .transpiler.lang.hooks import HOOKS as _HOOKS
 from .transpiler.lang.hooks import Layout
 from .transpiler.lang.matrix import Matrix, Vector
 from .transpiler.lang.packs import ArgPack
+from .transpiler.lang.sparse import activate, append, deactivate, is_active, length, no_activate, rescale_index
 from .transpiler.lang.struct import Struct, dataclass
 
 if TYPE_CHECKING:
@@ -153,21 +154,23 @@ if TYPE_CHECKING:
     from .runtime.gui_arguments import hex_to_rgb, rgb_to_hex
 
 __all__ = [
-    "ArgPack", "CRITICAL", "DEBUG", "ERROR", "Field", "FieldsBuilder", "GUI", "INFO", "Layout", "Matrix", "MatrixField",
-    "MatrixNdarray", "NDArray", "Ndarray", "SNode", "ScalarField", "ScalarNdarray", "ShadesmithWarning", "Struct",
-    "StructField", "TRACE", "TaichiAssertionError", "TaichiCompilationError", "TaichiIndexError", "TaichiNameError",
-    "TaichiRuntimeError", "TaichiRuntimeTypeError", "TaichiSyntaxError", "TaichiTypeError", "UnsupportedError",
-    "Vector", "VectorNdarray", "WARN", "abs", "acos", "amdgpu", "arm64", "asin", "atan2", "atomic_add", "atomic_and",
-    "atomic_max", "atomic_min", "atomic_mul", "atomic_or", "atomic_sub", "atomic_xor", "axes", "bit_cast", "bit_shr",
-    "block_local", "cache_read_only", "cast", "cc", "ceil", "cos", "cpu", "cuda", "data_oriented", "dataclass",
+    "ArgPack", "CRITICAL", "DEBUG", "ERROR", "Field", "FieldsBuilder", "GUI", "INFO", "Layout", "Matrix",
+    "MatrixField", "MatrixNdarray", "NDArray", "Ndarray", "SNode", "ScalarField", "ScalarNdarray",
+    "ShadesmithWarning", "Struct", "StructField", "TRACE", "TaichiAssertionError", "TaichiCompilationError",
+    "TaichiIndexError", "TaichiNameError", "TaichiRuntimeError", "TaichiRuntimeTypeError", "TaichiSyntaxError",
+    "TaichiTypeError", "UnsupportedError", "Vector", "VectorNdarray", "WARN", "abs", "acos", "activate", "amdgpu",
+    "append", "arm64", "asin", "atan2", "atomic_add", "atomic_and", "atomic_max", "atomic_min", "atomic_mul",
+    "atomic_or", "atomic_sub", "atomic_xor", "axes", "bit_cast", "bit_shr", "block_local", "cache_read_only",
+    "cast", "cc", "ceil", "cos", "cpu", "cuda", "data_oriented", "dataclass", "deactivate", "deactivate_all_snodes",
     "dx11", "dx12", "eig", "exp", "experimental", "extension", "f16", "f32", "f64", "field", "float16", "float32",
     "float64", "floor", "frexp", "func", "gles", "global_thread_idx", "gpu", "grouped", "hex_to_rgb", "i16", "i32",
-    "i64", "i8", "init", "int16", "int32", "int64", "int8", "is_logging_effective", "kernel", "lang", "log",
-    "loop_config", "math", "max", "metal", "min", "ndarray", "ndrange", "one", "opengl", "polar_decompose", "pow",
-    "pyfunc", "python", "randn", "random", "raw_div", "raw_mod", "real_func", "ref", "reset", "rgb_to_hex", "root",
-    "round", "rsqrt", "select", "set_logging_level", "simt", "sin", "solve", "sqrt", "static", "static_assert",
-    "static_print", "stop_grad", "svd", "sym_eig", "sync", "tan", "tanh", "template", "tools", "types", "u1", "u16",
-    "u32", "u64", "u8", "ui", "uint1", "uint16", "uint32", "uint64", "uint8", "vulkan", "x64", "x86_64", "zero",
+    "i64", "i8", "init", "int16", "int32", "int64", "int8", "is_active", "is_logging_effective", "kernel", "lang",
+    "length", "log", "loop_config", "math", "max", "metal", "min", "ndarray", "ndrange", "no_activate", "one",
+    "opengl", "polar_decompose", "pow", "pyfunc", "python", "randn", "random", "raw_div", "raw_mod", "real_func",
+    "ref", "rescale_index", "reset", "rgb_to_hex", "root", "round", "rsqrt", "select", "set_logging_level", "simt",
+    "sin", "solve", "sparse", "sqrt", "static", "static_assert", "static_print", "stop_grad", "svd", "sym_eig",
+    "sync", "tan", "tanh", "template", "tools", "types", "u1", "u16", "u32", "u64", "u8", "ui", "uint1", "uint16",
+    "uint32", "uint64", "uint8", "vulkan", "x64", "x86_64", "zero",
 ]  # fmt: skip
 
 VectorNdarray = MatrixNdarray

@@ -204,6 +204,15 @@ class DenseArray(Exchange):
         located = self.memory.located
         return index if located is None else located(index)
 
+    def position_to_store(self, index: tuple[int, ...]) -> tuple[int, ...]:
+        """Return where the element at an index is in the view, after making sure that it has memory."""
+        located = self.memory.located_to_store
+        if located is None:
+            return self.position_of(index)
+        if self.offset:
+            index = tuple([position - begin for position, begin in zip(index, self.offset, strict=True)])
+        return located(index)
+
     def ready(self, position: tuple[int, ...]) -> Array:
         """Return the view after making sure that it is right at `position`."""
         memory = self.memory
@@ -234,7 +243,7 @@ class DenseArray(Exchange):
         if type(memory) is PartsMemory:
             memory.write_item(index, packed)
             return
-        self.write_at(self.position_of(index), packed)
+        self.write_at(self.position_to_store(index), packed)
 
     def write_at(self, position: tuple[int, ...], value: Any) -> None:
         """Set the element at a position of the view."""
@@ -315,10 +324,9 @@ class ScalarArray(DenseArray):
 
     def __setitem__(self, key: Any, value: Any) -> None:
         index = self.index_of(key, False)
-        position = self.position_of(index) if self._moved else index
         if type(value) is not float or not self.dtype.is_float:
             value = to_scalar(self.dtype, value, self)
-        self.write_at(position, value)
+        self.write_at(self.position_to_store(index) if self._moved else index, value)
 
     def pack(self, value: Any) -> Array:
         """Return a number as an array without axes. Raises: TypeError where it is none."""

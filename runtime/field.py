@@ -13,7 +13,7 @@ from math import prod
 from typing import Any
 
 from ..transpiler.errors import TaichiRuntimeError, TaichiSyntaxError
-from ..transpiler.ir.snodes import Node, is_row_major
+from ..transpiler.ir.snodes import Node, is_row_major, is_sparse
 from ..transpiler.ir.types import Struct, Tensor, Type, scalars_of
 from ..transpiler.lang.describe import ArrayDescription, Step, name_step, step_into, steps_of
 from ..transpiler.lang.hooks import Layout
@@ -100,7 +100,15 @@ class Placed:
         self.memory  # noqa: B018 - a tree gets its memory here
         in_tree = None if self.path or is_row_major(place) else place
         return ArrayDescription(
-            self.element, self.shape, self.KIND, self.name or None, self.owner, self.path, in_tree, self.offset
+            self.element,
+            self.shape,
+            self.KIND,
+            self.name or None,
+            self.owner,
+            self.path,
+            in_tree,
+            self.node.memory if is_sparse(place) else None,
+            self.offset,
         )
 
     def describe_node(self) -> Node | None:

@@ -48,7 +48,7 @@ class FieldsBuilder:
         return self._open().bitmasked(indices, dimensions)
 
     @hides_own_frames
-    def dynamic(self, index: Sequence[Axis], dimension: int | Sequence[int], chunk_size: int | None = None) -> SNode:
+    def dynamic(self, index: Sequence[Axis], dimension: int, chunk_size: int | None = None) -> SNode:
         """Begin a tree with a dynamic node; see `SNode.dynamic`."""
         return self._open().dynamic(index, dimension, chunk_size)
 

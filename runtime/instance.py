@@ -25,6 +25,7 @@ from .memory import hold_of
 from .packing import fits_struct, flatten, flatten_struct, result_value, return_types
 from .printing import Reports
 from .session import Session
+from .sparse_tree import Beside
 from .staging import Stage, stage_arguments
 from .stale_globals import watch
 from .trees import depend_on_tree
@@ -59,12 +60,16 @@ class Instance:
         self._result = self._buffer(self.module.interface.result_size_bytes)
         self._temporaries = self._buffer(self.module.interface.temporaries_size_bytes)
         self._reports = self._find_reports()
+        trees = {field.tree for field in compilation.fields if isinstance(field, Beside)}
+        ends = session.device.lazy_memory  # elsewhere launches have not ended when they were started
+        self._trees = [ref(tree) for tree in trees] if ends else []
         self._return_types = return_types(specialization.definition.returns)
 
     def _watch(self, fields: Sequence[Any]) -> list[Callable[[], Any]]:
         """Expire with any field or template argument; forget the latter, but for how it is shown."""
         expire = partial(_retire, ref(self))
-        watched = [weakly(field, expire) for field in fields if field is not None]
+        owners = [field.tree if isinstance(field, Beside) else field for field in fields if field is not None]
+        watched = [weakly(owner, expire) for owner in owners]
         for field in fields:
             depend_on_tree(field, self)
         arguments = list(self.arguments)
@@ -130,6 +135,9 @@ class Instance:
                     constants.update((("stride", slot, axis), step) for axis, step in enumerate(field.strides))
                 if self.module.interface.takes_begin(slot):
                     constants["pointer", slot], constants["begin", slot] = field.allocation.lowest, field.begin
+            if isinstance(field, Beside):
+                constants["capacity", slot] = field.capacity
+                constants.update({("shape", slot, axis): extent for axis, extent in enumerate(field.shape)})
         if self._result is not None:
             constants[("result",)] = self._result.allocation.address
         if self._temporaries is not None:
@@ -155,7 +163,7 @@ class Instance:
             "seed": self.session.next_seed,
             "iteration_limit": self.session.device.capabilities.loop_iteration_limit,
         }
-        if self.module.interface.results or "other" in kinds or self._reports is not None:
+        if self.module.interface.results or "other" in kinds or self._reports is not None or self._trees:
             hooks["after"] = self._after
         if "after" in hooks or (self._temporaries is not None and self.program.lock is None):
             hooks["own"] = self.session.lock if self._reports is not None else threading.RLock()
@@ -186,6 +194,10 @@ class Instance:
                 action()
         if self._reports is not None:
             self._reports.show()
+        for found in self._trees:
+            tree = found()
+            if tree is not None:
+                tree.check()
         results = self.module.interface.results
         if not results:
             return None

@@ -157,6 +157,8 @@ class Memory:
 
     located = None
     """Of memory whose view is indexed otherwise than its array: what gives the position of an index."""
+    located_to_store = None
+    """Of memory that has to be activated: what gives the position after doing so."""
 
     def __init__(
         self, session: Owner, element: Type, shape: tuple[int, ...], owner: str = "an array", lazily: bool = False
@@ -256,6 +258,10 @@ class Memory:
         if result.size:
             self.session.device.read(self.allocation, bytes_of(result))
         return result
+
+    def all_memory(self) -> list[Memory]:
+        """Return what it consists of: itself."""
+        return [self]
 
     def share(self) -> object:
         """Let others use the allocation from now on; returns what keeps its bytes valid, whatever becomes of this."""

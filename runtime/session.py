@@ -57,6 +57,13 @@ class Owned(Protocol):
         """Give memory back and refuse further use."""
 
 
+class Watched(Protocol):
+    """What may go wrong in a launch without the launch knowing."""
+
+    def check(self) -> None:
+        """Raise what went wrong in launches before."""
+
+
 class Session:
     """A device and what runs on it.
 
@@ -86,6 +93,7 @@ class Session:
         "reports",
         "stages",
         "waited",
+        "watched",
     )
 
     def __init__(self, device: Device, arch: Arch, config: Config) -> None:
@@ -105,6 +113,7 @@ class Session:
         self.lock = threading.RLock()
         self.reports: Any = None
         self.arrays: WeakSet[Owned] = WeakSet()
+        self.watched: WeakSet[Watched] = WeakSet()
 
     # --- launches
 
@@ -130,6 +139,7 @@ class Session:
         if self.waited != epoch:
             self.device.synchronize()
             self.waited = epoch
+            self.check()
 
     def sync(self) -> None:
         """Do what is pending and wait for all launches. Raises: TaichiRuntimeError where one failed."""
@@ -137,6 +147,16 @@ class Session:
         epoch = self.epoch
         self.device.synchronize()
         self.waited = epoch
+        self.check()
+
+    def check(self) -> None:
+        """Raise what went wrong in launches that have ended. Raises: TaichiRuntimeError for a pool that was full."""
+        for watched in list(self.watched):
+            watched.check()
+
+    def watch(self, watched: Watched) -> None:
+        """Ask `watched`, without keeping it alive, whenever launches have ended."""
+        self.watched.add(watched)
 
     # --- memory
 

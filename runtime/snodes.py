@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from operator import attrgetter
 from operator import index as as_index
 from typing import Any, NoReturn
-from weakref import ref
+from weakref import WeakSet, ref
 
 from ..transpiler.errors import NotYetError, TaichiRuntimeError, as_seen_by_user
-from ..transpiler.ir.snodes import Node, cell_size_bytes, member_offsets, shape_of
+from ..transpiler.ir.snodes import Node, cell_size_bytes, is_sparse_tree, member_offsets, shape_of
 from ..transpiler.ir.types import Scalar, Type, scalars_of, u1
-from ..transpiler.lang.describe import ArrayDescription
+from ..transpiler.lang.describe import ArrayDescription, NodeDescription
 from .session import current
 from .tracebacks import hides_own_frames_of
 from .trees import TreeMemory
@@ -51,9 +51,6 @@ AXES = {
 
 
 LATER: dict[str, tuple[str, int | None, str]] = {
-    **dict.fromkeys(
-        ("pointer", "bitmasked", "dynamic", "hash"), ("sparse SNodes", 4, "use `dense`, which holds all cells")
-    ),
     "quant_array": ("quantised types", None, "use `dense` and a small type such as `ti.i8`"),
 }
 """Kinds of nodes that this version lacks."""
@@ -118,12 +115,15 @@ class SNode:
 
     @property
     def _num_dynamically_allocated(self) -> int:
-        return 0
+        return self.num_dynamically_allocated
 
     @property
     def num_dynamically_allocated(self) -> int:
-        """Cells allocated while kernels run: none, since dense nodes have all of theirs from the start."""
-        return self._num_dynamically_allocated
+        """Cells (of a dynamic node chunks) that have memory since they are active; 0 for nodes that always have all."""
+        if self.node is None or not self.node.has_pool or self.memory is None or not self.is_complete:
+            return 0
+        tree = self.memory.sparse()
+        return int(tree.get(self.node, "taken") - tree.get(self.node, "freed"))
 
     @property
     def is_complete(self) -> bool:
@@ -156,9 +156,48 @@ class SNode:
         Raises: TypeError where `axes` are none; ValueError for as many numbers as there are not axes;
         TaichiRuntimeError for an extent below 1, and where the tree has memory already.
         """
+        return self._split("dense", axes, dimensions)
+
+    @hides_own_frames_of(TypeError, ValueError)
+    def pointer(self, axes: Sequence[Axis], dimensions: int | Sequence[int]) -> SNode:
+        """Add a node whose cells have memory only while they are active. Parameters and errors as for `dense`."""
+        return self._split("pointer", axes, dimensions)
+
+    @hides_own_frames_of(TypeError, ValueError)
+    def bitmasked(self, axes: Sequence[Axis], dimensions: int | Sequence[int]) -> SNode:
+        """Add a node whose cells all have memory, and a bit each that says whether it is active; as `dense`."""
+        return self._split("bitmasked", axes, dimensions)
+
+    @hides_own_frames_of(TypeError, ValueError)
+    def dynamic(self, axis: Sequence[Axis], dimension: int, chunk_size: int | None = None) -> SNode:
+        """Add lists of at most `dimension` items, which get memory for `chunk_size` items at a time.
+
+        Raises: TypeError for several axes; TaichiRuntimeError for sizes below 1 or from 2^31 on; else as `dense`.
+        """
+        chosen = _axes_of(axis)
+        if len(chosen) != 1:
+            raise TypeError(f"a dynamic node has one axis, and {axis!r} was given. Hint: write `ti.i`")
+        (extent,) = _extents_of(dimension, chosen)
+        (chunk,) = (extent,) if chunk_size is None else _extents_of(chunk_size, chosen)
+        for what, size in (("The maximum dimension of a dynamic SNode", extent), ("Chunk size", chunk)):
+            if size >= 2**31:
+                raise TaichiRuntimeError(
+                    f"{what} cannot exceed the maximum value of a 32-bit signed integer: Got {size} > 2**31-1. "
+                    "Hint: use several lists"
+                )
+        return self._add("dynamic", (chosen[0].number,), (extent,), chunk=min(chunk, extent))
+
+    @hides_own_frames_of(TaichiRuntimeError)
+    def hash(self, axes: Any, dimensions: Any) -> NoReturn:
+        """Refuse, as Taichi does. Raises: TaichiRuntimeError."""
+        raise TaichiRuntimeError(
+            "hash SNodes are not supported. Hint: use `pointer`, whose cells have memory only while they are active too"
+        )
+
+    def _split(self, kind: str, axes: Sequence[Axis], dimensions: int | Sequence[int]) -> SNode:
         chosen = _axes_of(axes)
         pairs = sorted(zip((axis.number for axis in chosen), _extents_of(dimensions, chosen), strict=True))
-        return self._add("dense", tuple(axis for axis, _ in pairs), tuple(extent for _, extent in pairs))
+        return self._add(kind, tuple(axis for axis, _ in pairs), tuple(extent for _, extent in pairs))
 
     @hides_own_frames_of(AttributeError, TypeError, ValueError)
     def place(self, *args: Any, offset: int | Sequence[int] | None = None) -> SNode:
@@ -183,15 +222,16 @@ class SNode:
         axes: tuple[int, ...] = (),
         extents: tuple[int, ...] = (),
         element: Type | None = None,
+        chunk: int = 0,
         name: str = "",
     ) -> SNode:
         """Add a child; below a root it begins a tree."""
         if self.is_complete:
             raise TaichiRuntimeError(
-                f"{self!r} belongs to a tree that has memory already, and takes no more nodes and fields. "
+                f"{self} belongs to a tree that has memory already, and takes no more nodes and fields. "
                 "Hint: place all fields of a tree before the first of them is read, written or used in a kernel"
             )
-        node = Node(kind, self.node, axes, extents, element, name)
+        node = Node(kind, self.node, axes, extents, element, name, chunk=chunk)
         if self.node is not None:
             self.node.children.append(node)
         memory = self.memory if self.memory is not None else TreeMemory(current("SNodes"), node)
@@ -207,11 +247,10 @@ class SNode:
         """Place the duals of all fields below this node beside them."""
         self._place_beside(attrgetter("dual"))
 
-    def deactivate_all(self) -> NoReturn:
-        """Refuse: dense cells are always active. Raises: TaichiRuntimeError."""
-        raise TaichiRuntimeError(
-            f"{self!r} is dense: its cells are always active. Hint: `x.fill(0)` zeroes the field `x`"
-        )
+    def deactivate_all(self) -> None:
+        """Deactivate all cells of the sparse nodes at and below this one; dense cells keep what they hold."""
+        if self.node is not None and self.memory is not None and is_sparse_tree(self.memory.top):
+            self.memory.sparse().deactivate_all(self.node)
 
     def __getattr__(self, name: str) -> NoReturn:
         refuse("ti.root" if self.node is None else "SNode", name)
@@ -220,7 +259,20 @@ class SNode:
         """Return what `for i, j in node` runs over in a kernel: its cells, or the elements of its field."""
         field = self._field_here()
         offset = () if field is None else field.offset
-        return ArrayDescription(u1, self.shape, "node", self._name or None, place=self.node, offset=offset)
+        self._allocate_if_sparse()
+        name = self._name or None
+        return ArrayDescription(u1, self.shape, "node", name, place=self.node, tree=self.memory, offset=offset)
+
+    def describe_cells(self) -> NodeDescription | None:
+        """Return the node as kernels need it that ask for its cells, None for a root; a sparse tree has memory then."""
+        if self.node is None:
+            return None
+        self._allocate_if_sparse()
+        return NodeDescription(self.node, self.memory, tuple(child._field_here() for child in self._children))
+
+    def _allocate_if_sparse(self) -> None:
+        if self.memory is not None and is_sparse_tree(self.memory.top):
+            self.memory.allocate()
 
     def describe_node(self) -> Node | None:
         """Return the node as the compiler knows it, None for a root."""
@@ -237,9 +289,10 @@ class SNode:
                 self.place(beside, offset=field.offset or None)
 
     def __repr__(self) -> str:
-        if self.node is None:
-            return "ti.root"
-        return f"{self.parent()!r} => {self.kind} {list(self.shape)}"
+        return "ti.root" if self.node is None else f"<ti.SNode of type {self.kind}>"
+
+    def __str__(self) -> str:
+        return "ti.root" if self.node is None else f"{self.parent()} => {self.kind} {list(self.shape)}"
 
 
 class Root(SNode):
@@ -248,17 +301,26 @@ class Root(SNode):
     forgets: it lets go of trees that are complete, which their fields own then.
     """
 
-    __slots__ = ("_forgets", "_session")
+    __slots__ = ("_forgets", "_session", "_trees")
 
     def __init__(self, forgets: bool = False) -> None:
         super().__init__(None, None)
         self._session: object = None
+        self._trees: WeakSet[Any] = WeakSet()
         self._forgets = forgets
 
-    def dense(self, axes: Sequence[Axis], dimensions: int | Sequence[int]) -> SNode:
-        """As `SNode.dense`. Raises: TaichiRuntimeError before `ti.init()`."""
+    def _add(self, *args: Any, **named: Any) -> SNode:
+        """Add a child, without the trees of earlier sessions. Raises: TaichiRuntimeError before `ti.init()`."""
         self._begin()
-        return super().dense(axes, dimensions)
+        child = super()._add(*args, **named)
+        self._trees.add(child.memory)
+        return child
+
+    def deactivate_all(self) -> None:
+        """Deactivate all cells of the sparse nodes of all trees below."""
+        for tree in list(self._trees):
+            if tree.is_living and is_sparse_tree(tree.top):
+                tree.sparse().deactivate_all(tree.top)
 
     def place(self, *args: Any, offset: Any = None) -> SNode:
         """As `SNode.place`; fields placed here have one element, `x[None]`."""
@@ -274,6 +336,7 @@ class Root(SNode):
         if self._session is not session:
             self._session = session
             self._children = []
+            self._trees = WeakSet()
         if self._forgets:
             self._children = [child for child in self._children if not child.is_complete]
 
@@ -286,6 +349,13 @@ def own_cell() -> SNode:
     above = Root()
     above._begin()
     return above._add("dense")
+
+
+def deactivate_all_snodes() -> None:
+    """Deactivate all cells of all sparse nodes of the session."""
+    for owned in list(current("SNodes").arrays):
+        if isinstance(owned, TreeMemory) and owned.is_living and is_sparse_tree(owned.top):
+            owned.sparse().deactivate_all(owned.top)
 
 
 def leaf_of(shape: tuple[int, ...], field: Any) -> SNode:

@@ -9,7 +9,7 @@ Nothing here keeps a tree alive: its fields own its memory together.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 from weakref import WeakSet, ref
 
@@ -23,6 +23,7 @@ from ..transpiler.ir.snodes import (
     cell_size_bytes,
     digits_of,
     is_row_major,
+    is_sparse_tree,
     places_of,
     position_of,
     shape_of,
@@ -31,6 +32,7 @@ from ..transpiler.ir.types import Struct, Tensor, Type, element_of, u8
 from .dense_array import owner_text
 from .memory import CLOSED, STALE, Array, Memory, bytes_of, check_count, ended_error
 from .session import Session
+from .sparse_tree import Beside, CellMemory, SparseTree, describe
 
 SHOWN_FIELDS = 3
 """Fields that stand for a tree in errors."""
@@ -67,13 +69,18 @@ class TreeMemory:
         self.is_destroyed = False
         self.dependents: WeakSet[Dependent] = WeakSet()
         self._fields: list[Any] = []
-        self._memory: Callable[[], Memory | None] | None = None
+        self._memory: Callable[[], Memory | SparseTree | None] | None = None
         session.register(self)
 
     @property
     def is_allocated(self) -> bool:
         """Whether it has, or has had, memory; it takes no more nodes then."""
         return self._memory is not None or self.is_destroyed
+
+    @property
+    def is_living(self) -> bool:
+        """Whether it has memory now."""
+        return self._memory is not None and self._memory() is not None and not self.is_destroyed
 
     @property
     def size_bytes(self) -> int:
@@ -101,21 +108,44 @@ class TreeMemory:
             raise ended_error()
         if self._memory is not None:
             return
+        if is_sparse_tree(self.top):
+            tree = SparseTree(self.session, self.top, self._owner(), self.dependents)
+            self._give(tree, {place: CellMemory(tree, place) for place in places_of(self.top)})
+            return
         places = list(places_of(self.top))
         for place in places:
             check_count(shape_of(place))
         if len(places) == 1 and is_row_major(places[0]):
             assert places[0].element is not None
             memory = Memory(self.session, places[0].element, shape_of(places[0]), self._owner())
-            memories: dict[Node, Memory | PlacedMemory] = {places[0]: memory}
+            memories: dict[Node, Any] = {places[0]: memory}
         else:
             cell = Tensor((cell_size_bytes(self.top),), u8)
             memory = Memory(self.session, cell, shape_of(self.top) or (1,), self._owner())
             memories = {place: PlacedMemory(memory, place) for place in places}
+        self._give(memory, memories)
+
+    def _give(self, memory: Any, memories: Mapping[Node, Any]) -> None:
+        """Give each field its part of the memory."""
         self._memory = ref(memory)
         found, self._fields = self._fields, [ref(field) for field in self._fields]
         for field in found:
             field.take_memory(memories[field.node.node])
+
+    def sparse_memory(self, node: Node, role: str) -> Any:
+        """Return what a compiled kernel needs beside the cells of a sparse tree; see `SparseTree`."""
+        return self.sparse().sparse_memory(node, role)
+
+    def sparse(self) -> SparseTree:
+        """Return the memory of a sparse tree. Raises: TaichiRuntimeError where no field lives that owns it."""
+        self.allocate()
+        tree = self._memory() if self._memory is not None else None
+        if not isinstance(tree, SparseTree):
+            raise TaichiRuntimeError(
+                f"the fields below `{describe(self.top)}` are gone, and its memory with them. "
+                "Hint: keep the fields as long as the nodes are used"
+            )
+        return tree
 
     def _owner(self) -> str:
         """Return what an error calls the tree."""
@@ -133,7 +163,8 @@ class TreeMemory:
             dependent.retire()
         memory = self._memory() if self._memory is not None else None
         if memory is not None:
-            memory.gone = destroyed_error
+            for owned in memory.all_memory():
+                owned.gone = destroyed_error
         self.end()
         self.is_destroyed = True
         self.session.sync()
@@ -160,6 +191,7 @@ class PlacedMemory:
 
     __slots__ = ("__weakref__", "_begin", "_digits", "_dtype", "_is_one_piece", "_order", "_strides", "element",
                  "epoch", "located", "mirrored", "partial", "session", "shape", "view", "whole")  # fmt: skip
+    located_to_store = None
 
     def __init__(self, whole: Memory, place: Node) -> None:
         assert place.element is not None
@@ -279,6 +311,9 @@ class PlacedMemory:
 
 def depend_on_tree(field: Any, dependent: Dependent) -> None:
     """Note that a compiled kernel holds the address of a field's tree, if it is in one that can be destroyed."""
+    if isinstance(field, Beside):
+        field.tree.dependents.add(dependent)
+        return
     node = getattr(field, "node", None)
     if node is not None and node.memory is not None:
         node.memory.dependents.add(dependent)

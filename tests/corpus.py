@@ -7,6 +7,8 @@ import typing
 from collections.abc import Callable
 from typing import Any
 
+import corpus_sparse
+
 import shadesmith as ti
 
 MAKERS: list[Callable[[], tuple[Any, tuple[Any, ...]]]] = []
@@ -622,3 +624,6 @@ def recursive_functions() -> tuple[Any, tuple[Any, ...]]:
             x[i] = down(i, seen) * ti.cast(ackermann(m, i), ti.i32) + seen
 
     return recursion, (2,)
+
+
+MAKERS += corpus_sparse.MAKERS

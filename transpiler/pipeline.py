@@ -13,8 +13,8 @@ from .backend.interface import BackendModule
 from .errors import TaichiCompilationError
 from .frontend.build import build
 from .frontend.specialization import Specialization
-from .ir.forms import Captured
-from .ir.snodes import begin_of, digits_of
+from .ir.forms import Captured, FrontendResult
+from .ir.snodes import Node, begin_of, digits_of, is_sparse_tree, top_of
 from .ir.statements import Array
 from .ir.tasks import Kernel
 from .ir.text import print_frontend, print_kernel
@@ -59,7 +59,8 @@ def content_key(specialization: Specialization) -> str:
     """
     kernel = build(specialization).kernel
     arrays = [f"{array.name} at {_place_text(array)}" for array in kernel.arrays]
-    material = [specialization.key, print_frontend(kernel), *arrays]
+    trees = [str(_node_text(top)) for top in kernel.trees if is_sparse_tree(top)]
+    material = [specialization.key, print_frontend(kernel), *arrays, *trees]
     return sha256("\x00".join(material).encode()).hexdigest()[:16]
 
 
@@ -68,6 +69,10 @@ def _place_text(array: Array) -> str:
         return str(array.offset)
     digits = [tuple(digit) for digit in digits_of(array.place)]
     return f"{array.offset}, {begin_of(array.place)}, {digits}"
+
+
+def _node_text(node: Node) -> list[Any]:
+    return [node.kind, node.axes, node.extents, node.chunk, str(node.element), *map(_node_text, node.children)]
 
 
 def _compile(specialization: Specialization, target: str, observer: Observer | None) -> Compilation:
@@ -87,7 +92,14 @@ def _compile(specialization: Specialization, target: str, observer: Observer | N
     module = emit(kernel, target, specialization.options, specialization.capabilities)
     times = {"frontend": built - start, "passes": passed - built, "emit": perf_counter() - passed}
     warnings = (*result.warnings, *context.warnings)
-    return Compilation(module, tuple(result.fields), result.captured, warnings, times)
+    fields = [*result.fields, *(_beside(result, array) for array in kernel.arrays[len(result.fields) :])]
+    return Compilation(module, tuple(fields), result.captured, warnings, times)
+
+
+def _beside(result: FrontendResult, array: Array) -> Any:
+    """Return what owns the memory of an array that stands beside the cells of a sparse tree."""
+    assert array.node is not None
+    return result.trees[top_of(array.node)].sparse_memory(array.node, array.role)
 
 
 def _recorder(observer: Observer | None) -> Callable[[Stage, str, Kernel], None] | None:

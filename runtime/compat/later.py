@@ -23,13 +23,12 @@ LATER: dict[str, dict[str, Later]] = {
     "ti": {
         **dict.fromkeys(
             (
-                "activate", "append", "assume_in_range", "deactivate", "deactivate_all_snodes",
-                "get_addr", "is_active", "length", "loop_unique", "rescale_index", "sparse", "var",
+                "assume_in_range", "get_addr", "loop_unique", "var",
             ),
             NODES,
         ),
         **dict.fromkeys(("DeviceCapability", "aot", "graph"), KEEPING),
-        **dict.fromkeys(("ad", "no_activate"), DERIVATIVES),
+        **dict.fromkeys(("ad",), DERIVATIVES),
         **dict.fromkeys(("Format", "Texture"), TEXTURES),
         **dict.fromkeys(("Mesh", "MeshInstance", "mesh_local", "mesh_patch_idx"), MESHES),
         **dict.fromkeys(("algorithms", "linalg", "sparse_matrix_builder"), LIBRARIES),

@@ -146,6 +146,7 @@ class CudaDevice:
 
     name = "cuda"
     host_memory = False
+    lazy_memory = False
 
     def __init__(self, cupy: Any, driver: Any, index: int) -> None:
         self.cupy = cupy
@@ -235,6 +236,10 @@ class CudaDevice:
             raise self.describe(error) from error
         self.used_bytes += size_bytes
         return CudaAllocation(pointer, size_bytes)
+
+    def lazy_bytes(self) -> int:
+        """Return 0: memory is taken when it is asked for."""
+        return 0
 
     def _take(self, size_bytes: int) -> Any:
         """Take memory of CuPy's pool; where there is none, the pool gives back first what it keeps for later."""

@@ -71,6 +71,8 @@ class Device(Protocol):
     name: str
     """"c", "vulkan", "cuda" or "python": the target whose modules it builds."""
     capabilities: Capabilities
+    lazy_memory: bool
+    """Whether memory costs nothing before it is touched, and launches end before `submit` does."""
     host_memory: bool
     """Whether `Allocation.address` is an address of this process that NumPy may read after `synchronize`."""
     copies_to_host: int
@@ -87,6 +89,9 @@ class Device(Protocol):
         lazily: only part of it will ever be touched. Where memory costs nothing before (`lazy_memory`), more of it may
         be asked for than there is.
         """
+
+    def lazy_bytes(self) -> int:
+        """Return how much memory that costs nothing before it is touched may be asked for, 0 where there is none."""
 
     def free(self, allocation: Allocation) -> None:
         """Give memory back, once launches that use it have ended. Finalizers call it, at any moment."""

@@ -22,13 +22,14 @@ from ...transpiler.errors import ShadesmithWarning, TaichiCompilationError
 from ..capabilities import PORTABLE
 from .compiler_messages import CompilerFailure
 from .host_compiler import HostCompiler, Library, find_compiler, lacks_openmp, load_library
-from .host_memory import Budget
+from .host_memory import LAZY_BYTES, Budget
 
 ALIGNMENT = 64
 """[bytes] a cache line, and the widest vector register."""
 
 CHARACTERS_PER_COMPILER = 4000
 """Emitted text that keeps a compiler busy for about 50 ms; a second one is not started for less."""
+
 
 SPIN_COUNT = "10000"
 """How long an idle OpenMP thread spins (about 0.1 ms) before it sleeps. libgomp's own 300,000 keeps cores busy for
@@ -98,6 +99,7 @@ class HostDevice:
 
     name = "c"
     host_memory = True
+    lazy_memory = True
 
     def __init__(self, compiler: HostCompiler, threads: int | None) -> None:
         self.compiler = compiler
@@ -119,6 +121,10 @@ class HostDevice:
         self.used_bytes += size_bytes
         self._lazy_bytes += size_bytes if lazily else 0
         return allocation
+
+    def lazy_bytes(self) -> int:
+        """Return how much memory may be promised to what will not touch all of it."""
+        return self._budget.available_bytes(self.used_bytes - self._lazy_bytes) or LAZY_BYTES
 
     def free(self, allocation: HostAllocation) -> None:
         """Give memory back as soon as no NumPy view of it is left."""

@@ -16,6 +16,8 @@ import numpy as np
 
 from .device import OutOfMemory
 
+LAZY_BYTES = 1 << 34
+"""Promised where the system does not say what it has."""
 SMALL_BYTES = 1 << 20
 """Requests up to this are counted together, and looked at when there are this many bytes of them."""
 TRUST_SECONDS = 0.2

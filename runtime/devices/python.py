@@ -24,7 +24,7 @@ from ...transpiler.ir.types import NUMPY, Struct, Tensor
 from ..capabilities import PORTABLE
 from ..launcher import PACK_CODES
 from ..memory import view_address, view_strided
-from .host_memory import Budget
+from .host_memory import LAZY_BYTES, Budget
 
 
 class PythonAllocation:
@@ -91,8 +91,8 @@ def _view_in_tree(
     address: int, dtype: np.dtype[Any], place: PlaceSlot, element_shape: tuple[int, ...]
 ) -> np.ndarray[Any, Any]:
     """Return an array with an axis for each part of an index over the memory of its tree."""
-    extents = [extent for _, extent, _, _ in place.digits]
-    strides = [stride for _, _, _, stride in place.digits]
+    extents = [*place.cells[:1], *(extent for _, extent, _, _ in place.digits)]
+    strides = [*place.cells[1:], *(stride for _, _, _, stride in place.digits)]
     rows = [dtype.itemsize * prod(element_shape[axis + 1 :]) for axis in range(len(element_shape))]
     size = prod(element_shape) * dtype.itemsize
     size += sum((extent - 1) * stride for extent, stride in zip(extents, strides, strict=True))
@@ -116,6 +116,11 @@ class PythonDevice:
     name = "python"
     capabilities = PORTABLE["python"]
     host_memory = True
+    lazy_memory = True
+
+    def lazy_bytes(self) -> int:
+        """Return how much memory may be promised to what will not touch all of it."""
+        return self._budget.available_bytes(self.used_bytes - self._lazy_bytes) or LAZY_BYTES
 
     def __init__(self) -> None:
         self.copies_to_host = self.copies_to_device = 0

@@ -41,6 +41,7 @@ class VulkanDevice:
     """
 
     name = "vulkan"
+    lazy_memory = False
 
     def __init__(self, api: Api, instance: Instance, adapter: Adapter, force_staging: bool) -> None:
         self._api, self._instance = api, instance
@@ -75,6 +76,10 @@ class VulkanDevice:
     def allocate(self, size_bytes: int, lazily: bool = False) -> VulkanAllocation:
         """Give zeroed memory. Raises: OutOfMemory naming the bytes asked, used and available."""
         return self._memory.allocate(size_bytes)
+
+    def lazy_bytes(self) -> int:
+        """Return 0: memory is taken when it is asked for."""
+        return 0
 
     @property
     def used_bytes(self) -> int:

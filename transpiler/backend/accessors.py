@@ -6,12 +6,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
-from ..ir.snodes import Node, top_of
+from ..ir.snodes import Node, memory_of, pool_above
+from ..ir.sparse import CELL_MEMBERS, COUNTERS, Need, needed_indices
 from ..ir.statements import Array
+from .cells import CellTexts
 from .naming import Names
 from .target import Target
 from .trees import TreeText, place_text
@@ -19,41 +22,100 @@ from .trees import TreeText, place_text
 INDEX_LETTERS = "ijklmnopqrst"
 
 
-def accessors(
-    arrays: Iterable[Array],
-    shared: Iterable[Array],
-    target: Target,
-    texts: Mapping[object, str],
-    trees: Mapping[Node, TreeText],
-    taken: frozenset[str],
-) -> tuple[dict[Array, str], dict[Array, str]]:
-    """Return each array's name in the text and the definition of its macro; shared arrays have no macro.
+@dataclass(slots=True)
+class Reach:
+    """How a text gets at memory.
 
-    texts: of pointers by array or top of a tree, of extents by (array, axis), of strides by ("stride", array, axis).
+    texts: of pointers by array or part of a tree, of extents by (array, axis), of strides by ("stride", array, axis).
     """
-    names: dict[Array, str] = {}
-    lines: dict[Array, str] = {}
-    free = Names(taken)
+
+    target: Target
+    texts: Mapping[object, str]
+    trees: Mapping[Node, TreeText]
+    cells: CellTexts | None
+
+
+@dataclass(slots=True)
+class Accessors:
+    """names: of arrays in the text; shared arrays have no macro. lines: definitions of macros.
+
+    inside: name and definition of the macro that takes the cell of a pool before the indices.
+    """
+
+    names: dict[Array, str] = field(default_factory=dict)
+    lines: dict[Array, str] = field(default_factory=dict)
+    inside: dict[Array, tuple[str, str]] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Used:
+    """What a text reaches: arrays, arrays by the cell of a pool, and what it asks of sparse nodes."""
+
+    arrays: dict[Array, None] = field(default_factory=dict)
+    inside: dict[Array, None] = field(default_factory=dict)
+    cells: dict[Need, None] = field(default_factory=dict)
+
+    def with_all(self, others: Iterable[Used]) -> Used:
+        """Return what this and others reach."""
+        found = Used(dict(self.arrays), dict(self.inside), dict(self.cells))
+        for other in others:
+            found.arrays |= other.arrays
+            found.inside |= other.inside
+            found.cells |= other.cells
+        return found
+
+
+def definitions(found: Accessors, used: Used, cells: CellTexts | None) -> tuple[list[str], list[str]]:
+    """Return the macros and the functions that a text needs for what it reaches."""
+    macros, functions = ([], []) if cells is None else cells.lines(used.cells)
+    arrays = sorted({**used.arrays, **used.inside}, key=lambda a: a.slot)
+    for array in (array for array in arrays if not array.is_shared):
+        macros += [found.lines[array]] if array in used.arrays else []
+        macros += [found.inside[array][1]] if array in used.inside else []
+    return macros, functions
+
+
+def accessors(arrays: Iterable[Array], shared: Iterable[Array], reach: Reach, taken: frozenset[str]) -> Accessors:
+    """Return the macros of arrays, and the names of all. taken: words that no macro may be."""
+    found = Accessors()
+    free = Names(taken | frozenset(reach.cells.words() if reach.cells is not None else ()))
     for array in sorted(arrays, key=lambda a: a.slot):
-        names[array] = free.declare(array.name)
+        name = found.names[array] = free.declare(array.name)
         letters = list(INDEX_LETTERS[: array.ndim])
-        parameters = f"({', '.join(letters)})"  # also for 0-D: an object-like macro would hit members of its name
-        lines[array] = f"#define {names[array]}{parameters} {_place(array, letters, target, texts, trees)}"
+        parameters = ", ".join(letters)  # also for 0-D: an object-like macro would hit members of its name
+        found.lines[array] = f"#define {name}({parameters}) {_place(array, letters, reach)}"
+        if array.place is not None and pool_above(array.place) is not None:
+            inside = free.declare(f"{name}_in")
+            needed = [letters[dimension] for dimension in needed_indices(array.place)]
+            text = _place(array, letters, reach, "(cell)")
+            found.inside[array] = (inside, f"#define {inside}({', '.join(['cell', *needed])}) {text}")
     for array in sorted(shared, key=lambda a: a.slot):
-        names[array] = free.declare(array.name or "tile")
-    return names, lines
+        found.names[array] = free.declare(array.name or "tile")
+    return found
 
 
-def _place(
-    array: Array, letters: list[str], target: Target, texts: Mapping[object, str], trees: Mapping[Node, TreeText]
-) -> str:
+def _place(array: Array, letters: list[str], reach: Reach, cell: str | None = None) -> str:
     """Return the text of an element whose indices are the arguments `letters` of a macro."""
+    target, texts = reach.target, reach.texts
     indices = clamped(array, less_offset(array, letters), texts)
     if array.place is not None:
-        top = top_of(array.place)
-        return place_text(trees[top], array.place, texts[top], indices, target)
-    data = texts[array] + ("" if target.has_pointers else ".v")
+        part = memory_of(array.place)
+        if cell is None:
+            cell = cell_of(array.place, indices, reach.cells)
+        return place_text(reach.trees[part], array.place, texts[part], indices, target, cell)
+    if reach.cells is not None and array.node is not None and (array.role in COUNTERS or array.role == "cells"):
+        return reach.cells.of_pool(array.node, array.role) + (f"[{letters[0]}]" if letters else "")
+    key: object = (array.role, array.node) if array.role in CELL_MEMBERS else array
+    data = texts.get(key, texts.get(array, "")) + ("" if target.has_pointers else ".v")
     return f"{data}[{row_major(array, indices, target, texts)}]"
+
+
+def cell_of(place: Node, indices: Sequence[str], cells: CellTexts | None) -> str:
+    """Return the number of the cell of a pool that an element lies in, "" without a pool."""
+    pool = pool_above(place)
+    if pool is None or cells is None or ("number", pool) not in cells.needs:
+        return ""
+    return f"{cells.name(pool)}_number({', '.join(cells.scaled(place, pool, indices))})"
 
 
 def less_offset(array: Array, indices: list[str]) -> list[str]:

@@ -90,7 +90,7 @@ def declare_shared(e: Expressions, arrays: list[Array]) -> list[str]:
     """
     qualifier = {"vulkan": "shared ", "cuda": "__shared__ "}.get(e.target.name, "")
     return [
-        f"{qualifier}{e.type_text(array.element)} {e.layout.accessor_names[array]}"
+        f"{qualifier}{e.type_text(array.element)} {e.layout.accessors.names[array]}"
         f"{''.join(f'[{extent}]' for extent in array.shape or ())}{' = {0}' if e.target.name == 'c' else ''};"
         for array in arrays
     ]

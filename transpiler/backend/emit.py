@@ -16,6 +16,7 @@ from typing import Any
 from ..errors import NOWHERE
 from ..ir.functions import Call, Function, called, reachable
 from ..ir.nodes import Block, Statement, walk
+from ..ir.sparse import TOPOLOGY_WRITERS
 from ..ir.statements import (
     RECORDS,
     Array,
@@ -31,6 +32,7 @@ from ..ir.text import print_kernel
 from ..ir.threads import ThreadIndex, has_full_blocks
 from ..ir.types import Struct, u1, u32
 from ..options import Capabilities, CompileOptions
+from .accessors import Used, definitions
 from .blocks import HAS_TURN, LANES, BlockForm, block_form, block_parameters, declare_per_thread, declare_shared
 from .blocks import WRITERS as BLOCK_WRITERS
 from .collectives import MEETING_WORDS
@@ -39,11 +41,13 @@ from .float_controls import EXTENSION as FLOAT_CONTROLS
 from .float_controls import execution_modes
 from .functions import WRITERS as CALL_WRITERS
 from .functions import PrintedFunction, print_function, prototypes, return_writer
+from .helpers import called as functions_in
 from .helpers import library, words_of, words_of_code
 from .interface import BackendModule, Interface, SourceFile, TaskSource
 from .layout import Declaration, Layout, array_type, has_matrix, has_vector, layout
 from .naming import Names, entry_stem
 from .placement import Placement, place
+from .print_cells import WRITERS as CELL_WRITERS
 from .print_expressions import Expressions, Written
 from .print_statements import INDENT, Line, Statements, basename, declare_axis, infix_symbol, python_comment
 from .print_statements import WRITERS as STATEMENT_WRITERS
@@ -74,7 +78,7 @@ from .turns import NONE, serial_turns
 
 PUSH_BYTES = 128
 """Room for arguments in push constants where a device does not say."""
-EFFECTS = {**STATEMENT_WRITERS, **REPORT_WRITERS, **CALL_WRITERS, **BLOCK_WRITERS}
+EFFECTS = {**STATEMENT_WRITERS, **REPORT_WRITERS, **CALL_WRITERS, **BLOCK_WRITERS, **CELL_WRITERS}
 COLUMNS = 120
 
 
@@ -93,7 +97,7 @@ class _Printed:
     parameters: list[str]
     arguments: list[str]
     uses_args: bool
-    arrays: list[Array]
+    used: Used
     structs: list[Struct]
     helpers: list[str]
     functions: list[Function]
@@ -149,8 +153,10 @@ class _Printer:
         self.by_pointer = form.interface.args_size_bytes > (capabilities.max_push_bytes or PUSH_BYTES)
         if self.by_pointer and target.name == "vulkan":
             form.report = "Report(args.report)"  # a member of a readonly block cannot be passed on, its copy can
+            if form.cells is not None:
+                form.cells.wraps = True
         types = [*form.structs.names.values(), *(name for tree in form.trees.values() for name in tree.names)]
-        ours = OURS.union(form.accessor_names.values(), types, library(target.name))
+        ours = OURS.union(form.accessors.names.values(), form.words, types, library(target.name))
         spelled = _called(kernel, target)
         tasks = functions_of_tasks(self.name, len(kernel.tasks))
         taken = target.reserved | target.functions | ours | spelled | tasks
@@ -195,10 +201,7 @@ class _Printer:
             block=block,
             shared=declare_shared(statements.e, _shared(statements.e)),
             uses_args=statements.e.uses_args,
-            arrays=sorted(
-                (a for a in {**statements.e.arrays_used, **entry_helpers.arrays_used} if not a.is_shared),
-                key=lambda a: a.slot,
-            ),
+            used=statements.e.used.with_all([entry_helpers.used]),
             structs=[*statements.e.structs_used, *entry_helpers.structs_used],
             helpers=[*statements.e.helpers, *entry_helpers.helpers],
             functions=called(task.body),
@@ -305,8 +308,11 @@ class _Printer:
         blocks = sorted({p.task.block_dim for p in printed if self._has_size(p.task)})
         tasks = [self._task_data(p) for p in printed]
         functions = [self.functions[function] for function in called(*(p.task.body for p in printed))]
-        arrays = {array for f in functions for array in f.arrays} | {array for p in printed for array in p.arrays}
         form = self.form
+        used = Used().with_all([*(f.used for f in functions), *(p.used for p in printed)])
+        macros, cell_functions = definitions(form.accessors, used, form.cells)
+        types = [declaration.type for declaration in form.declarations]
+        called_there = functions_in(self.target.name, "\n".join([*types, *macros, *cell_functions]))
         data = {
             "banner": self._banner(printed),
             "constants": _constants(blocks),
@@ -320,8 +326,11 @@ class _Printer:
             "row_major_result": any(has_matrix(type) for type in self.kernel.returns),
             "temporaries": padded(form.temporary_members),
             "results": padded(form.result_members),
-            "accessors": [form.accessors[array] for array in sorted(arrays, key=lambda a: a.slot)],
-            "helpers": helpers_source(self.target.name, [*form.helpers, *printed_helpers(functions, printed)]),
+            "accessors": macros,
+            "cell_functions": cell_functions,
+            "helpers": helpers_source(
+                self.target.name, [*form.helpers, *called_there, *printed_helpers(functions, printed)]
+            ),
             "structs": [
                 *(form.structs.declaration(struct) for struct in self._used_structs(functions, printed)),
                 *(text for tree in form.trees.values() for text in tree.structs),
@@ -374,7 +383,7 @@ class _Printer:
         threads = p.threads
         statements = list(reachable(p.task.body))
         loops = any(isinstance(s, (While, RangeFor)) or self._recurs(s) for s in statements)
-        plain = not loops and not any(isinstance(s, (AtomicOp, Rand, *RECORDS)) for s in statements)
+        plain = not loops and not any(isinstance(s, (AtomicOp, Rand, *TOPOLOGY_WRITERS, *RECORDS)) for s in statements)
         parameters = [*self._args_parameter(p), *p.parameters]
         arguments = [*(["args"] if parameters[len(p.parameters) :] else []), *p.arguments]
         call = f"{p.function}({', '.join(arguments)});"
@@ -435,7 +444,9 @@ class _Printer:
         title = f"{several}{p.task.kind.value}"
         if p.task.loop is None:
             return title
-        over = p.task.loop.over
+        over = p.task.loop.cells or p.task.loop.over
+        if p.task.loop.purpose:
+            return f"{title}, {p.task.loop.purpose}"
         return f"{title} over {over.name if over is not None else ', '.join(p.names)}"
 
 
@@ -455,6 +466,7 @@ def _headers(data: dict[str, Any], printed: list[_Printed], functions: list[Prin
         *data["temporaries"],
         *data["results"],
         *data["accessors"],
+        *data["cell_functions"],
     ]
     texts += [line.text for p in printed for line in p.body]
     texts += [text for f in functions for text in (f.structure, f.head, *(line.text for line in f.body))]
@@ -498,7 +510,7 @@ def _count(task: Task, threads: Threads | None, max_groups: int) -> str:
 
 def _shared(e: Expressions) -> list[Array]:
     """Return the shared arrays that a task uses."""
-    return sorted((array for array in e.arrays_used if array.is_shared), key=lambda a: a.slot)
+    return sorted((array for array in e.used.arrays if array.is_shared), key=lambda a: a.slot)
 
 
 def _texts(threads: Threads | None) -> list[str]:

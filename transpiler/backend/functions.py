@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from ..errors import NOWHERE
 from ..ir.functions import Call, Function, calls
 from ..ir.nodes import count_uses
-from ..ir.statements import ArgLoad, Array, LocalStore, Return
+from ..ir.statements import ArgLoad, LocalStore, Return
 from ..ir.types import Scalar, Struct, Type, u1, u32
+from .accessors import Used
 from .exits import leave_by_loop
 from .helpers import words_of_code
 from .literals import scalar_name
@@ -38,7 +39,7 @@ class PrintedFunction:
     structure: str
     head: str
     body: list[Line]
-    arrays: list[Array]
+    used: Used
     structs: list[Struct]
     helpers: list[str]
 
@@ -77,7 +78,7 @@ def print_function(function: Function, printer: Statements, branch_depth_limit: 
         structure=_structure(e, function, signature),
         head=f"{QUALIFIERS[target]}{result} {signature.name}({parameters}) {{",
         body=printer.lines,
-        arrays=list(e.arrays_used),
+        used=e.used,
         structs=list(e.structs_used),
         helpers=list(e.helpers),
     )

@@ -29,6 +29,7 @@ FILES = (
     "random",
     "atomics",
     "threads",
+    "sparse",
     "reports",
 )
 """Libraries in the order their chunks are emitted."""

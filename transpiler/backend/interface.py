@@ -25,6 +25,7 @@ class Member:
       ("pointer", slot)                  address of an array
       ("gradient", slot)                 the same of one that is the gradient of an argument
       ("shape", slot, axis)              extent of an ndarray (i32)
+      ("capacity", slot)                 cells of the pool of a sparse node whose stack of cells the array is
       ("stride", slot, axis)             distance of its elements along an axis [elements]
       ("begin", slot)                    its first element, counted from the one at the lowest address, whose address is
                                          the pointer then: NVIDIA's Vulkan takes no negative index (580.159)
@@ -45,12 +46,14 @@ class PlaceSlot:
     """Where an array lies that shares the memory of a tree with others, or whose elements do not lie row by row.
 
     slot: of the array whose pointer is the tree's. digits: the parts an index is taken apart into, slowest first, as
-    (dimension, extent, weight, stride_bytes): index[dimension] // weight % extent moves by stride_bytes.
+    (dimension, extent, weight, stride_bytes): index[dimension] // weight % extent moves by stride_bytes. cells: of a
+    place in a pool, how many cells that has at most, and their size [bytes].
     """
 
     slot: int
     begin_bytes: int
     digits: tuple[tuple[int, ...], ...]
+    cells: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

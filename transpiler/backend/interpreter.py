@@ -19,7 +19,7 @@ from ..errors import TaichiRuntimeError
 from ..ir.functions import Call, CallResult, Reference
 from ..ir.nodes import Block, Statement
 from ..ir.ops import ATOMIC_OPS, OPS
-from ..ir.snodes import Digit, digits_of, index_at, position_of
+from ..ir.snodes import Digit, digits_of, index_at, pool_above, position_of
 from ..ir.statements import (
     Alloca,
     ArgLoad,
@@ -61,6 +61,7 @@ from ..ir.tasks import Kernel, Task
 from ..ir.threads import SUBGROUP_SIZE, Barrier, ThreadIndex
 from ..ir.types import Scalar, Struct, Tensor, Type, element_of
 from ..options import MAX_TURNS
+from .interpret_cells import Cells, cell_table
 from .lockstep import Blocks, TurnEnded
 from .random_stream import RandomStream, task_seed
 from .records import Turn, failure, text_writer
@@ -174,9 +175,11 @@ class _Machine:
             Assert: self._assert,
             IndexCheck: self._index_check,
             ThreadIndex: self._thread_index,
+            **cell_table(self),
             Barrier: lambda s: None,  # one that waits never comes here: `lockstep` has it
         }
         self.blocks = Blocks(self)
+        self.cells = Cells(kernel, arrays)
 
     def run_task(self, task: Task, seed: int) -> None:
         """Run a task: its body once, or for every index tuple in order. seed: of its random numbers."""
@@ -331,7 +334,12 @@ class _Machine:
             return array, index
         if meant not in self.digits:
             self.digits[meant] = digits_of(meant.place)
-        return array, position_of(self.digits[meant], index)
+        position = position_of(self.digits[meant], index)
+        pool = pool_above(meant.place)
+        if pool is None:
+            return array, position
+        number = self.values[statement.cell] if statement.cell is not None else self.cells.number(meant.place, index)
+        return array, (int(number), *position)
 
     def _thread_index(self, statement: ThreadIndex) -> Any:
         thread, linear = self.position

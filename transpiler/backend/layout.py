@@ -6,34 +6,21 @@ print, and the texts by which the printers reach arguments, extents and places i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby
 
-from ..ir.functions import Call, Function, called, reachable
-from ..ir.nodes import Statement, walk
-from ..ir.snodes import Node, begin_of, digits_of, places_of, top_of
+from ..ir.nodes import Statement
+from ..ir.snodes import Node, begin_of, digits_of, is_sparse, memory_of, pool_cell_bytes, top_of
+from ..ir.sparse import CELL_MEMBERS, COUNTERS, FIRST_CELL, Need, all_cells, needs_of, sparse_array
 from ..ir.statements import (
-    CHECKS,
     ArgLoad,
     Array,
     ArrayShape,
-    Assert,
-    AtomicOp,
-    GlobalLoad,
-    GlobalPtr,
-    GlobalStore,
-    IndexCheck,
-    MatrixPtr,
     Parameter,
-    Print,
-    Rand,
-    Record,
     Temporary,
-    base_pointer,
 )
 from ..ir.tasks import Kernel
-from ..ir.threads import Barrier
 from ..ir.types import (
     SCALARS,
     Scalar,
@@ -52,7 +39,8 @@ from ..ir.types import (
     u32,
     with_element,
 )
-from .accessors import accessors
+from .accessors import Accessors, Reach, accessors
+from .cells import CellTexts
 from .helpers import library
 from .interface import ArraySlot, Interface, Member, PlaceSlot, ResultField
 from .naming import Names, entry_stem
@@ -61,11 +49,14 @@ from .sites import describe_site
 from .spelling import storage_helpers, storage_name, type_helpers, type_name
 from .structs import Structs, make_structs
 from .target import Target
-from .trees import TreeText, write_tree
+from .trees import TreeText, elements_of, write_tree
+from .use import Use, collect, use_all
 
 POINTER_BYTES = 8
 WIDENED = {"u1": "u32", "i8": "i32", "u8": "u32", "i16": "i32", "u16": "u32", "f16": "f32"}
 """How small scalars travel in `Args`: push constants of 8 and 16 bits need features that many devices lack."""
+BESIDE = {"list": "the active cells, row by row", "pieces": "pieces of lists", "words": "the cells as words"}
+"""What comments say of arrays beside the cells of sparse nodes."""
 BLOCK_NAMES = {"int": "I", "uint": "U", "float": "F", "bool": "B"}
 
 
@@ -91,34 +82,13 @@ class Reference:
 
 
 @dataclass(slots=True)
-class _Use:
-    """What the tasks do with arrays and arguments."""
-
-    arrays: dict[Array, None] = field(default_factory=dict)
-    shared: dict[Array, None] = field(default_factory=dict)
-    fences: bool = False
-    components: bool = False
-    read: set[Array] = field(default_factory=set)
-    written: set[Array] = field(default_factory=set)
-    shapes: dict[tuple[Array, int], str | None] = field(default_factory=dict)
-    parameters: dict[Parameter, None] = field(default_factory=dict)
-    random: bool = False
-    has_records: bool = True
-    sites: dict[Record | Call, int] = field(default_factory=dict)
-    task_of: dict[Statement, int] = field(default_factory=dict)
-    task_sites: int = 0
-    """How many of the sites are in tasks; those of functions come behind them."""
-    types: dict[Type, None] = field(default_factory=dict)
-
-
-@dataclass(slots=True)
 class Layout:
     """interface, and every text that depends on it. declarations: members of `Args` in order."""
 
     interface: Interface
     declarations: list[Declaration]
-    accessors: dict[Array, str]
-    accessor_names: dict[Array, str]
+    accessors: Accessors
+    cells: CellTexts | None
     parameters: dict[Parameter, str]
     data: dict[Array, str]
     shapes: dict[tuple[Array, int], str]
@@ -134,8 +104,14 @@ class Layout:
     structs: Structs
     trees: dict[Node, TreeText]
     helpers: list[str]
-    use: _Use
+    use: Use
     report: str = "args.report"
+
+    @property
+    def words(self) -> list[str]:
+        """The names of the macros that take a cell, and of what reaches sparse nodes."""
+        inside = [name for name, _ in self.accessors.inside.values()]
+        return inside + (self.cells.words() if self.cells is not None else [])
 
     def expression_of(self, statement: Statement) -> tuple[object, ...] | None:
         """Return ("member", k) for an argument or extent the host packs."""
@@ -144,84 +120,6 @@ class Layout:
             key = (statement.array, statement.axis)
         number = self.member_numbers.get(key)
         return None if number is None else ("member", number)
-
-
-def _statements(kernel: Kernel) -> Iterator[tuple[int, Statement]]:
-    """Give every statement with the number of its task; those of functions last, with the first that calls them."""
-    tasks: dict[Function, int] = {}
-    for number, task in enumerate(kernel.tasks):
-        for function in called(task.prologue, task.body):
-            tasks.setdefault(function, number)
-        for root in (task.prologue, task.body):
-            for statement in walk(root):
-                yield number, statement
-    for function, number in tasks.items():
-        for statement in walk(function.body):
-            yield number, statement
-
-
-def _collect(kernel: Kernel) -> _Use:
-    use = _Use()
-    names: dict[tuple[Array, int], set[str | None]] = {}
-    own = set(kernel.parameters)
-    failing = {f for f in kernel.functions if any(isinstance(s, CHECKS) for s in reachable(f.body))}
-    inside = {statement for function in kernel.functions for statement in walk(function.body)}
-    for task, statement in _statements(kernel):
-        if statement.type is not None:
-            use.types[statement.type] = None
-        match statement:
-            case GlobalPtr(array=array):
-                (use.shared if array.is_shared else use.arrays)[array] = None
-            case Barrier(scope="grid"):
-                use.fences = True
-            case GlobalLoad(pointer=pointer):
-                _mark(use.read, pointer)
-            case GlobalStore(pointer=pointer):
-                _mark(use.written, pointer)
-            case AtomicOp(pointer=pointer):
-                _mark(use.read, pointer)
-                _mark(use.written, pointer)
-            case MatrixPtr():
-                use.components |= isinstance(base_pointer(statement), GlobalPtr)
-            case ArrayShape(array=array, axis=axis, name=name):
-                names.setdefault((array, axis), set()).add(name)
-            case ArgLoad(parameter=parameter) if parameter in own:
-                use.parameters[parameter] = None
-            case Rand():
-                use.random = True
-            case Call(function=function) if function in failing:
-                use.sites[statement] = len(use.sites)
-                use.task_of[statement] = task
-            case Print() | Assert() | IndexCheck():
-                use.sites[statement] = len(use.sites)
-                use.task_of[statement] = task
-    use.task_sites = sum(site not in inside for site in use.sites)
-    for key, found in names.items():
-        found.discard(None)
-        use.shapes[key] = next(iter(found)) if len(found) == 1 else None
-    for array in use.arrays:
-        if array.shape is None and (array.clamped or not array.strided):
-            for axis in range(0 if array.clamped else 1, array.ndim):
-                use.shapes.setdefault((array, axis), None)
-    return use
-
-
-def _complete(kernel: Kernel, use: _Use) -> None:
-    """Add all arrays with all extents, all parameters and a seed: what the interpreter takes is the whole kernel."""
-    use.arrays.update(dict.fromkeys(kernel.arrays))
-    use.parameters.update(dict.fromkeys(kernel.parameters))
-    use.random = True
-    use.has_records = False  # the interpreter prints and raises by itself
-    for array in kernel.arrays:
-        if array.shape is None:
-            for axis in range(array.ndim):
-                use.shapes.setdefault((array, axis), None)
-
-
-def _mark(marks: set[Array], pointer: Statement) -> None:
-    base = base_pointer(pointer)
-    if isinstance(base, GlobalPtr):
-        marks.add(base.array)
 
 
 def _precise(target: Target, type: Type, declared: str) -> str:
@@ -266,9 +164,16 @@ class _Members:
     """Gathers the members of `Args`."""
 
     def __init__(
-        self, kernel: Kernel, target: Target, use: _Use, structs: Structs, trees: dict[Node, TreeText]
+        self,
+        kernel: Kernel,
+        target: Target,
+        use: Use,
+        structs: Structs,
+        trees: dict[Node, TreeText],
+        cells: CellTexts | None,
     ) -> None:
         self.kernel, self.target, self.use, self.structs, self.trees = kernel, target, use, structs, trees
+        self.cells = cells
         self.names = _member_names(kernel, target)
         self.items: list[_Item] = []
         self.references: dict[str, Reference] = {}
@@ -276,11 +181,19 @@ class _Members:
     def gather(self, result: bool) -> list[_Item]:
         for array in sorted(self.use.arrays, key=lambda a: a.slot):
             source = ("gradient" if array.is_gradient else "pointer", array.slot)
-            if array.place is None:
+            if self.is_of_cells(array):
+                continue
+            if array.role in BESIDE:
+                of_lists = array.node is not None and array.node.kind == "dynamic"
+                note = BESIDE["pieces" if of_lists and array.role == "list" else array.role]
+                self._pointer(array.name, array, self._array_pointer(array), note, source)
+            elif array.place is None:
                 self._pointer(f"{array.name}_data", array, self._array_pointer(array), array_type(array), source)
-            elif (top := top_of(array.place)) not in (item.key for item in self.items):
-                text = self.trees[top]
-                self._pointer(text.pointer, top, self._tree_pointer(text), self._note(text), source)
+            elif (part := memory_of(array.place)) not in (item.key for item in self.items):
+                text = self.trees[part]
+                self._pointer(text.pointer, part, self._tree_pointer(text), self._note(text), source)
+        for need, member, note in self.cells.members() if self.cells is not None else ():
+            self._cells(need, member, note)
         if self.kernel.temporaries:
             self._block("temporaries", "Temporaries", "values that cross tasks")
         if result:
@@ -304,6 +217,22 @@ class _Members:
             declared = type_name(self.target.name, u32)
             self._add("seed", "seed", "u32", declared, "of the random numbers of this launch", [("seed",)], 4)
         return sorted(self.items, key=lambda item: -item.scalar_bytes)
+
+    def is_of_cells(self, array: Array) -> bool:
+        """Tell whether an array is reached through a member of a sparse node."""
+        return self.cells is not None and array.role in (*CELL_MEMBERS, *COUNTERS, "cells")
+
+    def _cells(self, need: Need, name: str, note: str) -> None:
+        """Add a member of a sparse node."""
+        assert self.cells is not None
+        what, node = need
+        declared = self.cells.declared(need)
+        if what == "capacity":
+            cells = sparse_array(self.kernel, node, "cells")
+            self._add(name, need, "i32", declared, note, [("capacity", cells.slot)], 4)
+            return
+        array = sparse_array(self.kernel, node, "taken" if what == "pool" else what)
+        self._pointer(name, need, declared or self.reference(u32, "uint"), note, ("pointer", array.slot))
 
     def _add(
         self, name: str, key: object, type: str, declared: str, note: str, sources: list[tuple[object, ...]], size: int
@@ -348,15 +277,17 @@ class _Members:
     def _tree_pointer(self, text: TreeText) -> str:
         tree, single = text.tree, text.single
         if self.target.has_pointers:
-            is_written = any(array.place is not None and top_of(array.place) is tree.top for array in self.use.written)
+            is_written = any(
+                array.place is not None and memory_of(array.place) is text.part for array in self.use.written
+            )
             return f"{'' if is_written else 'const '}{text.element} *"
         if single is not None:
             return self.reference(tree.elements[single], text.element)
-        return self.struct_reference(text.element, list(tree.elements.values()))
+        return self.struct_reference(text.element, elements_of(text))
 
     def _note(self, text: TreeText) -> str:
         """Return what the comment beside a tree's pointer says: the arrays that lie there."""
-        own = [a for a in self.use.arrays if a.place is not None and top_of(a.place) is text.tree.top]
+        own = [a for a in self.use.arrays if a.place is not None and memory_of(a.place) is text.part]
         kinds = groupby(sorted(own, key=lambda a: a.slot), array_type)
         return ", ".join(f"{', '.join(a.name for a in alike)}: {kind}" for kind, alike in kinds)
 
@@ -403,19 +334,23 @@ def layout(kernel: Kernel, target: Target, complete: bool = False, volatile: boo
     """Lay out the arguments of `kernel` for `target`. complete: also those that no statement uses. volatile: mark
     memory so where components of vectors in it are used (`Capabilities.volatile_vectors`).
     """
-    use = _collect(kernel)
+    use = collect(kernel)
     if complete:
-        _complete(kernel, use)
+        use_all(kernel, use)
     results = kernel.returns
     structs = _structs(kernel, target, use)
     trees = _trees(kernel, target, use, structs)
-    members = _Members(kernel, target, use, structs, trees)
+    cells = _cells(kernel, target, structs, use, complete)
+    members = _Members(kernel, target, use, structs, trees, cells)
     items = members.gather(bool(results))
     interface_members, numbers, size = _offsets(items)
     texts = {item.key: f"args.{item.name}" for item in items if item.key is not None}
     taken = target.reserved | target.functions | _ours(kernel, target) | frozenset(structs.names.values())
     structs_of_trees = frozenset(name for text in trees.values() for name in text.names)
-    accessor_names, accessor_texts = accessors(use.arrays, use.shared, target, texts, trees, taken | structs_of_trees)
+    if cells is not None:
+        cells.texts = {need: texts[need] for need, _, _ in cells.members()}
+    reach = Reach(target, texts, trees, cells)
+    found = accessors(use.arrays, use.shared, reach, taken | structs_of_trees)
     temporaries, temporary_members, temporary_offsets, temporaries_size = _temporaries(kernel, target, structs)
     result_fields, result_members, result_size = _result_layout(results, target, structs)
     parts = [part for type in _stored(kernel, use) for part in parts_of(type)]
@@ -426,9 +361,13 @@ def layout(kernel: Kernel, target: Target, complete: bool = False, volatile: boo
     return Layout(
         interface=interface,
         declarations=[Declaration(item.declared, item.name, f"{_origin(item)}{item.note}") for item in items],
-        accessors=accessor_texts,
-        accessor_names=accessor_names,
-        data={array: texts[array if array.place is None else top_of(array.place)] for array in use.arrays},
+        accessors=found,
+        cells=cells,
+        data={
+            array: texts[array if array.place is None else memory_of(array.place)]
+            for array in use.arrays
+            if array in texts or array.place is not None
+        },
         parameters={p: texts[p] for p in use.parameters},
         shapes={key: texts[key] for key in use.shapes},
         strides={a: [texts["stride", a, k] for k in range(a.ndim)] for a in use.arrays if a.strided},
@@ -449,7 +388,7 @@ def layout(kernel: Kernel, target: Target, complete: bool = False, volatile: boo
     )
 
 
-def _structs(kernel: Kernel, target: Target, use: _Use) -> Structs:
+def _structs(kernel: Kernel, target: Target, use: Use) -> Structs:
     """Return how the kernel's structs are written."""
     found = kernel.structs()
     if not found:
@@ -468,29 +407,45 @@ def _ours(kernel: Kernel, target: Target) -> frozenset[str]:
     return OURS | frozenset(library(target.name)) | functions(entry_stem(kernel), len(kernel.tasks))
 
 
-def _trees(kernel: Kernel, target: Target, use: _Use, structs: Structs) -> dict[Node, TreeText]:
+def _trees(kernel: Kernel, target: Target, use: Use, structs: Structs) -> dict[Node, TreeText]:
     """Return how the trees are written in which arrays lie that the kernel uses."""
     blocks = macros(task.block_dim for task in kernel.tasks)
     taken = target.reserved | target.functions | _ours(kernel, target) | blocks | frozenset(structs.names.values())
     types, members = Names(taken), target.reserved | MEMBERS[target.name] | blocks
-    tops = dict.fromkeys(top_of(a.place) for a in sorted(use.arrays, key=lambda a: a.slot) if a.place is not None)
-    return {top: write_tree(kernel.trees[top], target, structs, types, members) for top in tops}
+    parts = dict.fromkeys(memory_of(a.place) for a in sorted(use.arrays, key=lambda a: a.slot) if a.place is not None)
+    return {part: write_tree(kernel.trees[top_of(part)], part, target, structs, types, members) for part in parts}
 
 
-def _in_trees(kernel: Kernel, use: _Use) -> list[list[Type]]:
-    """Return the types of what lies in each tree that the kernel uses."""
-    tops = dict.fromkeys(top_of(array.place) for array in use.arrays if array.place is not None)
-    return [[kernel.trees[top].elements[place] for place in places_of(top)] for top in tops]
+def _cells(kernel: Kernel, target: Target, structs: Structs, use: Use, complete: bool) -> CellTexts | None:
+    """Return how the sparse nodes are written that the kernel uses; None for the interpreter, which asks the arrays."""
+    if complete or not any(is_sparse(place) for tree in kernel.trees.values() for place in tree.elements):
+        return None
+    cells = CellTexts(kernel, target, needs_of(kernel))
+    blocks = macros(task.block_dim for task in kernel.tasks)
+    cells.choose_names(
+        target.reserved | target.functions | _ours(kernel, target) | blocks | frozenset(structs.names.values())
+    )
+    cells.writes |= {(array.role, array.node) for array in use.written if array.node is not None}
+    return cells
 
 
-def _stored(kernel: Kernel, use: _Use) -> list[Type]:
+def _in_trees(kernel: Kernel, use: Use) -> list[list[Type]]:
+    """Return the types of what lies in each part of a tree that the kernel uses."""
+    parts = dict.fromkeys(memory_of(array.place) for array in use.arrays if array.place is not None)
+    return [
+        [type for place, type in kernel.trees[top_of(part)].elements.items() if memory_of(place) is part]
+        for part in parts
+    ]
+
+
+def _stored(kernel: Kernel, use: Use) -> list[Type]:
     """Return the types of what lies in memory."""
     arrays = [array.element for array in use.arrays]
     arrays += [type for types in _in_trees(kernel, use) for type in types]
     return [*arrays, *kernel.returns, *(temporary.type for temporary in kernel.temporaries)]
 
 
-def _declaring(target: Target, use: _Use, stored: Iterable[Type]) -> list[str]:
+def _declaring(target: Target, use: Use, stored: Iterable[Type]) -> list[str]:
     """Return the keys of what declares the types of members."""
     keys = [key for type in stored for key in storage_helpers(target.name, type)]
     for parameter in use.parameters:
@@ -502,6 +457,8 @@ def _declaring(target: Target, use: _Use, stored: Iterable[Type]) -> list[str]:
 
 
 def _origin(item: _Item) -> str:
+    if isinstance(item.key, Array) and item.key.role in BESIDE:
+        return f"{item.name.removesuffix('_' + item.key.role)}: "
     if isinstance(item.key, (Array, Parameter)):
         return f"{item.key.name}: "
     return ""
@@ -524,7 +481,7 @@ def _offsets(items: Iterable[_Item]) -> tuple[tuple[Member, ...], dict[object, i
     return tuple(members), numbers, -(-offset // largest) * largest
 
 
-def _slot(array: Array, use: _Use) -> ArraySlot:
+def _slot(array: Array, use: Use) -> ArraySlot:
     shape = array.element.shape if isinstance(array.element, Tensor) else ()
     element = described(array.element if isinstance(array.element, Struct) else element_of(array.element))
     return ArraySlot(
@@ -533,14 +490,15 @@ def _slot(array: Array, use: _Use) -> ArraySlot:
     )  # fmt: skip
 
 
-def _place_slot(array: Array, use: _Use) -> PlaceSlot | None:
+def _place_slot(array: Array, use: Use) -> PlaceSlot | None:
     """Return where an array lies in the memory of its tree, whose pointer is that of the first array used of it."""
     if array.place is None or array not in use.arrays:
         return None
-    top = top_of(array.place)
-    own = [other.slot for other in use.arrays if other.place is not None and top_of(other.place) is top]
+    part = memory_of(array.place)
+    own = [other.slot for other in use.arrays if other.place is not None and memory_of(other.place) is part]
     digits = tuple(tuple(digit) for digit in digits_of(array.place))
-    return PlaceSlot(min(own), begin_of(array.place), digits)
+    cells = (all_cells(part) + FIRST_CELL, pool_cell_bytes(part)) if part.has_pool else ()
+    return PlaceSlot(min(own), begin_of(array.place), digits, cells)
 
 
 def _temporaries(kernel: Kernel, target: Target, structs: Structs) -> _TemporaryLayout:

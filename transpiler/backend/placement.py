@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from ..ir.functions import Call, CallResult, Reference
 from ..ir.nodes import Block, Effect, Statement, has_effect, operands
+from ..ir.sparse import TOPOLOGY_WRITERS, Activate, Append, Deactivate, IsActive, Length, reached_by
 from ..ir.statements import (
     Alloca,
     ArgLoad,
@@ -49,12 +50,13 @@ from ..ir.threads import Collective, Exchange, ThreadFor
 from ..ir.types import Scalar
 
 ATOMS = (Const, ArgLoad, ArrayShape, LoopIndex)
-CALLS = (AtomicOp, Rand, Collective, Exchange, Call)
+CALLS = (AtomicOp, Rand, Collective, Exchange, Call, Activate, Deactivate, Append)
 """Effects that give a value: a call that is printed exactly once, where it stands."""
 PLACES = (Alloca, GlobalPtr, MatrixPtr, StructPtr, GlobalTemporary, Reference)
 INDEX_OPERATIONS = frozenset({"add", "sub", "mul", "neg"})
 COMPARISONS = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
 ALIASED = "arrays that may share memory"
+TOPOLOGY = "which cells are active"
 ANYTHING = "all memory"
 """What a call with effects may write."""
 MAX_READS = 2
@@ -142,6 +144,9 @@ class _Placer:
                 self.read.add(base_pointer(statement.pointer))
             elif isinstance(statement, Call):
                 self._number_call(statement)
+            elif isinstance(statement, TOPOLOGY_WRITERS):
+                lost = not isinstance(statement, (Activate, Append))
+                self.writes.setdefault(ANYTHING if lost else TOPOLOGY, []).append(self.position[statement])
             elif statement.EFFECT & Effect.FENCE or isinstance(statement, ThreadFor):
                 self._number_meeting(statement)
             if not statement.BLOCKS:
@@ -246,7 +251,8 @@ class _Placer:
             self.placement.inline.add(statement)
             here = points
         repeated = isinstance(statement, MatrixInit) and len(set(statement.elements)) == 1  # printed once: vec3(x)
-        for operand in operands(statement)[:1] if repeated else operands(statement):
+        needed = reached_by(statement) if isinstance(statement, GlobalPtr) else operands(statement)
+        for operand in needed[:1] if repeated else needed:
             self.add_points(operand, here)
 
     def _place_effect(self, statement: Statement, here: list[_Point]) -> None:
@@ -353,6 +359,12 @@ class _Placer:
         crosses = any(point.loop is not self.loop.get(value) for point in points)
         if isinstance(value, Call):
             return len(points) == 1 and not crosses and not self._may_have_changed(value, points[0])
+        if isinstance(value, (IsActive, Length)):
+            return (
+                len(points) == 1
+                and not crosses
+                and not self.written(TOPOLOGY, self.position[value], points[0].position)
+            )
         if isinstance(value, (LocalLoad, GlobalLoad)):
             if self._is_overwritten(value, points, crosses):
                 return False

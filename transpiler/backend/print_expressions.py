@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 from ..errors import InternalError
 from ..ir.functions import Call, CallResult, Function, Reference
 from ..ir.nodes import Block, Statement
+from ..ir.snodes import pool_above
+from ..ir.sparse import reached_by
 from ..ir.statements import (
     Alloca,
     ArgLoad,
@@ -37,7 +39,7 @@ from ..ir.statements import (
     is_const,
 )
 from ..ir.types import Scalar, Struct, Tensor, Type, element_of, member_offset
-from .accessors import clamped, less_offset, strided
+from .accessors import Used, cell_of, clamped, less_offset, strided
 from .layout import WIDENED, Layout
 from .signatures import Signature
 from .spelling import (
@@ -82,7 +84,7 @@ class Expressions:
         self.helpers: dict[str, None] = {}
         self.loop_names: dict[tuple[Statement, int], str] = {}
         self.indices_used: set[tuple[Statement, int]] = set()
-        self.arrays_used: dict[Array, None] = {}
+        self.used = Used()
         self.structs_used: dict[Struct, None] = {}
         self.uses_args = False
         self.signatures: Mapping[Function, Signature] = {}
@@ -144,12 +146,19 @@ class Expressions:
             case Alloca():
                 return self.texts[pointer].text
             case GlobalPtr(array=Array(is_shared=True) as array, indices=indices):
-                self.arrays_used[array] = None
-                return f"{self.layout.accessor_names[array]}{''.join(f'[{self.of(i).text}]' for i in indices)}"
-            case GlobalPtr(array=array, indices=indices):
-                self.arrays_used[array] = None
+                self.used.arrays[array] = None
+                return f"{self.layout.accessors.names[array]}{''.join(f'[{self.of(i).text}]' for i in indices)}"
+            case GlobalPtr(array=array, cell=Statement()):
+                self.used.inside[array] = None
                 self.uses_args = True
-                return f"{self.layout.accessor_names[array]}({', '.join(self.of(i).text for i in indices)})"
+                name, _ = self.layout.accessors.inside[array]
+                return f"{name}({', '.join(self.of(operand).text for operand in reached_by(pointer))})"
+            case GlobalPtr(array=array, indices=indices):
+                self.used.arrays[array] = None
+                self.uses_args = True
+                if array.place is not None and (pool := pool_above(array.place)) is not None:
+                    self.used.cells["number", pool] = None
+                return f"{self.layout.accessors.names[array]}({', '.join(self.of(i).text for i in indices)})"
             case GlobalTemporary(temporary=temporary):
                 self.uses_args = True
                 return self.layout.temporaries[temporary]
@@ -220,7 +229,8 @@ class Expressions:
         assert isinstance(base, GlobalPtr) and base.type is not None
         if base.array.place is not None:
             indices = less_offset(base.array, [self.of(index).text for index in base.indices])
-            parts = [place_number(base.array.place, indices, self.target, unit)]
+            cell = f"({self.of(base.cell).text})" if base.cell is not None else self._cell_of(base, indices)
+            parts = [place_number(base.array.place, indices, self.target, unit, cell)]
             parts += [text for text in (str(offset or ""), flat) if text]
             return self.layout.data[base.array], f"uint({' + '.join(parts)})"
         linear = self._linear(base)
@@ -229,6 +239,11 @@ class Expressions:
             parts = [linear, *([str(offset)] if offset or not flat else []), *([flat] if flat else [])]
             linear = " + ".join(parts)
         return self.layout.data[base.array], f"uint({linear})"
+
+    def _cell_of(self, pointer: GlobalPtr, indices: list[str]) -> str:
+        """Return the number of the cell of a pool that an element lies in, "" without a pool."""
+        assert pointer.array.place is not None
+        return cell_of(pointer.array.place, indices, self.layout.cells)
 
     def _offset_inside(self, pointer: Statement, unit: int) -> tuple[int, str]:
         """Return where `pointer` points inside its element: a number of scalars, and one as text if it is computed."""

@@ -83,6 +83,8 @@ INTEGERS: dict[str, Spelling] = {
     "mod": call("mod_$t", 2),
     "raw_div": call("div_$t", 2),
     "raw_mod": call("rem_$t", 2),
+    "index_div": infix("/"),
+    "index_mod": infix("%"),
     "pow": call("pow_$t", 2),
     "min": call("min_$t", 2),
     "max": call("max_$t", 2),

@@ -22,8 +22,10 @@ from ..ir.snodes import (
     cell_size_bytes,
     joined,
     member_offsets,
+    memory_of,
     node_size_bytes,
-    path_to,
+    part_extents,
+    path_in_part,
     places_of,
     shape_of,
 )
@@ -41,7 +43,7 @@ UNKNOWN_CELLS, UNKNOWN_BLOCKS = "cells", "blocks"
 
 @dataclass(slots=True)
 class TreeText:
-    """One tree in one language.
+    """A part of a tree in one language: what lies outside all pools, or a pool.
 
     pointer: the member of `Args`, before it has its final name. element: what it points to, by name. structs: their
     declarations, members before what holds them. names: of these structs. members: names of fields and nodes within the
@@ -49,6 +51,7 @@ class TreeText:
     """
 
     tree: Tree
+    part: Node
     pointer: str
     element: str
     structs: list[str] = field(default_factory=list)
@@ -58,15 +61,18 @@ class TreeText:
     @property
     def single(self) -> Node | None:
         """The place whose elements the pointer points to, None where it points to structs."""
-        return _single(_chain(self.tree.top))
+        return _single(_chain(self.part))
 
 
-def write_tree(tree: Tree, target: Target, structs: Structs, types: Names, members: frozenset[str]) -> TreeText:
-    """Return how a tree is written. types: the names of types, to which its structs are added. members: names that no
-    member may have.
+def write_tree(
+    tree: Tree, part: Node, target: Target, structs: Structs, types: Names, members: frozenset[str]
+) -> TreeText:
+    """Return how a part of a tree is written. part: its top, or the node whose pool it is.
+
+    types: the names of types, to which its structs are added. members: names that no member may have.
     """
-    text = TreeText(tree, "", "")
-    chain = _chain(tree.top)
+    text = TreeText(tree, part, "", "")
+    chain = _chain(part)
     single = _single(chain)
     text.pointer = f"{_name(tree, single)}_data" if single is not None else _array_name(tree, chain)
     text.element = _write_cells(text, chain, target, structs, types, members)
@@ -82,8 +88,12 @@ def _chain(node: Node) -> list[Node]:
 
 
 def filled(node: Node) -> list[Node]:
-    """Return the children of `node` that hold something."""
-    return [child for child in node.children if any(True for _ in places_of(child))]
+    """Return the children of `node` that hold something in its cells."""
+    return [child for child in node.children if not child.has_pool and _holds_something(child)]
+
+
+def _holds_something(node: Node) -> bool:
+    return node.kind == "place" or bool(filled(node))
 
 
 def _single(chain: list[Node]) -> Node | None:
@@ -178,32 +188,44 @@ def cells_in(chain: list[Node]) -> int:
 
 def elements_in(trees: Iterable[TreeText]) -> list[Type]:
     """Return the types of all that lies in memory of trees."""
-    return [type for text in trees for type in text.tree.elements.values()]
+    return [type for text in trees for type in elements_of(text)]
+
+
+def elements_of(text: TreeText) -> list[Type]:
+    """Return the types of what lies in a part of a tree."""
+    return [type for place, type in text.tree.elements.items() if memory_of(place) is text.part]
 
 
 # --- places ---------------------------------------------------------------------------------------------------------
 
 
-def place_text(text: TreeText, place: Node, pointer: str, indices: Sequence[str], target: Target) -> str:
-    """Return the text of an element. pointer: the tree's. indices: texts of the user's indices, less the offset."""
+def place_text(
+    text: TreeText, place: Node, pointer: str, indices: Sequence[str], target: Target, cell: str = ""
+) -> str:
+    """Return the text of an element.
+
+    pointer: the tree's. indices: texts of the user's indices, less the offset. cell: of the pool that it lies in.
+    """
     found = pointer if target.has_pointers else f"{pointer}.v"
     for depth, (chain, member) in enumerate(_steps_to(place)):
-        if depth == 0 and member is not None and cells_in(chain) == 1 and target.has_pointers:
+        if depth == 0 and member is not None and not cell and cells_in(chain) == 1 and target.has_pointers:
             found += f"->{text.members[member]}"  # a pointer to one struct
             continue
-        found += f"[{linear(chain, place, indices, target)}]"
+        found += f"[{linear(chain, place, indices, target, cell)}]"
+        cell = ""
         if member is not None:
             found += f".{text.members[member]}"
     return found
 
 
-def place_number(place: Node, indices: Sequence[str], target: Target, unit_bytes: int) -> str:
+def place_number(place: Node, indices: Sequence[str], target: Target, unit_bytes: int, cell: str = "") -> str:
     """Return where an element begins in the memory of its tree, counted in units of `unit_bytes`, as a sum."""
     terms: list[str] = []
     constant = 0
     for chain, member in _steps_to(place):
         factor = cell_size_bytes(chain[-1]) // unit_bytes
-        index = linear(chain, place, indices, target)
+        index = linear(chain, place, indices, target, cell)
+        cell = ""
         if index != "0":
             terms.append(index if factor == 1 else f"({index}) * {factor}")
         if member is not None:
@@ -215,7 +237,7 @@ def place_number(place: Node, indices: Sequence[str], target: Target, unit_bytes
 
 def _steps_to(place: Node) -> list[tuple[list[Node], Node | None]]:
     """Return the arrays on the way to a place, each with the member of its cells that leads on, None where it ends."""
-    path = path_to(place)
+    path = path_in_part(place)
     found: list[tuple[list[Node], Node | None]] = []
     while path[0] is not place:
         chain = _chain(path[0])
@@ -226,11 +248,12 @@ def _steps_to(place: Node) -> list[tuple[list[Node], Node | None]]:
     return found
 
 
-def linear(chain: list[Node], place: Node, indices: Sequence[str], target: Target) -> str:
-    """Return the number of a cell among those of a chain of nodes."""
+def linear(chain: list[Node], place: Node, indices: Sequence[str], target: Target, cell: str = "") -> str:
+    """Return the number of a cell among those of a chain of nodes. cell: of the pool that they lie in."""
     groups = _groups(chain, place)
-    text, is_sum = "", False
-    alone = sum(map(len, groups)) == 1
+    alone = not cell and sum(map(len, groups)) == 1
+    wide = bool(cell and groups) and target.has_pointers and prod(shape_of(place)) >= 2**31
+    text, is_sum = f"(long){cell}" if wide else cell, False
     for group in groups:
         own, own_is_sum = _row_major(group, indices, shape_of(place), alone, target)
         if not text:
@@ -281,8 +304,10 @@ def _groups(chain: list[Node], place: Node) -> list[list[Digit]]:
     of_node: dict[Node, list[Digit]] = {}
     inside = set(chain)
     stride = 1
-    for node in reversed(path_to(place)):
-        for axis, extent in zip(reversed(node.axes), reversed(node.extents), strict=True):
+    path = path_in_part(place)
+    for node in reversed(path):
+        extents = node.extents if node is place else part_extents(node, path[0])
+        for axis, extent in reversed(list(zip(node.axes, extents, strict=False))):
             if node in inside and extent > 1:
                 digit = Digit(axes.index(axis), extent, weights[axis], stride)
                 of_node.setdefault(node, []).insert(0, digit)

@@ -89,7 +89,7 @@ def _build(context: Context) -> FrontendResult:
         text = f"`{context.kernel.name}` may end without `return`; it gives 0 then"
         context.warn(text, "end every branch with `return`")
     build_functions(context)
-    return FrontendResult(context.kernel, context.fields, context.captured, context.warnings)
+    return FrontendResult(context.kernel, context.fields, context.captured, context.warnings, context.trees)
 
 
 def _bind_argument(context: Context, position: int, parameter: ParameterDefinition, packs: dict[str, Pack]) -> None:

@@ -25,6 +25,7 @@ from ..ir.types import Struct, Tensor, describe_type, element_of, i32, scalars_o
 from ..lang import struct as lang
 from ..lang.matrix import Matrix
 from .build_methods import METHOD_NAMES
+from .build_sparse import list_method
 from .build_structs import array_attribute, array_member, bound, member_place, struct_attribute, struct_item
 from .context import COMPUTED_BY_PYTHON, Context, expression
 from .references import need_memory
@@ -157,6 +158,9 @@ def tensor_element(context: Context, base: Place | Statement, indices: list[Stat
 @expression(ast.Attribute)
 def build_attribute(context: Context, node: ast.Attribute) -> Any:
     """`a.shape`, `v.x`, `v.xyz`, `self.n`, `ti.sin`."""
+    method = list_method(context, node)
+    if method is not None:
+        return method
     base = context.evaluate(node.value)
     if isinstance(base, Place | Statement):
         return _value_attribute(context, base, node)

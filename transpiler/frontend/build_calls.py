@@ -29,6 +29,7 @@ from .build_messages import build_print, static_assert
 from .build_methods import call_method, matrix_constructors
 from .build_ranges import grouped, ndrange
 from .build_simt import thread_functions
+from .build_sparse import sparse_functions
 from .build_structs import make_anonymous, make_struct
 from .context import Context, expression, fits
 from .definition import KernelDefinition
@@ -190,8 +191,13 @@ def _python_call(context: Context, callee: Any, arguments: list[Any], named: dic
 
 
 def _is_host_only(callee: Any) -> bool:
-    """Tell whether a function is one of ours that works on sessions and memory: `ti.init`, `ti.field`, `x.fill`."""
+    """Tell whether a function is one of ours that works on sessions and memory: `ti.init`, `ti.field`, `x.fill`.
+
+    What only asks for the nodes of a tree, `x.parent()`, may be called in a kernel, while it compiles.
+    """
     module = getattr(callee, "__module__", None)
+    if getattr(callee, "__name__", "") == "parent" and hasattr(getattr(callee, "__self__", None), "describe_node"):
+        return False
     return isinstance(module, str) and module.startswith(HOST) and not module.startswith(f"{HOST}compat.")
 
 
@@ -374,6 +380,7 @@ FUNCTIONS: dict[Any, Meaning] = {
     **BUILTINS,
     **matrix_constructors(),
     **thread_functions(),
+    **sparse_functions(),
 }
 """What functions mean in a kernel; arguments come loaded."""
 

@@ -12,6 +12,7 @@ from ..ir.types import Scalar, Struct, StructError, Tensor, describe_type, eleme
 from ..lang.annotations import as_type
 from ..lang.matrix import Matrix, Vector
 from ..lang.struct import StructType
+from .build_sparse import ListCell, call_list_method
 from .build_structs import call_struct_method, element_place, filled, part_of_array, scalar_field
 from .context import Context
 from .values import ArrayMember, Method, Place, describe_kind, holds_runtime, is_number, is_runtime
@@ -128,6 +129,8 @@ def call_method(context: Context, method: Method, arguments: list[Any], named: d
     owner = method.owner
     arguments = [context.loaded(argument) for argument in arguments]
     named = {name: context.loaded(value) for name, value in named.items()}
+    if isinstance(owner, ListCell):
+        return call_list_method(context, owner, method.name, [*arguments, *named.values()])
     if isinstance(owner, list):
         return context.python(getattr(owner, method.name), *arguments, **named)
     if isinstance(owner, Matrix) and not any(holds_runtime(v) for v in (*arguments, *named.values())):

@@ -24,7 +24,7 @@ from ..ir.builder import Builder
 from ..ir.forms import Captured
 from ..ir.functions import Function
 from ..ir.nodes import Block, Statement
-from ..ir.snodes import Node, top_of
+from ..ir.snodes import Node, Tree, top_of
 from ..ir.statements import (
     Alloca,
     Array,
@@ -140,6 +140,8 @@ class Context:
         self.home: Block = self.kernel.body
         self.fields: list[Any] = []
         self.arrays: dict[int, Array] = {}
+        self.trees: dict[Node, Any] = {}
+        """What owns the memory of sparse trees, by their tops."""
         self.gradients: dict[Array, Array] = {}
         self.objects: dict[Array, Any] = {}
         """What the kernel's arrays describe, parameters excepted."""
@@ -426,10 +428,8 @@ class Context:
 
     def array(self, value: Any) -> Array | None:
         """Return the array that `value` is (a parameter, or an object that describes itself), or None."""
-        if isinstance(value, Array):
-            return value
-        if isinstance(value, ArrayMember):
-            return value.array
+        if isinstance(value, Array | ArrayMember):
+            return value if isinstance(value, Array) else value.array
         if isinstance(value, Statement | Place | list | tuple | int | float | type):
             return None
         found = self.arrays.get(id(value))
@@ -440,8 +440,9 @@ class Context:
             return None
         if description.path:
             return self.array(description.owner)
-        name = self.hints.get(id(value)) or description.name or "array"
-        return self.array_of(value, name, description)
+        names = {} if description.place is None else self.enter_tree(description.place, description.tree).names
+        seen = names.get(description.place)  # type: ignore[arg-type]
+        return self.array_of(value, self.hints.get(id(value)) or description.name or seen or "array", description)
 
     def describe(self, value: Any) -> ArrayDescription | None:
         """Return what an object of the runtime says of itself, None if it is no array."""
@@ -465,7 +466,8 @@ class Context:
         array.may_alias = description.kind == "ndarray"
         array.offset, array.strided = description.offset, description.strided
         if description.place is not None:
-            self.enter_tree(array, description.place)
+            array.place = description.place
+            self.enter_tree(array.place, description.tree).names[array.place] = array.name
         elif array.parts:
             array.place = array.parts[0].place  # loops run over the cells of the first part, as in Taichi
             name_parts(array, self.kernel.trees)
@@ -486,17 +488,20 @@ class Context:
         assert description is not None
         return self.array_of(value, name, description, path)
 
-    def enter_tree(self, array: Array, place: Node) -> None:
-        """Note where a field lies, and how this kernel sees the tree that it lies in."""
-        array.place = place
-        top = top_of(place)
+    def enter_tree(self, node: Node, owner: Any) -> Tree:
+        """Return how this kernel sees the tree that a node is in. owner: of its memory, if it is sparse."""
+        top = top_of(node)
         if top not in self.kernel.trees:
             self.kernel.trees[top] = see_tree(top, self.frames, self.hints, self.structs.named)
-        self.kernel.trees[top].names[place] = array.name
+        if owner is not None:
+            self.trees[top] = owner
+        return self.kernel.trees[top]
 
     def cells_of(self, node: Any) -> Array:
         """Return what stands for the cells of a node of a tree where a loop runs over them."""
         cells = self.python(node.describe_domain)
+        if cells.place is not None:
+            self.enter_tree(cells.place, cells.tree)
         name = self.hints.get(id(node)) or cells.name or "cells"
         return Array(name, u1, len(cells.shape), -1, cells.shape, place=cells.place, offset=cells.offset)
 

@@ -33,7 +33,7 @@ def index_statement(context: Context, item: Any, node: ast.AST | None = None) ->
 
 
 def check_bounds(
-    context: Context, item: Any, extent: int | None, node: ast.AST, what: str, size: str, begin: int = 0
+    context: Context, item: Any, extent: int | None, node: ast.AST | None, what: str, size: str, begin: int = 0
 ) -> None:
     """Raise for a constant index that cannot be right. size: the extent in a program. begin: the least one."""
     value = int(item) if isinstance(item, int) else None

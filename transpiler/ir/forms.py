@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import SourceLocation
+from .snodes import Node
 from .tasks import Kernel
 
 
@@ -24,10 +25,11 @@ class FrontendResult:
     """kernel: statements still as the author nested them.
 
     fields: Python objects of captured arrays, by slot (None: parameter). captured: globals read as constants, by the
-    expression that reads them.
+    expression that reads them. trees: owners of the memory of sparse trees, by the tops of these.
     """
 
     kernel: Kernel
     fields: list[Any]
     captured: dict[str, Captured] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
+    trees: dict[Node, Any] = field(default_factory=dict)

@@ -289,6 +289,8 @@ OPS: dict[str, Op] = {
         Op("pow", 2, _power, _pow, "**"),
         Op("raw_div", 2, _arithmetic, _raw_div),
         Op("raw_mod", 2, _arithmetic, _raw_mod),
+        Op("index_div", 2, _arithmetic, _raw_div),
+        Op("index_mod", 2, _arithmetic, _raw_mod),
         Op("min", 2, _promoted, lambda a, b: np.fmin(a, b), "", True),
         Op("max", 2, _promoted, lambda a, b: np.fmax(a, b), "", True),
         Op("atan2", 2, _angle, np.arctan2),

@@ -9,6 +9,10 @@ struct of them in order of creation, aligned as in C:
     root.dense(i, 4).place(x, y)             x[i] at i * sizeof(cell) + offsetof(cell, x)
     root.dense(i, 4).dense(i, 8).place(x)    x[i] at i / 8 * 8 * sizeof(x) + i % 8 * sizeof(x), which is i * sizeof(x)
 
+The cells of a pointer node and the chunks of a dynamic one lie in a *pool*, memory of its own, in which a number says
+where; so such a tree is in *parts*: what is above all pools, and each pool. Which cells are active stands beside the
+cells, never among them (`ir/sparse.py`).
+
 Source: measured on Taichi 1.7.4, arch cpu (tests/data/trees.json).
 """
 
@@ -24,10 +28,10 @@ from .types import Type, aligned, alignment_bytes
 
 @dataclass(eq=False, slots=True)
 class Node:
-    """A node of a tree. kind: "dense", or "place" for the elements of a field.
+    """A node of a tree. kind: "dense", "pointer", "bitmasked", "dynamic", or "place" for the elements of a field.
 
-    parent: None for the top of a tree, which has one allocation. axes: those it splits, in ascending order, with an
-    extent each. element: of a place. name: that the user gave a field.
+    parent: None for the top of a tree. axes: those it splits, in ascending order, with an extent each. element: of a
+    place. name: that the user gave a field. chunk: of a dynamic node, how many of its cells have memory together.
     """
 
     kind: str
@@ -37,6 +41,17 @@ class Node:
     element: Type | None = None
     name: str = ""
     children: list[Node] = field(default_factory=list)
+    chunk: int = 0
+
+    @property
+    def has_pool(self) -> bool:
+        """Whether its cells have memory only while they are active."""
+        return self.kind in ("pointer", "dynamic")
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether its cells are active or not."""
+        return self.kind in ("pointer", "bitmasked", "dynamic")
 
 
 @dataclass(eq=False, slots=True)
@@ -78,6 +93,49 @@ def top_of(node: Node) -> Node:
     return node
 
 
+def memory_of(node: Node) -> Node:
+    """Return whose memory `node` lies in: the nearest node above it with a pool, else the top of the tree."""
+    while node.parent is not None:
+        node = node.parent
+        if node.has_pool:
+            break
+    return node
+
+
+def pool_above(node: Node) -> Node | None:
+    """Return the nearest node above with a pool, None where there is none."""
+    return found if (found := memory_of(node)).has_pool and found is not node else None
+
+
+def path_in_part(node: Node) -> list[Node]:
+    """Return the nodes from the one whose cells a part of the tree consists of to `node`; a top with a pool is one."""
+    found = [node]
+    while found[-1].parent is not None:
+        found.append(found[-1].parent)
+        if found[-1].has_pool:
+            break
+    return found[::-1]
+
+
+def sparse_above(node: Node) -> list[Node]:
+    """Return the sparse nodes from the top to `node`, itself included."""
+    return [above for above in path_to(node) if above.is_sparse]
+
+
+def is_sparse(node: Node) -> bool:
+    """Tell whether cells of `node` are active or not."""
+    return bool(sparse_above(node))
+
+
+def part_extents(node: Node, part: Node) -> tuple[int, ...]:
+    """Return the extents of a node within a part of the tree: of the pointer node whose cell it is none, of a dynamic
+    one those of its chunk.
+    """
+    if node is not part or not node.has_pool:
+        return node.extents
+    return (node.chunk,) if node.kind == "dynamic" else ()
+
+
 def places_of(node: Node) -> Iterator[Node]:
     """Yield the places at and below `node`, in order of memory."""
     if node.kind == "place":
@@ -107,11 +165,11 @@ def node_alignment(node: Node) -> int:
     """Return what the address of a node is a multiple of [bytes]."""
     if node.element is not None:
         return alignment_bytes(node.element)
-    return max((node_alignment(child) for child in node.children), default=1)
+    return max((node_alignment(child) for child in node.children if not child.has_pool), default=1)
 
 
 def node_size_bytes(node: Node) -> int:
-    """Return the memory of a place, or of all cells of a node."""
+    """Return the memory of a place, or of all cells of a node; in the cell that holds it, one with a pool has none."""
     return node.element.size_bytes if node.element is not None else prod(node.extents) * cell_size_bytes(node)
 
 
@@ -125,9 +183,10 @@ def member_offsets(members: Sequence[Node]) -> tuple[list[int], int]:
     offsets: list[int] = []
     end = 0
     for member in members:
-        offsets.append(aligned(end, node_alignment(member)))
-        end = offsets[-1] + node_size_bytes(member)
-    return offsets, aligned(end, max((node_alignment(member) for member in members), default=1))
+        own = not member.has_pool
+        offsets.append(aligned(end, node_alignment(member)) if own else end)
+        end = offsets[-1] + (node_size_bytes(member) if own else 0)
+    return offsets, aligned(end, max((node_alignment(member) for member in members if not member.has_pool), default=1))
 
 
 def offset_in_cell(node: Node) -> int:
@@ -141,21 +200,23 @@ def offset_in_cell(node: Node) -> int:
 
 
 def begin_of(node: Node) -> int:
-    """Return where the first cell or element of `node` begins in the memory of its tree [bytes]."""
-    return sum(offset_in_cell(above) for above in path_to(node))
+    """Return where the first cell or element of `node` begins in the memory of its tree, or in a cell of a pool."""
+    return sum(offset_in_cell(above) for above in path_in_part(node)[1:])
 
 
 def digits_of(node: Node) -> tuple[Digit, ...]:
-    """Return the parts an index of `node` is taken apart into, the slowest in memory first.
+    """Return the parts an index of `node` is taken apart into, the slowest in memory first; in a pool, within a cell.
 
     Parts of one extent are left out, and neighbours of one dimension that move memory evenly are one.
     """
     axes = axes_of(node)
     found: list[Digit] = []
     weights = [1] * len(axes)
-    for above in reversed(path_to(node)):
+    path = path_in_part(node)
+    for above in reversed(path):
         stride = 0 if not above.axes else cell_size_bytes(above)
-        for axis, extent in zip(reversed(above.axes), reversed(above.extents), strict=True):
+        pairs = list(zip(above.axes, part_extents(above, path[0]), strict=False))
+        for axis, extent in reversed(pairs):
             dimension = axes.index(axis)
             digit = Digit(dimension, extent, weights[dimension], stride)
             stride *= extent
@@ -188,6 +249,8 @@ def position_of(digits: Sequence[Digit], index: Sequence[int]) -> tuple[int, ...
 
 def turns_of(node: Node) -> tuple[Digit, ...]:
     """Return the parts of an index in the order in which a loop over all cells takes them; () for row by row."""
+    if pool_above(node) is not None:
+        return ()
     found: list[Digit] = []
     for digit in digits_of(node):
         if found and found[-1].dimension == digit.dimension:
@@ -206,10 +269,53 @@ def index_at(order: Sequence[Digit], turn: int, dimensions: int) -> list[int]:
     return found
 
 
+def cell_digits(node: Node) -> tuple[Digit, ...]:
+    """Return the parts an index of `node` is taken apart into to number its cells within a cell of the pool above it.
+
+    Strides count cells. A dynamic node counts its chunks.
+    """
+    axes = axes_of(node)
+    path = path_in_part(node)
+    found: list[Digit] = []
+    weights = [1] * len(axes)
+    stride = 1
+    for above in reversed(path):
+        extents = above.extents if above is node else part_extents(above, path[0])
+        pairs = list(zip(above.axes, extents, strict=False))
+        for axis, extent in reversed(pairs):
+            dimension, weight = axes.index(axis), weights[axes.index(axis)]
+            weights[dimension] *= extent
+            if above is node and node.kind == "dynamic":
+                weight, extent = node.chunk, chunks_of(node)
+            found.append(Digit(dimension, extent, weight, stride))
+            stride *= extent
+    return tuple(found[::-1])
+
+
+def chunks_of(node: Node) -> int:
+    """Return how many chunks a list of a dynamic node has at most."""
+    return -(-node.extents[0] // node.chunk)
+
+
+def pool_cell_bytes(node: Node) -> int:
+    """Return the size of what one number of a pool stands for: a cell of a pointer node, a chunk of a dynamic one."""
+    return cell_size_bytes(node) * (node.chunk if node.kind == "dynamic" else 1)
+
+
 def is_row_major(node: Node) -> bool:
     """Tell whether a place is alone in its tree, with its elements row by row and without gaps."""
     path = path_to(node)
-    if any(len(above.children) > 1 for above in path):
+    if is_sparse(node) or any(len(above.children) > 1 for above in path):
         return False
     dimensions = [digit.dimension for digit in digits_of(node)]
     return dimensions == sorted(set(dimensions))
+
+
+def nodes_of(node: Node) -> list[Node]:
+    """Return `node` and those below it."""
+    return [node, *(inner for child in node.children for inner in nodes_of(child))]
+
+
+def is_sparse_tree(top: Node) -> bool:
+    """Tell whether a tree has sparse nodes."""
+    return any(node.is_sparse for node in nodes_of(top))

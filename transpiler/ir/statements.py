@@ -34,7 +34,7 @@ class Array:
     is_gradient: it is the gradient of the argument at `parameter`.
     parts: of a field whose parts lie apart in memory, an array for each component or member, which may have parts too;
     the whole then has no memory and no slot, and `split_arrays` leaves only loops over it. path: of such a part, what
-    errors call it: `s.pos`.
+    errors call it: `s.pos`. role, node: of what a sparse node needs beside its cells (`ir/sparse.py`), no field.
 
     One with the slot -1 stands for the cells of a node of a tree, over which a loop runs; it is in no signature.
     """
@@ -54,6 +54,8 @@ class Array:
     is_gradient: bool = False
     parts: tuple[Array, ...] = ()
     path: str = ""
+    role: str = ""
+    node: Node | None = None
 
 
 @dataclass(eq=False, slots=True)
@@ -201,11 +203,15 @@ class Alloca(Statement):
 
 @dataclass(eq=False, slots=True)
 class GlobalPtr(Statement):
-    """An element of an array (Taichi: GlobalPtr and ExternalPtr); as many indices as the array has axes."""
+    """An element of an array (Taichi: GlobalPtr and ExternalPtr); as many indices as the array has axes.
 
-    OPERANDS: ClassVar[tuple[str, ...]] = ("indices",)
+    cell: of an array that lies in a pool, which cell of it the indices lead to, where that is known.
+    """
+
+    OPERANDS: ClassVar[tuple[str, ...]] = ("indices", "cell")
     array: Array
     indices: list[Statement]
+    cell: Statement | None = None
 
 
 @dataclass(eq=False, slots=True)
@@ -318,7 +324,9 @@ class RangeFor(Statement):
     names: what Python calls the indices. At the top level of a kernel it runs in parallel unless `serialize`.
     block_dim: threads a block, None for the default. parallelize: threads of the host, None for all. over: the array
     whose shape gives the extents, if one does: then each index tuple is one cell of it. order: the parts of the indices
-    in the order in which a task takes them, () for row by row; the bounds are constant then.
+    in the order in which a task takes them, () for row by row; the bounds are constant then. cells: the sparse array
+    whose active cells the turns are for, where indices follow from lists (`CellIndex`). purpose: of a loop that is not
+    the user's, what it does.
     """
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("begins", "ends", "steps")
@@ -334,6 +342,8 @@ class RangeFor(Statement):
     over: Array | None = None
     parallelize: int | None = None
     order: tuple[Digit, ...] = ()
+    cells: Array | None = None
+    purpose: str = ""
 
 
 @dataclass(eq=False, slots=True)

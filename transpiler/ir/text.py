@@ -9,6 +9,7 @@ from __future__ import annotations
 from .functions import Call, CallResult, Function, Reference
 from .nodes import Block, Statement
 from .ops import OPS
+from .sparse import Append, sparse_text
 from .statements import (
     Alloca,
     ArgLoad,
@@ -79,7 +80,7 @@ def _header(kernel: Kernel) -> list[str]:
 
 def _array(array: Array) -> str:
     extents = "_" * array.ndim if array.shape is None else array.shape
-    kind = "array" if array.is_shared else "field" if array.parameter is None else "ndarray"
+    kind = array.role or ("array" if array.is_shared else "field" if array.parameter is None else "ndarray")
     flags = f"{', strided' if array.strided else ''}{', clamped' if array.clamped else ''}"
     return f"{kind}[{array.element}, ({', '.join(map(str, extents))}){flags}]"
 
@@ -254,8 +255,9 @@ class _Flat(_Printer):
                 return f"thread index {kind}"
             case Collective() | Exchange():
                 return self.together(statement)
-            case GlobalPtr(array=array, indices=indices):
-                return f"ptr {array.name} {self.tuple(indices)}"
+            case GlobalPtr(array=array, indices=indices, cell=cell):
+                inside = "" if cell is None else f" in cell {self.ref(cell)}"
+                return f"ptr {array.name} {self.tuple(indices)}{inside}"
             case GlobalTemporary(temporary=temporary):
                 return f"temporary {temporary.name}"
             case LocalLoad(pointer=pointer):
@@ -270,7 +272,7 @@ class _Flat(_Printer):
                 return f"result {self.ref(call)} {position}"
             case Reference(parameter=parameter):
                 return f"reference {parameter.name}"
-        return type(statement).__name__
+        return sparse_text(self.kernel, statement, self.refs) or type(statement).__name__
 
     def together(self, statement: Collective | Exchange) -> str:
         """What threads do together."""
@@ -305,7 +307,7 @@ class _Flat(_Printer):
                 return f"assert {self.ref(condition)}, {kind}, {message!r}, {self.tuple(values)}"
             case IndexCheck(indices=indices, extents=extents, array=array):
                 return f"check {array} {self.tuple(indices)} within {self.tuple(extents)}"
-        return type(statement).__name__
+        return sparse_text(self.kernel, statement, self.refs) or type(statement).__name__
 
 
 def _print_parts(values: list[str], parts: list[str | tuple[int, str]]) -> str:
@@ -348,7 +350,7 @@ class _Nested(_Printer):
                 self.suite(statement.body)
             case LocalStore(pointer=pointer, value=value) | GlobalStore(pointer=pointer, value=value):
                 self.line(f"{self.text_of(pointer)} = {self.text_of(value)}")
-            case AtomicOp() | Rand():
+            case AtomicOp() | Rand() | Append():
                 self.bind(statement, self.expression(statement)[0])
             case Call() if statement.function.results:
                 self.bind(statement, self.expression(statement)[0])
@@ -469,7 +471,7 @@ class _Nested(_Printer):
                 return (f"{self.text_of(call)}[{position}]", 3)
             case Reference(parameter=parameter):
                 return (parameter.name, 3)
-        return (type(statement).__name__, 3)
+        return (sparse_text(self.kernel, statement, self.texts_of) or type(statement).__name__, 3)
 
     def operation(self, statement: Operation) -> Text:
         symbol = OPS[statement.op].symbol
@@ -493,4 +495,4 @@ class _Nested(_Printer):
                 return f"print({_print_parts([self.text_of(v) for v in values], parts)})"
             case Assert(condition=condition, message=message):
                 return f"assert {self.text_of(condition)}, {message!r}"
-        return type(statement).__name__
+        return sparse_text(self.kernel, statement, self.texts_of) or type(statement).__name__

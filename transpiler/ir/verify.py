@@ -11,6 +11,7 @@ from ..errors import InternalError
 from .functions import Call, CallResult, Function, Reference
 from .nodes import Block, Effect, Statement, operands
 from .ops import ATOMIC_OPS, OPS
+from .sparse import Activate, Append, CellNumber, Deactivate, IsActive, Length, indices_of
 from .statements import (
     Alloca,
     ArgLoad,
@@ -219,9 +220,8 @@ class _Checker:
                 _need(same, "an element of another type", statement)
             case MatrixElement(value=origin, indices=indices) | MatrixPtr(origin=origin, indices=indices):
                 kind = origin.type
-                _need(
-                    isinstance(kind, Tensor) and len(indices) == len(kind.shape), "an element of no tensor", statement
-                )
+                is_inside = isinstance(kind, Tensor) and len(indices) == len(kind.shape)
+                _need(is_inside, "an element of no tensor", statement)
                 _need(isinstance(kind, Tensor) and statement.type == kind.element, "another element type", statement)
                 self.indices(statement, indices)
             case StructInit(values=values):
@@ -236,6 +236,8 @@ class _Checker:
                 _need(len(statement.indices) == statement.array.ndim, "another number of indices than axes", statement)
                 _need(statement.type == statement.array.element, "a pointer of another type than the array", statement)
                 self.indices(statement, statement.indices)
+            case Activate() | Deactivate() | IsActive() | CellNumber() | Append() | Length():
+                self.cell(statement)
             case ArrayShape():
                 _need(0 <= statement.axis < statement.array.ndim, "a shape of an axis that is not there", statement)
             case GlobalTemporary():
@@ -244,8 +246,7 @@ class _Checker:
                 _need(statement.loop in self.loops, "an index outside its loop", statement)
             case IndexCheck(indices=indices, extents=extents):
                 _need(len(indices) == len(extents), "another number of indices than extents", statement)
-                integral = all(isinstance(i.type, Scalar) and i.type.is_integral for i in indices)
-                _need(integral, "an index that is no integer", statement)
+                _need(all(map(_is_integral, indices)), "an index that is no integer", statement)
             case If() | IfExp():
                 _need(statement.condition.type == u1, "a condition that is not u1", statement)
             case LocalLoad() | GlobalLoad() | LocalStore() | GlobalStore() | AtomicOp():
@@ -278,6 +279,11 @@ class _Checker:
         _need(given == wanted, "arguments of other types", call)
         _need(all(isinstance(base, LOCALS) for base in call.references()), "a reference to no variable", call)
         _need(call.type == (function.results[0] if len(function.results) == 1 else None), "another result", call)
+
+    def cell(self, statement: Activate | Deactivate | IsActive | CellNumber | Append | Length) -> None:
+        """Check the indices of a cell."""
+        _need(len(statement.indices) == indices_of(statement), "another number of indices", statement)
+        self.indices(statement, statement.indices)
 
     def indices(self, statement: Statement, indices: list[Statement]) -> None:
         _need(all(index.type == i32 for index in indices), "an index that is not i32", statement)
@@ -320,6 +326,10 @@ class _Checker:
             _need(statement.op in ATOMIC_OPS, f"an unknown atomic `{statement.op}`", statement)
         found = statement.type if isinstance(statement, (LocalLoad, GlobalLoad)) else statement.value.type
         _need(found == pointer.type, f"a value of type {found} at a place of type {pointer.type}", statement)
+
+
+def _is_integral(statement: Statement) -> bool:
+    return isinstance(statement.type, Scalar) and statement.type.is_integral
 
 
 def _has_member(owner: Type | None, name: str, type: Type | None) -> bool:

@@ -55,8 +55,8 @@ class ArrayDescription:
 
     shape: extents (for a field part of the compiled code). name: the Python name if the object knows one.
     owner, path: for a part of another array's elements: that array, and the steps that lead to the part: the name of a
-    member, the indices of a component. place, offset, strided: as in `ir.statements.Array`. parts: objects for the
-    parts of a field whose parts lie apart, in their order.
+    member, the indices of a component. place, offset, strided: as in `ir.statements.Array`. tree: what owns the memory
+    of a sparse tree, `NodeDescription.tree`. parts: objects for the parts of a field whose parts lie apart, in order.
     """
 
     element: Type
@@ -66,6 +66,20 @@ class ArrayDescription:
     owner: Any = None
     path: tuple[Step, ...] = ()
     place: Node | None = None
+    tree: Any = None
     offset: tuple[int, ...] = ()
     strided: bool = False
     parts: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NodeDescription:
+    """A node of a tree as the compiler sees it; an object that is one has a method `describe_cells()`.
+
+    tree: what gives, at run time, the memory of the arrays beside the cells: `tree.sparse_memory(node, role)`. fields:
+    those placed in the node itself, in order.
+    """
+
+    node: Node
+    tree: Any
+    fields: tuple[Any, ...] = ()

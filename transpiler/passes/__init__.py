@@ -3,7 +3,8 @@
 Order constraints: `overflow` before all others, which compute on their own; then `split_arrays` (no other pass knows
 arrays with parts) and `lower` (the rest needs structured returns); local atomics become plain before the first cleanup,
 which then sees through them; `bounds` after a cleanup, so that merged pointers are checked once, but `wide_bounds`
-before it, while indices are whole; `struct_for` before `offload`, so that tasks hold range loops only; `demote_atomics`
+before it, while indices are whole; `struct_for` before `offload`, so that tasks hold range loops only; between them
+`activate_cells`, then `deactivate_cells`, whose stores activate nothing and whose loops are tasks; `demote_atomics`
 after `offload`, where it is known which iterations run side by side; `split_threads` once control flow is as simple as
 it gets, and after `check_threads`, which says that it can; `legalize` last, since cleanup must not rebuild what it
 removed. `call_effects` stands wherever functions have changed in what they do: before the first cleanup, after checks
@@ -17,12 +18,14 @@ import sys
 from ..errors import InternalError
 from ..ir.tasks import Kernel
 from ..ir.verify import Stage, verify
+from .activate_cells import activate_cells
 from .bounds import bounds
 from .branch_depth import branch_depth
 from .call_effects import call_effects
 from .check_threads import check_threads
 from .common_subexpressions import common_subexpressions
 from .context import Pass, PassContext
+from .deactivate_cells import deactivate_cells
 from .dead_code import dead_code
 from .demote_atomics import demote_atomics
 from .fold import fold
@@ -34,6 +37,7 @@ from .offload import offload
 from .overflow import overflow
 from .recursion import recursion
 from .simplify import simplify
+from .sparse_arrays import sparse_arrays
 from .split_arrays import split_arrays
 from .split_threads import split_threads
 from .stay_inside import stay_inside
@@ -66,14 +70,15 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         call_effects,
     ),
     Stage.TASKS: (
-        recursion, struct_for, offload, demote_atomics, cleanup, check_threads, stay_inside, split_threads, *limits,
+        recursion, struct_for, activate_cells, deactivate_cells, offload, demote_atomics, cleanup, check_threads,
+        stay_inside, split_threads, *limits,
     ),
-    Stage.FINAL: (call_effects, legalize, cleanup, call_effects),
+    Stage.FINAL: (call_effects, legalize, cleanup, call_effects, sparse_arrays),
 }  # fmt: skip
 
 REQUIRED = frozenset({
-    "split_arrays", "lower", "call_effects", "recursion", "offload", "struct_for", "check_threads", "split_threads",
-    "stay_inside", "legalize",
+    "split_arrays", "lower", "call_effects", "recursion", "activate_cells", "deactivate_cells", "offload", "struct_for",
+    "check_threads", "split_threads", "stay_inside", "legalize", "sparse_arrays",
 })  # fmt: skip
 """Passes that a kernel cannot do without; `disabled_passes` does not reach them."""
 

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from ..ir.functions import Call, Function, called
 from ..ir.nodes import walk
+from ..ir.sparse import CELL_STATEMENTS
 from ..ir.statements import RECORDS, Array, AtomicOp, GlobalLoad, GlobalPtr, GlobalStore, Rand, base_pointer
 from ..ir.tasks import Kernel
 from .context import PassContext
 
-ORDERED = (*RECORDS, Rand)
-"""Effects that are not on memory: their order and number is seen."""
+ORDERED = (*RECORDS, Rand, *CELL_STATEMENTS)
+"""Effects that are not on memory of arrays: their order and number is seen."""
 
 Doing = tuple[frozenset[Array], frozenset[Array], bool]
 """Arrays read, arrays written, whether something ordered is done."""

@@ -16,6 +16,7 @@ from collections.abc import Callable, Hashable
 from ..ir.functions import Call, CallResult
 from ..ir.nodes import Block, Effect, Statement, blocks, has_effect
 from ..ir.ops import OPS
+from ..ir.sparse import CellNumber, PoolCount
 from ..ir.statements import (
     ArgLoad,
     ArrayShape,
@@ -154,7 +155,17 @@ def _member_ptr_key(statement: Statement) -> Key | None:
 
 def _global_ptr_key(statement: Statement) -> Key | None:
     assert isinstance(statement, GlobalPtr)
-    return (statement.array, *statement.indices)
+    return (statement.array, statement.cell, *statement.indices)
+
+
+def _cell_number_key(statement: Statement) -> Key | None:
+    assert isinstance(statement, CellNumber)
+    return (CellNumber, statement.node, *statement.indices)
+
+
+def _pool_count_key(statement: Statement) -> Key | None:
+    assert isinstance(statement, PoolCount)
+    return (PoolCount, statement.node, statement.counter)
 
 
 def _temporary_key(statement: Statement) -> Key | None:
@@ -204,6 +215,8 @@ KEYS: dict[type[Statement], Callable[[Statement], Key | None]] = {
     StructPtr: _member_ptr_key,
     GlobalPtr: _global_ptr_key,
     GlobalTemporary: _temporary_key,
+    CellNumber: _cell_number_key,
+    PoolCount: _pool_count_key,
     LoopIndex: _index_key,
     ThreadIndex: _thread_key,
     ArgLoad: _argument_key,

@@ -18,6 +18,7 @@ from ..ir.builder import Builder
 from ..ir.functions import Reference, calls
 from ..ir.nodes import Block, Statement, walk
 from ..ir.ops import ATOMIC_OPS
+from ..ir.sparse import CellIndex
 from ..ir.statements import (
     Alloca,
     Array,
@@ -121,7 +122,8 @@ def _own_axes(pointers: list[GlobalPtr], loop: RangeFor) -> bool:
     common = _index_axes(pointers[0], loop)
     for pointer in pointers[1:]:
         common &= _index_axes(pointer, loop)
-    return {axis for _, axis, _ in common} == set(range(len(loop.begins)))
+    axes = len(loop.begins) if loop.cells is None else loop.cells.ndim
+    return {axis for _, axis, _ in common} == set(range(axes))
 
 
 def _own_threads(pointers: list[GlobalPtr]) -> bool:
@@ -148,6 +150,6 @@ def _index_axes(pointer: GlobalPtr, loop: RangeFor) -> set[tuple[int, int, int]]
     if pointer.array.clamped and loop.over is not pointer.array:
         return found  # turns beyond the array meet at its border
     for position, (base, offset) in enumerate(split_indices(pointer)):
-        if isinstance(base, LoopIndex) and base.loop is loop:
+        if isinstance(base, CellIndex if loop.cells is not None else LoopIndex) and base.loop is loop:
             found.add((position, base.axis, offset))
     return found

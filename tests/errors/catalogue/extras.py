@@ -107,11 +107,36 @@ PLACES = [
 
 LATER = [
     bad("further/frexp_of_text", TYPE, "str", "x = «ti.frexp('a')"),
-    bad("further/is_active", SYNTAX, "issue 4", "x = «ti.is_active(f, 0)", head=FIELD),
     bad("further/global_thread_idx", SYNTAX, "parallel loop", "x = «ti.global_thread_idx()"),
 ]  # fmt: skip
 
 VALUE = FUNC + "g(a):\n    return a\n"
+
+TREE = """f, g, h = ti.field(ti.f32), ti.field(ti.f32), ti.field(ti.f32)
+block = ti.root.pointer(ti.ij, 4)
+cells = block.dense(ti.ij, 2)
+cells.place(f)
+lists = ti.root.dense(ti.i, 4).dynamic(ti.j, 8)
+lists.place(g, h)
+"""
+
+SPARSE = [
+    bad("further/is_active_of_a_field", TYPE, "takes a node, found a field", "x = «ti.is_active(f, 0)", head=FIELD),
+    bad("further/is_active_of_dense", TYPE, "found a dense node", "x = «ti.is_active(cells, [0, 0])", head=TREE),
+    bad("further/is_active_of_a_list", TYPE, "found a dynamic node", "x = «ti.is_active(lists, [0])", head=TREE),
+    bad("further/activate_a_field", TYPE, "found a field", "«ti.activate(f, [0, 0])", head=TREE),
+    bad("further/activate_a_number", TYPE, "takes a node, found", "«ti.activate(3, [0, 0])", head=TREE),
+    bad("further/activate_a_list", TYPE, "found a dynamic node", "«ti.activate(lists, [0])", head=TREE),
+    bad("further/cell_of_one_index", INDEX, "`block` has 2 indices", "«ti.activate(block, 0)", head=TREE),
+    bad("further/cell_of_three_indices", INDEX, "Indexed with 3", "«ti.deactivate(block, [0, 0, 0])", head=TREE),
+    bad("further/cell_out_of_range", INDEX, "Index 4 of axis 1 of `block`", "«ti.activate(block, [0, 4])", head=TREE),
+    bad("further/cell_by_float", TYPE, "integers", "«ti.activate(block, [x, 0])", head=TREE, signature="x: ti.f32"),
+    bad("further/length_of_all_indices", INDEX, "Indexed with 2", "x = «ti.length(lists, [0, 0])", head=TREE),
+    bad("further/append_too_few_values", TYPE, "each of the 2 fields", "«ti.append(lists, 0, 1.0)", head=TREE),
+    bad("further/append_too_many_values", TYPE, "found 3", "«ti.append(lists, 0, [1.0, 2.0, 3.0])", head=TREE),
+    bad("further/append_by_method_without_value", SYNTAX, "takes 1 argument", "«g[0].append()", head=TREE),
+    bad("further/rescale_a_number", TYPE, "fields and nodes", "x = «ti.rescale_index(f, 3, [0, 0])", head=TREE),
+]  # fmt: skip
 
 UNSEEN = [
     bad("further/spread_of_a_number", TYPE, "**", "x = g(**«n)", head=VALUE, signature="n: ti.i32"),
@@ -167,4 +192,6 @@ SCOPE = [
     supported("further/own_list_grows", 3, kernel("l = [n]", "l.append(4)", "return l[0]", signature="n: ti.i32", returns="ti.i32")),
 ]  # fmt: skip
 
-CASES = [*SCOPE, *STRUCTS, *STATEMENTS, *TYPES, *INDEXING, *LOOPS, *FUNCTIONS, *DEFINITION, *PLACES, *LATER, *UNSEEN]
+CASES = [
+    *SCOPE, *STRUCTS, *STATEMENTS, *TYPES, *INDEXING, *LOOPS, *FUNCTIONS, *DEFINITION, *PLACES, *LATER, *SPARSE, *UNSEEN,
+]  # fmt: skip

@@ -14,6 +14,23 @@ ti.root.dense(ti.i, 8).place(g)
 k(g)
 result = int(g.to_numpy().sum())"""
 VECTOR = "a = ti.Vector([x, x])"
+SPARSE = """f = ti.field(ti.i32)
+ti.root.bitmasked(ti.i, 8).place(f)
+f[3] = 1
+f[5] = 2
+@ti.kernel
+def k() -> ti.i32:
+    total = 0
+    for i in f:
+        total += f[i]
+    return total
+result = k()"""
+POINTER_UNDER_DENSE = """f = ti.field(ti.i32)
+block = ti.root.dense(ti.i, 4).pointer(ti.i, 8)
+block.place(f)
+f[3] = 1
+f[30] = 2
+result = block.num_dynamically_allocated"""
 
 CASES: list[Case] = [
     refused("fields/too_few_indices", INDEX, "dim 2 accessed with indices of dim 1", "`f` takes 2 indices", kernel("x = «f[0]", head=FIELD), "too few indexes"),
@@ -28,11 +45,11 @@ CASES: list[Case] = [
     refused_call("fields/negative_shape", RUNTIME, "should be positive, got -3 in dimension 0", "at least 1", "«ti.field(ti.f32, -3)", "shape negative"),
     refused_call("fields/shape_over_32_bits", RUNTIME, "at most 2147483647 can be indexed", "several fields", "«ti.field(ti.i8, (2**16, 2**16))", "shape over 2^31"),
     supported("fields/place_after_launch", 16, AFTER_LAUNCH, "place after launch"),
-    refused_call("fields/sparse", "NotYetError", "sparse SNodes come with issue 4", "use `dense`", "«ti.root.bitmasked(ti.i, 8)", "sparse on a backend without it"),
-    refused_call("fields/pointer_under_dense", "NotYetError", "sparse SNodes come with issue 4", "use `dense`", "«ti.root.dense(ti.i, 4).pointer(ti.i, 8)", "pointer under dense misuse"),
-    refused("fields/deactivate_on_dense", SYNTAX, "ti.deactivate is not in this version", "dense fields", kernel("«ti.deactivate(f.parent(), 0)", head=FIELD), "`deactivate` on dense"),
-    refused("fields/append_to_non_dynamic", SYNTAX, "ti.append is not in this version", "dense fields", kernel("«ti.append(f.parent(), 0, 1)", head=FIELD), "append to non-dynamic"),
-    refused("fields/length_of_non_dynamic", SYNTAX, "ti.length is not in this version", "dense fields", kernel("x = «ti.length(f.parent(), 0)", head=FIELD), "length of non-dynamic"),
+    supported("fields/sparse", 3, SPARSE, "sparse on a backend without it"),
+    supported("fields/pointer_under_dense", 2, POINTER_UNDER_DENSE, "pointer under dense misuse"),
+    supported("fields/deactivate_on_dense", 1.0, kernel("f[0, 0] = 1.0", "ti.deactivate(f.parent(), [0, 0])", "return f[0, 0]", head=FIELD, returns="ti.f32"), "`deactivate` on dense"),
+    refused("fields/append_to_non_dynamic", TYPE, "ti.append only works on dynamic nodes, found a dense node", "`.dynamic(ti.j, n)`", kernel("«ti.append(f.parent(), 0, 1)", head=FIELD), "append to non-dynamic"),
+    refused("fields/length_of_non_dynamic", TYPE, "ti.length only works on dynamic nodes, found a dense node", "`.dynamic(ti.j, n)`", kernel("x = «ti.length(f.parent(), 0)", head=FIELD), "length of non-dynamic"),
     refused("fields/iterated_with_wrong_rank", SYNTAX, "`f` has 2 axes, the loop has 3 indices", "ti.grouped(f)", kernel("for i, j, l in «f:", "    pass", head=FIELD), "SNode iterated with wrong rank"),
     refused_call("fields/offset_of_wrong_rank", SYNTAX, "The dimensionality of shape and offset must be the same (2 != 1)", "one offset for each axis", "«ti.field(ti.f32, (4, 4), offset=(1,))", "offset wrong rank"),
     refused("fields/matrix_index_out_of_range", INDEX, "Index 2 of axis 1 of `matrix(2, 2, f32)` is out of range [0, 2)", "the last index is 1", kernel("m = ti.Matrix([[x, x], [x, x]])", "y = «m[0, 2]", signature="x: ti.f32"), "matrix index out of range (constant)"),

@@ -1,5 +1,5 @@
 // sweep(dt: f32), range_for over velocity
-// from blocks.py:11, interface 1db60ea4
+// from blocks.py:11, interface f00bfcb6
 #include <math.h>
 #include <stdbool.h>
 

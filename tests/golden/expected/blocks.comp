@@ -1,5 +1,5 @@
 // sweep(dt: f32), range_for over velocity
-// from blocks.py:11, interface 1db60ea4
+// from blocks.py:11, interface f00bfcb6
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require

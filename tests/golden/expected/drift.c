@@ -1,5 +1,5 @@
 // drift(dt: f32, axis: i32), range_for over position
-// from drift.py:28, interface d185fd17
+// from drift.py:28, interface 87523724
 #include <math.h>
 
 typedef struct {

@@ -1,5 +1,5 @@
 // drift(dt: f32, axis: i32), range_for over position
-// from drift.py:28, interface d185fd17
+// from drift.py:28, interface 87523724
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require

@@ -1,5 +1,5 @@
 // swap(), 2 tasks
-// from moved.py:9, interface c89df128
+// from moved.py:9, interface be3c4591
 #include <stdbool.h>
 #include <stdint.h>
 

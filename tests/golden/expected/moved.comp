@@ -1,6 +1,6 @@
 // ===== swap_0.comp
 // swap(), task 0 of 2: range_for over columns
-// from moved.py:9, interface c89df128
+// from moved.py:9, interface be3c4591
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -59,7 +59,7 @@ void main() {
 
 // ===== swap_1.comp
 // swap(), task 1 of 2: range_for over tiles
-// from moved.py:9, interface c89df128
+// from moved.py:9, interface be3c4591
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require

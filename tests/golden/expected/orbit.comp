@@ -1,6 +1,6 @@
 // ===== orbit_0.comp
 // orbit(dt: f32), task 0 of 4: range_for over bodies
-// from orbit.py:37, interface 1dee0b2b
+// from orbit.py:37, interface 2ecec396
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -56,7 +56,7 @@ void main() {
 
 // ===== orbit_1.comp
 // orbit(dt: f32), task 1 of 4: serial
-// from orbit.py:37, interface 1dee0b2b
+// from orbit.py:37, interface 2ecec396
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -102,7 +102,7 @@ void main() {
 
 // ===== orbit_2.comp
 // orbit(dt: f32), task 2 of 4: range_for over i
-// from orbit.py:37, interface 1dee0b2b
+// from orbit.py:37, interface 2ecec396
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -166,7 +166,7 @@ void main() {
 
 // ===== orbit_3.comp
 // orbit(dt: f32), task 3 of 4: serial
-// from orbit.py:37, interface 1dee0b2b
+// from orbit.py:37, interface 2ecec396
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require

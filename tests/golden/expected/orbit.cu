@@ -1,5 +1,5 @@
 // orbit(dt: f32), 4 tasks
-// from orbit.py:37, interface 1dee0b2b
+// from orbit.py:37, interface 2ecec396
 
 #define BLOCK 128
 

@@ -1,0 +1,94 @@
+"""Prints the statements on cells of sparse nodes: calls of the functions and macros that `cells.py` writes for them.
+
+block = activate block (i / 4, j / 4)    ->    uint32_t block = activate_block(args, i / 4, j / 4);
+is_active block (i, j)                   ->    block_is_active(i, j)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..ir.nodes import Statement
+from ..ir.sparse import (
+    Activate,
+    Append,
+    CellIndex,
+    CellNumber,
+    Deactivate,
+    DeactivateEntry,
+    IsActive,
+    Length,
+    PoolCount,
+)
+from .cells import CellTexts
+from .print_expressions import WRITERS as VALUES
+from .print_expressions import Expressions, Written
+from .print_statements import Statements, print_call
+from .spelling_forms import UNARY
+
+
+def _texts(e: Expressions) -> CellTexts:
+    e.uses_args = True
+    assert e.layout.cells is not None
+    return e.layout.cells
+
+
+def _change(what: str) -> Callable[[Statements, Activate | Deactivate | Append], None]:
+    """Return what prints a statement that changes what is active."""
+
+    def write(p: Statements, statement: Activate | Deactivate | Append) -> None:
+        texts = _texts(p.e)
+        p.e.used.cells[what, statement.node] = None
+        args = [] if p.e.target.name == "vulkan" else ["args"]
+        given = ", ".join([*args, *(p.e.of(index).text for index in statement.indices)])
+        print_call(p, statement, Written(f"{what}_{texts.name(statement.node)}({given})"))
+
+    return write
+
+
+def _deactivate_entry(p: Statements, statement: DeactivateEntry) -> None:
+    texts = _texts(p.e)
+    p.e.used.cells["entry", statement.node] = None
+    p.e.need("deactivate_cell")
+    entry = p.e.of(statement.entry).text
+    entry = f"uint({entry})" if p.e.target.name == "vulkan" else entry
+    p.emit(f"{texts.deactivate_cell(statement.node, entry)};", statement.location)
+
+
+def _asked(what: str) -> Callable[[Expressions, Statement], Written]:
+    """Return what writes a look-up as a macro."""
+
+    def write(e: Expressions, value: Statement) -> Written:
+        assert isinstance(value, (IsActive, CellNumber, Length))
+        texts = _texts(e)
+        e.used.cells[what, value.node] = None
+        return Written(f"{texts.name(value.node)}_{what}({', '.join(e.of(index).text for index in value.indices)})")
+
+    return write
+
+
+def _count(e: Expressions, value: PoolCount) -> Written:
+    texts, node = _texts(e), value.node
+    if value.counter == "capacity":
+        return Written(texts.texts["capacity", node])
+    text = texts.of_pool(node, value.counter)
+    return Written(f"(int){text}", UNARY) if e.target.name == "c" else Written(f"int({text})")
+
+
+def _index(e: Expressions, value: CellIndex) -> Written:
+    return e.of(value.value)
+
+
+WRITERS: dict[type, Callable[..., None]] = {
+    Activate: _change("activate"),
+    Deactivate: _change("deactivate"),
+    Append: _change("append"),
+    DeactivateEntry: _deactivate_entry,
+}
+"""How each of these effects is printed."""
+
+VALUES[IsActive] = _asked("is_active")
+VALUES[CellNumber] = _asked("number")
+VALUES[Length] = _asked("length")
+VALUES[PoolCount] = _count
+VALUES[CellIndex] = _index
