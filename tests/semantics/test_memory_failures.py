@@ -164,7 +164,7 @@ def test_the_limit_of_a_container_counts(version: int, tmp_path: Any, monkeypatc
 
 
 def test_fresh_memory_is_cleared_where_it_was_touched() -> None:
-    data = np.empty(1 << 24, np.uint8)
+    data = np.zeros(1 << 24, np.uint8)
     data[5], data[1 << 20 : 1 << 22], data[-1] = 1, 2, 3
     host_memory.clear_fresh(data.ctypes.data + 1, data.size - 2)
     assert data[-1] == 3 and not data[:-1].any()
