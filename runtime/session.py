@@ -171,6 +171,7 @@ class Session:
         except OutOfMemory:
             self.stages.clear()
             gc.collect()
+            self.device.synchronize()  # what launches still use goes back when they have ended
         try:
             return self.device.allocate(size_bytes, lazily)
         except OutOfMemory as error:
