@@ -46,7 +46,7 @@ class PartMemory:
 
     __slots__ = ("allocation", "begin_bytes", "element", "mirrored", "partial", "session", "shape", "view", "whole")
 
-    located = None
+    located = located_to_store = None
 
     def __init__(self, whole: Memory, view: Array, element: Type) -> None:
         self.whole, self.session, self.element, self.view = whole, whole.session, element, view

@@ -27,8 +27,8 @@ def test_cells_are_structs_aligned_as_in_c(target: str) -> None:
     assert offsets == [0, 4, 8, 16] and inner._offset_bytes_in_parent_cell == 28
     assert (node._cell_size_bytes, inner._cell_size_bytes) == (40, 2)
     assert w.shape == (9, 5) and w.snode._dtype == ti.i16 and x.snode._cell_size_bytes == 0
-    assert repr(w.parent()) == "ti.root => dense [3, 5] => dense [9, 5]"
-    assert repr(w.snode).endswith("=> place [9, 5]") and [c.kind for c in node._get_children()][-1] == "dense"
+    assert str(w.parent()) == "ti.root => dense [3, 5] => dense [9, 5]"
+    assert str(w.snode).endswith("=> place [9, 5]") and [c.kind for c in node._get_children()][-1] == "dense"
 
 
 def test_fields_of_one_cell_do_not_touch_each_other(target: str) -> None:
