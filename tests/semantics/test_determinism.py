@@ -39,7 +39,8 @@ def output(folder: Path, seed: str) -> bytes:
 @pytest.fixture(scope="module")
 def reference(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     folder = tmp_path_factory.mktemp("one")
-    shutil.copy(TESTS / "corpus.py", folder)
+    for name in ("corpus.py", "corpus_sparse.py"):
+        shutil.copy(TESTS / name, folder)
     return output(folder, "0")
 
 
@@ -47,7 +48,8 @@ def reference(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 def test_text_does_not_depend_on_the_hash_seed(seed: str, reference: bytes, tmp_path: Path) -> None:
     folder = tmp_path / f"folder of seed {seed}"
     folder.mkdir()
-    shutil.copy(TESTS / "corpus.py", folder)
+    for name in ("corpus.py", "corpus_sparse.py"):
+        shutil.copy(TESTS / name, folder)
     found = output(folder, seed)
     assert len(reference) > 50_000
     different = [pair for pair in zip(reference.split(b"\n"), found.split(b"\n")) if pair[0] != pair[1]]
