@@ -5,8 +5,9 @@ In: the nodes of a tree. Out: `SparseTree`, which owns a `Memory` for each part 
 what is not active give zeros; operations on whole fields reach active cells only, as in Taichi. Memory is zero where
 nothing is active, so that a tree, or what lies below a node of it, is emptied by zeroing it.
 
-How many cells a pool has room for: all, where memory costs nothing before it is touched (the host's), as far as there
-is that much; else what `device_memory_GB` leaves, shared out among the pools of a tree from the top down.
+How many cells a pool has room for: twice as many as can be active, since a loop may free each and take it again, as far
+as there is memory. Where memory costs nothing before it is touched (the host's) that is all the system has; elsewhere
+`device_memory_GB` a tree, shared out among its pools from the top down.
 """
 
 from __future__ import annotations
@@ -48,6 +49,7 @@ from ..transpiler.ir.sparse import (
     lists_per_cell,
     mask_words,
     pieces_of,
+    pool_words,
     pools_below,
 )
 from ..transpiler.ir.types import Scalar, Struct, Tensor, element_of, i32, u8, u32
@@ -226,7 +228,7 @@ class SparseTree:
             f"the pool of `{describe(pool)}` was full: it has room for {self.capacities[pool]:,} active {what}{of} of "
             f"{pool_cell_bytes(pool):,} bytes, and what was stored in others is lost. "
             "Cells that were active are as they were.\n"
-            f"Hint: deactivate cells that are not needed, or {remedy}"
+            f"Hint: {remedy}, or deactivate cells that are not needed: others can have them after the loop that does"
         )
 
     def deactivate_all(self, node: Node) -> None:
@@ -553,6 +555,13 @@ def _capacities(session: Session, top: Node) -> dict[Node, int]:
         outer = pool_above(pool)
         most = all_cells(pool) if outer is None else min(all_cells(pool), found[outer] * entries_per_cell(pool))
         size = max(1, pool_cell_bytes(pool)) + 12
-        found[pool] = max(MIN_CELLS, min(most, left // (len(pools) - position) // size, MAX_ITEMS - FIRST_CELL))
+        numbered = MAX_ITEMS // _items_per_cell(pool) - FIRST_CELL
+        found[pool] = max(MIN_CELLS, min(2 * most, left // (len(pools) - position) // size, numbered))
         left -= found[pool] * size
     return found
+
+
+def _items_per_cell(pool: Node) -> int:
+    """Return how many things of a cell emitted text tells apart by one number: elements of a field, or words."""
+    own = [place for place in places_of(pool) if memory_of(place) is pool]
+    return max(1, pool_words(pool), *(prod(digit.extent for digit in digits_of(place)) for place in own))

@@ -12,7 +12,7 @@ from itertools import groupby
 
 from ..ir.nodes import Statement
 from ..ir.snodes import Node, begin_of, digits_of, is_sparse, memory_of, pool_cell_bytes, top_of
-from ..ir.sparse import CELL_MEMBERS, COUNTERS, FIRST_CELL, Need, all_cells, needs_of, sparse_array
+from ..ir.sparse import CELL_MEMBERS, COUNTERS, Need, most_cells, needs_of, sparse_array
 from ..ir.statements import (
     ArgLoad,
     Array,
@@ -497,7 +497,7 @@ def _place_slot(array: Array, use: Use) -> PlaceSlot | None:
     part = memory_of(array.place)
     own = [other.slot for other in use.arrays if other.place is not None and memory_of(other.place) is part]
     digits = tuple(tuple(digit) for digit in digits_of(array.place))
-    cells = (all_cells(part) + FIRST_CELL, pool_cell_bytes(part)) if part.has_pool else ()
+    cells = (most_cells(part), pool_cell_bytes(part)) if part.has_pool else ()
     return PlaceSlot(min(own), begin_of(array.place), digits, cells)
 
 

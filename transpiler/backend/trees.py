@@ -252,8 +252,7 @@ def linear(chain: list[Node], place: Node, indices: Sequence[str], target: Targe
     """Return the number of a cell among those of a chain of nodes. cell: of the pool that they lie in."""
     groups = _groups(chain, place)
     alone = not cell and sum(map(len, groups)) == 1
-    wide = bool(cell and groups) and target.has_pointers and prod(shape_of(place)) >= 2**31
-    text, is_sum = f"(long){cell}" if wide else cell, False
+    text, is_sum = cell, False
     for group in groups:
         own, own_is_sum = _row_major(group, indices, shape_of(place), alone, target)
         if not text:

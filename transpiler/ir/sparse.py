@@ -197,6 +197,11 @@ def all_cells(node: Node) -> int:
     return prod(shape_of(node))
 
 
+def most_cells(pool: Node) -> int:
+    """Return how many cells a pool has at most, nobody's included: a loop may free each and take it again."""
+    return 2 * all_cells(pool) + FIRST_CELL
+
+
 def pieces_of(node: Node) -> int:
     """Return how many pieces of `PIECE` items a list of a dynamic node has at most."""
     return -(-node.extents[0] // PIECE)
@@ -384,7 +389,7 @@ def sparse_array(kernel: Kernel, node: Node, role: str) -> Array:
     ndim, element = {"words": (2, word_of(node)), "list": (1, i32)}.get(role, (0 if role in COUNTERS else 1, u32))
     array = Array(_unique(kernel, f"{name}_{role}"), element, ndim, len(kernel.arrays), role=role, node=node)
     if role == "words":
-        array.shape = (all_cells(node) + FIRST_CELL, pool_cell_bytes(node) // element.size_bytes)
+        array.shape = (most_cells(node), pool_cell_bytes(node) // element.size_bytes)
     elif role in COUNTERS:
         array.shape = ()
     kernel.arrays.append(array)

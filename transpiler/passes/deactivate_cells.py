@@ -1,10 +1,10 @@
-"""Empties what is deactivated: cells of bitmasked nodes in place, cells of pools in tasks behind all others.
+"""Empties what is deactivated: cells of bitmasked nodes in place, cells of pools in tasks behind the loop.
 
     deactivate bits ($i)    ->    $was = deactivate bits ($i)
                                   if $was { x[$i] = 0; for ... { y[...] = 0 } }
 
     deactivate block ($i)   ->    deactivate block ($i)
-                                  ... at the end of the kernel, for the cells that were freed:
+                                  ... behind the loop that this is in, for the cells that were freed:
                                   deactivate what lies in them and has pools, zero their memory, give them back
 
 So a cell that is not active holds zeros, and one that becomes active again begins with them.
@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from ..ir.builder import Builder
+from ..ir.functions import called
 from ..ir.nodes import Block, Statement, walk
 from ..ir.snodes import Node, axes_of, pool_above, top_of
 from ..ir.sparse import (
@@ -44,41 +45,56 @@ def deactivate_cells(kernel: Kernel, context: PassContext) -> bool:
     """Add what empties the cells that the kernel deactivates."""
     if not any(isinstance(statement, Deactivate) for root in kernel.roots() for statement in walk(root)):
         return False
-    freed: dict[Node, None] = {}
 
     def rule(rewriter: Rewriter, statement: Statement) -> Statement | None:
         assert isinstance(statement, Deactivate)
         builder = Builder(Block(rewriter.out))
         builder.location = statement.location
-        _deactivate(kernel, builder, statement.node, statement.indices, freed)
+        _deactivate(kernel, builder, statement.node, statement.indices)
         return GONE
 
     Rewriter({Deactivate: rule}).run(kernel)
     builder = Builder(Block())
-    for pool in _with_pools_inside(freed):
-        _collect(kernel, builder, pool)
-    end = len(kernel.body.statements)
-    if end and isinstance(kernel.body.statements[-1], Return):
-        end -= 1
-    kernel.body.statements[end:end] = builder.block.statements
+    freed: dict[Node, None] = {}
+    for statement in kernel.body.statements:
+        is_loop = isinstance(statement, RangeFor)
+        if is_loop or isinstance(statement, Return):
+            _collect_all(kernel, builder, freed)
+        builder.add(statement)
+        freed |= _freed_in(statement)
+        if is_loop:
+            _collect_all(kernel, builder, freed)
+    _collect_all(kernel, builder, freed)
+    kernel.body.statements = builder.block.statements
     return True
 
 
-def _deactivate(
-    kernel: Kernel, builder: Builder, node: Node, indices: list[Statement], freed: dict[Node, None]
-) -> None:
-    """Deactivate a cell of a node, and empty it where it does not wait for the end of the kernel."""
+def _freed_in(statement: Statement) -> dict[Node, None]:
+    """Return the pools of which a statement, or a function that it calls, frees cells."""
+    around = Block([statement])
+    blocks = [around, *(function.body for function in called(around))]
+    return {s.node: None for block in blocks for s in walk(block) if isinstance(s, Deactivate) and s.node.has_pool}
+
+
+def _collect_all(kernel: Kernel, builder: Builder, freed: dict[Node, None]) -> None:
+    """Add the tasks that give back what was freed since the last ones."""
+    for pool in _with_pools_inside(freed):
+        _collect(kernel, builder, pool)
+    freed.clear()
+
+
+def _deactivate(kernel: Kernel, builder: Builder, node: Node, indices: list[Statement]) -> None:
+    """Deactivate a cell of a node, and empty it where it does not wait for the end of the loop."""
     made = builder.add(Deactivate(node, indices, type=u1 if node.kind == "bitmasked" else None))
     if node.has_pool:
-        freed[node] = None
         return
     then = Block()
     with builder.into(then):
-        _empty(kernel, builder, node, indices, freed)
+        _empty(kernel, builder, node, indices)
     builder.add(If(made, then))
 
 
-def _empty(kernel: Kernel, builder: Builder, node: Node, indices: list[Statement], freed: dict[Node, None]) -> None:
+def _empty(kernel: Kernel, builder: Builder, node: Node, indices: list[Statement]) -> None:
     """Zero the cell of a node, and deactivate what lies in it."""
     for child in node.children:
         if child.kind == "place":
@@ -88,16 +104,16 @@ def _empty(kernel: Kernel, builder: Builder, node: Node, indices: list[Statement
             pointer = builder.add(GlobalPtr(array, moved, type=array.element))
             builder.store(pointer, builder.zero(array.element))
         elif child.kind == "dynamic":
-            _deactivate(kernel, builder, child, indices, freed)
+            _deactivate(kernel, builder, child, indices)
         else:
-            _each_cell(builder, child, indices, partial(_enter, kernel, builder, child, freed=freed))
+            _each_cell(builder, child, indices, partial(_enter, kernel, builder, child))
 
 
-def _enter(kernel: Kernel, builder: Builder, child: Node, indices: list[Statement], freed: dict[Node, None]) -> None:
+def _enter(kernel: Kernel, builder: Builder, child: Node, indices: list[Statement]) -> None:
     if child.is_sparse:
-        _deactivate(kernel, builder, child, indices, freed)
+        _deactivate(kernel, builder, child, indices)
     else:
-        _empty(kernel, builder, child, indices, freed)
+        _empty(kernel, builder, child, indices)
 
 
 def _each_cell(
