@@ -223,7 +223,7 @@ def _with_common(kernel: CubinKernel, content: bytes, symbols: list[_Symbol]) ->
         if number >= len(symbols):
             raise CubinError("an attribute is of a function that is not there")
         if symbols[number].name == kernel.name:
-            kernel = replace(kernel, **{"registers" if code == REGISTERS else "frame_bytes": amount})
+            kernel = replace(kernel, registers=amount) if code == REGISTERS else replace(kernel, frame_bytes=amount)
     return kernel
 
 
