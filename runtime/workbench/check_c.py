@@ -8,6 +8,7 @@ from ..devices.host_compiler import find_compiler, lacks_openmp
 from .c_layout import Assertion, Assertions, C, failures
 from .complaints import Complaint, of_gcc, place_of
 from .cubin import CubinError, global_functions
+from .declared import Declarations
 from .edit import Edit, is_about_const, named_in, note_errors, unclosed_brace
 from .mistakes import missing_entry, store_to_read_only
 from .places import Block, Place, Text
@@ -16,6 +17,7 @@ TAIL = "shadesmith-interface"
 """What the compiler is told as the file of the lines behind the edited text."""
 
 _FUNCTION = re.compile(r"^(?:[A-Za-z_][\w \t*]*?[ \t*])([A-Za-z_]\w*)[ \t]*\(([^;{}]*)\)\s*\{", re.MULTILINE)
+_ENDS_EARLY = re.compile(r"at end of input|expected (?:a )?[\"']\}")
 _LOST_CONST = ("-Wdiscarded-qualifiers", "-Wcast-qual", "-Wincompatible-pointer-types-discards-qualifiers")
 _UNDECLARED = "-Wimplicit-function-declaration"
 
@@ -32,7 +34,9 @@ def check_c(edit: Edit) -> None:
     errors = [c for c in complaints if c.level == "error" and c.file != TAIL]
     read_only = read_only_names(generated.blocks.get("Args"), generated, edit.text)
     if errors:
-        note_errors(edit, errors, read_only)
+        Declarations(generated, edit.text, edit.sheet, C.cast).compare()
+        if not edit.sheet.mistakes:
+            note_errors(edit, errors, read_only)
         return
     note_failures(edit, lines, [c for c in complaints if c.level == "error"])
     _note_warnings(edit, [c for c in complaints if c.level == "warning" and c.file != TAIL], read_only)
@@ -61,14 +65,16 @@ def note_failures(edit: Edit, lines: list[Assertion], complaints: list[Complaint
     numbers = {complaint.line - 1 for complaint in complaints if complaint.file == TAIL}
     failed = {number for number in numbers if number < len(lines) and lines[number].mistake is not None}
     strays = [c for c in complaints if c.file == TAIL and c.line - 1 not in failed]
-    if strays and (brace := unclosed_brace(edit.text)) is not None:
-        edit.sheet.add(brace, "error: this brace is never closed", "close it with `}`")
+    brace = unclosed_brace(edit.text)
+    if any(_ENDS_EARLY.search(complaint.text) for complaint in complaints) or (strays and brace is not None):
+        edit.sheet.add(brace, "error: the text ends before all that was opened is closed", "close it with `}`")
         return
     for line in failures(lines, failed, edit.text.blocks):
         assert line.mistake is not None
         edit.sheet.add(line.place, *line.mistake)
     if strays and not failed:
-        edit.sheet.add(None, f"error: {strays[0].text}", "the text ends in the middle of something")
+        last = Place(max(1, len(edit.text.text.rstrip().split("\n"))), 1)
+        edit.sheet.add(last, f"error: {strays[0].text}", "the text ends in the middle of something")
 
 
 def read_only_names(args: Block | None, *texts: Text) -> dict[str, str]:
@@ -98,10 +104,11 @@ def _assert_entries(edit: Edit, assertions: Assertions) -> None:
     for old, _ in edit.tasks:
         renamed = instead[0] if len(missing) == len(instead) == 1 and missing[0] == old.entry else None
         head = f"void {old.entry}(const struct Args *arguments)"
-        place = functions[renamed] if renamed is not None else edit.text.word(old.entry)
+        others = [place for name, place in functions.items() if name in entries]
+        place = functions[renamed] if renamed is not None else edit.text.word(old.entry) or next(iter(others), None)
         text = missing_entry(old.entry, renamed, "the function", head)
         assertions.lines.append(Assertion(C.check(f"sizeof(&{old.entry}) > 0"), place, text, (), old.entry, "entry"))
-        needs = (len(assertions.lines) - 1,)
+        needs = (*assertions.args, len(assertions.lines) - 1)
         types = [f"__builtin_types_compatible_p(__typeof__({old.entry}), {t})" for t in ENTRY_TYPES]
         wrong = (
             f"`{old.entry}` has other parameters or another result than the launcher gives it",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ...transpiler.backend.interface import BackendModule, TaskSource
@@ -103,7 +104,7 @@ def note_errors(
         if complaint.file not in ("", "<stdin>", "stdin", edit.name) and complaint.line:  # a file that it includes
             edit.sheet.add(None, f"{complaint.file}:{complaint.line}: error: {complaint.text}")
         elif place is not None and is_about_const(complaint.text) and (name := named_in(edit.text, place, read_only)):
-            edit.sheet.add(place, *store_to_read_only(name))
+            edit.sheet.add(name_place(edit.text, place, read_only) or place, *store_to_read_only(name))
         else:
             edit.sheet.add(place, f"error: {complaint.text}")
 
@@ -118,13 +119,20 @@ def is_about_const(message: str) -> bool:
 
 def named_in(text: Text, place: Place, names: dict[str, str]) -> str | None:
     """Return the array whose name stands at a place, or else first in its line."""
-    line = text.line(place.line)
-    here = line[place.column - 1 : place.column - 1 + place.width]
-    if here in names:
-        return names[here]
-    found = [(at.column, name) for name in names if (at := text.word(name, place.line)) is not None]
-    after = [pair for pair in found if pair[0] >= place.column] or found
-    return names[min(after)[1]] if after else None
+    found = name_place(text, place, names)
+    if found is None:
+        return None
+    return names[text.line(found.line)[found.column - 1 : found.column - 1 + found.width]]
+
+
+def name_place(text: Text, place: Place, names: Iterable[str]) -> Place | None:
+    """Return where the name stands that a place is about: before a sign that stores, else behind."""
+    found = sorted((at for name in names if (at := text.word(name, place.line)) is not None), key=lambda at: at.column)
+    before = [at for at in found if at.column < place.column]
+    after = [at for at in found if at.column >= place.column]
+    stores = text.line(place.line)[place.column - 1 : place.column] in tuple("=+-*/%&|^<>")
+    ordered = before[-1:] if stores and before else after or found
+    return ordered[0] if ordered else None
 
 
 def unclosed_brace(text: Text) -> Place | None:
