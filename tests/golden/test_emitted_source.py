@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from shadesmith.runtime.capabilities import PORTABLE
 from shadesmith.transpiler.backend.interface import BackendModule
 from shadesmith.transpiler.errors import UnsupportedError
 from shadesmith.transpiler.frontend.definition import define
@@ -52,6 +53,7 @@ def compiled(name: str, target: str) -> BackendModule:
         atomics=NATIVE[target],
         max_push_bytes=128 if target == "vulkan" else None,
         float_controls=frozenset({"DenormPreserve 32", "SignedZeroInfNanPreserve 32"}),
+        max_groups=PORTABLE[target].max_groups,
         recursion=target != "vulkan",
     )
     options = CompileOptions(**getattr(module, "options", {}))
