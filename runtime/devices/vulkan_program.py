@@ -208,9 +208,9 @@ class VulkanProgram:
             return most, 1
         if not task.folded:
             raise TaichiRuntimeError(
-                f"task {task.name} of kernel `{self._name}` needs {groups} groups, and its edited text knows one row of "
-                f"{GROUPS_X}. Hint: number groups by gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x, or let a "
-                "thread take more turns (#define ITEMS)"
+                f"task {task.name} of kernel `{self._name}` needs {groups} groups; its edited text knows one row of "
+                f"{GROUPS_X}. Hint: number groups by gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x, or let "
+                "a thread take more turns (#define ITEMS)"
             )
         return fold(groups)
 
