@@ -9,7 +9,7 @@ from .c_layout import Assertion, Assertions, C, failures
 from .complaints import Complaint, of_gcc, place_of
 from .cubin import CubinError, global_functions
 from .declared import Declarations
-from .edit import Edit, is_about_const, named_in, note_errors, unclosed_brace
+from .edit import Edit, casts_away, is_about_const, named_in, note_errors, unclosed_brace
 from .mistakes import missing_entry, store_to_read_only
 from .places import Block, Place, Text
 
@@ -39,7 +39,8 @@ def check_c(edit: Edit) -> None:
             note_errors(edit, errors, read_only)
         return
     note_failures(edit, lines, [c for c in complaints if c.level == "error"])
-    _note_warnings(edit, [c for c in complaints if c.level == "warning" and c.file != TAIL], read_only)
+    warnings = [c for c in complaints if c.level == "warning" and c.file != TAIL]
+    _note_warnings(edit, warnings, read_only, {read_only[name] for name, _ in casts_away(generated, read_only)})
     if code is not None:
         _check_object(edit, code)
     elif not edit.sheet.mistakes:
@@ -120,15 +121,15 @@ def _assert_entries(edit: Edit, assertions: Assertions) -> None:
 ENTRY_TYPES = ("void(const struct Args *)", "void(struct Args *)")
 
 
-def _note_warnings(edit: Edit, warnings: list[Complaint], read_only: dict[str, str]) -> None:
-    """Note what a C compiler lets pass, but what cannot be right."""
+def _note_warnings(edit: Edit, warnings: list[Complaint], read_only: dict[str, str], cast: set[str]) -> None:
+    """Note what a C compiler lets pass, but what cannot be right. cast: arrays that the generated text casts too."""
     for complaint in warnings:
         place = place_of(complaint, edit.text)
         if place is None:
             continue
         if complaint.flag in _LOST_CONST and is_about_const(complaint.text):
             name = named_in(edit.text, place, read_only)
-            if name is not None:
+            if name is not None and not (name in cast and complaint.flag == "-Wcast-qual"):
                 edit.sheet.add(place, *store_to_read_only(name, "loses its `const`"))
         elif complaint.flag == _UNDECLARED:
             name = "".join(re.findall(r"'(\w+)'", complaint.text)[:1])

@@ -13,7 +13,7 @@ from .check_c import TAIL, note_failures, read_only_names, with_tail
 from .complaints import Complaint, of_nvrtc
 from .cubin import Cubin, CubinError, CubinKernel, read_cubin
 from .declared import Declarations
-from .edit import Edit, check_block_is_said, check_blocks, note_errors
+from .edit import Edit, casts_away, check_block_is_said, check_blocks, note_errors
 from .mistakes import missing_entry, store_to_read_only
 from .places import Place, Text
 
@@ -50,7 +50,7 @@ def check_cuda(edit: Edit) -> None:
         return
     note_failures(edit, assertions.lines, errors)
     _check_dynamic_shared(edit)
-    _check_casts(edit, read_only)
+    _check_casts(edit, generated, read_only)
     if errors:
         cubin, _ = _compile(edit, edit.counted_text)
     if cubin is not None:
@@ -223,14 +223,9 @@ def _check_dynamic_shared(edit: Edit) -> None:
         )
 
 
-def _check_casts(edit: Edit, read_only: dict[str, str]) -> None:
+def _check_casts(edit: Edit, generated: Text, read_only: dict[str, str]) -> None:
     """Note casts that take the const off an array that is only read, which C++ allows without a word."""
-    names = "|".join(sorted(map(re.escape, read_only), key=len, reverse=True))
-    if not names:
-        return
-    cast = r"(?:\(\s*(?!const\b)[\w ]+?\*+\s*(?:__restrict__\s*)?\)|\bconst_cast\s*<[^>]*>)"
-    cast += rf"\s*\(?\s*&?\s*(?:args\s*\.\s*)?\b({names})\b"
-    for match in re.finditer(cast, edit.text.code):
-        if " const" not in match[0].partition(")")[0]:
-            place = edit.text.place(*match.span(1))
-            edit.sheet.add(place, *store_to_read_only(read_only[match[1]], "loses its `const`"))
+    known = {name for name, _ in casts_away(generated, read_only)}
+    for name, place in casts_away(edit.text, read_only):
+        if name not in known:
+            edit.sheet.add(place, *store_to_read_only(read_only[name], "loses its `const`"))

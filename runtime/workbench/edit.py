@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -133,6 +134,20 @@ def name_place(text: Text, place: Place, names: Iterable[str]) -> Place | None:
     stores = text.line(place.line)[place.column - 1 : place.column] in tuple("=+-*/%&|^<>")
     ordered = before[-1:] if stores and before else after or found
     return ordered[0] if ordered else None
+
+
+def casts_away(text: Text, names: Iterable[str]) -> list[tuple[str, Place]]:
+    """Return where a text casts to a pointer without const what one of `names` reaches.
+
+    The generated text does so too, to read a component of a vector by an index that only the device knows.
+    """
+    choice = "|".join(sorted(map(re.escape, names), key=len, reverse=True))
+    if not choice:
+        return []
+    cast = r"(?:\(\s*(?!const\b)[\w ]+?\*+\s*(?:__restrict__\s*)?\)|\bconst_cast\s*<[^>]*>)"
+    found = re.finditer(rf"{cast}\s*\(?\s*&?\s*(?:args\s*\.\s*)?\b({choice})\b", text.code)
+    kept = (match for match in found if not re.search(r"\bconst\b", match[0].partition(")")[0]))
+    return [(match[1], text.place(*match.span(1))) for match in kept]
 
 
 def unclosed_brace(text: Text) -> Place | None:

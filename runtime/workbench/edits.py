@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from ...transpiler.backend.interface import BackendModule
 from ...transpiler.errors import TaichiCompilationError, warn_user
 from ...transpiler.frontend.specialization import Argument, Specialization, TemplateArgument
+from .check import check_edit
 from .edited import edited_module
 from .merge import Merged, has_markers, merge, same_text
 from .slots import EditError, Slot, is_writable, python_file, read_text, slot_of, without_checks, write_text
@@ -37,6 +38,9 @@ NEW = ".new"
 """Ending, in `.base`, of the generated text that a conflict is with."""
 WROTE = ".wrote"
 """Ending, in `.base`, of a conflict as it was written, to see whether somebody works on it."""
+
+
+_VARIANT = re.compile(r"@[\w-]+(?=\.\w+$)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +94,8 @@ def selected(slot: Slot, module: BackendModule) -> str:
 
 def build(session: Session, generated: BackendModule, edited: BackendModule, paths: Sequence[Path]) -> None:
     """Check an edit against the generated interface and compile it. Raises: TaichiCompilationError for a bad edit."""
+    names = {_VARIANT.sub("", path.name): path for path in paths}
+    check_edit(generated, edited, session.device.capabilities, names)
     session.programs.find(edited)
 
 

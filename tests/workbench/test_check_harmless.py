@@ -10,7 +10,11 @@ import pytest
 from golden_kernels import KERNELS, RECURSIVE, compiled
 from seeded_edits import complaint
 
+import shadesmith as ti
+from shadesmith.runtime.capabilities import PORTABLE
 from shadesmith.runtime.devices import nvrtc
+from shadesmith.runtime.workbench.check import check_edit
+from shadesmith.runtime.workbench.edited import edited_module
 from shadesmith.transpiler.errors import TaichiRuntimeError
 
 CASES = [(k, t) for t in ("c", "cuda", "vulkan") for k in KERNELS if (k, t) not in {(r, "vulkan") for r in RECURSIVE}]
@@ -145,3 +149,17 @@ def test_each_harmless_change_passes_alone(kernel: str, language: str, edit: Cal
     needs(language)
     files = compiled(kernel, language).files
     assert complaint(language, {k: edit(file.text, language) for k, file in enumerate(files)}, kernel) == ""
+
+
+@ti.kernel
+def component(points: ti.types.ndarray(ti.math.vec3, 1), i: ti.i32, k: ti.i32) -> ti.f32:
+    return points[i][k]
+
+
+@pytest.mark.parametrize("language", ["c", "cuda", "vulkan"])
+def test_a_cast_that_the_generated_text_makes_too_passes(language: str) -> None:
+    needs(language)
+    arch = {"c": ti.cpu, "cuda": ti.cuda, "vulkan": ti.vulkan}[language]
+    module = component.inspect(arch=arch).module
+    texts = {file.name: f"{file.text}\n// changed\n" for file in module.files}
+    check_edit(module, edited_module(module, texts), PORTABLE[language], {})
