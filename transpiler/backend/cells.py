@@ -312,11 +312,9 @@ class CellTexts:
 def _note(what: str, node: Node) -> str:
     """Return what the comment beside a member says, with {node} for the name of the node."""
     note = NOTES[what]
-    return (
-        note.replace("cell of its pool each", "chunk of its pool each part of a list")
-        if node.kind == "dynamic"
-        else note
-    )
+    if node.kind != "dynamic":
+        return note
+    return note.replace("cell of its pool each", "chunk of its pool each part of a list").replace("cells", "chunks")
 
 
 def _inside(node: Node, letters: Sequence[str]) -> list[str]:
