@@ -288,7 +288,7 @@ class _Turns:
                 continue
             ratio = extent // self._extent_of_outer(axis)
             index = outer[axis]
-            if ratio > 1:
+            if ratio > 1 and self.outer is not None:
                 index.name = index.name or f"{node_name(self.kernel, self.outer)}_{AXES[axis]}"
                 index = builder.op("mul", index, builder.const(ratio))
             found.append(index if inside is None else builder.op("add", index, inside))
