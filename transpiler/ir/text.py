@@ -6,6 +6,9 @@ grammar. A value is `$id`; a Python name follows it where the program gave one: 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+from ..errors import NOWHERE, SourceLocation
 from .functions import Call, CallResult, Function, Reference
 from .nodes import Block, Statement
 from .ops import OPS
@@ -51,6 +54,14 @@ from .threads import Barrier, Collective, Exchange, ThreadFor, ThreadIndex
 VERSION_LINE = "shadesmith ir 1"
 
 
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A kernel as text. places: (line of the text, file, Python line) of lines that some Python line asked for."""
+
+    text: str
+    places: tuple[tuple[int, str, int], ...]
+
+
 def print_kernel(kernel: Kernel) -> str:
     """Return `kernel` as flat SSA; tasks come with kind, extents, block size, and the temporaries that link them."""
     return _Flat(kernel).text()
@@ -59,6 +70,13 @@ def print_kernel(kernel: Kernel) -> str:
 def print_frontend(kernel: Kernel) -> str:
     """Return `kernel` before `lower`, as the author nested it: values are printed where they are used."""
     return _Nested(kernel).text()
+
+
+def form_of(kernel: Kernel, nested: bool = False) -> Form:
+    """Return the text of `print_kernel`, or that of `print_frontend`, with the Python lines of its lines."""
+    printer = _Nested(kernel) if nested else _Flat(kernel)
+    text = printer.text()
+    return Form(text, tuple((line, place.file, place.line) for line, place in sorted(printer.places.items())))
 
 
 def _header(kernel: Kernel) -> list[str]:
@@ -92,14 +110,23 @@ class _Printer:
         self.kernel = kernel
         self.lines = _header(kernel)
         self.depth = 1
+        self.location = NOWHERE
+        self.places: dict[int, SourceLocation] = {}
+        """By line of the text, from 1."""
 
     def line(self, text: str) -> None:
         self.lines.append("  " * self.depth + text)
+        self.places.pop(len(self.lines), None)  # of a line that was taken back
+        if self.location is not NOWHERE and not text.startswith("}"):
+            self.places[len(self.lines)] = self.location
 
     def block(self, block: Block) -> None:
+        outer = self.location
         self.depth += 1
         for statement in block.statements:
+            self.location = statement.location
             self.statement(statement)
+        self.location = outer
         self.depth -= 1
 
     def statement(self, statement: Statement) -> None:
@@ -133,7 +160,9 @@ class _Printer:
         else:
             self.block(task.prologue)
             self.depth += 1
+            self.location = task.loop.location
             self.statement(task.loop)
+            self.location = NOWHERE
             self.depth -= 1
         self.line("}")
 
