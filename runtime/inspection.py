@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from ..transpiler.errors import warn_user
 from ..transpiler.frontend.specialization import Specialization
 from . import session as sessions
 from .compiler import compile_kernel
+from .workbench_door import workbench
 
 if TYPE_CHECKING:
     from ..transpiler.backend.interface import BackendModule
@@ -79,17 +79,18 @@ class Inspection:
     @cached_property
     def map(self) -> dict[str, Any]:
         """Python line, IR values, emitted line, and lines of the forms below it; see `workbench/maps.py`."""
-        made: dict[str, Any] = _workbench("maps").line_map(self.module, self.places["final"], self.forms["final"], self.gpu)
+        maps = workbench("maps")
+        made: dict[str, Any] = maps.line_map(self.module, self.places["final"], self.forms["final"], self.gpu)
         return made
 
     @cached_property
     def resources(self) -> Any:
         """Registers, spills, shared memory and occupancy of each task; printable. See `workbench/resources.py`."""
-        return _workbench("resources").resources(self.module, self.gpu, sessions.CURRENT)
+        return workbench("resources").resources(self.module, self.gpu, sessions.CURRENT)
 
     def names(self) -> list[str]:
         """Return what `ir` takes, in order."""
-        below = _workbench("disassembly").forms_of(self.module.target)
+        below = workbench("disassembly").forms_of(self.module.target)
         return ["python", *self.forms, "source", *below]
 
     def ir(self, stage: str) -> str:
@@ -100,20 +101,15 @@ class Inspection:
             return self.python
         if stage in self.forms:
             return self.forms[stage]
-        workbench = _workbench("disassembly")
-        if stage not in workbench.forms_of(self.module.target):
+        tools = workbench("disassembly")
+        if stage not in tools.forms_of(self.module.target):
             raise KeyError(f"no form `{stage}`; there are {', '.join(self.names())}")
-        text: str = workbench.joined(workbench.listings(self.module, stage, self.gpu), ";" if stage == "spirv" else "//")
+        text: str = tools.joined(tools.listings(self.module, stage, self.gpu), ";" if stage == "spirv" else "//")
         return text
 
     def __str__(self) -> str:
         parts = [("python", self.python), *self.forms.items(), ("source", self.source)]
         return "\n".join(f"==== {name}\n{text}" for name, text in parts)
-
-
-def _workbench(name: str) -> Any:
-    """Return a module that most programs never need."""
-    return importlib.import_module(f".workbench.{name}", __package__)
 
 
 def observe(specialization: Specialization, target: str) -> Inspection:
