@@ -74,7 +74,18 @@ class Glslang:
             raise TaichiRuntimeError(
                 f"`glslangValidator` was not found; Vulkan kernels are compiled by it. Hint: {INSTALL_HINT}"
             )
-        command = [tool, "--stdin", "-S", "comp", "--target-env", "vulkan1.2", "--quiet", *self._flags, "-o", "/dev/stdout"]
+        command = [
+            tool,
+            "--stdin",
+            "-S",
+            "comp",
+            "--target-env",
+            "vulkan1.2",
+            "--quiet",
+            *self._flags,
+            "-o",
+            "/dev/stdout",
+        ]
         code, output, errors = self._converse(command, file.text.encode(), f"glslangValidator on {file.name}")
         if code < 0:
             raise _failure(file, kernel, f"glslangValidator crashed ({_signal_name(-code)})", output + errors)

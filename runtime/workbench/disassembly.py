@@ -32,7 +32,7 @@ SPIRV_DIS_HINT = "Install it with `apt-get install spirv-tools`."
 _LOC = re.compile(r"\s*\.loc\s+\d+ (\d+) (\d+)(?:, function_name [^,]+, inlined_at \d+ (\d+) (\d+))?")
 _FILE = re.compile(r'\s*//## File "[^"]*", line (\d+)(?: inlined at "[^"]*", line (\d+))?')
 _OP_LINE = re.compile(r"\s*OpLine %\S+ (\d+) \d+")
-_LABEL = re.compile(r"(\.L_x_\d+|\$L__\w+):")
+_LABEL = re.compile(r"(\.L_x_\d+|\$__internal_\S+):")
 _END_OF_BLOCK = re.compile(
     r"\bOp(NoLine|FunctionEnd|Branch|BranchConditional|Switch|Return|ReturnValue|Kill|Unreachable)\b"
 )
@@ -170,8 +170,10 @@ def _sass_listing(file: SourceFile, text: str) -> Listing:
             writer.entry, writer.place = section[1], ()
         code = re.match(r"\s*/\*([0-9a-f]+)\*/\s+(.*?;)", line)
         if code is not None:
-            writer.write(f"    /*{code[1]}*/  {code[2]}", is_code=True)
+            writer.write(f"    /*{code[1]}*/  {code[2]}", is_code=code[2] != "NOP;")  # which fill up the end
         elif _LABEL.match(line) or section is not None:
+            if line.startswith("$"):
+                writer.place = ()  # a function of CUDA's own: a division or root of rare numbers
             writer.write(line.strip(), is_code=False)
     return writer.listing()
 
@@ -281,5 +283,3 @@ def _converse(command: list[str], data: bytes) -> str:
     if code != 0:
         raise TaichiRuntimeError(f"{name} failed: {(errors or output).decode(errors='replace').strip()[:1000]}")
     return output.decode(errors="replace")
-
-

@@ -9,9 +9,9 @@ In: a module, its final IR with places. Out: plain data, what `map.json` holds:
                            "ptx": [31, 32], "sass": [12, 13, 20]},
                           {"line": 56, "python": "generated", "ir": [], "ptx": [27], "sass": [9]}, ...]}]}
 
-Every line of a file has an entry. `ir`: numbers of values of the form `final` (`$4`); for the other forms the lines, from
-1, of the listings that `Inspection.ptx`, `.sass` and `.spirv` show; a form that no tool here can show is left out and
-stands in "missing" with the reason.
+Every line of a file has an entry. `ir`: numbers of values of the form `final` (`$4`); for the other forms the lines,
+from 1, of the listings that `Inspection.ptx`, `.sass` and `.spirv` show. A form that no tool here can show is left out
+and stands in "missing" with the reason.
 """
 
 from __future__ import annotations

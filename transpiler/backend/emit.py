@@ -353,7 +353,7 @@ class _Printer:
             line_map(
                 text,
                 [
-                    *(PrintedBody(f.head, f.body) for f in functions),
+                    *(PrintedBody(f.head, f.body, f.function.location) for f in functions),
                     *(PrintedBody(t["head"], p.body, _begin(p.task)) for p, t in zip(printed, tasks, strict=True)),
                 ],
             ),
