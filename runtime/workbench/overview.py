@@ -28,7 +28,8 @@ MEANINGS = {
     UNTOUCHED: "a copy of the generated text: no edit",
     EDITED: "differs from the generated text it came from",
     MERGES: "the generated text has changed since; the next launch merges both",
-    CONFLICTS: "the generated text has changed where this one was edited: decide in the copy with the markers",
+    CONFLICTS: "the generated text has changed where this one was edited; a launch refuses it and writes a copy"
+    f" with markers beside it, `*{CONFLICT}`, to decide in",
     UNREADABLE: "no text",
 }
 
