@@ -1,0 +1,335 @@
+"""What the report page shows of a kernel: its forms for all targets, linked by lines of Python; nothing is launched."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...transpiler.backend.interface import BackendModule, Expression, SourceFile
+from ...transpiler.errors import TaichiCompilationError, TaichiRuntimeError
+from ...transpiler.lang.arch import Arch, cpu, cuda, vulkan
+from ..inspection import Inspection
+from ..kernel import Kernel
+from .ir_changes import GONE, KEPT, NEW, ChangedLine, changes
+from .report import History, KernelReport, Pane, Table, Text
+
+PACKAGE_FOLDER = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+TARGETS: tuple[tuple[Arch, str, str], ...] = ((vulkan, "glsl", "GLSL"), (cuda, "cuda", "CUDA"), (cpu, "c", "C"))
+"""Architecture, key of its pane, title."""
+
+_SHOWN_LINE = re.compile(r"\s*// (\S+):(\d+)  ")
+"""The comment with a line of Python, as emitted above what became of it."""
+
+Place = tuple[str, int]
+"""File and line of Python."""
+
+
+class PythonPane:
+    """The kernel's text, then the other functions that lines of its forms came from; says which line is which row."""
+
+    def __init__(self, definition: Any, places: Iterable[Place]) -> None:
+        source = definition.source
+        self.file = source.file
+        self.lines: list[str] = list(source.lines)
+        self.numbers: list[int] = list(range(source.first_line, source.first_line + len(source.lines)))
+        self.rows: dict[Place, int] = {(source.file, number): row + 1 for row, number in enumerate(self.numbers)}
+        for file, line in sorted(set(places), key=lambda place: (place[0] != source.file, place)):
+            if (file, line) not in self.rows:
+                self._add(file, line)
+
+    def row(self, place: Place | None) -> int:
+        """Return the row of a place, 0 for none."""
+        return self.rows.get(place, 0) if place is not None else 0
+
+    def row_of_base(self, name: str, line: int) -> int:
+        """Return the row of a line in a file of that name, without its folder."""
+        return next(
+            (row for (file, number), row in self.rows.items() if number == line and os.path.basename(file) == name), 0
+        )
+
+    def text(self) -> Text:
+        """Return the pane."""
+        rows = tuple(row + 1 if number else 0 for row, number in enumerate(self.numbers))
+        text = "\n".join(self.lines)
+        return Text("Python", "python", text, rows, tuple(self.numbers), os.path.basename(self.file))
+
+    def _add(self, file: str, line: int) -> None:
+        first, lines = enclosing_function(file, line)
+        self.lines += ["", f"# {short_path(file, self.file)}"]
+        self.numbers += [0, 0]
+        for offset, text in enumerate(lines):
+            self.lines.append(text)
+            self.numbers.append(first + offset)
+            self.rows.setdefault((file, first + offset), len(self.lines))
+
+
+def enclosing_function(file: str, line: int) -> tuple[int, list[str]]:
+    """Return the first line and the lines of the innermost function around a line, the line alone outside of all."""
+    lines = [text.rstrip("\n") for text in linecache.getlines(file)]
+    if not 0 < line <= len(lines):
+        return line, ["(the text is not there)"]
+    first, last = line, line
+    try:
+        tree = ast.parse("\n".join(lines))
+    except (SyntaxError, ValueError):
+        return line, [lines[line - 1]]
+    for node in ast.walk(tree):  # outer functions come first
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            start = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+            if start <= line <= (node.end_lineno or start):
+                first, last = start, node.end_lineno or start
+    return first, lines[first - 1 : last]
+
+
+def short_path(file: str, beside: str) -> str:
+    """Return a path as the page shows it: no folder of this machine, so that equal programs give equal pages."""
+    if file.startswith(PACKAGE_FOLDER + os.sep):
+        return "shadesmith" + file[len(PACKAGE_FOLDER) :].replace(os.sep, "/")
+    folder = os.path.dirname(beside)
+    if folder and file.startswith(folder + os.sep):
+        return file[len(folder) + 1 :].replace(os.sep, "/")
+    return os.path.basename(file)
+
+
+@dataclass(slots=True)
+class Forms:
+    """A kernel for one target. problem: why there is none, else "". extra: further texts by key of their pane."""
+
+    arch: Arch
+    key: str
+    title: str
+    inspection: Inspection | None = None
+    problem: str = ""
+
+
+def describe_kernel(kernel: Kernel, arguments: Sequence[Any], anchor: str) -> KernelReport:
+    """Return all about one specialization of a kernel, for all targets that it compiles for.
+
+    Raises: TaichiCompilationError, TaichiRuntimeError if it compiles for none.
+    """
+    found = [_forms(kernel, arguments, *target) for target in TARGETS]
+    compiled = [forms for forms in found if forms.inspection is not None]
+    if not compiled:
+        kernel.inspect(*arguments, arch=TARGETS[-1][0])  # raises what is wrong
+    inspections = [forms.inspection for forms in compiled if forms.inspection is not None]
+    first = inspections[0]
+    python = PythonPane(first.specialization.definition, _all_places(inspections))
+    panes = [
+        Pane("python", "Python", python.text()),
+        Pane("ir", "IR", _form_text(first, "final", "final", python)),
+        *(_source_pane(forms, python) for forms in found),
+    ]
+    source = first.specialization.definition.source
+    return KernelReport(
+        name=kernel.definition.name,
+        anchor=anchor,
+        signature="(" + ", ".join(_signature(first)) + ")",
+        place=f"{os.path.basename(source.file)}:{source.first_line}",
+        panes=tuple(panes),
+        histories=tuple(_histories(compiled, python)),
+        tables=tuple(_tables(compiled)),
+    )
+
+
+def _forms(kernel: Kernel, arguments: Sequence[Any], arch: Arch, key: str, title: str) -> Forms:
+    try:
+        return Forms(arch, key, title, kernel.inspect(*arguments, arch=arch))
+    except (TaichiCompilationError, TaichiRuntimeError) as error:
+        return Forms(arch, key, title, problem=str(error))
+
+
+def _signature(inspection: Inspection) -> list[str]:
+    definition, arguments = inspection.specialization.definition, inspection.specialization.arguments
+    return [f"{leaf.name}: {argument}" for leaf, argument in zip(definition.leaves, arguments)]
+
+
+def _source_pane(forms: Forms, python: PythonPane) -> Pane:
+    if forms.inspection is None:
+        return Pane(forms.key, forms.title, None, forms.problem)
+    module = forms.inspection.module
+    several = len(module.files) > 1
+    rows = [row for file in module.files for row in ([0] if several else []) + _rows_of_source(file, python)]
+    text = module.source().rstrip("\n")
+    names = ", ".join(file.name for file in module.files)
+    return Pane(
+        forms.key, forms.title, Text(forms.title, "c", text, tuple(rows[: text.count("\n") + 1]), subtitle=names)
+    )
+
+
+def _rows_of_source(file: SourceFile, python: PythonPane) -> list[int]:
+    """Return the row of each line of an emitted file.
+
+    A Python line's part of the text begins with the comment that shows it, and what closes a block belongs to what
+    opened it. What stands outside of bodies came from no line.
+    """
+    begins = {number: python.row((name, line)) for number, name, line in file.lines}
+    row, opened, rows = 0, {}, []
+    for number, text in enumerate(file.text.rstrip("\n").split("\n"), 1):
+        indentation = len(text) - len(text.lstrip())
+        shown = _SHOWN_LINE.match(text)
+        if text.lstrip().startswith("}"):
+            row = opened.get(indentation, row)
+        elif shown:
+            row = python.row_of_base(shown[1], int(shown[2]))
+        row = begins.get(number, row)
+        opened[indentation] = row
+        rows.append(row)
+        if text.startswith("}") or not text:
+            row = 0
+    return [*rows, 0] if file.text.endswith("\n") else rows
+
+
+def _all_places(inspections: Sequence[Inspection]) -> set[Place]:
+    """Return all lines of Python that any line of any form came from."""
+    found: set[Place] = set()
+    for inspection in inspections:
+        for file in inspection.module.files:
+            found |= {(name, line) for _, name, line in file.lines}
+        for places in inspection.places.values():
+            found |= {(name, line) for _, name, line in places}
+    return found
+
+
+# --- the IR
+
+
+def _form_text(inspection: Inspection, form: str, title: str, python: PythonPane) -> Text:
+    text = inspection.ir(form).rstrip("\n")
+    return Text(title, "ir", text, _rows_of_form(inspection, form, python))
+
+
+def _rows_of_form(inspection: Inspection, form: str, python: PythonPane) -> tuple[int, ...]:
+    lines = inspection.ir(form).rstrip("\n").count("\n") + 1
+    places = {number: python.row((file, line)) for number, file, line in inspection.places[form]}
+    return tuple(places.get(number, 0) for number in range(1, lines + 1))
+
+
+def _histories(compiled: Sequence[Forms], python: PythonPane) -> list[History]:
+    """Return the ways of the IR, one for all targets that share it."""
+    found: dict[tuple[Text, ...], list[str]] = {}
+    for forms in compiled:
+        assert forms.inspection is not None
+        found.setdefault(_stages(forms.inspection, python), []).append(forms.title)
+    if len(found) == 1:
+        return [History("the same for all targets" if len(compiled) > 1 else "", next(iter(found)))]
+    return [History(", ".join(titles), stages) for stages, titles in found.items()]
+
+
+def _stages(inspection: Inspection, python: PythonPane) -> tuple[Text, ...]:
+    """Return the first two forms whole, which have no lines in common, then what each later pass changed."""
+    names = [name for name in inspection.forms if name.startswith("pass:")]
+    stages = [_form_text(inspection, "frontend", "frontend", python)]
+    if names:
+        stages.append(_form_text(inspection, names[0], _pass_title(names[0]), python))
+    for before, after in zip(names, names[1:]):
+        lines = changes(inspection.ir(before).rstrip("\n"), inspection.ir(after).rstrip("\n"))
+        if any(line.sign != KEPT for line in lines):
+            rows = {sign: _rows_of_form(inspection, name, python) for sign, name in ((GONE, before), (KEPT, after))}
+            stages.append(_change_text(_pass_title(after), lines, rows))
+    return tuple(stages)
+
+
+def _pass_title(form: str) -> str:
+    """`pass:03:dead_code` is "03 dead_code"."""
+    _, number, name = form.split(":")
+    return f"{number} {name}"
+
+
+def _change_text(title: str, lines: Sequence[ChangedLine], rows: Mapping[str, tuple[int, ...]]) -> Text:
+    texts, found, counts = [], [], {KEPT: 0, GONE: 0, NEW: 0}
+    for line in lines:
+        counts[line.sign] += 1
+        texts.append(line.sign + line.text)
+        found.append(rows[GONE if line.sign == GONE else KEPT][line.line - 1])
+    subtitle = f"+{counts[NEW]} −{counts[GONE]}"
+    return Text(title, "ir", "\n".join(texts), tuple(found), subtitle=subtitle, is_changes=True)
+
+
+# --- tables
+
+
+def _tables(compiled: Sequence[Forms]) -> Iterator[Table]:
+    yield _launches(compiled)
+    yield from _members(compiled)
+
+
+def _launches(compiled: Sequence[Forms]) -> Table:
+    header = ("target", "entry", "kind", "threads a block", "turns", "file")
+    rows = []
+    for forms in compiled:
+        assert forms.inspection is not None
+        module = forms.inspection.module
+        for task in module.tasks:
+            turns = "one" if task.kind == "serial" else _turns(task.extents, module)
+            cells = (forms.title, task.entry, task.kind, str(task.block_dim), turns, module.files[task.file].name)
+            rows.append(cells)
+    return Table("Launches", header, tuple(rows))
+
+
+def _turns(extents: Sequence[Expression] | None, module: BackendModule) -> str:
+    return "known on the device" if extents is None else " × ".join(_in_words(extent, module) for extent in extents)
+
+
+SYMBOLS = {"add": "+", "sub": "-", "mul": "*", "floordiv": "//", "mod": "%"}
+
+
+def _in_words(expression: Expression, module: BackendModule) -> str:
+    match expression:
+        case ("const", number):
+            return str(number)
+        case ("member", number):
+            return module.interface.members[number].name
+        case (op, left, right) if op in SYMBOLS:
+            return f"({_in_words(left, module)} {SYMBOLS[op]} {_in_words(right, module)})"
+    return f"{expression[0]}({', '.join(_in_words(operand, module) for operand in expression[1:])})"
+
+
+def _members(compiled: Sequence[Forms]) -> Iterator[Table]:
+    """Yield the argument block of each target, once where they are equal."""
+    found: dict[tuple[tuple[str, ...], ...], list[str]] = {}
+    for forms in compiled:
+        assert forms.inspection is not None
+        module = forms.inspection.module
+        rows = tuple(
+            (member.name, member.type, str(member.offset_bytes), str(member.size_bytes), _source(member.source, module))
+            for member in module.interface.members
+        )
+        found.setdefault(rows, []).append(forms.title)
+    for rows, titles in found.items():
+        title = "Arguments" if len(found) == 1 else f"Arguments, {', '.join(titles)}"
+        header = ("member of Args", "type", "offset [bytes]", "size [bytes]", "is")
+        yield Table(title, header, rows, "" if rows else "The kernel takes none.")
+
+
+def _source(source: tuple[Any, ...], module: BackendModule) -> str:
+    """Return in words what the launcher packs into a member."""
+    array = module.interface.arrays[source[1]].name if source[0] in ARRAY_WORDS else ""
+    match source:
+        case ("argument", position, component):
+            return f"argument {position}" + (f", component {component}" if component else "")
+        case (kind, _, axis):
+            return ARRAY_WORDS[kind].format(array=array, axis=axis)
+        case (kind, _):
+            return ARRAY_WORDS[kind].format(array=array)
+    return OTHER_WORDS.get(source[0], str(source[0]))
+
+
+ARRAY_WORDS = {
+    "pointer": "address of {array}",
+    "gradient": "address of the gradient of {array}",
+    "shape": "extent {axis} of {array}",
+    "capacity": "cells in the pool of {array}",
+    "stride": "stride {axis} of {array} [elements]",
+    "begin": "first element of {array}",
+}
+OTHER_WORDS = {
+    "temporaries": "address of the kernel's temporaries",
+    "result": "address of the results",
+    "seed": "seed of random numbers",
+    "report": "address of what is printed and checked",
+}
