@@ -33,7 +33,8 @@ class Text:
 
     rows: for each line the line of the Python pane it came from, counted from 1, 0 for none; empty: no line has one.
     numbers: for each line the number to show beside it, 0 for none; empty: counted from 1. is_changes: each line begins
-    with " ", "-" or "+". subtitle: file name, counts of changed lines and the like.
+    with " ", "-", "+", or "@" where it stands for lines that are not shown. values: of a change of IR, (number before,
+    number after) of what was kept. subtitle: file name, counts of changed lines and the like.
     """
 
     title: str
@@ -43,6 +44,7 @@ class Text:
     numbers: tuple[int, ...] = ()
     subtitle: str = ""
     is_changes: bool = False
+    values: tuple[tuple[int, int], ...] = ()
 
     @property
     def kind(self) -> str:
@@ -53,6 +55,17 @@ class Text:
     def row_runs(self) -> str:
         """`rows` in short, for the script."""
         return equal_runs(self.rows) if any(self.rows) else ""
+
+    @property
+    def value_runs(self) -> str:
+        """`values` in short, for the script: "38>36*2" says that 38 and 39 became 36 and 37."""
+        runs: list[list[int]] = []
+        for before, after in self.values:
+            if runs and (before - runs[-1][0], after - runs[-1][1]) == (runs[-1][2], runs[-1][2]):
+                runs[-1][2] += 1
+            else:
+                runs.append([before, after, 1])
+        return " ".join(f"{before}>{after}*{count}" for before, after, count in runs)
 
     @property
     def number_runs(self) -> str:
@@ -90,10 +103,9 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class KernelReport:
-    """All about one specialization. anchor: its name in the address. edits_note: shown where there are no edits."""
+    """All about one specialization. edits_note: shown where there are no edits."""
 
     name: str
-    anchor: str
     signature: str
     place: str
     panes: tuple[Pane, ...]
@@ -113,17 +125,31 @@ class Page:
     problems: tuple[tuple[str, str], ...] = ()
 
 
-def render(page: Page, version: str = "") -> str:
+def render(page: Page) -> str:
     """Return the page as HTML. Raises: jinja2.TemplateError, a fault of ours."""
     style = _minified((TEMPLATES / "report" / "style.css").read_text(encoding="utf-8"))
     script = (TEMPLATES / "report" / "script.js").read_text(encoding="utf-8")
-    from markupsafe import Markup
+    return (
+        _environment()
+        .get_template("report/page.html.j2")
+        .render(
+            page=page,
+            kernels=tuple(zip(anchors([kernel.name for kernel in page.kernels]), page.kernels)),
+            style=style,
+            style_hash=_hash(style),
+            script=script,
+            script_hash=_hash(script),
+        )
+    )
 
-    return _environment().get_template("report/page.html.j2").render(
-        page=page, version=version,
-        style=Markup(style), style_hash=Markup(_hash(style)),
-        script=Markup(script), script_hash=Markup(_hash(script)),
-    )  # fmt: skip
+
+def anchors(names: Sequence[str]) -> list[str]:
+    """Return a name for the address for each kernel: of plain letters, none twice."""
+    found: list[str] = []
+    for name in names:
+        plain = re.sub(r"[^A-Za-z0-9_.]", "_", name)
+        found.append(plain if plain not in found else f"{plain}-{len(found) + 1}")
+    return found
 
 
 def visible(text: str) -> str:

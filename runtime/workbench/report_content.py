@@ -6,7 +6,8 @@ import ast
 import linecache
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,16 +16,18 @@ from ...transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 from ...transpiler.lang.arch import Arch, cpu, cuda, vulkan
 from ..inspection import Inspection
 from ..kernel import Kernel
-from .ir_changes import GONE, KEPT, NEW, ChangedLine, changes
+from .ir_changes import GONE, KEPT, NEW, SKIPPED, Change, ChangedLine, changes, hunks
 from .report import History, KernelReport, Pane, Table, Text
 
 PACKAGE_FOLDER = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 TARGETS: tuple[tuple[Arch, str, str], ...] = ((vulkan, "glsl", "GLSL"), (cuda, "cuda", "CUDA"), (cpu, "c", "C"))
 """Architecture, key of its pane, title."""
+SOURCE_KEYS = tuple(key for _, key, _ in TARGETS)
 
 _SHOWN_LINE = re.compile(r"\s*// (\S+):(\d+)  ")
 """The comment with a line of Python, as emitted above what became of it."""
 
+Rows = tuple[tuple[str, ...], ...]
 Place = tuple[str, int]
 """File and line of Python."""
 
@@ -107,15 +110,17 @@ class Forms:
     problem: str = ""
 
 
-def describe_kernel(kernel: Kernel, arguments: Sequence[Any], anchor: str) -> KernelReport:
-    """Return all about one specialization of a kernel, for all targets that it compiles for.
+def describe_kernel(kernel: Kernel, arguments: Sequence[Any], name: str, only: Arch | None = None) -> KernelReport:
+    """Return all about one specialization of a kernel, for all targets that it compiles for, or for one of them.
 
+    name: as its file knows it, `Class.method` for methods.
     Raises: TaichiCompilationError, TaichiRuntimeError if it compiles for none.
     """
-    found = [_forms(kernel, arguments, *target) for target in TARGETS]
+    targets = [target for target in TARGETS if only is None or target[0].target == only.target]
+    found = [_forms(kernel, arguments, *target) for target in targets]
     compiled = [forms for forms in found if forms.inspection is not None]
     if not compiled:
-        kernel.inspect(*arguments, arch=TARGETS[-1][0])  # raises what is wrong
+        kernel.inspect(*arguments, arch=only or cpu)  # raises what is wrong
     inspections = [forms.inspection for forms in compiled if forms.inspection is not None]
     first = inspections[0]
     python = PythonPane(first.specialization.definition, _all_places(inspections))
@@ -126,8 +131,7 @@ def describe_kernel(kernel: Kernel, arguments: Sequence[Any], anchor: str) -> Ke
     ]
     source = first.specialization.definition.source
     return KernelReport(
-        name=kernel.definition.name,
-        anchor=anchor,
+        name=name,
         signature="(" + ", ".join(_signature(first)) + ")",
         place=f"{os.path.basename(source.file)}:{source.first_line}",
         panes=tuple(panes),
@@ -136,11 +140,18 @@ def describe_kernel(kernel: Kernel, arguments: Sequence[Any], anchor: str) -> Ke
     )
 
 
+def targets_in_words(kernels: Sequence[KernelReport]) -> str:
+    """Return one line on what a page holds: `3 kernels as GLSL, CUDA and C`."""
+    titles = list(dict.fromkeys(p.title for k in kernels for p in k.panes if p.content and p.key in SOURCE_KEYS))
+    listed = " and ".join([", ".join(titles[:-1]), titles[-1]] if len(titles) > 1 else titles)
+    return f"{len(kernels)} kernel{'s' if len(kernels) != 1 else ''} as {listed}"
+
+
 def _forms(kernel: Kernel, arguments: Sequence[Any], arch: Arch, key: str, title: str) -> Forms:
     try:
         return Forms(arch, key, title, kernel.inspect(*arguments, arch=arch))
     except (TaichiCompilationError, TaichiRuntimeError) as error:
-        return Forms(arch, key, title, problem=str(error))
+        return Forms(arch, key, title, problem=str(error).strip())
 
 
 def _signature(inspection: Inspection) -> list[str]:
@@ -168,7 +179,8 @@ def _rows_of_source(file: SourceFile, python: PythonPane) -> list[int]:
     opened it. What stands outside of bodies came from no line.
     """
     begins = {number: python.row((name, line)) for number, name, line in file.lines}
-    row, opened, rows = 0, {}, []
+    row, rows = 0, []
+    opened: dict[int, int] = {}
     for number, text in enumerate(file.text.rstrip("\n").split("\n"), 1):
         indentation = len(text) - len(text.lstrip())
         shown = _SHOWN_LINE.match(text)
@@ -227,10 +239,10 @@ def _stages(inspection: Inspection, python: PythonPane) -> tuple[Text, ...]:
     if names:
         stages.append(_form_text(inspection, names[0], _pass_title(names[0]), python))
     for before, after in zip(names, names[1:]):
-        lines = changes(inspection.ir(before).rstrip("\n"), inspection.ir(after).rstrip("\n"))
-        if any(line.sign != KEPT for line in lines):
-            rows = {sign: _rows_of_form(inspection, name, python) for sign, name in ((GONE, before), (KEPT, after))}
-            stages.append(_change_text(_pass_title(after), lines, rows))
+        change = changes(inspection.ir(before).rstrip("\n"), inspection.ir(after).rstrip("\n"))
+        if not change.is_empty:
+            rows = [_rows_of_form(inspection, form, python) for form in (before, after)]
+            stages.append(_change_text(_pass_title(after), change, *rows))
     return tuple(stages)
 
 
@@ -240,14 +252,36 @@ def _pass_title(form: str) -> str:
     return f"{number} {name}"
 
 
-def _change_text(title: str, lines: Sequence[ChangedLine], rows: Mapping[str, tuple[int, ...]]) -> Text:
-    texts, found, counts = [], [], {KEPT: 0, GONE: 0, NEW: 0}
-    for line in lines:
-        counts[line.sign] += 1
-        texts.append(line.sign + line.text)
-        found.append(rows[GONE if line.sign == GONE else KEPT][line.line - 1])
-    subtitle = f"+{counts[NEW]} −{counts[GONE]}"
-    return Text(title, "ir", "\n".join(texts), tuple(found), subtitle=subtitle, is_changes=True)
+def _change_text(title: str, change: Change, before: Sequence[int], after: Sequence[int]) -> Text:
+    rows_kept = _rows_of_kept(change, before)
+
+    def row(line: ChangedLine) -> int:
+        return (before if line.sign == GONE else after)[line.line - 1]
+
+    def has_other_row(line: ChangedLine) -> bool:
+        return rows_kept[line.line] != after[line.line - 1]
+
+    lines = hunks(change, has_other_row)
+    counts = Counter(line.sign for line in change.lines)
+    return Text(
+        title,
+        "ir",
+        "\n".join(line.sign + line.text for line in lines),
+        tuple(0 if line.sign == SKIPPED else row(line) for line in lines),
+        subtitle=f"+{counts[NEW]} −{counts[GONE]}",
+        is_changes=True,
+        values=tuple(change.numbers.items()),
+    )
+
+
+def _rows_of_kept(change: Change, before: Sequence[int]) -> dict[int, int]:
+    """Return the row that each kept line had, by its line after the pass."""
+    found, number = {}, 0
+    for line in change.lines:
+        if line.sign == KEPT:
+            found[line.line] = before[number]
+        number += line.sign != NEW
+    return found
 
 
 # --- tables
@@ -291,11 +325,11 @@ def _in_words(expression: Expression, module: BackendModule) -> str:
 
 def _members(compiled: Sequence[Forms]) -> Iterator[Table]:
     """Yield the argument block of each target, once where they are equal."""
-    found: dict[tuple[tuple[str, ...], ...], list[str]] = {}
+    found: dict[Rows, list[str]] = {}
     for forms in compiled:
         assert forms.inspection is not None
         module = forms.inspection.module
-        rows = tuple(
+        rows: Rows = tuple(
             (member.name, member.type, str(member.offset_bytes), str(member.size_bytes), _source(member.source, module))
             for member in module.interface.members
         )

@@ -59,23 +59,46 @@ function paint(line, text, language) {
   line.append(text.slice(end) + "\n");
 }
 
-/** The lines of a text as data: {text, sign, row, number}; sign is there in texts of changes. */
-function linesOf(pre) {
+/**
+ * The lines of a text as data: {text, sign, row, number}. A text of changes leaves out lines that are as before ("@12
+ * lines as before"); `before`, the lines of the form before, fills them in, with `isFilled`.
+ */
+function linesOf(pre, before) {
   if (pre.lines) return pre.lines;
-  const texts = pre.textContent.replace(/\n$/, "").split("\n");
+  const texts = pre.textContent.split("\n");
   const rows = unpack(pre.dataset.rows), numbers = unpack(pre.dataset.numbers);
-  const changes = pre.dataset.language.endsWith("-changes");
-  let number = 0;
   pre.language = LANGUAGES[pre.dataset.language.replace("-changes", "")] || LANGUAGES.diff;
-  pre.lines = texts.map((text, i) => {
-    const sign = changes ? text[0] || " " : "";
-    if (sign !== "-") number++;
-    return {
-      text: changes ? text.slice(1) : text, sign, row: rows[i] || 0,
-      number: numbers.length ? numbers[i] || "" : sign === "-" ? "" : number,
-    };
-  });
+  if (pre.dataset.language.endsWith("-changes")) {
+    pre.lines = changedLines(pre, texts, rows, before || []);
+  } else {
+    pre.lines = texts.map((text, i) => ({ text, sign: " ", row: rows[i] || 0, number: numbers.length ? numbers[i] || "" : i + 1 }));
+  }
   return pre.lines;
+}
+
+function changedLines(pre, texts, rows, before) {
+  const values = new Map();
+  for (const run of (pre.dataset.values || "").split(" ")) {
+    const [from, to, count] = run.split(/[>*]/).map(Number);
+    for (let i = 0; i < (count || 0); i++) values.set(from + i, to + i);
+  }
+  const renumber = text => text.replace(/\$(\d+)/g, (value, number) => values.has(Number(number)) ? `$${values.get(Number(number))}` : value);
+  const lines = [];
+  let at = 0, number = 0;
+  texts.forEach((text, i) => {
+    const sign = text[0] || " ", skipped = sign === "@" && /^@(\d+) lines as before(?:, (-?\d+) further in)?/.exec(text);
+    if (skipped) {
+      for (let k = 0; k < Number(skipped[1]); k++) {
+        const old = before[at++] || { text: "", row: 0 }, further = Number(skipped[2] || 0);
+        const moved = further < 0 ? old.text.slice(-further) : " ".repeat(further) + old.text;
+        lines.push({ text: renumber(moved), sign: " ", row: old.row, number: ++number, isFilled: true });
+      }
+      return;
+    }
+    if (sign !== "+") at++;
+    lines.push({ text: text.slice(1), sign, row: rows[i] || 0, number: sign === "-" ? "" : ++number });
+  });
+  return lines;
 }
 
 /** Replace the content of `pre` by `lines`, each an element of its own. */
@@ -99,24 +122,19 @@ function show(pre, lines, language, signs) {
   pre.tabIndex = 0;
 }
 
-/** Put long stretches without a change behind a button that shows them. */
-function fold(pre) {
-  const around = 3, elements = [...pre.children];
-  const near = elements.map(() => false);
-  elements.forEach((element, i) => {
-    if (element.matches(".gone, .new")) for (let k = Math.max(0, i - around); k <= i + around && k < near.length; k++) near[k] = true;
-  });
-  for (let i = 0; i < elements.length; i++) {
+/** Put lines that were filled in behind a button that shows them. */
+function fold(pre, lines) {
+  const elements = [...pre.children];
+  for (let i = 0; i < lines.length; i++) {
     let end = i;
-    while (end < elements.length && !near[end]) end++;
-    if (end - i > 3) {
-      const hidden = elements.slice(i, end);
-      const button = make("button", { className: "fold", type: "button", textContent: `⋯ ${hidden.length} lines as before` });
-      button.onclick = () => { button.remove(); hidden.forEach(element => { element.hidden = false; }); };
-      hidden[0].before(button);
-      hidden.forEach(element => { element.hidden = true; });
-    }
-    i = Math.max(i, end);
+    while (end < lines.length && lines[end].isFilled) end++;
+    if (end === i) continue;
+    const hidden = elements.slice(i, end);
+    const button = make("button", { className: "fold", type: "button", textContent: `${hidden.length} lines as before` });
+    button.onclick = () => { button.remove(); hidden.forEach(element => { element.hidden = false; }); };
+    hidden[0].before(button);
+    hidden.forEach(element => { element.hidden = true; });
+    i = end;
   }
 }
 
@@ -133,6 +151,10 @@ class KernelView {
     if (this.isOpen) return;
     this.isOpen = true;
     this.histories = [...this.article.querySelectorAll(".passes")];
+    for (const history of this.histories) {
+      let before = [];
+      for (const pre of history.querySelectorAll("pre")) before = linesOf(pre, before).filter(line => line.sign !== "-");
+    }
     for (const pane of this.panes) {
       const pre = pane.querySelector("pre"), title = pane.querySelector("h3");
       if (!pre) continue;
@@ -146,9 +168,7 @@ class KernelView {
     }
     this.histories.forEach(history => this.openHistory(history));
     for (const pre of this.article.querySelectorAll(".edits pre")) {
-      const lines = linesOf(pre);
-      show(pre, lines, pre.language, true);
-      fold(pre);
+      show(pre, linesOf(pre), pre.language, true);
     }
     this.bar();
     this.article.addEventListener("mouseover", event => this.hover(event));
@@ -223,7 +243,7 @@ class KernelView {
         stage.isOpen = true;
         const lines = linesOf(pre), changes = pre.dataset.language.endsWith("-changes");
         show(pre, lines, pre.language, changes);
-        if (changes) fold(pre);
+        if (changes) fold(pre, lines);
         this.index = null;
         this.light(this.held, true);
       }
