@@ -1,1 +1,1 @@
-"""Look into kernels, change their text by hand, check, compare and time what was changed."""
+"""The workbench: emitted texts changed by hand, which run, are checked, compared, timed, merged and shipped."""
