@@ -82,11 +82,14 @@ class Browser:
 
     def open(self, page: Path, fragment: str = "") -> None:
         """Load a file and wait until it is there."""
-        self.call("Page.navigate", url="about:blank")
+        self._navigate("about:blank")  # so that an address with another fragment loads anew
         self.requests.clear()
         self.messages.clear()
+        self._navigate(page.resolve().as_uri() + fragment)
+
+    def _navigate(self, address: str) -> None:
         self.loaded = False
-        self.call("Page.navigate", url=page.resolve().as_uri() + fragment)
+        self.call("Page.navigate", url=address)
         while not self.loaded:
             self._read()
 
