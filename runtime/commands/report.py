@@ -20,6 +20,7 @@ LEFT_OUT = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what this command takes."""
     add_program_arguments(parser, needs_kernel=False)
+    parser.add_argument("--gpu", metavar="SM", help="what PTX and SASS are made for: sm_90, sm_120, ...")
     parser.add_argument(
         "-o", "--output", type=Path, metavar="PAGE", help="where to write the page; else FILE.html here"
     )
@@ -35,7 +36,7 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
         for call in calls:
             name = _name(call)
             try:
-                kernels.append(describe_kernel(call.kernel, call.arguments, name, arch))
+                kernels.append(describe_kernel(call.kernel, call.arguments, name, arch, options.gpu))
             except (TaichiCompilationError, TaichiRuntimeError) as error:
                 if spec.kernel is not None:
                     raise

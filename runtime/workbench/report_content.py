@@ -8,20 +8,28 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from ...transpiler.backend.interface import BackendModule, Expression, SourceFile
+from ...transpiler.backend.interface import END_OF_BODY, BackendModule, Expression, SourceFile
 from ...transpiler.errors import TaichiCompilationError, TaichiRuntimeError
+from ...transpiler.frontend.specialization import Argument, TemplateArgument
+from ...transpiler.ir.types import described
 from ...transpiler.lang.arch import Arch, cpu, cuda, vulkan
+from .. import session as sessions
 from ..inspection import Inspection
 from ..kernel import Kernel
+from .disassembly import Listing, forms_of, listings, python_of
 from .ir_changes import GONE, KEPT, NEW, SKIPPED, Change, ChangedLine, changes, hunks
 from .report import History, KernelReport, Pane, Table, Text
+from .report_edits import describe_edits
+from .resources import COLUMNS, resources
 
 PACKAGE_FOLDER = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 TARGETS: tuple[tuple[Arch, str, str], ...] = ((vulkan, "glsl", "GLSL"), (cuda, "cuda", "CUDA"), (cpu, "c", "C"))
 """Architecture, key of its pane, title."""
+FORM_TITLES = {"spirv": ("SPIR-V", ";"), "ptx": ("PTX", "//"), "sass": ("SASS", "//")}
+"""By form below the source: title, and what a comment begins with."""
 SOURCE_KEYS = tuple(key for _, key, _ in TARGETS)
 
 _SHOWN_LINE = re.compile(r"\s*// (\S+):(\d+)  ")
@@ -110,10 +118,13 @@ class Forms:
     problem: str = ""
 
 
-def describe_kernel(kernel: Kernel, arguments: Sequence[Any], name: str, only: Arch | None = None) -> KernelReport:
+def describe_kernel(
+    kernel: Kernel, arguments: Sequence[Any], name: str, only: Arch | None = None, gpu: str | None = None
+) -> KernelReport:
     """Return all about one specialization of a kernel, for all targets that it compiles for, or for one of them.
 
-    name: as its file knows it, `Class.method` for methods.
+    name: as its file knows it, `Class.method` for methods. gpu: what PTX and SASS are for, as NVRTC names it; None: the
+    GPU that is open, or a common one.
     Raises: TaichiCompilationError, TaichiRuntimeError if it compiles for none.
     """
     targets = [target for target in TARGETS if only is None or target[0].target == only.target]
@@ -128,6 +139,7 @@ def describe_kernel(kernel: Kernel, arguments: Sequence[Any], name: str, only: A
         Pane("python", "Python", python.text()),
         Pane("ir", "IR", _form_text(first, "final", "final", python)),
         *(_source_pane(forms, python) for forms in found),
+        *_listing_panes(compiled, python, gpu),
     ]
     source = first.specialization.definition.source
     return KernelReport(
@@ -136,8 +148,16 @@ def describe_kernel(kernel: Kernel, arguments: Sequence[Any], name: str, only: A
         place=f"{os.path.basename(source.file)}:{source.first_line}",
         panes=tuple(panes),
         histories=tuple(_histories(compiled, python)),
-        tables=tuple(_tables(compiled)),
+        tables=tuple(_tables(compiled, gpu)),
+        edits=tuple(_edits(compiled, python)),
     )
+
+
+def _edits(compiled: Sequence[Forms], python: PythonPane) -> Iterator[Text]:
+    for forms in compiled:
+        assert forms.inspection is not None
+        folder = sessions.current_config().edits_dir
+        yield from describe_edits(forms.inspection, folder, lambda file: _rows_of_source(file, python))
 
 
 def targets_in_words(kernels: Sequence[KernelReport]) -> str:
@@ -156,20 +176,32 @@ def _forms(kernel: Kernel, arguments: Sequence[Any], arch: Arch, key: str, title
 
 def _signature(inspection: Inspection) -> list[str]:
     definition, arguments = inspection.specialization.definition, inspection.specialization.arguments
-    return [f"{leaf.name}: {argument}" for leaf, argument in zip(definition.leaves, arguments)]
+    return [f"{leaf.name}: {_shown(argument)}" for leaf, argument in zip(definition.leaves, arguments)]
+
+
+def _shown(argument: Argument) -> str:
+    """Return an argument's type; of objects the kind, since their texts hold addresses."""
+    if not isinstance(argument, TemplateArgument):
+        return str(argument)
+    value = argument.value
+    if value is None or isinstance(value, bool | int | float | str):
+        return repr(value)
+    describe = getattr(value, "describe_array", None)
+    if describe is None or isinstance(value, type):
+        return getattr(value, "__name__", type(value).__name__)
+    array = describe()
+    return f"{array.kind}[{described(array.element)}, {array.shape}]"
+
+
+# --- the source and what is below it
 
 
 def _source_pane(forms: Forms, python: PythonPane) -> Pane:
     if forms.inspection is None:
         return Pane(forms.key, forms.title, None, forms.problem)
     module = forms.inspection.module
-    several = len(module.files) > 1
-    rows = [row for file in module.files for row in ([0] if several else []) + _rows_of_source(file, python)]
-    text = module.source().rstrip("\n")
-    names = ", ".join(file.name for file in module.files)
-    return Pane(
-        forms.key, forms.title, Text(forms.title, "c", text, tuple(rows[: text.count("\n") + 1]), subtitle=names)
-    )
+    texts = [(file.name, file.text, _rows_of_source(file, python)) for file in module.files]
+    return Pane(forms.key, forms.title, _joined(forms.title, "c", "//", texts))
 
 
 def _rows_of_source(file: SourceFile, python: PythonPane) -> list[int]:
@@ -178,22 +210,69 @@ def _rows_of_source(file: SourceFile, python: PythonPane) -> list[int]:
     A Python line's part of the text begins with the comment that shows it, and what closes a block belongs to what
     opened it. What stands outside of bodies came from no line.
     """
-    begins = {number: python.row((name, line)) for number, name, line in file.lines}
-    row, rows = 0, []
     opened: dict[int, int] = {}
-    for number, text in enumerate(file.text.rstrip("\n").split("\n"), 1):
-        indentation = len(text) - len(text.lstrip())
+    rows = []
+    shown_row = 0
+    for number, text in enumerate(_lines(file.text), 1):
+        row = python.row(file.python_place(number)) or shown_row
         shown = _SHOWN_LINE.match(text)
+        indentation = len(text) - len(text.lstrip())
         if text.lstrip().startswith("}"):
             row = opened.get(indentation, row)
         elif shown:
-            row = python.row_of_base(shown[1], int(shown[2]))
-        row = begins.get(number, row)
+            row = shown_row = python.row_of_base(shown[1], int(shown[2]))
         opened[indentation] = row
         rows.append(row)
-        if text.startswith("}") or not text:
-            row = 0
-    return [*rows, 0] if file.text.endswith("\n") else rows
+        if not text or text.startswith("}") or (file.lines and not shown):
+            shown_row = 0
+    return rows
+
+
+def _listing_panes(compiled: Sequence[Forms], python: PythonPane, gpu: str | None) -> Iterator[Pane]:
+    """Yield what compilers make of the texts; a note where a tool is missing."""
+    for forms in compiled:
+        assert forms.inspection is not None
+        inspection = forms.inspection
+        for form in forms_of(inspection.module.target):
+            title, comment = FORM_TITLES[form]
+            try:
+                found = listings(inspection.module, form, gpu or inspection.gpu)
+            except (TaichiCompilationError, TaichiRuntimeError) as error:
+                yield Pane(form, title, None, str(error).strip())
+                continue
+            sources = {file.name: file for file in inspection.module.files}
+            texts = [(one.file, _narrow(one.text), _rows_of_listing(one, sources[one.file], python)) for one in found]
+            text = _joined(title, form, comment, texts)
+            yield Pane(form, title, replace(text, subtitle=gpu or inspection.gpu) if form != "spirv" else text)
+
+
+def _rows_of_listing(listing: Listing, source: SourceFile, python: PythonPane) -> list[int]:
+    rows = [0] * len(_lines(listing.text))
+    for line, places in listing.places.items():
+        rows[line - 1] = python.row(python_of(source, places))
+    return rows
+
+
+def _narrow(text: str) -> str:
+    """Return a listing without what sets its columns: a third of its bytes. The script sets them again."""
+    return re.sub(r"(?m)^ +(?=%|Op)| +(?= (?://|;) \S+:\d+$)", "", text)
+
+
+def _joined(title: str, language: str, comment: str, texts: Sequence[tuple[str, str, list[int]]]) -> Text:
+    """Return the texts of files, (name, text, rows), as one; a line names each where there are several."""
+    lines: list[str] = []
+    rows: list[int] = []
+    for name, text, rows_of_text in texts:
+        if len(texts) > 1:
+            lines += ["", f"{comment} ===== {name}"] if lines else [f"{comment} ===== {name}"]
+            rows += [0] * (len(lines) - len(rows))
+        lines += _lines(text)
+        rows += rows_of_text
+    return Text(title, language, "\n".join(lines), tuple(rows), subtitle=", ".join(name for name, _, _ in texts))
+
+
+def _lines(text: str) -> list[str]:
+    return text.rstrip("\n").split("\n")
 
 
 def _all_places(inspections: Sequence[Inspection]) -> set[Place]:
@@ -201,7 +280,7 @@ def _all_places(inspections: Sequence[Inspection]) -> set[Place]:
     found: set[Place] = set()
     for inspection in inspections:
         for file in inspection.module.files:
-            found |= {(name, line) for _, name, line in file.lines}
+            found |= {(name, line) for _, name, line in file.lines if (name, line) != END_OF_BODY}
         for places in inspection.places.values():
             found |= {(name, line) for _, name, line in places}
     return found
@@ -287,9 +366,31 @@ def _rows_of_kept(change: Change, before: Sequence[int]) -> dict[int, int]:
 # --- tables
 
 
-def _tables(compiled: Sequence[Forms]) -> Iterator[Table]:
+def _tables(compiled: Sequence[Forms], gpu: str | None) -> Iterator[Table]:
+    yield _resources(compiled, gpu)
     yield _launches(compiled)
     yield from _members(compiled)
+
+
+def _resources(compiled: Sequence[Forms], gpu: str | None) -> Table:
+    """What the tasks take of the hardware, where it is known here."""
+    rows: list[tuple[str, ...]] = []
+    notes: list[str] = []
+    for forms in compiled:
+        assert forms.inspection is not None
+        module = forms.inspection.module
+        try:
+            found = resources(module, gpu or forms.inspection.gpu, sessions.CURRENT)
+        except (TaichiCompilationError, TaichiRuntimeError) as error:
+            notes.append(f"{forms.title}: {str(error).strip()}")
+            continue
+        if found.reason:
+            notes.append(f"{forms.title}: {found.reason}.")
+        for row in found.rows():
+            rows.append((f"{forms.title}, {found.device}", *("" if cell is None else str(cell) for cell in row)))
+        said = [f"{name} {value}" for task in found.tasks for name, value in task.statistics.items()]
+        notes += [f"{forms.title}, {found.device}: {', '.join(said)}."] if said else []
+    return Table("Resources", ("target", *COLUMNS), tuple(rows), "\n".join(notes))
 
 
 def _launches(compiled: Sequence[Forms]) -> Table:

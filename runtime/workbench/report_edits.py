@@ -1,4 +1,4 @@
-"""The hand edits of a kernel as the report page shows them: what a person changed. Nothing is written or merged here."""
+"""The hand edits of a kernel as the report page shows them: what a person changed. Nothing is written or merged."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from ...transpiler.backend.interface import SourceFile
 from ...transpiler.errors import TaichiCompilationError
 from ..inspection import Inspection
 from .ir_changes import GONE, KEPT, NEW, changes
+from .merge import same_text
 from .report import Text
 from .slots import Slot, read_text, slot_of
 
@@ -42,8 +43,8 @@ def _edit(slot: Slot, file: SourceFile, variant: str, rows_of: RowsOf) -> Iterat
         base = file.text
     if text != base:
         yield _difference(path.name, f"in {_shown(slot)}", base, text, file.name, rows_of)
-    if base.split("\n")[2:] != file.text.split("\n")[2:]:  # the first two lines name the kernel and its interface
-        yield _difference(path.name, "what is generated now, against what it was made of", base, file.text, file.name, rows_of)
+    if text != base and not same_text(base, file.text):
+        yield _difference(path.name, "in what is generated since it was made", base, file.text, file.name, rows_of)
 
 
 def _difference(title: str, subtitle: str, before: str, after: str, name: str, rows_of: RowsOf) -> Text:

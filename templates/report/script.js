@@ -71,9 +71,18 @@ function linesOf(pre, before) {
   if (pre.dataset.language.endsWith("-changes")) {
     pre.lines = changedLines(pre, texts, rows, before || []);
   } else {
-    pre.lines = texts.map((text, i) => ({ text, sign: " ", row: rows[i] || 0, number: numbers.length ? numbers[i] || "" : i + 1 }));
+    const isListing = [LANGUAGES.spirv, LANGUAGES.ptx, LANGUAGES.sass].includes(pre.language);
+    pre.lines = texts.map((text, i) => ({ text: isListing ? inColumns(text, pre.language) : text, sign: " ", row: rows[i] || 0, number: numbers.length ? numbers[i] || "" : i + 1 }));
   }
   return pre.lines;
+}
+
+/** A line of a listing, its parts in columns: the page holds them without. */
+function inColumns(text, language) {
+  const [, code, comment] = /^(.*?)(?: ((?:\/\/|;) \S+:\d+))?$/.exec(text);
+  const [, result, operation] = language === LANGUAGES.spirv ? /^(?:(%\w+) = )?(Op.*)$/.exec(code) || [] : [];
+  const head = operation ? (result ? `${result} = ` : "").padStart(15) + operation : code;
+  return comment ? `${head.padEnd(60)} ${comment}` : head;
 }
 
 function changedLines(pre, texts, rows, before) {
@@ -168,7 +177,10 @@ class KernelView {
     }
     this.histories.forEach(history => this.openHistory(history));
     for (const pre of this.article.querySelectorAll(".edits pre")) {
-      show(pre, linesOf(pre), pre.language, true);
+      const lines = linesOf(pre);
+      lines.forEach((line, i) => { line.isFilled = lines.slice(Math.max(0, i - 3), i + 4).every(other => other.sign === " "); });
+      show(pre, lines, pre.language, true);
+      fold(pre, lines);
     }
     this.bar();
     this.article.addEventListener("mouseover", event => this.hover(event));

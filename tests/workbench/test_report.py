@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import os
 import re
+import runpy
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -155,6 +156,25 @@ def test_kernels_without_arguments_are_named(tmp_path: Path, capsys: pytest.Capt
     assert "shadesmith report two.py:other --args" in capsys.readouterr().err
 
 
+def test_edits_are_shown_with_their_variants(tmp_path: Path) -> None:
+    program = tmp_path / "half.py"
+    program.write_text(
+        "import shadesmith as ti\n\n@ti.kernel\ndef half(x: ti.types.ndarray(ti.f32, 1)):\n    for i in x:\n        x[i] *= 0.5\n"
+    )
+    assert "No hand edits" in report(tmp_path, program)
+    runpy.run_path(str(program))["half"].edit(arch=ti.cpu)
+    assert "No hand edits" in report(tmp_path, program), "a copy that nobody touched is no edit"
+    (path,) = tmp_path.glob("edits/*/*/half.c")
+    text = path.read_text()
+    path.write_text(text.replace("0.5f", "0.25f"))
+    path.with_name("half@plain.c").write_text(text + "// mine\n")
+    page = report(tmp_path, program)
+    assert "No hand edits" not in page and str(tmp_path) not in page
+    edit, variant = texts_of(page)[-2:]
+    assert re.search(r"^-.*0\.5f", edit, re.M) and re.search(r"^\+.*0\.25f", edit, re.M)
+    assert variant.endswith("+// mine") and "half@plain.c" in page and "edits/half.half/" in page
+
+
 # --- hostile texts
 
 HOSTILE = "</pre></script><script>alert(1)</script><img src=x onerror=alert(1)>&amp;\"' \r\x00\u202e{{ 1 }}\ud800"
@@ -290,7 +310,10 @@ def test_lines_keep_their_texts(browser: Browser, julia: Path) -> None:
     before = texts_of(julia.read_text(encoding="utf-8"))
     browser.open(julia)
     after = browser.run("[...document.querySelectorAll('.pane pre')].map(pre => pre.textContent)")
-    assert [text.rstrip("\n") for text in after] == [text.rstrip("\n") for text in before[: len(after)]]
+    assert len(after) >= 5
+    for text, shown in zip(before, after):  # listings are set in columns
+        assert [line.split() for line in shown.rstrip("\n").split("\n")] == [line.split() for line in text.split("\n")]
+    assert after[:5] == [f"{text}\n" for text in before[:5]]
 
 
 def test_both_themes(browser: Browser, julia: Path) -> None:
