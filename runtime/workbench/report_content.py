@@ -394,16 +394,18 @@ def _resources(compiled: Sequence[Forms], gpu: str | None) -> Table:
 
 
 def _launches(compiled: Sequence[Forms]) -> Table:
-    header = ("target", "entry", "kind", "threads a block", "turns", "file")
-    rows = []
+    """The tasks in order; targets that launch them alike share a row."""
+    found: dict[tuple[str, ...], list[str]] = {}
     for forms in compiled:
         assert forms.inspection is not None
         module = forms.inspection.module
-        for task in module.tasks:
+        for number, task in enumerate(module.tasks):
             turns = "one" if task.kind == "serial" else _turns(task.extents, module)
-            cells = (forms.title, task.entry, task.kind, str(task.block_dim), turns, module.files[task.file].name)
-            rows.append(cells)
-    return Table("Launches", header, tuple(rows))
+            key = (str(number), task.name, task.kind, str(task.block_dim), turns)
+            found.setdefault(key, []).append(f"{task.entry} in {module.files[task.file].name}")
+    header = ("task", "kind", "threads a block", "turns", "entry points")
+    rows = sorted(found.items(), key=lambda entry: int(entry[0][0]))
+    return Table("Launches", header, tuple((*key[1:], ", ".join(entries)) for key, entries in rows))
 
 
 def _turns(extents: Sequence[Expression] | None, module: BackendModule) -> str:
