@@ -1,1 +1,1 @@
-"""The subcommands of `shadesmith`, a module each: `add_arguments(parser)` and `run(options, screen) -> exit status`."""
+"""What the command `shadesmith` can do, a module a subcommand."""
