@@ -1,4 +1,4 @@
-"""`kernel.compare(*args)`: do two texts of a kernel compute the same? Told output by output, on copies of the arguments.
+"""`kernel.compare(*args)`: whether two texts of a kernel compute the same, output by output, on copies of arguments.
 
 In: the `Variants` of a call. Out: a `Comparison`, which prints as a table. Both texts run several times from the same
 contents. Runs with an odd number begin with arrays that are only written filled with a pattern, and with other guards:
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...transpiler.errors import TaichiRuntimeError
+from ..foreign import dense_strides
 from .differences import Mismatch, Output, Tolerance, different, judge, merged
 from .outputs import Outputs, Values
 from .replicas import PATTERNS, Launchable, Outcome, Region, Replicas, Trespass, counts_of, record, run_or_name
@@ -85,8 +86,9 @@ def _row(output: Output) -> tuple[str, ...]:
     if output.equal:
         return output.name, f"{output.type}{changed}", output.verdict, "0", "" if output.max_ulp is None else "0", ""
     ulps = "" if output.max_ulp is None else f"{output.max_ulp:,}"
+    size = f"{output.max_abs:.3g}" if output.max_ulp is not None else f"{output.max_abs:,.0f}"
     more = f" (and {output.count - 1:,} more)" if output.count > 1 else ""
-    return (output.name, f"{output.type}{changed}", output.verdict, f"{output.max_abs:.3g}", ulps,
+    return (output.name, f"{output.type}{changed}", output.verdict, size, ulps,
             f"{output.first}{more}")  # fmt: skip
 
 
@@ -250,9 +252,7 @@ class Comparer:
 
 def _index_outside(located: Any, trespass: Trespass) -> tuple[int, ...] | None:
     """Return the index, out of range along the first axis, of the element whose place was written."""
-    dense = tuple(
-        int(np.prod(located.extents[axis + 1 :])) * located.item_bytes for axis in range(len(located.extents))
-    )
+    dense = dense_strides(located.extents, located.item_bytes)
     if located.strides != dense or located.begin_bytes != 0 or 0 in located.extents[1:]:
         return None
     offset = trespass.offset_bytes + (trespass.region.size_bytes if trespass.is_behind else 0)

@@ -175,7 +175,8 @@ def _judge_sparse(base: Sequence[Values], expected: Values, found: Values, toler
     if not alone.size:
         return output
     place = int(np.searchsorted(keys, alone[0])) * max(1, int(np.prod(one.array.shape[1:])))
-    words = ["active" if np.isin(alone[0], values.keys) else "not active" for values in (expected, found)]
+    is_expected = bool(np.isin(alone[0], expected.keys))
+    words = ("active", "not active") if is_expected else ("not active", "active")
     return replace(
         output, equal=False, passed=False, count=int(alone.size) + output.count, note="other elements are active",
         first=Mismatch(one.text_of(place), one.index_of(place), *words),
@@ -210,8 +211,8 @@ def _close(one: Array, other: Array, relative: float, absolute: float) -> Array:
     a, b = np.atleast_1d(one).astype(np.float64), np.atleast_1d(other).astype(np.float64)
     finite = np.isfinite(a) & np.isfinite(b)
     with np.errstate(invalid="ignore", over="ignore"):
-        close = finite & (np.abs(a - b) <= absolute + relative * np.abs(a))
-    return close
+        within: Array = np.abs(a - b) <= absolute + relative * np.abs(a)
+    return finite & within
 
 
 def distances(one: Array, other: Array) -> Array:
