@@ -77,7 +77,7 @@ WRONG: dict[str, tuple[Callable[[], Any], Texts, Texts, str]] = {
     "indices swapped": (compared.stencil, "b(i, j) = a(i, j)", "b(j, i) = a(i, j)", r"b\[\d+, \d+\]: "),
     "precedence": (compared.bits, "(x(i) + 3) * 5", "(x(i) + 3 * 5)", r"y\[\d+\]: "),
     "an unsigned shift": (compared.bits, "(x(i) + 3) * 5 >> 2", SHIFT, r"y\[\d+\]: "),
-    "a lost atomic": (compared.histogram, ATOMIC, LOST, r"counts\[0\]: "),
+    "a lost atomic": (compared.histogram, ATOMIC, LOST, r"counts\[\d\]: "),
     "a missing barrier": (compared.shared_sum, BARRIER, "", r"sums\[\d+\]: "),
     "a write behind the end": (compared.bits, "y(i) =", "y(i + 1) =", r"out of bounds: y\[1000\] of shape \(1000,\)"),
     "a write before the begin": (compared.bits, "y(i) =", "y(i - 1) =", r"out of bounds: y\[-1\] of shape \(1000,\)"),
