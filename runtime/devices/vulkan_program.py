@@ -15,7 +15,7 @@ from typing import Any
 from weakref import WeakSet, finalize
 
 from ...transpiler.backend.interface import BackendModule, TaskSource
-from ...transpiler.errors import TaichiCompilationError, UnsupportedError
+from ...transpiler.errors import TaichiCompilationError, TaichiRuntimeError, UnsupportedError
 from .glslang import Glslang
 from .vulkan_instance import MAX_PUSH_BYTES, Adapter, Api
 from .vulkan_memory import Memory
@@ -153,7 +153,7 @@ class VulkanProgram:
     ) -> None:
         self._is_software = is_software
         self.pipelines: list[Any] = []
-        self._tasks: list[tuple[Any, int, int, bool]] = []
+        self._tasks: list[tuple[Any, int, int, TaskSource]] = []
         self._queue, self._memory, self._name = queue, memory, module.kernel
         self.lock = queue.lock
         self._layout = layout
@@ -190,7 +190,7 @@ class VulkanProgram:
     def add(self, task: TaskSource, pipeline: Any) -> None:
         """Take over the pipeline of the next task."""
         self.pipelines.append(pipeline)
-        self._tasks.append((pipeline, task.block_dim, self._most_groups(task), task.strided))
+        self._tasks.append((pipeline, task.turns_per_block, self._most_groups(task), task))
 
     def _most_groups(self, task: TaskSource) -> int:
         """Return how many groups a row may have. On a GPU a loop that strides needs no more than keep it busy; on a
@@ -198,6 +198,20 @@ class VulkanProgram:
         if not task.strided or self._is_software:
             return GROUPS_X
         return min(GROUPS_X, STRIDED_THREADS // task.block_dim)
+
+    def _grid(self, task: TaskSource, groups: int, most: int) -> tuple[int, int]:
+        """Return the groups in a row, and the rows, where a row may not have all groups.
+
+        Raises: TaichiRuntimeError for a text that neither strides nor knows of rows.
+        """
+        if task.strided:
+            return most, 1
+        if task.folded:
+            return fold(groups)
+        raise TaichiRuntimeError(
+            f"kernel `{self._name}` asks for {groups} thread groups in one row, which takes {GROUPS_X}. Hint: give its "
+            "text a larger BLOCK, or rows: `gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x` numbers groups"
+        )
 
     def submit(self, counts: Sequence[int]) -> None:
         """Start the tasks in order with the packed arguments."""
@@ -225,12 +239,12 @@ class VulkanProgram:
         recorded = queue.recorded
         queue.recorded = recorded + len(self._tasks)  # at once: Ctrl-C may come in the middle
         threads = 0
-        for (pipeline, block, most, strided), count in zip(self._tasks, counts, strict=True):
+        for (pipeline, block, most, task), count in zip(self._tasks, counts, strict=True):
             rows = 1
             if count > 0:
                 groups = (count + block - 1) // block
                 if groups > most:
-                    groups, rows = (most, 1) if strided else fold(groups)
+                    groups, rows = self._grid(task, groups, most)
             elif count == -1:
                 groups = most if most < STRIDED_GROUPS else STRIDED_GROUPS
                 count = groups * block
