@@ -199,19 +199,20 @@ class VulkanProgram:
             return GROUPS_X
         return min(GROUPS_X, STRIDED_THREADS // task.block_dim)
 
-    def _grid(self, task: TaskSource, groups: int, most: int) -> tuple[int, int]:
-        """Return the groups in a row, and the rows, where a row may not have all groups.
+    def _fewer(self, task: TaskSource, groups: int, most: int) -> tuple[int, int]:
+        """Return groups in a row, and rows, for more than `most`.
 
-        Raises: TaichiRuntimeError for a text that neither strides nor knows of rows.
+        Raises: TaichiRuntimeError for a text, changed by hand, that knows one row alone and does not stride.
         """
         if task.strided:
             return most, 1
-        if task.folded:
-            return fold(groups)
-        raise TaichiRuntimeError(
-            f"kernel `{self._name}` asks for {groups} thread groups in one row, which takes {GROUPS_X}. Hint: give its "
-            "text a larger BLOCK, or rows: `gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x` numbers groups"
-        )
+        if not task.folded:
+            raise TaichiRuntimeError(
+                f"task {task.name} of kernel `{self._name}` needs {groups} groups; its edited text knows one row of "
+                f"{GROUPS_X}. Hint: number groups by gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x, or let "
+                "a thread take more turns (#define ITEMS)"
+            )
+        return fold(groups)
 
     def submit(self, counts: Sequence[int]) -> None:
         """Start the tasks in order with the packed arguments."""
@@ -244,7 +245,7 @@ class VulkanProgram:
             if count > 0:
                 groups = (count + block - 1) // block
                 if groups > most:
-                    groups, rows = self._grid(task, groups, most)
+                    groups, rows = self._fewer(task, groups, most)
             elif count == -1:
                 groups = most if most < STRIDED_GROUPS else STRIDED_GROUPS
                 count = groups * block

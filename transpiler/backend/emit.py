@@ -577,7 +577,6 @@ def _task_source(p: _Printed, file: int, form: Layout, capabilities: Capabilitie
         reads=reads,
         writes=writes,
         strided=is_strided(p.task, p.threads, capabilities.max_groups),
-        folded=is_folded(p.task, p.threads, capabilities.max_groups),
         serial_turns=None if turns[0] == "const" else turns,
         loop=None if p.task.loop is None else loop_indices(form, p.task.loop, p.names),
     )

@@ -111,8 +111,7 @@ class TaskSource:
     count: how many iterations, as an expression of the arguments; None where only the device knows (the loop strides
     then). extents: the axes' lengths, whose product `count` is. block_dim: threads a block; 1 for serial tasks.
     strided: the text loops over more iterations than there are threads, so any number of blocks will do; else one
-    thread an iteration. folded: the text knows of several rows of blocks, for more than one axis of a grid takes.
-    reads, writes: slots of arrays; -1 stands for the temporaries.
+    thread an iteration. reads, writes: slots of arrays; -1 stands for the temporaries.
     """
 
     name: str
@@ -124,11 +123,13 @@ class TaskSource:
     reads: tuple[int, ...] = ()
     writes: tuple[int, ...] = ()
     strided: bool = False
-    folded: bool = False
     serial_turns: Expression | None = None
     """Turns of the serial loops in one thread, where they depend on arguments and the target limits them."""
     loop: LoopIndices | None = None
     """For reports of checks that failed."""
+    folded: bool = True
+    """Whether groups may stand in several rows, where an axis of the grid takes 65,535; a text changed by hand may know
+    one row alone."""
     items: int = 1
     """Turns a thread takes: more than one only in a text changed by hand, which says so by `#define ITEMS`."""
 
