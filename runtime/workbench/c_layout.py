@@ -227,10 +227,9 @@ class Assertions:
             if instead is not None:
                 place = instead.place
             value = f"(({type} *)0)->{member.name}"
+            first = "[0]" if "" in member.extents else ""  # an array without end has no size
             gone = missing_member(shown, member.name, str(member), instead.name if instead else None)
-            exists = self._add(
-                self.language.check(f"sizeof({value}) < 0x7fffffffffff"), place, gone, needs, shown, "missing"
-            )
+            exists = self._add(self.language.check(f"sizeof({value}{first}) > 0"), place, gone, needs, shown, "missing")
             self._member(value, member, declared, place, shown, exists, depth)
             if member.name in offsets:
                 text = moved_member(shown, member.name, offsets[member.name], found_offsets.get(member.name), order)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from golden_kernels import KERNELS, RECURSIVE, compiled
 from seeded_edits import complaint
 
 import shadesmith as ti
+from shadesmith.examples import hand_tuning
 from shadesmith.runtime.capabilities import PORTABLE
 from shadesmith.runtime.devices import nvrtc
 from shadesmith.runtime.workbench.check import check_edit
@@ -161,5 +163,36 @@ def test_a_cast_that_the_generated_text_makes_too_passes(language: str) -> None:
     needs(language)
     arch = {"c": ti.cpu, "cuda": ti.cuda, "vulkan": ti.vulkan}[language]
     module = component.inspect(arch=arch).module
+    texts = {file.name: f"{file.text}\n// changed\n" for file in module.files}
+    check_edit(module, edited_module(module, texts), PORTABLE[language], {})
+
+
+@pytest.mark.parametrize("language", ["cuda", "vulkan"])
+@pytest.mark.parametrize("kernel", ["jacobi", "multiply"])
+def test_texts_tuned_by_hand_pass(kernel: str, language: str) -> None:
+    needs(language)
+    arch = {"cuda": ti.cuda, "vulkan": ti.vulkan}[language]
+    module = getattr(hand_tuning, kernel).inspect(arch=arch).module
+    name = module.files[0].name
+    (path,) = Path(hand_tuning.__file__).parent.glob(f"edits/hand_tuning.{kernel}/*/{name}")
+    edited = edited_module(module, {name: path.read_text(encoding="utf-8")})
+    assert edited.files != module.files
+    check_edit(module, edited, PORTABLE[language], {name: path})
+
+
+@pytest.mark.parametrize("language", ["c", "cuda", "vulkan"])
+def test_edits_of_kernels_on_sparse_trees_pass(language: str) -> None:
+    needs(language)
+    ti.init(arch=ti.cpu)
+    x = ti.field(ti.f32)
+    ti.root.pointer(ti.i, 16).dynamic(ti.j, 32).place(x)
+
+    @ti.kernel
+    def grow():
+        for i in range(16):
+            x[i].append(1.0)
+
+    arch = {"c": ti.cpu, "cuda": ti.cuda, "vulkan": ti.vulkan}[language]
+    module = grow.inspect(arch=arch).module
     texts = {file.name: f"{file.text}\n// changed\n" for file in module.files}
     check_edit(module, edited_module(module, texts), PORTABLE[language], {})
