@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 import re
 
 from ..devices.host_compiler import find_compiler, lacks_openmp
 from .c_layout import Assertion, Assertions, C, failures
 from .complaints import Complaint, of_gcc, place_of
-from .cubin import CubinError, global_functions
+from .cubin import CubinError, global_functions, undefined_names
 from .declared import Declarations
 from .edit import Edit, casts_away, is_about_const, named_in, note_errors, unclosed_brace
 from .mistakes import missing_entry, store_to_read_only
@@ -138,10 +139,25 @@ def _note_warnings(edit: Edit, warnings: list[Complaint], read_only: dict[str, s
             )
 
 
+def _is_in_libraries(name: str) -> bool:
+    """Tell whether a name is defined by what the process has, or by libraries that texts are linked with."""
+    for library in (None, "libm.so.6", "libgomp.so.1"):
+        try:
+            getattr(ctypes.CDLL(library), name)
+        except (OSError, AttributeError):
+            continue
+        return True
+    return False
+
+
 def _check_object(edit: Edit, code: bytes) -> None:
     """Note entries that the object file does not offer."""
     try:
         offered = global_functions(code)
+        for name in sorted(undefined_names(code)):
+            place = edit.text.word(name)
+            if place is not None and not _is_in_libraries(name):
+                edit.sheet.add(place, f"`{name}` is declared, but defined nowhere", "define it in this text")
     except CubinError:  # another format than ELF: the loader will tell
         return
     for old, _ in edit.tasks:

@@ -90,7 +90,13 @@ def _note_errors(edit: Edit, complaints: list[Complaint], log: str) -> None:
         name = re.findall(r"\w+", edit.text.line(found.line))[1] if found is not None else None
         edit.sheet.add(found, *missing_entry("main", name, "the function", "void main()"))
     else:
-        edit.sheet.add(None, f"error: {errors[0].text if errors else log.strip()[:1000]}")
+        said = errors[0].text if errors else log.strip()[:1000]
+        named = re.search(r"\b([A-Za-z_]\w*)\(", said)
+        if "No function definition" in said and named is not None:
+            text = f"function `{named[1]}` is declared, but defined nowhere"
+            edit.sheet.add(edit.text.word(named[1]), text, "define it in this text")
+        else:
+            edit.sheet.add(None, f"error: {said}")
 
 
 def _missing_push() -> tuple[str, str]:

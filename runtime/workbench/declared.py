@@ -6,6 +6,7 @@ what is wrong. What compiles is looked at by compilers.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 from .mistakes import (
@@ -24,6 +25,12 @@ ALIASES = {
     "uint64_t": "unsigned long long", "unsigned long": "unsigned long long", "uint8_t": "unsigned char",
     "int8_t": "signed char", "_Bool": "bool",
 }  # fmt: skip
+
+
+_BUILT_IN = re.compile(
+    r"void|bool|half|(?:signed |unsigned )?(?:char|short|int|long|long long)|unsigned|float|double|uint|u?int\d+_t|"
+    r"float\d+_t|_Float16|[iudb]?vec\d|[iuf]\d+vec\d|d?mat\dx?\d?|(?:u?(?:char|short|int|long)|float|double)\d"
+)
 
 
 def instead_of(expected: Block, found: Block | None, name: str) -> DeclaredMember | None:
@@ -91,6 +98,8 @@ class Declarations:
         if one in self.generated.blocks and other in self.edited.blocks and is_renamed:
             self._struct(one, other)
             return
+        if not _BUILT_IN.fullmatch(other) and other not in self.edited.blocks:
+            return  # a name of the user's own, which may mean the same
         shape = (expected.stars, expected.extents) == (found.stars, found.extents)
         if one == other and shape:
             return

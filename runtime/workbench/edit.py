@@ -13,6 +13,14 @@ from .edited import ITEMS, constant
 from .mistakes import Sheet, block_not_a_number, block_too_large, missing_block, store_to_read_only
 from .places import Place, Text, without_line_directives
 
+_ABOUT_CONST = (
+    r"read-only|modifiable lvalue|const-qualified|discards '?const|drops const",
+    r'a value of type "const [^"]*\*" cannot be',
+    r'of type "const [^"]*\*" is incompatible with parameter of type "(?!const)',
+    r"\batomic\w*.*argument types are: \(const ",
+)
+"""What gcc, clang and NVRTC say where something is written through a pointer to const."""
+
 MAX_COMPLAINTS = 5
 """Errors of a compiler in one message; later ones are mostly consequences."""
 
@@ -83,7 +91,8 @@ def check_block_is_said(edit: Edit) -> None:
     """Note a constant that is gone from which the launcher reads the size of a block."""
     for old, _ in edit.tasks:
         name = _block_name(edit, old)
-        if name and edit.text.macro(name) is None and edit.block_place(old) is None:
+        asks_device = edit.text.word("blockDim") is not None
+        if name and edit.text.macro(name) is None and edit.block_place(old) is None and not asks_device:
             place = edit.text.word(name) or edit.text.word(old.entry)
             edit.sheet.add(place, *missing_block(name, old.block_dim))
 
@@ -112,10 +121,7 @@ def note_errors(
 
 def is_about_const(message: str) -> bool:
     """Tell whether a compiler complains that something cannot be written to, or loses its const."""
-    words = ("read-only", "modifiable lvalue", "const-qualified", "discards 'const'", "drops const")
-    return any(word in message for word in words) or (
-        "const " in message and ("cannot be" in message or "(" in message)
-    )
+    return any(re.search(pattern, message) for pattern in _ABOUT_CONST)
 
 
 def named_in(text: Text, place: Place, names: dict[str, str]) -> str | None:

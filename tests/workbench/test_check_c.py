@@ -40,6 +40,7 @@ MISTAKES = (
     Seed("vector grown", "particles", (("float x, y, z;", "float x, y, z, w;"),), "float x, y, z, w", "`vec3` has a member `w`"),
     Seed("cells of a tree", "blocks", ((r"Cell cells\[12\]", "Cell cells[16]"), (r"_Static_assert\(sizeof\(Block\)[^\n]*\n", "")), "cells[16]", r"`cells` of `Block` has another type: expected `Cell\[12\]`, found `Cell\[16\]`"),
     Seed("arguments renamed", "jacobi", ((r"struct Args \{", "struct Arguments {"),), "struct Arguments", "the struct `Args` is missing"),
+    Seed("function without body", "jacobi", (("static inline void task", "float smooth(int i);\n\nstatic inline void task"), ("float s = ", "float s = smooth(i) + ")), "float smooth(int i)", "`smooth` is declared, but defined nowhere"),
     Seed("undeclared function", "jacobi", (("float s = ", "float s = smooth(i) + "),), "smooth(i)", "function `smooth` is declared nowhere"),
 )  # fmt: skip
 

@@ -56,6 +56,7 @@ MISTAKES = (
     Seed("image", "jacobi", (("layout\\(push", "layout(binding = 1, rgba8) uniform image2D picture;\nlayout(push"), ("float s = ", "imageStore(picture, ivec2(i, j), vec4(1)); float s = ")), "image2D picture", r"`picture` asks for a descriptor \(set 0, binding 1\)"),
     Seed("coherent dropped", "fence", (("coherent buffer I32", "buffer I32"),), "buffer I32", "`I32` lost its `coherent`"),
     Seed("shared memory beyond the limit", "tiles", ((r"tile\[64\]", "tile[64000]"),), "tile[64000]", "a block shares 256000 bytes, more than the 32768 bytes"),
+    Seed("function without body", "jacobi", (("void main", "float smooth_(int i);\n\nvoid main"), ("task\\(int\\(index", "smooth_(1);\n        task(int(index")), "float smooth_(int i)", "function `smooth_` is declared, but defined nowhere"),
     Seed("clustered subgroups", "jacobi", (("#version 460", "#version 460\n#extension GL_KHR_shader_subgroup_clustered : require"), ("float s = ", "float s = subgroupClusteredAdd(1.0, 4) + ")), "GL_KHR_shader_subgroup_clustered", "the text needs `GroupNonUniformClustered`"),
     Seed("ray queries", "jacobi", (("#version 460", "#version 460\n#extension GL_EXT_ray_query : require"), ("float s = ", "rayQueryEXT q; float s = float(rayQueryGetIntersectionTypeEXT(q, true)) + ")), "GL_EXT_ray_query", "the text needs `RayQueryKHR`"),
 )  # fmt: skip

@@ -167,6 +167,12 @@ def test_a_cast_that_the_generated_text_makes_too_passes(language: str) -> None:
     check_edit(module, edited_module(module, texts), PORTABLE[language], {})
 
 
+def test_a_kernel_may_ask_the_device_for_the_size_of_its_block() -> None:
+    needs("cuda")
+    text = compiled("jacobi", "cuda").files[0].text.replace("#define BLOCK 128\n", "").replace("BLOCK", "blockDim.x")
+    assert complaint("cuda", {0: text.replace("__launch_bounds__(blockDim.x) ", "")}, "jacobi") == ""
+
+
 @pytest.mark.parametrize("language", ["cuda", "vulkan"])
 @pytest.mark.parametrize("kernel", ["jacobi", "multiply"])
 def test_texts_tuned_by_hand_pass(kernel: str, language: str) -> None:
