@@ -23,6 +23,7 @@ from ..capabilities import PORTABLE
 from .compiler_messages import CompilerFailure
 from .host_compiler import HostCompiler, Library, find_compiler, lacks_openmp, load_library
 from .host_memory import LAZY_BYTES, Budget
+from .timer import HostTimer, Timer
 
 ALIGNMENT = 64
 """[bytes] a cache line, and the widest vector register."""
@@ -191,6 +192,10 @@ class HostDevice:
 
     def synchronize(self) -> None:
         """Return at once: a launch ends before `submit` does."""
+
+    def timer(self) -> Timer:
+        """Return what takes the time of launches."""
+        return HostTimer(self.synchronize)
 
     def close(self) -> None:
         """Nothing to do: memory and libraries go with the objects that hold them."""
