@@ -22,7 +22,7 @@ from ...transpiler.errors import TaichiCompilationError, warn_user
 from ...transpiler.frontend.specialization import Argument, Specialization, TemplateArgument
 from .edited import edited_module
 from .merge import Merged, has_markers, merge, same_text
-from .slots import EditError, Slot, python_file, read_text, slot_of, without_checks, write_text
+from .slots import EditError, Slot, is_writable, python_file, read_text, slot_of, without_checks, write_text
 from .variants import EDIT, Variant, Variants, variant_of
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def choose(session: Session, specialization: Specialization, module: BackendModu
 
 def _watched(slot: Slot, module: BackendModule, name: str) -> tuple[Path, ...]:
     """Return the files that a launch has to look at, and the folder, which tells of new ones."""
-    if not os.access(slot.folder, os.W_OK):
+    if not is_writable(slot.folder):
         return ()
     return (slot.folder, *(slot.path(file.name, name) for file in module.files))
 
@@ -116,6 +116,9 @@ def begin(specialization: Specialization, module: BackendModule, edits_dir: str,
     """
     if variant and not re.fullmatch(r"[\w-]+", variant):
         raise EditError(f"`{variant}` cannot name a variant. Hint: use letters, digits, `_` and `-`")
+    if not module.files:
+        what = "the interpreter runs no text" if module.target == "python" else "it does nothing"
+        raise EditError(f"kernel `{module.kernel}` has no text to edit: {what}. Hint: `kernel.edit(..., arch=ti.cuda)`")
     slot = slot_of(specialization, edits_dir)
     paths = []
     for file in module.files:
@@ -205,7 +208,7 @@ def _merged(slot: Slot, name: str, variant: str, text: str, base: str, generated
     merged = merge(base, text, generated, (path.name, "generated before", "generated now"))
     if resolved is not None:
         merged = Merged(resolved, 0, merged.kept)
-    if not os.access(path, os.W_OK):
+    if not is_writable(path):
         raise EditError(
             f"{path}:1: this edit was made for another text than is generated now for kernel `{kernel}`, and it cannot "
             "be merged where it lies, since the file is read-only. Hint: merge it where it is developed, or run with "
@@ -220,9 +223,10 @@ def _merged(slot: Slot, name: str, variant: str, text: str, base: str, generated
     for ending in (NEW, WROTE):
         _beside(slot, name, variant, ending).unlink(missing_ok=True)
     path.with_name(path.name + CONFLICT).unlink(missing_ok=True)
+    lines = f"{merged.kept} {'line' if merged.kept == 1 else 'lines'}"
     warn_user(
-        f"{path}:1: kernel `{kernel}` has changed; this edit was merged with the text generated now, with "
-        f"{merged.kept} lines of yours kept. It was before: {before}. Hint: `shadesmith diff` shows what is left of it"
+        f"{path}:1: kernel `{kernel}` has changed; this edit was merged with the text generated now, with {lines} of "
+        f"yours kept. It was before: {before}. Hint: `shadesmith diff` shows what is left of it"
     )
     return merged.text
 

@@ -147,6 +147,11 @@ def write_text(path: Path, text: str) -> None:
         raise
 
 
+def is_writable(path: Path) -> bool:
+    """Tell whether a file or folder may be changed; those of an installed package may not, as a rule."""
+    return os.access(path, os.W_OK)
+
+
 def lines_with(text: str, pattern: str) -> Iterator[int]:
     """Yield the lines (from 1) of a text that hold a regular expression outside comments to the line's end."""
     for number, line in enumerate(text.splitlines(), 1):
