@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
     from ..transpiler.backend.interface import BackendModule
     from ..transpiler.pipeline import Compilation
+    from .workbench.bench import Timing
     from .workbench.variants import Variant, Variants
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -182,6 +183,18 @@ class Kernel:
         with COMPILING:
             specialization, kinds, compilation = self._emit(args)
         found: Variants = workbench("edits").gather(self._session, specialization, compilation, kinds, args)
+        return found
+
+    @hides_own_frames
+    def bench(
+        self, *args: Any, variants: Sequence[str] | None = None, seconds: float = 2.0, margin: float = 0.01
+    ) -> Timing:
+        """Time the generated text and its edits in turns on copies of these arguments; see `workbench.bench`.
+
+        Returns a table with medians, and with the ratio to the first as an interval; "no difference" where it cannot
+        tell. variants: which, the base first. seconds: for the rounds. margin: smaller differences count as none.
+        """
+        found: Timing = workbench("bench").bench(self.variants(*args), variants, seconds, margin)
         return found
 
     @property
@@ -352,7 +365,7 @@ class BoundKernel:
 
     def __getattr__(self, name: str) -> Any:
         member = getattr(self.kernel, name)
-        if name in ("compile", "edit", "inspect", "key", "signature", "source", "variants"):
+        if name in ("bench", "compile", "edit", "inspect", "key", "signature", "source", "variants"):
             return functools.partial(member, self.instance)
         return member
 

@@ -168,7 +168,8 @@ class CudaDevice:
         properties = self.runtime.getDeviceProperties(index)
         self.arch = f"sm_{properties['major']}{properties['minor']}"
         self.resident_threads = properties["multiProcessorCount"] * properties["maxThreadsPerMultiProcessor"]
-        extra = (("device", properties["name"].decode()), ("arch", self.arch))
+        self.title = properties["name"].decode()
+        extra = (("device", self.title), ("arch", self.arch))
         self.capabilities = replace(PORTABLE["cuda"], extra=extra)
 
     def enter_thread(self, error: Exception) -> bool:

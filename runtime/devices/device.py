@@ -81,6 +81,10 @@ class Device(Protocol):
     """How often `read` and `write` were called."""
 
     @property
+    def title(self) -> str:
+        """What the hardware calls itself; times hold for devices of this title."""
+
+    @property
     def used_bytes(self) -> int:
         """What all allocations that live have asked for [bytes]."""
 

@@ -115,6 +115,7 @@ class PythonDevice:
     """The interpreter. Launches have ended when `submit` returns."""
 
     name = "python"
+    title = "the interpreter"
     capabilities = PORTABLE["python"]
     host_memory = True
     lazy_memory = True

@@ -84,6 +84,11 @@ class VulkanDevice:
         return 0
 
     @property
+    def title(self) -> str:
+        """Its name."""
+        return self.adapter.name
+
+    @property
     def used_bytes(self) -> int:
         """What all allocations that live have asked for [bytes]."""
         return self._memory.lent_bytes

@@ -53,8 +53,8 @@ class VulkanTimer:
         self._stamps = api.ffi.new("uint64_t[]", 2 * SPANS)
         self._used = 0
         self._spans: list[float] = []
-        self.close = finalize(self, _destroy, api, queue, self._pool[0])
-        self.close.atexit = False
+        self._destroy = finalize(self, _destroy, api, queue, self._pool[0])
+        self._destroy.atexit = False
 
     def hold(self, seconds: float) -> None:
         """Record what follows without submitting it, up to `stop`."""
@@ -86,6 +86,11 @@ class VulkanTimer:
         self._fetch()
         spans, self._spans = self._spans, []
         return spans
+
+    def close(self) -> None:
+        """Give up the queries, once the device has written them."""
+        self._queue.is_held = False
+        self._destroy()
 
     def _fetch(self) -> None:
         """Read what has been written, and make room."""

@@ -104,7 +104,9 @@ class Timing:
     def fastest(self) -> str:
         """The variant with the lowest ratio among those that are faster, else the base."""
         faster = [row for row in self.rows if row.verdict == FASTER and row.ratio is not None]
-        return min(faster, key=lambda row: row.ratio.estimate if row.ratio else inf).name if faster else self.rows[0].name
+        return (
+            min(faster, key=lambda row: row.ratio.estimate if row.ratio else inf).name if faster else self.rows[0].name
+        )
 
     def title(self) -> str:
         """Return one line about what was timed and how."""
@@ -184,7 +186,7 @@ def time_modules(
     finally:
         timer.close()
     each = shared_confidence(confidence, len(modules))
-    rows = []
+    rows: list[Row] = []
     for name, times in zip(modules, columns, strict=True):
         ratio = ratio_of(times, columns[0], each) if rows else None
         verdict = ratio.verdict(margin) if ratio is not None else ""

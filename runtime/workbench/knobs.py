@@ -115,7 +115,9 @@ def find_knobs(text: str, path: str, given: Mapping[str, Sequence[Any]] | None =
             continue
         name, values = _listed(rest, f"{path}:{number}", line)
         if name in knobs:
-            raise _mistake(f"{path}:{number}", line, f"`{name}` is tuned twice: the other is in line {knobs[name].line}")
+            raise _mistake(
+                f"{path}:{number}", line, f"`{name}` is tuned twice: the other is in line {knobs[name].line}"
+            )
         knobs[name] = _knob(name, values, definitions, f"{path}:{number}", line)
     for knob in _from_python(given or {}, definitions):
         knobs.setdefault(knob.name, knob)

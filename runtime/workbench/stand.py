@@ -38,6 +38,7 @@ MAX_REPEATS = 500
 SLACK_SECONDS = 3e-5
 """What a hold adds to the time that Python takes to launch."""
 
+
 @dataclass(slots=True)
 class Stand:
     """Variants on a device.
