@@ -105,7 +105,8 @@ def judge(kernel, args: tuple, runs: int, seconds: float) -> tuple[int, int]:
         f"{sys.argv[0].rsplit('/', 1)[-1]}: {kernel.__name__:<10} {found['equal'][0].device}: "
         f"{1e6 * median(t.rows[0].median for t in found['equal']):.0f} us; equal called equal {equal} of {runs}; "
         f"{100 * (median(r.estimate for r in ratios) - 1):.1f} % slower called slower {slower} of {runs}; "
-        f"interval of equal +-{100 * median(widths):.2f} %, {min(rounds)} to {max(rounds)} rounds, {spent:.2f} s a bench",
+        f"interval of equal +-{100 * median(widths):.2f} %, {min(rounds)} to {max(rounds)} rounds, "
+        f"{spent:.2f} s a bench",
         flush=True,
     )
     for timing in found["equal"]:

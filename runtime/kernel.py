@@ -35,6 +35,7 @@ from .keys import Keys
 from .packs import unpacker
 from .session import Session
 from .tracebacks import hides_own_frames
+from .tuning import tunable_of
 from .workbench_door import edits_of, workbench
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from ..transpiler.backend.interface import BackendModule
     from ..transpiler.pipeline import Compilation
     from .workbench.bench import Timing
+    from .workbench.tune import Tuning
     from .workbench.variants import Variant, Variants
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -197,6 +199,20 @@ class Kernel:
         found: Timing = workbench("bench").bench(self.variants(*args), variants, seconds, margin)
         return found
 
+    @hides_own_frames
+    def tune(self, *args: Any, variant: str | None = None, **options: Any) -> Tuning:
+        """Try the values of the text's knobs, keep the fastest for these shapes and this device; see `workbench.tune`.
+
+        Knobs are comments in a text, `// @tune BLOCK = 64 | 128`, and `@ti.tune(block_dim=[64, 128])`. Each setting is
+        compared with the generated text before it is timed; later launches use the winner. variant: whose text; None:
+        of the one that runs. options: seconds, limit, restart, progress.
+        """
+        variants, tunable = self.variants(*args), tunable_of(self.definition.function)
+        found: Tuning = workbench("tune").tune(variants, variant, tunable, **options)
+        self._instances.clear()
+        self._launchers.clear()
+        return found
+
     @property
     def last_launch(self) -> Variant | None:
         """Which text the last launch ran: `.variant` ("generated", "edit" or a name), `.digest`, `.paths`."""
@@ -326,7 +342,7 @@ class Kernel:
             warn_user(text)
         if session.config.dump_dir:
             dump(session.config.dump_dir, compilation.module, specialization)
-        compilation, choice = edits_of(session, specialization, compilation)
+        compilation, choice = edits_of(session, specialization, compilation, args)
         instance = Instance(session, specialization, compilation)
         session.compiled_functions += 1
         launch = instance.make_launch(compilation, kinds, keeps)
@@ -365,7 +381,7 @@ class BoundKernel:
 
     def __getattr__(self, name: str) -> Any:
         member = getattr(self.kernel, name)
-        if name in ("bench", "compile", "edit", "inspect", "key", "signature", "source", "variants"):
+        if name in ("bench", "compile", "edit", "inspect", "key", "signature", "source", "tune", "variants"):
             return functools.partial(member, self.instance)
         return member
 

@@ -19,6 +19,7 @@ from math import inf
 from typing import TYPE_CHECKING, Any
 
 from ...transpiler.errors import TaichiRuntimeError
+from . import edits
 from .ratios import CONFIDENCE, FASTER, MARGIN, NO_DIFFERENCE, Ratio, ratio_of
 from .replicas import record
 from .stand import Ground
@@ -163,6 +164,9 @@ def bench(
     if not names:
         raise TaichiRuntimeError("`variants` names nothing to time. Hint: leave it out to time all")
     modules = {name: variants.module(name) for name in names}
+    for name, module in modules.items():
+        if name != GENERATED:
+            edits.build(variants.session, variants.generated, module, variants.paths.get(name, ()))
     return time_modules(variants, modules, seconds, margin, confidence)
 
 
