@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from ..transpiler.backend.interface import BackendModule
     from ..transpiler.pipeline import Compilation
     from .workbench.bench import Timing
+    from .workbench.compare import Comparison
     from .workbench.tune import Tuning
     from .workbench.variants import Variant, Variants
 
@@ -52,6 +53,11 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 COMPILING = threading.RLock()
 """Held by the thread that compiles: passes set limits of the whole process, and two threads may want the same."""
+
+METHODS_OF_ARGUMENTS = frozenset(
+    {"bench", "compare", "compile", "edit", "inspect", "key", "signature", "source", "tune", "variants"}
+)
+"""Methods of a kernel that take a call's arguments: of a method's kernel, the object first."""
 
 _PACK_ERRORS = (struct.error, TypeError, OverflowError, ValueError, IndexError)
 
@@ -185,6 +191,24 @@ class Kernel:
         with COMPILING:
             specialization, kinds, compilation = self._emit(args)
         found: Variants = workbench("edits").gather(self._session, specialization, compilation, kinds, args)
+        return found
+
+    @hides_own_frames
+    def compare(
+        self,
+        *args: Any,
+        variant: str | None = None,
+        rounds: int = 3,
+        relative: float | None = None,
+        absolute: float | None = None,
+    ) -> Comparison:
+        """Run the generated text and an edit of it on copies of the arguments, and tell what differs.
+
+        variant: name of the edit; None: the one that a launch runs. rounds: runs of each. relative, absolute:
+        tolerances of floating-point numbers instead of those by type. See `workbench.compare.Comparison`.
+        Raises: the edit's own error where it cannot run.
+        """
+        found: Comparison = workbench("compare").compare(self.variants(*args), variant, rounds, relative, absolute)
         return found
 
     @hides_own_frames
@@ -381,7 +405,7 @@ class BoundKernel:
 
     def __getattr__(self, name: str) -> Any:
         member = getattr(self.kernel, name)
-        if name in ("bench", "compile", "edit", "inspect", "key", "signature", "source", "tune", "variants"):
+        if name in METHODS_OF_ARGUMENTS:
             return functools.partial(member, self.instance)
         return member
 

@@ -139,7 +139,5 @@ def touched_parts(address: int, size_bytes: int) -> list[tuple[int, int]]:
     touched = np.flatnonzero(entries >> np.uint64(TOUCHED))
     if len(entries) != end - first or len(touched) > len(entries) // 8:
         return [(0, size_bytes)]
-    ranges = [
-        (max(0, n * page - address), min(size_bytes, (n + 1) * page - address)) for n in (touched + first).tolist()
-    ]
-    return [(begin, stop) for begin, stop in ranges if begin < stop]
+    begins = [number * page - address for number in (touched + first).tolist()]
+    return [(max(0, begin), min(size_bytes, begin + page)) for begin in begins]

@@ -1,4 +1,4 @@
-"""`kernel.compare(*args)`: do two texts of a kernel compute the same? Told output by output, on copies of the arguments.
+"""`kernel.compare(*args)`: whether two texts of a kernel compute the same, output by output, on copies of arguments.
 
 In: the `Variants` of a call. Out: a `Comparison`, which prints as a table. Both texts run several times from the same
 contents. Runs with an odd number begin with arrays that are only written filled with a pattern, and with other guards:
@@ -7,6 +7,7 @@ so a value that stood there before is not taken for one that was computed, and w
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...transpiler.errors import TaichiRuntimeError
+from ..foreign import dense_strides
 from .differences import Mismatch, Output, Tolerance, different, judge, merged
 from .outputs import Outputs, Values
 from .replicas import PATTERNS, Launchable, Outcome, Region, Replicas, Trespass, counts_of, record, run_or_name
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 
 GENERATED, EDIT = "generated", "edit"
 ROUNDS = 3
+TURN = re.compile(r"=\s*atomic")
+"""In a text: what an atomic gives is used, which depends on the order of threads."""
 MORE_ROUNDS = 5
 """Further runs of the generated text where another differs from it: perhaps it differs from itself."""
 
@@ -85,8 +89,9 @@ def _row(output: Output) -> tuple[str, ...]:
     if output.equal:
         return output.name, f"{output.type}{changed}", output.verdict, "0", "" if output.max_ulp is None else "0", ""
     ulps = "" if output.max_ulp is None else f"{output.max_ulp:,}"
+    size = f"{output.max_abs:.3g}" if output.max_ulp is not None else f"{output.max_abs:,.0f}"
     more = f" (and {output.count - 1:,} more)" if output.count > 1 else ""
-    return (output.name, f"{output.type}{changed}", output.verdict, f"{output.max_abs:.3g}", ulps,
+    return (output.name, f"{output.type}{changed}", output.verdict, size, ulps,
             f"{output.first}{more}")  # fmt: skip
 
 
@@ -117,6 +122,8 @@ class Comparer:
         self._poisoned = {located.slot.name for located in arrays}
         self._base = [self._run(launchable.generated, self.recording.counts, k, GENERATED) for k in range(rounds)]
         self._is_settled = False
+        slots = launchable.generated.interface.arrays if TURN.search(launchable.generated.source()) else ()
+        self._unordered = {slot.name for slot in slots if slot.written and not slot.read}
 
     def against(self, name: str, module: BackendModule) -> Comparison:
         """Compare a module with the generated one. Raises: TaichiRuntimeError where the device reports a fault."""
@@ -126,7 +133,7 @@ class Comparer:
         if not all(output.passed for output in outputs.values()) and not self._is_settled:
             self._run_more()
             outputs = self._judged(runs)
-        unstable = self._unstable()
+        unstable = self._different(self._alike())
         return Comparison(
             self.launchable.generated.kernel, module.target, name, self.rounds, outputs,
             tuple(self._out_of_bounds(runs)), tuple(unstable), tuple(self._notes(name, runs, unstable)),
@@ -166,7 +173,8 @@ class Comparer:
             for label, values in expected.items():
                 base = [outcome[label] for outcome in alike]
                 pattern = PATTERNS[number % 2] if number % 2 and values.name in self._poisoned else None
-                rounds.setdefault(label, []).append(judge(base, values, found[label], self.tolerance, pattern))
+                output = judge(base, values, found[label], self.tolerance, pattern, values.name in self._unordered)
+                rounds.setdefault(label, []).append(output)
             for label, output in self._judged_texts(self._base[number], run).items():
                 rounds.setdefault(label, []).append(output)
         return {label: merged(found) for label, found in rounds.items()}
@@ -182,19 +190,17 @@ class Comparer:
             found[name] = Output(name, "text", (), True, same, same, count=int(not same), first=first)
         return found
 
-    def _unstable(self) -> list[str]:
-        alike = [self.outputs.values(outcome.contents) for outcome in self._alike()]
-        found = []
-        for label, values in alike[0].items():
-            if any(_differ(values, other[label]) for other in alike[1:]):
-                found.append(label)
-        return found
+    def _varying(self, runs: Sequence[Outcome]) -> list[str]:
+        """Return the outputs in which runs that began alike, each other one, differ."""
+        return self._different(runs[::2])
+
+    def _different(self, alike: Sequence[Outcome]) -> list[str]:
+        first, *others = [self.outputs.values(outcome.contents) for outcome in alike]
+        return [label for label, values in first.items() if any(_differ(values, other[label]) for other in others)]
 
     def _notes(self, name: str, runs: Sequence[Outcome], unstable: Sequence[str]) -> list[str]:
         notes = []
-        own = [self.outputs.values(run.contents) for run in runs[::2]]
-        changing = [label for label in own[0] if any(_differ(own[0][label], other[label]) for other in own[1:])]
-        changing = [label for label in changing if label not in unstable]
+        changing = [label for label in self._varying(runs) if label not in unstable]
         if changing:
             notes.append(f"`{name}` differs from run to run in {', '.join(changing)}: a race, or a missing barrier?")
         base = self._base[0].trespasses
@@ -250,9 +256,7 @@ class Comparer:
 
 def _index_outside(located: Any, trespass: Trespass) -> tuple[int, ...] | None:
     """Return the index, out of range along the first axis, of the element whose place was written."""
-    dense = tuple(
-        int(np.prod(located.extents[axis + 1 :])) * located.item_bytes for axis in range(len(located.extents))
-    )
+    dense = dense_strides(located.extents, located.item_bytes)
     if located.strides != dense or located.begin_bytes != 0 or 0 in located.extents[1:]:
         return None
     offset = trespass.offset_bytes + (trespass.region.size_bytes if trespass.is_behind else 0)

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...transpiler.ir.snodes import places_of, shape_of
+from ...transpiler.backend.interface import ArraySlot, PlaceSlot
+from ...transpiler.ir.snodes import Node, begin_of, digits_of, places_of, shape_of, top_of
 from ...transpiler.ir.types import NUMPY, SCALAR_OF_NUMPY, Struct, Tensor, Type, element_of
 from ..memory import STALE, Array
 from ..printing import Reports
@@ -23,7 +24,7 @@ from ..sparse_tree import Beside, CellMemory, SparseTree
 from .replicas import Recording, Region
 
 if TYPE_CHECKING:
-    from ...transpiler.backend.interface import ArraySlot, PlaceSlot, ResultField
+    from ...transpiler.backend.interface import ResultField
 
 RESULT = "return value"
 PRINTS, FAILURES = "prints", "failed checks"
@@ -74,13 +75,14 @@ class Values:
 
     @property
     def _element_shape(self) -> tuple[int, ...]:
-        return self.array.shape[1 if self.keys is not None else len(self.shape) :]
+        shape: tuple[int, ...] = self.array.shape
+        return shape[1 if self.keys is not None else len(self.shape) :]
 
 
 @dataclass(eq=False, slots=True)
 class Located:
     """One array of the kernel in a region. strides: [bytes] of `extents`, the parts of an index, those of one dimension
-    beside each other. begin_bytes: of its first element."""
+    beside each other. begin_bytes: of its first element. owner: the field or argument."""
 
     slot: ArraySlot
     region: Region
@@ -90,6 +92,7 @@ class Located:
     strides: tuple[int, ...]
     shape: tuple[int, ...]
     element_shape: tuple[int, ...]
+    owner: Any = None
 
     def seen_in(self, contents: Array) -> Array:
         """Return the array in bytes of its region: a view of shape (*extents, *element shape)."""
@@ -151,6 +154,7 @@ class Outputs:
             pointer = pointers.get(number if slot.place is None else slot.place.slot)
             if pointer is not None:
                 self.located.append(self._locate(number, slot, owner, pointer.address, pointer.region))
+        self.located += self._beside()
         self.sparse_regions = self._regions_of_trees()
         report = next((region for region in recording.regions if region.role == "report"), None)
         self._report = report
@@ -203,11 +207,11 @@ class Outputs:
         chosen = self.only_written(region)
         if not chosen:
             return contents
-        changed = contents.copy()
+        changed: Array = contents.copy()
         mask = np.zeros(region.size_bytes, np.uint8)
         for located in chosen:
             located.mark(mask)
-        changed[mask != 0] = pattern
+        np.putmask(changed, mask != 0, pattern)
         return changed
 
     def covered(self, region: Region) -> Array:
@@ -216,7 +220,8 @@ class Outputs:
         for located in self.located:
             if located.region is region:
                 located.mark(mask)
-        return mask != 0
+        covered: Array = mask != 0
+        return covered
 
     # --- where arrays lie
 
@@ -227,16 +232,30 @@ class Outputs:
         begin = address - region.begin
         if slot.place is not None:
             extents, strides, shape = _parts(slot.place, self._shape(slot, owner))
-            return Located(
-                slot, region, dtype, begin + slot.place.begin_bytes, extents, strides, shape, slot.element_shape
-            )
+            begin += slot.place.begin_bytes
+            return Located(slot, region, dtype, begin, extents, strides, shape, slot.element_shape, owner)
         shape, values = self._shape(slot, owner), self.recording.values
         steps = [prod(shape[axis + 1 :]) for axis in range(len(shape))]
         if self.interface.takes_strides(number):
             steps = [values["stride", number, axis] for axis in range(len(shape))]
         begin += values.get(("begin", number), 0) * size
         strides = tuple(step * size for step in steps)
-        return Located(slot, region, dtype, begin, shape, strides, shape, slot.element_shape)
+        return Located(slot, region, dtype, begin, shape, strides, shape, slot.element_shape, owner)
+
+    def _beside(self) -> list[Located]:
+        """Return the fields that share a tree with those of the kernel, which it must leave alone."""
+        found: list[Located] = []
+        placed = [located for located in self.located if located.slot.place is not None]
+        seen = {id(located.owner.describe_node()) for located in placed}
+        for located in placed:
+            assert located.slot.place is not None
+            begin = located.begin_bytes - located.slot.place.begin_bytes
+            for number, place in enumerate(places_of(top_of(located.owner.describe_node()))):
+                if id(place) not in seen:
+                    seen.add(id(place))
+                    name = place.name or f"field {number} of the tree"
+                    found.append(_neighbour(place, name, located.region, begin))
+        return found
 
     def _element(self, slot: ArraySlot, owner: Any) -> Type:
         if slot.parameter is not None:
@@ -267,7 +286,7 @@ class Outputs:
         seen = _as_left(tree, contents)
         for number, place in enumerate(places_of(tree.top)):
             name, _ = self._fields.get(place, (place.name or f"field {number} of the tree", True))
-            index, array = CellMemory(seen, place).active_elements()  # type: ignore[arg-type]
+            index, array = CellMemory(seen, place).active_elements()
             shape = shape_of(place)
             keys = np.ravel_multi_index(index, shape) if shape else np.zeros(len(array), np.int64)
             order = np.argsort(keys, kind="stable")
@@ -289,6 +308,19 @@ def _parts(place: PlaceSlot, shape: tuple[int, ...]) -> tuple[tuple[int, ...], t
         own = [(extent, stride) for d, extent, _, stride in place.digits if d == dimension]
         found += own or [(1, 0)]
     return tuple(extent for extent, _ in found), tuple(stride for _, stride in found), shape
+
+
+def _neighbour(node: Node, name: str, region: Region, begin: int) -> Located:
+    """Return where a field of a tree lies that the kernel does not know. begin: of the tree in its region."""
+    element = node.element
+    assert element is not None
+    shape = shape_of(node)
+    place = PlaceSlot(-1, begin_of(node), tuple(tuple(digit) for digit in digits_of(node)))
+    inner = element.shape if isinstance(element, Tensor) else ()
+    dtype = element.numpy if isinstance(element, Struct) else element_of(element).numpy
+    slot = ArraySlot(name, str(element), inner, len(shape), shape, None, True, False, (), place)
+    extents, strides, _ = _parts(place, shape)
+    return Located(slot, region, dtype, begin + place.begin_bytes, extents, strides, shape, inner)
 
 
 def _results(place: ResultField, name: str, suffix: str, contents: Array) -> Iterator[Values]:

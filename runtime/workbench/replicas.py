@@ -22,7 +22,6 @@ import numpy as np
 
 from ...transpiler.errors import TaichiRuntimeError
 from ...transpiler.frontend.specialization import Specialization
-from ..devices.device import Allocation
 from ..devices.host_memory import touched_parts
 from ..foreign import GpuArray, find_memory
 from ..holds import Hold
@@ -305,7 +304,7 @@ def _read(session: Session, region: Region) -> Array:
         return _copied(memory) if region.is_lazy else memory.copy()
     contents = np.empty(region.size_bytes, np.uint8)
     if region.size_bytes:
-        place = _Place(region.begin, region.size_bytes) if region.hold is None else region.hold.allocation
+        place: Any = _Place(region.begin, region.size_bytes) if region.hold is None else region.hold.allocation
         if region.role == "report":
             place = session.reports.allocation
         session.device.read(place, contents.data)
