@@ -302,13 +302,16 @@ def _rows_of_form(inspection: Inspection, form: str, python: PythonPane) -> tupl
 
 def _histories(compiled: Sequence[Forms], python: PythonPane) -> list[History]:
     """Return the ways of the IR, one for all targets that share it."""
-    found: dict[tuple[Text, ...], list[str]] = {}
+    found: dict[tuple[tuple[str, str], ...], list[Forms]] = {}
     for forms in compiled:
         assert forms.inspection is not None
-        found.setdefault(_stages(forms.inspection, python), []).append(forms.title)
-    if len(found) == 1:
-        return [History("the same for all targets" if len(compiled) > 1 else "", next(iter(found)))]
-    return [History(", ".join(titles), stages) for stages, titles in found.items()]
+        found.setdefault(tuple(forms.inspection.forms.items()), []).append(forms)
+    histories = []
+    for sharing in found.values():
+        assert sharing[0].inspection is not None
+        title = ", ".join(forms.title for forms in sharing) if len(found) > 1 else "the same for all targets"
+        histories.append(History(title if len(compiled) > 1 else "", _stages(sharing[0].inspection, python)))
+    return histories
 
 
 def _stages(inspection: Inspection, python: PythonPane) -> tuple[Text, ...]:
