@@ -20,10 +20,12 @@ from typing import TYPE_CHECKING
 from ...transpiler.backend.interface import BackendModule
 from ...transpiler.errors import TaichiCompilationError, warn_user
 from ...transpiler.frontend.specialization import Argument, Specialization, TemplateArgument
+from ..tuning import tunable_of
 from .edited import edited_module
 from .merge import Merged, has_markers, merge, same_text
 from .slots import EditError, Slot, is_writable, python_file, read_text, slot_of, without_checks, write_text
-from .variants import EDIT, Variant, Variants, variant_of
+from .tuned import shape_class, tuned_module
+from .variants import EDIT, GENERATED, TUNED, Variant, Variants, digest_of, variant_of
 
 if TYPE_CHECKING:
     from ...transpiler.pipeline import Compilation
@@ -48,8 +50,10 @@ class Choice:
     watched: tuple[Path, ...] = ()
 
 
-def choose(session: Session, specialization: Specialization, module: BackendModule) -> Choice:
-    """Return what a launch runs, built and checked.
+def choose(
+    session: Session, specialization: Specialization, module: BackendModule, args: Sequence[object] = ()
+) -> Choice:
+    """Return what a launch runs, built and checked. args: of the launch; what was tuned for their shapes is used.
 
     The device has compiled it then, so that building it again costs nothing. Raises: TaichiCompilationError for an edit
     that cannot run, unless the policy is fallback.
@@ -64,7 +68,11 @@ def choose(session: Session, specialization: Specialization, module: BackendModu
     name = selected(slot, module)
     watched = _watched(slot, module, name)
     try:
-        edited, paths = load(slot, module, name)
+        written, paths = load(slot, module, name)
+        variant = GENERATED if written is module else name or EDIT
+        tunable, title = tunable_of(specialization.definition.function), session.device.title
+        shapes = shape_class(module, args)
+        edited, knobs = tuned_module(slot, module, written, variant, title, shapes, tunable)
         if edited is module:
             return Choice(module, variant_of(module), watched)
         build(session, module, edited, paths)
@@ -73,7 +81,7 @@ def choose(session: Session, specialization: Specialization, module: BackendModu
             raise
         warn_user(f"{error}\nThe generated text of kernel `{module.kernel}` runs instead (edits='fallback')")
         return Choice(module, variant_of(module, reason="the edit was left out"), watched)
-    return Choice(edited, variant_of(edited, name or EDIT, paths), watched)
+    return Choice(edited, replace(variant_of(edited, variant, paths), knobs=knobs), watched)
 
 
 def _watched(slot: Slot, module: BackendModule, name: str) -> tuple[Path, ...]:
@@ -176,7 +184,20 @@ def gather(
             found.chosen = variant_of(found.edits[chosen], chosen, found.paths[chosen])
         elif chosen in found.errors:
             found.chosen = replace(found.chosen, variant=chosen)
+            return found
+        _gather_tuned(found)
     return found
+
+
+def _gather_tuned(found: Variants) -> None:
+    """Add the text that runs with the values a search found, as `tuned`, unless somebody named a variant so."""
+    name, tunable = found.chosen.variant, tunable_of(found.specialization.definition.function)
+    written, title = found.module(name), found.session.device.title
+    shapes = shape_class(found.generated, found.args)
+    tuned, knobs = tuned_module(found.slot, found.generated, written, name, title, shapes, tunable)
+    if tuned is not written and TUNED not in found.edits:
+        found.edits[TUNED], found.paths[TUNED] = tuned, found.paths.get(name, ())
+        found.chosen = replace(found.chosen, digest=digest_of(tuned), knobs=knobs)
 
 
 def _current(slot: Slot, name: str, generated: str, kernel: str, variant: str) -> str | None:
