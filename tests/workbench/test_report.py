@@ -172,6 +172,17 @@ def test_edits_are_shown_with_their_variants(tmp_path: Path) -> None:
     assert variant.endswith("+// mine") and "half@plain.c" in page and "edits/half.half/" in page
 
 
+def test_times_are_measured_on_request_only(tmp_path: Path) -> None:
+    program = tmp_path / "twice.py"
+    program.write_text(
+        "import shadesmith as ti\n\nti.init(arch=ti.cpu)\n\n@ti.kernel\ndef twice(x: ti.template()):\n    for i in x:\n"
+        "        x[i] *= 2.0\n\nx = ti.field(ti.f32, 1000)\nx.fill(1)\ntwice(x)\n"
+    )
+    assert "Nothing was measured yet" in report(tmp_path, program)
+    page = report(tmp_path, program, "--bench")
+    assert re.search(r"<td>generated</td><td>[\d.]+ [nu]s</td>", page) and "Times of the compiler" in page
+
+
 # --- hostile texts
 
 HOSTILE = "</pre></script><script>alert(1)</script><img src=x onerror=alert(1)>&amp;\"' \r\x00\u202e{{ 1 }}\ud800"
