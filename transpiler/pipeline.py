@@ -17,7 +17,7 @@ from .ir.forms import Captured, FrontendResult
 from .ir.snodes import Node, begin_of, digits_of, is_sparse_tree, top_of
 from .ir.statements import Array
 from .ir.tasks import Kernel
-from .ir.text import Form, form_of, print_frontend
+from .ir.text import Form, form_of, frontend_form_of, print_frontend
 from .ir.verify import verify
 from .passes import PassContext, Stage, run
 
@@ -81,7 +81,7 @@ def _compile(specialization: Specialization, target: str, observer: Observer | N
     built = perf_counter()
     kernel = result.kernel
     if observer is not None:
-        observer("frontend", form_of(kernel, nested=True))
+        observer("frontend", frontend_form_of(kernel))
     context = PassContext(specialization.options, specialization.capabilities, _recorder(observer))
     run(kernel, context)
     if specialization.options.verify:
