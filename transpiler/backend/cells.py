@@ -168,9 +168,9 @@ class CellTexts:
         path = path_in_part(node)
         if node.kind == "dynamic":
             row = linear(path[:-1], node, letters, self.target, cell)
-            return _sum(_product(row, chunks_of(node)), self._chunk(node, letters))
+            return _sum(_product(_primary(row), chunks_of(node)), self._chunk(node, letters))
         if node.kind == "bitmasked" and cell:
-            return f"{cell} * {mask_words(node) * 32} + {linear(path, node, letters, self.target)}"
+            return f"{cell} * {mask_words(node) * 32} + {_primary(linear(path, node, letters, self.target))}"
         return linear(path, node, letters, self.target, cell)
 
     def _chunk(self, node: Node, letters: Sequence[str]) -> str:
@@ -308,6 +308,11 @@ def _note(what: str, node: Node) -> str:
         if node.kind == "dynamic"
         else note
     )
+
+
+def _primary(text: str) -> str:
+    """Return a text as a factor or term: a parameter of a macro stands for any expression."""
+    return f"({text})" if text in LETTERS else text
 
 
 def _product(text: str, factor: int) -> str:
