@@ -39,6 +39,8 @@ EFFECTIVE: dict[str, str] = {
     "advanced_optimization": "False: leaves out common subexpressions, simplification and store forwarding",
     "cfg_optimization": "False: leaves out store forwarding",
     "print_full_traceback": "errors show shadesmith's own frames too",
+    "edits": "what becomes of emitted texts changed by hand: strict, fallback, off or watch",
+    "edits_dir": "folder of such texts; beside the Python file, if empty",
     "warn_stale_globals": "warns at a launch where a global differs from the constant compiled in",
 }
 """Options that change something, and what. All others are accepted for Taichi's programs and change nothing."""
@@ -123,6 +125,8 @@ class Config:
     print_full_traceback: bool = False
     unrolling_limit: int = 32
     dump_dir: str = ""
+    edits: str = "strict"
+    edits_dir: str = ""
     report_bytes: int = 1 << 20
     check_overflow: bool = False
     warn_stale_globals: bool = False
@@ -152,6 +156,10 @@ class Config:
 
 OPTIONS: dict[str, Any] = {field.name: field.default for field in fields(Config)}
 ENVIRONMENT_PREFIXES = ("SHADESMITH_", "TI_")
+EDITS_FOLDER = "edits"
+"""Of texts changed by hand, beside the Python file of a kernel."""
+CHOICES = {"edits": ("strict", "fallback", "off", "watch")}
+"""What options of text may be, where they may not be any."""
 DEFAULT_TYPES: dict[str, tuple[Scalar, ...]] = {
     "default_fp": (f32, f64, SCALARS["f16"]),
     "default_ip": (i32, i64),
@@ -207,7 +215,7 @@ def _parsed(name: str, variable: str, text: str) -> Any:
             raise ValueError(f"Invalid {variable}={text}, should be 32 or 64")
         return found[text]
     if isinstance(default, str):
-        return text
+        return _chosen(name, text)
     try:
         if isinstance(default, bool):
             return bool(int(text))
@@ -225,12 +233,20 @@ def _converted(name: str, value: Any) -> Any:
         return _default_type(name, value)
     if name == "print_ir" and isinstance(value, str):
         return value
-    if name == "dump_dir":
+    if name in ("dump_dir", "edits_dir"):
         return os.fspath(value)
     expected = (str,) if isinstance(default, str) else (int, float) if isinstance(default, float) else (int,)
     if not isinstance(value, expected):
         raise TypeError(f"option `{name}` of ti.init takes {type(default).__name__}, and {value!r} was given")
-    return type(default)(value)
+    return _chosen(name, value) if isinstance(value, str) else type(default)(value)
+
+
+def _chosen(name: str, text: str) -> str:
+    if name in CHOICES and text not in CHOICES[name]:
+        close = get_close_matches(text, CHOICES[name], 1) or [CHOICES[name][0]]
+        known = ", ".join(map(repr, CHOICES[name]))
+        raise ValueError(f"option `{name}` of ti.init is one of {known}, and {text!r} was given. Hint: {close[0]!r}")
+    return text
 
 
 def _default_type(name: str, value: Any) -> Scalar:

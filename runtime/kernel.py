@@ -35,9 +35,14 @@ from .keys import Keys
 from .packs import unpacker
 from .session import Session
 from .tracebacks import hides_own_frames
+from .workbench_door import edits_of, workbench
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ..transpiler.backend.interface import BackendModule
+    from ..transpiler.pipeline import Compilation
+    from .workbench.variants import Variant, Variants
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -63,6 +68,7 @@ class Kernel:
         self._keys = Keys(self.definition)
         self._key = self._keys.fast
         self._unpack = unpacker(self.definition)
+        self._last: Callable[..., Any] | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Launch with these arguments; returns the kernel's result, if it has one, after waiting for it."""
@@ -81,6 +87,7 @@ class Kernel:
                 launch = self._find(args)
             except (KeyError, TypeError):
                 launch = self._find(args)
+            self._last = launch
             try:
                 return launch(*args)
             except _PACK_ERRORS:
@@ -148,6 +155,43 @@ class Kernel:
         """Return the types this call is specialised on, as text: `(x, i32)`."""
         specialization, _ = self._specialization(self._complete(args), None)
         return "(" + ", ".join(str(argument) for argument in specialization.arguments) + ")"
+
+    @hides_own_frames
+    def edit(self, *args: Any, arch: Arch | None = None, variant: str = "") -> Path:
+        """Write the emitted text for these arguments into its slot and return the file to edit, or the slot's folder.
+
+        The next launch runs what is there; a copy that nobody touched is no edit, and one that was edited is left as it
+        is. variant: a name for a further text beside it. Several tasks have several files on Vulkan. See
+        docs/hand-tuning.md. Raises: OSError.
+        """
+        specialization, target = self._specialization(self._complete(args), arch)
+        module = compile_kernel(specialization, target).module
+        edits_dir = sessions.current_config().edits_dir
+        path: Path = workbench("edits").begin(specialization, module, edits_dir, variant)
+        self._instances.clear()
+        self._launchers.clear()
+        return path
+
+    @hides_own_frames
+    def variants(self, *args: Any, **kwargs: Any) -> Variants:
+        """Return the generated text for these arguments and all edits of it, ready to build; nothing is launched."""
+        self._enter(sessions.current())
+        args = self._bind(args, kwargs)
+        if self._unpack is not None:
+            args = self._unpack(args)
+        with COMPILING:
+            specialization, kinds, compilation = self._emit(args)
+        found: Variants = workbench("edits").gather(self._session, specialization, compilation, kinds, args)
+        return found
+
+    @property
+    def last_launch(self) -> Variant | None:
+        """Which text the last launch ran: `.variant` ("generated", "edit" or a name), `.digest`, `.paths`."""
+        if self._last is None:
+            return None
+        choice, module = self._last.choice, self._last.module  # type: ignore[attr-defined]
+        variant: Variant = choice.variant if choice is not None else workbench("variants").variant_of(module)
+        return variant
 
     def instances(self) -> list[Instance]:
         """Return what has been compiled in the current session, in order."""
@@ -238,13 +282,20 @@ class Kernel:
                     launch = self._compile(key, args)
         return launch
 
+    def renew(self, key: Any, args: Sequence[Any]) -> Callable[..., Any]:
+        """Compile anew what is launched with arguments of this key, since a text that was edited has changed."""
+        with COMPILING:
+            self._last = self._compile(key, args)
+        return self._last
+
     def _compile(self, key: Any, args: Sequence[Any]) -> Callable[..., Any]:
         instance, launch = self._build(key, args, keeps=False)
         if instance.is_retired:  # by the end of the build: it uses fields that only it made
             _, launch = self._build(key, args, keeps=True)
         return launch
 
-    def _build(self, key: Any, args: Sequence[Any], keeps: bool) -> tuple[Instance, Callable[..., Any]]:
+    def _emit(self, args: Sequence[Any]) -> tuple[Specialization, Sequence[str], Compilation]:
+        """Emit the text for arguments; return it with what it was specialised on and how the launcher reads each."""
         session = self._session
         assert session is not None
         if self._is_method and args:
@@ -252,14 +303,23 @@ class Kernel:
         arguments, kinds = classify(self.definition, args, session.options)
         specialization = Specialization(self.definition, arguments, session.options, session.device.capabilities)
         observer = printing_observer(session.config, self.definition.name)
-        compilation = compile_kernel(specialization, session.device.name, observer)
+        return specialization, kinds, compile_kernel(specialization, session.device.name, observer)
+
+    def _build(self, key: Any, args: Sequence[Any], keeps: bool) -> tuple[Instance, Callable[..., Any]]:
+        session = self._session
+        assert session is not None
+        specialization, kinds, compilation = self._emit(args)
         for text in compilation.warnings if not keeps else ():
             warn_user(text)
         if session.config.dump_dir:
             dump(session.config.dump_dir, compilation.module, specialization)
+        compilation, choice = edits_of(session, specialization, compilation)
         instance = Instance(session, specialization, compilation)
         session.compiled_functions += 1
         launch = instance.make_launch(compilation, kinds, keeps)
+        if choice is not None and choice.watched:
+            launch = workbench("watching").follow(launch, choice, weakref.ref(self), key, session.config.edits)
+        launch.choice, launch.module = choice, compilation.module  # type: ignore[attr-defined]
         self._launchers[key], self._instances[key] = launch, instance
         instance.when_retired = functools.partial(_forget, weakref.ref(self), key)
         return instance, launch
@@ -292,7 +352,7 @@ class BoundKernel:
 
     def __getattr__(self, name: str) -> Any:
         member = getattr(self.kernel, name)
-        if name in ("compile", "source", "inspect", "key", "signature"):
+        if name in ("compile", "edit", "inspect", "key", "signature", "source", "variants"):
             return functools.partial(member, self.instance)
         return member
 

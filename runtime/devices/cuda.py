@@ -107,13 +107,13 @@ class CudaProgram:
 
 def _starter(device: CudaDevice, task: TaskSource, function: int, arguments: Any) -> Callable[[int, int], None]:
     """Return the function that launches one task, given its count and a stream."""
-    launch, block_dim = device.launch_kernel, task.block_dim
+    launch, block_dim, turns = device.launch_kernel, task.block_dim, task.turns_per_block
     most = max(1, device.resident_threads * WAVES // block_dim) if task.strided else MAX_GROUPS_X
     parameters = (ctypes.c_void_p * 1)(ctypes.addressof(arguments))
     address = ctypes.addressof(parameters)
 
     def start(count: int, stream: int, keep: Any = (parameters, arguments)) -> None:
-        groups = (count + block_dim - 1) // block_dim if count >= 0 else most
+        groups = (count + turns - 1) // turns if count >= 0 else most
         if groups:
             launch(function, groups if groups < most else most, 1, 1, block_dim, 1, 1, 0, stream, address, 0)
 

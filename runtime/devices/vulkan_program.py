@@ -184,7 +184,7 @@ class VulkanProgram:
     def add(self, task: TaskSource, pipeline: Any) -> None:
         """Take over the pipeline of the next task."""
         self.pipelines.append(pipeline)
-        self._tasks.append((pipeline, task.block_dim, self._most_groups(task)))
+        self._tasks.append((pipeline, task.turns_per_block, self._most_groups(task)))
 
     def _most_groups(self, task: TaskSource) -> int:
         """Return how many groups a task may have. On a GPU a loop that strides needs no more than keep it busy; on a

@@ -127,6 +127,13 @@ class TaskSource:
     """Turns of the serial loops in one thread, where they depend on arguments and the target limits them."""
     loop: LoopIndices | None = None
     """For reports of checks that failed."""
+    items: int = 1
+    """Turns a thread takes: more than one only in a text changed by hand, which says so by `#define ITEMS`."""
+
+    @property
+    def turns_per_block(self) -> int:
+        """Turns that one block takes, by which the launcher divides."""
+        return self.block_dim * self.items
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""What the command `shadesmith` can do, a module a subcommand."""

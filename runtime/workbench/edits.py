@@ -1,0 +1,286 @@
+"""Which text of a kernel runs: the generated one, or one that a person made of it.
+
+In: a session, a specialization and its generated module. Out: `Choice`, the module that runs and the `Variant` that
+says why. A copy that nobody touched is no edit. When the generated text has changed since an edit was begun, the two
+are merged; what cannot be merged, compiled or launched is refused or left out as `ti.init(edits=...)` says, and nothing
+typed is lost.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ...transpiler.backend.interface import BackendModule
+from ...transpiler.errors import TaichiCompilationError, warn_user
+from ...transpiler.frontend.specialization import Argument, Specialization, TemplateArgument
+from .edited import edited_module
+from .merge import Merged, has_markers, merge, same_text
+from .slots import EditError, Slot, is_writable, python_file, read_text, slot_of, without_checks, write_text
+from .variants import EDIT, Variant, Variants, variant_of
+
+if TYPE_CHECKING:
+    from ...transpiler.pipeline import Compilation
+    from ..session import Session
+
+CONFLICT = ".conflict"
+"""Ending of the copy that holds a merge with its markers, beside the edit."""
+BEFORE = ".before"
+"""Ending, in `.base`, of what an edit was before it was merged."""
+NEW = ".new"
+"""Ending, in `.base`, of the generated text that a conflict is with."""
+WROTE = ".wrote"
+"""Ending, in `.base`, of a conflict as it was written, to see whether somebody works on it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What runs. watched: files whose change makes the choice anew; none where nobody can change them."""
+
+    module: BackendModule
+    variant: Variant
+    watched: tuple[Path, ...] = ()
+
+
+def choose(session: Session, specialization: Specialization, module: BackendModule) -> Choice:
+    """Return what a launch runs, built and checked.
+
+    The device has compiled it then, so that building it again costs nothing. Raises: TaichiCompilationError for an edit
+    that cannot run, unless the policy is fallback.
+    """
+    policy = session.config.edits
+    if not module.files:
+        return Choice(module, variant_of(module))
+    slot = slot_of(specialization, session.config.edits_dir)
+    if not slot.folder.is_dir():
+        _tell_of_debug(session, specialization, module)
+        return Choice(module, variant_of(module), (slot.folder,) if policy == "watch" else ())
+    name = selected(slot, module)
+    watched = _watched(slot, module, name)
+    try:
+        edited, paths = load(slot, module, name)
+        if edited is module:
+            return Choice(module, variant_of(module), watched)
+        build(session, module, edited, paths)
+    except TaichiCompilationError as error:
+        if policy != "fallback":
+            raise
+        warn_user(f"{error}\nThe generated text of kernel `{module.kernel}` runs instead (edits='fallback')")
+        return Choice(module, variant_of(module, reason="the edit was left out"), watched)
+    return Choice(edited, variant_of(edited, name or EDIT, paths), watched)
+
+
+def _watched(slot: Slot, module: BackendModule, name: str) -> tuple[Path, ...]:
+    """Return the files that a launch has to look at, and the folder, which tells of new ones."""
+    if not is_writable(slot.folder):
+        return ()
+    return (slot.folder, *(slot.path(file.name, name) for file in module.files))
+
+
+def selected(slot: Slot, module: BackendModule) -> str:
+    """Return the named variant that runs, "" for the unnamed text."""
+    return ""
+
+
+def build(session: Session, generated: BackendModule, edited: BackendModule, paths: Sequence[Path]) -> None:
+    """Check an edit against the generated interface and compile it. Raises: TaichiCompilationError for a bad edit."""
+    session.programs.find(edited)
+
+
+def load(slot: Slot, module: BackendModule, variant: str = "") -> tuple[BackendModule, tuple[Path, ...]]:
+    """Return the module with the texts of a slot and the files they come from; the module itself if none is changed.
+
+    Raises: EditError for what is no text, and for an edit that conflicts with the text generated now.
+    """
+    texts: dict[str, str] = {}
+    paths: list[Path] = []
+    for file in module.files:
+        text = _current(slot, file.name, file.text, module.kernel, variant)
+        if text is not None:
+            texts[file.name] = text
+            paths.append(slot.path(file.name, variant))
+    return (edited_module(module, texts), tuple(paths)) if texts else (module, ())
+
+
+def begin(specialization: Specialization, module: BackendModule, edits_dir: str, variant: str = "") -> Path:
+    """Write the texts to edit, with their base, where there are none yet.
+
+    Returns the file, or the slot's folder where there are several. A copy that nobody touched is written anew if the
+    generated text has changed. Raises: OSError; EditError for a variant's name that no file can bear.
+    """
+    if variant and not re.fullmatch(r"[\w-]+", variant):
+        raise EditError(f"`{variant}` cannot name a variant. Hint: use letters, digits, `_` and `-`")
+    if not module.files:
+        what = "the interpreter runs no text" if module.target == "python" else "it does nothing"
+        raise EditError(f"kernel `{module.kernel}` has no text to edit: {what}. Hint: `kernel.edit(..., arch=ti.cuda)`")
+    slot = slot_of(specialization, edits_dir)
+    paths = []
+    for file in module.files:
+        path, base = slot.path(file.name, variant), slot.base(file.name, variant)
+        text = read_text(path)
+        if text is None or (text == read_text(base) and text != file.text):
+            write_text(base, file.text)
+            write_text(path, file.text)
+        paths.append(path)
+    slot.write_facts(_facts(specialization, module))
+    return paths[0] if len(paths) == 1 else slot.folder
+
+
+def _facts(specialization: Specialization, module: BackendModule) -> dict[str, object]:
+    definition = specialization.definition
+    file = python_file(definition)
+    arguments = zip(definition.leaves, specialization.arguments)
+    return {
+        "kernel": definition.function.__qualname__,
+        "file": file.name if file is not None else None,
+        "arguments": {leaf.name: _shown(argument) for leaf, argument in arguments},
+    }
+
+
+def _shown(argument: Argument) -> str:
+    """Return an argument's type; of objects the kind alone, since their texts hold addresses."""
+    if not isinstance(argument, TemplateArgument):
+        return str(argument)
+    array = getattr(argument.value, "describe_array", None)
+    return str(array()) if array is not None else type(argument.value).__qualname__
+
+
+def gather(
+    session: Session,
+    specialization: Specialization,
+    compilation: Compilation,
+    kinds: Sequence[str],
+    args: tuple[object, ...],
+) -> Variants:
+    """Return all texts of one specialization. Edits that cannot be loaded stand in `errors`."""
+    module = compilation.module
+    slot = slot_of(specialization, session.config.edits_dir)
+    found = Variants(session, specialization, compilation, kinds, args, slot, module, {}, {}, variant_of(module))
+    if session.config.edits != "off" and slot.folder.is_dir():
+        for name in ("", *slot.variants(tuple(file.name for file in module.files))):
+            try:
+                edited, paths = load(slot, module, name)
+            except TaichiCompilationError as error:
+                found.errors[name or EDIT] = error
+                continue
+            if edited is not module:
+                found.edits[name or EDIT], found.paths[name or EDIT] = edited, paths
+        chosen = selected(slot, module) or EDIT
+        if chosen in found.edits:
+            found.chosen = variant_of(found.edits[chosen], chosen, found.paths[chosen])
+        elif chosen in found.errors:
+            found.chosen = replace(found.chosen, variant=chosen)
+    return found
+
+
+def _current(slot: Slot, name: str, generated: str, kernel: str, variant: str) -> str | None:
+    """Return the edited text of one file, merged with the generated one if that has changed; None if nobody edited."""
+    path = slot.path(name, variant)
+    text, base = read_text(path), read_text(slot.base(name, variant))
+    if text is None:
+        return None
+    if base is None:
+        base = _adopted(slot, name, generated, variant)
+    if text in (base, generated):
+        return None
+    if same_text(base, generated):
+        return text
+    return _merged(slot, name, variant, text, base, generated, kernel)
+
+
+def _adopted(slot: Slot, name: str, generated: str, variant: str) -> str:
+    """Take the generated text as the base of a file that came without one: it was put there by hand."""
+    with suppress(OSError):
+        write_text(slot.base(name, variant), generated)
+    return generated
+
+
+def _merged(slot: Slot, name: str, variant: str, text: str, base: str, generated: str, kernel: str) -> str:
+    """Bring an edit up to the text generated now. Raises: EditError for a conflict, or where nothing can be written."""
+    path = slot.path(name, variant)
+    resolved = _resolved(slot, name, variant, generated)
+    merged = merge(base, text, generated, (path.name, "generated before", "generated now"))
+    if resolved is not None:
+        merged = Merged(resolved, 0, merged.kept)
+    if not is_writable(path):
+        raise EditError(
+            f"{path}:1: this edit was made for another text than is generated now for kernel `{kernel}`, and it cannot "
+            "be merged where it lies, since the file is read-only. Hint: merge it where it is developed, or run with "
+            "ti.init(edits='fallback')"
+        )
+    if merged.conflicts:
+        raise _conflict(slot, name, variant, merged, generated, kernel)
+    before = _beside(slot, name, variant, BEFORE)
+    write_text(before, text)
+    write_text(path, merged.text)
+    write_text(slot.base(name, variant), generated)
+    for ending in (NEW, WROTE):
+        _beside(slot, name, variant, ending).unlink(missing_ok=True)
+    path.with_name(path.name + CONFLICT).unlink(missing_ok=True)
+    lines = f"{merged.kept} {'line' if merged.kept == 1 else 'lines'}"
+    warn_user(
+        f"{path}:1: kernel `{kernel}` has changed; this edit was merged with the text generated now, with {lines} of "
+        f"yours kept. It was before: {before}. Hint: `shadesmith diff` shows what is left of it"
+    )
+    return merged.text
+
+
+def _resolved(slot: Slot, name: str, variant: str, generated: str) -> str | None:
+    """Return the text of a conflict in which somebody has decided all, None where that has not happened."""
+    path = slot.path(name, variant)
+    text = read_text(path.with_name(path.name + CONFLICT))
+    if text is None or has_markers(text) or text == read_text(_beside(slot, name, variant, WROTE)):
+        return None
+    new = read_text(_beside(slot, name, variant, NEW))
+    if new is None or same_text(new, generated):
+        return text
+    again = merge(new, text, generated)  # it changed once more in the meantime
+    return None if again.conflicts else again.text
+
+
+def _conflict(slot: Slot, name: str, variant: str, merged: Merged, generated: str, kernel: str) -> EditError:
+    """Write the copy with markers, unless somebody is at work on one, and return the error that names it."""
+    path = slot.path(name, variant)
+    copy, wrote, new = (path.with_name(path.name + CONFLICT), *(_beside(slot, name, variant, e) for e in (WROTE, NEW)))
+    found = read_text(copy)
+    if found is not None and found != read_text(wrote):  # somebody works on it
+        if not same_text(read_text(new) or "", generated):
+            numbers = (copy.with_name(f"{copy.name}-{number}") for number in itertools.count(2))
+            os.replace(copy, next(path for path in numbers if not path.exists()))
+            found = None
+    if found is None or found == read_text(wrote):
+        write_text(copy, merged.text)
+        write_text(wrote, merged.text)
+        write_text(new, generated)
+    shown = read_text(copy) or merged.text
+    line = next((k for k, text in enumerate(shown.splitlines(), 1) if has_markers(text)), 1)
+    return EditError(
+        f"{copy}:{line}: kernel `{kernel}` has changed where {path.name} was edited: {merged.conflicts} "
+        f"{'conflict' if merged.conflicts == 1 else 'conflicts'}. The edit is unchanged. Hint: decide between the "
+        "markers in this copy; when none is left it replaces the edit"
+    )
+
+
+def _beside(slot: Slot, name: str, variant: str, ending: str) -> Path:
+    base = slot.base(name, variant)
+    return base.with_name(base.name + ending)
+
+
+def _tell_of_debug(session: Session, specialization: Specialization, module: BackendModule) -> None:
+    """Warn that an edit is left out, since it is one of the text without checks."""
+    options = without_checks(specialization.options)
+    if options == specialization.options:
+        return
+    plain = replace(specialization, options=options)
+    slot = slot_of(plain, session.config.edits_dir)
+    if any(slot.path(file.name).is_file() for file in module.files):
+        warn_user(
+            f"{slot.folder} holds edits of kernel `{module.kernel}`, which are of its text without checks; with debug "
+            "the generated text runs. Hint: `kernel.edit(...)` under debug=True makes a slot for the checked text"
+        )
