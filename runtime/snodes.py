@@ -186,13 +186,13 @@ class SNode:
                     f"{what} cannot exceed the maximum value of a 32-bit signed integer: Got {size} > 2**31-1. "
                     "Hint: use several lists"
                 )
-        (axis,) = (each.number for each in chosen)
-        if self.node is not None and axis in axes_of(self.node):
+        number = chosen[0].number
+        if self.node is not None and number in axes_of(self.node):
             raise TaichiRuntimeError(
                 f"Dynamic SNode must have a standalone dimensionality, and {self} splits {chosen[0]!r} too. "
                 "Hint: take an axis that no node above has"
             )
-        return self._add("dynamic", (axis,), (extent,), chunk=min(chunk, extent))
+        return self._add("dynamic", (number,), (extent,), chunk=min(chunk, extent))
 
     @hides_own_frames_of(TaichiRuntimeError)
     def hash(self, axes: Any, dimensions: Any) -> NoReturn:

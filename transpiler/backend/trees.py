@@ -35,6 +35,8 @@ from .spelling import type_name
 from .structs import INDENT, Structs
 from .target import Target
 
+CELL = "cell"
+"""What a macro calls the cell of a pool that it is given."""
 UNKNOWN_MEMBER = "other"
 """What a member is called whose field the kernel's Python does not show."""
 UNKNOWN_CELLS, UNKNOWN_BLOCKS = "cells", "blocks"
@@ -172,10 +174,9 @@ def _padding(node: Node, names: Names, target: Target) -> list[str]:
     if target.name != "vulkan":
         return []
     offsets, size = member_offsets(node.children)
-    own = [child for child in node.children if not child.has_pool]
-    ends = [offset + node_size_bytes(child) for offset, child in zip(offsets, node.children, strict=True) if child in own]
-    gap = size - max(ends)
-    elements = [place.element for child in own for place in places_of(child) if place.element is not None]
+    inside = [(offset, child) for offset, child in zip(offsets, node.children, strict=True) if not child.has_pool]
+    gap = size - max(offset + node_size_bytes(child) for offset, child in inside)
+    elements = [place.element for _, child in inside for place in places_of(child) if place.element is not None]
     smallest = min((s for element in elements for s in scalars_of(element)), key=lambda scalar: scalar.size_bytes)
     count = gap // smallest.size_bytes
     filler = type_name(target.name, u8 if smallest == u1 else smallest)
@@ -228,7 +229,8 @@ def place_number(place: Node, indices: Sequence[str], target: Target, unit_bytes
         index = linear(chain, place, indices, target, cell)
         cell = ""
         if index != "0":
-            terms.append(index if factor == 1 else f"({index}) * {factor}")
+            is_alone = factor == 1 and (index.isidentifier() or index not in indices)
+            terms.append(index if is_alone else f"({index})" if factor == 1 else f"({index}) * {factor}")
         if member is not None:
             parent = member.parent
             assert parent is not None
@@ -260,7 +262,7 @@ def linear(chain: list[Node], place: Node, indices: Sequence[str], target: Targe
             text, is_sum = own, own_is_sum
             continue
         cells = prod(digit.extent for digit in group)
-        text = f"{f'({text})' if is_sum else text} * {cells} + {own}"
+        text = f"{f'({text})' if is_sum or text == CELL else text} * {cells} + {own}"
         is_sum = True
     return text or _only_index(chain, place, indices)
 

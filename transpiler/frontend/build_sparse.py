@@ -10,7 +10,7 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from ..errors import TaichiIndexError, TaichiRuntimeError, TaichiSyntaxError, TaichiTypeError
+from ..errors import TaichiIndexError, TaichiSyntaxError, TaichiTypeError
 from ..ir.nodes import Block, Statement
 from ..ir.snodes import Node, axes_of, shape_of
 from ..ir.sparse import Activate, Append, Deactivate, IsActive, Length, node_name, number_type
@@ -123,7 +123,7 @@ def _values(context: Context, description: NodeDescription, val: Any) -> list[St
         )
     if any(field is None for field in description.fields):
         raise context.error(
-            TaichiRuntimeError, "a field of the list that `ti.append` stores to is gone", "keep it as long as the node"
+            TaichiTypeError, "a field of the list that `ti.append` stores to is gone", "keep it as long as the node"
         )
     types = [context.structs.named(child.element) for child in node.children if child.element is not None]
     if len(types) == 1:

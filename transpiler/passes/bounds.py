@@ -217,14 +217,14 @@ def _message(access: Access, kernel: str) -> str:
     """Return Taichi's message, and what it lacks."""
     places = [f"{{{k}}}" for k in range(2 * len(access.indices))]
     indices, shape = ", ".join(places[: len(access.indices)]), ", ".join(places[len(access.indices) :])
-    if access.kind in ("vector", "matrix"):
-        message = f"(kernel={kernel}) Out of bound access to a {access.kind} of shape ({shape}) with indices [{indices}]"
+    kind = access.kind
+    if kind in ("vector", "matrix"):
+        message = f"(kernel={kernel}) Out of bound access to a {kind} of shape ({shape}) with indices [{indices}]"
         return message + (f": `{access.name}`" if access.name else "")
-    if access.kind != "ndarray":
+    if kind != "ndarray":
         begins = access.array.offset if access.array is not None else ()
         since = f" offset ({', '.join(map(str, begins))})" if begins else ""
-        accessed = f"{access.kind} ({access.name})"
-        return f"(kernel={kernel}) Accessing {accessed} of size ({shape}){since} with indices ({indices})"
+        return f"(kernel={kernel}) Accessing {kind} ({access.name}) of size ({shape}){since} with indices ({indices})"
     assert access.array is not None
     where = f"[kernel={kernel}] Out of bound access to ndarray at arg {access.array.parameter}"
     return f"{where} with indices [{indices}]: `{access.name}` has shape ({shape})"
