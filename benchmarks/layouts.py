@@ -16,6 +16,7 @@ import shadesmith as ti
 
 HAND = r"""
 struct Particle { float px, py, pz, vx, vy, vz; };
+struct Block { float3 pos[64], vel[64]; };
 #define UPDATE(px, py, pz, vx, vy, vz) \
     vx -= k * px * dt; vy -= k * py * dt; vz -= k * pz * dt; px += vx * dt; py += vy * dt; pz += vz * dt;
 extern "C" __global__ void soa(float *__restrict__ px, float *__restrict__ py, float *__restrict__ pz,
@@ -31,6 +32,15 @@ extern "C" __global__ void aos(Particle *__restrict__ p, float k, float dt, int 
 extern "C" __global__ void two(float3 *__restrict__ p, float3 *__restrict__ v, float k, float dt, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) { float3 a = p[i], b = v[i]; UPDATE(a.x, a.y, a.z, b.x, b.y, b.z) p[i] = a; v[i] = b; }
+}
+extern "C" __global__ void blocks(Block *__restrict__ blocks, float k, float dt, int n) {
+    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        float3 *p = &blocks[i / 64].pos[i % 64], *v = &blocks[i / 64].vel[i % 64], a = *p, b = *v;
+        UPDATE(a.x, a.y, a.z, b.x, b.y, b.z)
+        *p = a;
+        *v = b;
+    }
 }
 """
 BYTES = 48
@@ -112,7 +122,7 @@ def main() -> None:
         ("AoS, struct field", make_structs, ti.Layout.AOS, "aos", [(n, 6)]),
         ("SoA, two nodes", make_nodes, ti.Layout.SOA, "two", [(n, 3)] * 2),
         ("AoS, one node", make_nodes, ti.Layout.AOS, "aos", [(n, 6)]),
-        ("AoSoA, blocks of 64", make_blocks, ti.Layout.SOA, "two", [(n, 3)] * 2),
+        ("AoSoA, blocks of 64", make_blocks, ti.Layout.SOA, "blocks", [(n, 6)]),
     ]
     for target in arguments.targets.split(","):
         for name, make, layout, by_hand, arrays in rows:

@@ -1,117 +1,106 @@
-"""The command `shadesmith`: `diagnose` says what is there, what is missing and how to get it."""
+"""The command `shadesmith`: finds the subcommand, runs it, turns every mistake into a clear line and an exit status.
+
+0: done, and the answer is yes where one was asked for. 1: the answer is no (a comparison failed, an edit was refused).
+2: the question could not be answered: a mistake on the command line, a file that is missing, a kernel that does not
+compile, a device that is not there.
+"""
 
 from __future__ import annotations
 
 import argparse
-import ctypes
-import importlib.metadata
+import importlib
 import os
-import platform
 import sys
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-
-import numpy as np
+from typing import Any
 
 from ..transpiler.errors import TaichiCompilationError, TaichiRuntimeError
-from ..transpiler.ir.types import i32
-from ..transpiler.lang import arch as arches
-from ..transpiler.lang.annotations import NDArray
-from . import session
-from .devices import host_compiler, vulkan
-from .kernel import kernel
+from .commands.screen import CommandError, Screen
 
-PACKAGES = ("numpy", "jinja2", "vulkan", "rich", "platformdirs")
-OPTIONAL_PACKAGES = ("cupy-cuda13x", "cupy-cuda12x", "nvidia-cuda-nvrtc", "pillow", "glfw")
-PROBE_SIZE = 1000
+COMMANDS = {
+    "inspect": "show a kernel in every form: Python, IR, source, SPIR-V or PTX and SASS, with Python lines",
+    "edit": "write a kernel's source to where an edited one is looked for",
+    "diff": "show what was edited, and what changed since",
+    "status": "say which edits there are and which of them run",
+    "compare": "run an edit against the generated kernel on copies of the inputs",
+    "bench": "time an edit against the generated kernel",
+    "tune": "try the values of knobs and keep the fastest that is right",
+    "repro": "write a kernel with its inputs as a program that runs without shadesmith",
+    "report": "write all forms, resources, timings and edits of kernels as one HTML page",
+    "diagnose": "say what is there, what is missing and how to get it",
+}
+"""Every command, and what it does. It is the module of that name in `commands`."""
 
-
-@kernel
-def probe(x: NDArray[i32, 1], factor: i32):  # type: ignore[no-untyped-def, valid-type]
-    """Give every target something to compile and run."""
-    for i in x:  # type: ignore[attr-defined]
-        x[i] = i * factor  # type: ignore[index]
+YES, NO, FAILED = 0, 1, 2
+INTERRUPTED = 130
+"""What shells give for Ctrl-C."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one subcommand and return the exit status."""
-    parser = argparse.ArgumentParser(prog="shadesmith", description=__doc__)
-    commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("diagnose", help="say what is there, what is missing and how to get it")
-    parser.parse_args(arguments)
-    return diagnose()
+    """Run one subcommand and return the exit status.
 
-
-def diagnose() -> int:
-    """Print the facts a bug report needs; return 0 if at least one compiled target runs a kernel, else 1."""
-    print(f"shadesmith {_version('shadesmith') or 'not installed by pip'} in {Path(__file__).parents[1]}")
-    print(f"Python {platform.python_version()} on {platform.platform()}, {os.cpu_count()} cores")
-    print("packages: " + ", ".join(f"{name} {_version(name) or f'MISSING: pip install {name}'}" for name in PACKAGES))
-    print("optional: " + ", ".join(f"{name} {_version(name) or 'not installed'}" for name in OPTIONAL_PACKAGES))
-    for name in ("SHADESMITH_ARCH", "TI_ARCH"):
-        if os.environ.pop(name, None) is not None:
-            print(f"{name} is set: programs use that target; here each is tried")
-    works = [
-        _try("ti.cpu", arches.cpu, _host_facts),
-        _try("ti.vulkan", arches.vulkan, vulkan.diagnose),
-        _try("ti.cuda", arches.cuda, _cuda_facts),
-    ]
-    return 0 if any(works) else 1
-
-
-def _version(package: str) -> str | None:
+    What stands behind `--` goes to the program that the command runs.
+    """
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    words, rest = _split(words)
+    options, unknown = _parser(words[0] if words else "").parse_known_args(words)
+    if unknown:
+        options.refuse(f"unrecognized arguments: {' '.join(unknown)}")  # with the usage of the command
+    options.program_arguments = rest
+    screen = Screen(options.json)
     try:
-        return importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
-        return None
+        return int(_module(options.command).run(options, screen))
+    except (CommandError, TaichiCompilationError, TaichiRuntimeError, OSError) as error:
+        if isinstance(error, BrokenPipeError):
+            return _leave_pipe()
+        return _fail(screen, error)
+    except KeyboardInterrupt:
+        screen.note("shadesmith: interrupted")
+        return INTERRUPTED
 
 
-def _try(name: str, arch: arches.Arch, facts: Callable[[], list[str]]) -> bool:
-    """Compile and run a kernel on a target; print whether that works, else why not, and facts about it."""
-    reasons: list[str] = []
-    try:
-        print(f"\n{name}: works (a kernel was compiled and run in {_run_probe(arch):.2f} s)")
-    except (TaichiRuntimeError, TaichiCompilationError) as error:
-        lines = str(error).splitlines()
-        reasons = [line.strip().removeprefix(f"{arch.name}: ") for line in lines[1:] or lines]
-        print("\n  ".join([f"\n{name}: MISSING", *reasons]))
-    for line in facts():
-        if not any(reason in line for reason in reasons):
-            print(f"  {line}")
-    return not reasons
+def _split(words: list[str]) -> tuple[list[str], list[str]]:
+    if "--" not in words:
+        return words, []
+    place = words.index("--")
+    return words[:place], words[place + 1 :]
 
 
-def _run_probe(arch: arches.Arch) -> float:
-    """Return the time [s] from the call to the result. Raises: TaichiRuntimeError, TaichiCompilationError."""
-    session.init(arch, enable_fallback=False, offline_cache=False, log_level="warn")
-    try:
-        numbers = np.zeros(PROBE_SIZE, np.int32)
-        start = time.perf_counter()
-        probe(numbers, 3)
-        session.sync()
-        seconds = time.perf_counter() - start
-    finally:
-        session.reset()
-    if not np.array_equal(numbers, np.arange(PROBE_SIZE) * 3):
-        raise TaichiRuntimeError("The kernel ran, but its result is wrong: compiler or driver are broken.")
-    return seconds
+def _parser(command: str) -> argparse.ArgumentParser:
+    """Return the parser; only the command that is asked for is loaded."""
+    parser = argparse.ArgumentParser(
+        prog="shadesmith",
+        description="Look at kernels, edit the text they became, check, compare, time and ship edits.",
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, purpose in COMMANDS.items():
+        if not Path(__file__).with_name("commands").joinpath(f"{name}.py").exists():
+            continue
+        added = commands.add_parser(name, help=purpose, description=purpose[0].upper() + purpose[1:] + ".")
+        added.add_argument("--json", action="store_true", help="print one JSON value instead of text")
+        added.set_defaults(refuse=added.error)
+        if name == command:
+            _module(name).add_arguments(added)
+    return parser
 
 
-def _host_facts() -> list[str]:
-    try:
-        return ["compiler: " + " ".join(host_compiler.find_compiler().command)]
-    except TaichiRuntimeError:
-        return []
+def _module(command: str) -> Any:
+    return importlib.import_module(f".commands.{command}", __package__)
 
 
-def _cuda_facts() -> list[str]:
-    try:
-        ctypes.CDLL("libcuda.so.1")
-    except OSError:
-        return ["NVIDIA driver: not found (libcuda.so.1)"]
-    return ["NVIDIA driver: found"]
+def _fail(screen: Screen, error: Exception) -> int:
+    kind = type(error).__name__
+    text = str(error).strip()
+    if isinstance(error, OSError) and error.strerror:
+        text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    screen.show_data({"error": {"kind": kind, "text": text}})
+    name = "" if isinstance(error, CommandError | OSError) else f"{kind}: "
+    screen.note(f"shadesmith: {name}{text}")
+    return FAILED
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def _leave_pipe() -> int:
+    """End without a word: who read the output has read enough."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or the flush at exit would complain
+    return YES

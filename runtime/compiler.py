@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ..transpiler.frontend.specialization import Specialization
 
 if TYPE_CHECKING:
+    from ..transpiler.ir.text import Form
     from ..transpiler.pipeline import Compilation
 
 PACKAGE = __package__.rpartition(".")[0]
@@ -16,7 +17,7 @@ LANGUAGES = {"vulkan": "glsl", "cuda": "cuda", "c": "c"}
 
 
 def compile_kernel(
-    specialization: Specialization, target: str, observer: Callable[[str, str], None] | None = None
+    specialization: Specialization, target: str, observer: Callable[[str, Form], None] | None = None
 ) -> Compilation:
     """Turn a specialization into text; see `transpiler.pipeline.compile_kernel`."""
     pipeline = importlib.import_module(f"{PACKAGE}.transpiler.pipeline")

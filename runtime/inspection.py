@@ -14,6 +14,7 @@ from .compiler import compile_kernel
 
 if TYPE_CHECKING:
     from ..transpiler.backend.interface import BackendModule
+    from ..transpiler.ir.text import Form
     from ..transpiler.pipeline import Compilation
 
 NAME_LENGTH = 64
@@ -22,11 +23,15 @@ NAME_LENGTH = 64
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """All forms of one specialization. forms: by name, in the order they arose."""
+    """All forms of one specialization.
+
+    forms: by name, in the order they arose. places: of each form, (line of its text, file, line of Python).
+    """
 
     specialization: Specialization
     compilation: Compilation
     forms: dict[str, str]
+    places: dict[str, tuple[tuple[int, str, int], ...]]
 
     @property
     def module(self) -> BackendModule:
@@ -65,19 +70,20 @@ class Inspection:
 
 def observe(specialization: Specialization, target: str) -> Inspection:
     """Compile for `target` and keep every form on the way."""
-    forms: dict[str, str] = {}
+    forms: dict[str, Form] = {}
     compilation = compile_kernel(specialization, target, forms.__setitem__)
     forms.setdefault("lowered", forms["frontend"])
-    return Inspection(specialization, compilation, forms)
+    texts = {name: form.text for name, form in forms.items()}
+    return Inspection(specialization, compilation, texts, {name: form.places for name, form in forms.items()})
 
 
-def printing_observer(config: Any, kernel: str) -> Callable[[str, str], None] | None:
+def printing_observer(config: Any, kernel: str) -> Callable[[str, Form], None] | None:
     """Return what prints each form if `print_ir` asks for this kernel, else None."""
     if not config.print_ir or (isinstance(config.print_ir, str) and config.print_ir != kernel):
         return None
 
-    def show(stage: str, text: str) -> None:
-        print(f"==== {kernel}: {stage}\n{text}", flush=True)
+    def show(stage: str, form: Form) -> None:
+        print(f"==== {kernel}: {stage}\n{form.text}", flush=True)
 
     return show
 

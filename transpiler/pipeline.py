@@ -17,12 +17,12 @@ from .ir.forms import Captured, FrontendResult
 from .ir.snodes import Node, begin_of, digits_of, is_sparse_tree, top_of
 from .ir.statements import Array
 from .ir.tasks import Kernel
-from .ir.text import print_frontend, print_kernel
+from .ir.text import Form, form_of, frontend_form_of, print_frontend
 from .ir.verify import verify
 from .passes import PassContext, Stage, run
 
-Observer = Callable[[str, str], None]
-"""Receives the name of a form ("frontend", "lowered", "pass:03:fold", "tasks", "final") and its text."""
+Observer = Callable[[str, Form], None]
+"""Receives the name of a form ("frontend", "lowered", "pass:03:fold", "tasks", "final") and its text with places."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,14 +81,14 @@ def _compile(specialization: Specialization, target: str, observer: Observer | N
     built = perf_counter()
     kernel = result.kernel
     if observer is not None:
-        observer("frontend", print_frontend(kernel))
+        observer("frontend", frontend_form_of(kernel))
     context = PassContext(specialization.options, specialization.capabilities, _recorder(observer))
     run(kernel, context)
     if specialization.options.verify:
         verify(kernel, Stage.FINAL)
     passed = perf_counter()
     if observer is not None:
-        observer("final", print_kernel(kernel))
+        observer("final", form_of(kernel))
     module = emit(kernel, target, specialization.options, specialization.capabilities)
     times = {"frontend": built - start, "passes": passed - built, "emit": perf_counter() - passed}
     warnings = (*result.warnings, *context.warnings)
@@ -110,9 +110,9 @@ def _recorder(observer: Observer | None) -> Callable[[Stage, str, Kernel], None]
     def record(stage: Stage, step: str, kernel: Kernel) -> None:
         nonlocal count
         count += 1
-        text = print_kernel(kernel)
-        observer(f"pass:{count:02d}:{step}", text)
+        form = form_of(kernel)
+        observer(f"pass:{count:02d}:{step}", form)
         if step in ("lower", "offload"):
-            observer({"lower": "lowered", "offload": "tasks"}[step], text)
+            observer({"lower": "lowered", "offload": "tasks"}[step], form)
 
     return record

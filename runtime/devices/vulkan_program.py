@@ -26,7 +26,7 @@ STRIDED_GROUPS = 1024
 STRIDED_THREADS = 1 << 20
 """Threads of a loop that strides on a GPU: a few times what a large one holds at once."""
 GROUPS_X = 65535
-"""Groups along x that every device takes."""
+"""Groups along one axis that every device takes; 2^31 - 1 turns of one thread a group are 32,769 rows of them."""
 ARGUMENT_ALIGNMENT = 64
 ARGUMENT_BLOCK_BYTES = 64 << 10
 POINTER_BYTES = 8
@@ -139,15 +139,21 @@ def _destroy(api: Api, queue: Queue, pipelines: list[Any]) -> None:
     queue.retire(destroy)
 
 
+def fold(groups: int) -> tuple[int, int]:
+    """Return the groups in a row, and the rows, of a grid with room for `groups`: fewer than `rows` too many."""
+    rows = -(-groups // GROUPS_X)
+    return -(-groups // rows), rows
+
+
 class VulkanProgram:
     """A kernel's pipelines. arguments: writable buffer the launcher packs into. Pipelines go when the program goes."""
 
     def __init__(
         self, api: Api, queue: Queue, memory: Memory, module: BackendModule, layout: Any, is_software: bool
     ) -> None:
-        self._is_software, self._strides = is_software, False
+        self._is_software = is_software
         self.pipelines: list[Any] = []
-        self._tasks: list[tuple[Any, int, int]] = []
+        self._tasks: list[tuple[Any, int, int, TaskSource]] = []
         self._queue, self._memory, self._name = queue, memory, module.kernel
         self.lock = queue.lock
         self._layout = layout
@@ -184,21 +190,29 @@ class VulkanProgram:
     def add(self, task: TaskSource, pipeline: Any) -> None:
         """Take over the pipeline of the next task."""
         self.pipelines.append(pipeline)
-        self._tasks.append((pipeline, task.turns_per_block, self._most_groups(task)))
+        self._tasks.append((pipeline, task.turns_per_block, self._most_groups(task), task))
 
     def _most_groups(self, task: TaskSource) -> int:
-        """Return how many groups a task may have. On a GPU a loop that strides needs no more than keep it busy; on a
+        """Return how many groups a row may have. On a GPU a loop that strides needs no more than keep it busy; on a
         processor more groups cost little, and lavapipe ends a loop that strides over 65,535 turns."""
-        if not task.strided:
+        if not task.strided or self._is_software:
             return GROUPS_X
-        self._strides = True
-        return GROUPS_X if self._is_software else min(GROUPS_X, STRIDED_THREADS // task.block_dim)
+        return min(GROUPS_X, STRIDED_THREADS // task.block_dim)
 
-    def _fewer(self, groups: int, most: int) -> int:
-        """Return `most` groups for a loop that strides. Raises: TaichiRuntimeError for one that cannot."""
-        if not self._strides:
-            raise TaichiRuntimeError(f"kernel `{self._name}` asks for {groups} thread groups; {GROUPS_X} is the most")
-        return most
+    def _fewer(self, task: TaskSource, groups: int, most: int) -> tuple[int, int]:
+        """Return groups in a row, and rows, for more than `most`.
+
+        Raises: TaichiRuntimeError for a text, changed by hand, that knows one row alone and does not stride.
+        """
+        if task.strided:
+            return most, 1
+        if not task.folded:
+            raise TaichiRuntimeError(
+                f"task {task.name} of kernel `{self._name}` needs {groups} groups; its edited text knows one row of "
+                f"{GROUPS_X}. Hint: number groups by gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x, or let "
+                "a thread take more turns (#define ITEMS)"
+            )
+        return fold(groups)
 
     def submit(self, counts: Sequence[int]) -> None:
         """Start the tasks in order with the packed arguments."""
@@ -226,11 +240,12 @@ class VulkanProgram:
         recorded = queue.recorded
         queue.recorded = recorded + len(self._tasks)  # at once: Ctrl-C may come in the middle
         threads = 0
-        for (pipeline, block, most), count in zip(self._tasks, counts, strict=True):
+        for (pipeline, block, most, task), count in zip(self._tasks, counts, strict=True):
+            rows = 1
             if count > 0:
                 groups = (count + block - 1) // block
                 if groups > most:
-                    groups = self._fewer(groups, most)
+                    groups, rows = self._fewer(task, groups, most)
             elif count == -1:
                 groups = most if most < STRIDED_GROUPS else STRIDED_GROUPS
                 count = groups * block
@@ -239,7 +254,7 @@ class VulkanProgram:
             if recorded:
                 barrier(commands, queue.stages, queue.stages, 0, 1, queue.barrier, 0, null, 0, null)
             bind(commands, 1, pipeline)
-            dispatch(commands, groups, 1, 1)
+            dispatch(commands, groups, rows, 1)
             recorded += 1
             threads += count
         queue.recent.append(self._name)

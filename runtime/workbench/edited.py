@@ -24,6 +24,7 @@ _DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+([^\n]+)$", re.MULTI
 _CONSTANT = re.compile(r"\bconst(?:expr)?\s+(?:unsigned\s+)?(?:u?int|long|unsigned)\s+(\w+)\s*=\s*([^;]+);")
 _LOCAL_SIZE = re.compile(r"\blocal_size_([xyz])\s*=\s*([^,)]+)")
 _STRIDES = re.compile(r"\b(?:gridDim\s*\.\s*x|gl_NumWorkGroups)\b")
+_ROWS = re.compile(r"\bgl_(?:WorkGroup|GlobalInvocation)ID\b(?!\s*\.\s*x\b)")
 _OPERATORS: dict[type, Callable[[int, int], int]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.LShift: operator.lshift,
     ast.Div: operator.floordiv, ast.Mod: operator.mod,
@@ -50,9 +51,11 @@ def _edited_file(file: SourceFile, text: str) -> SourceFile:
 def _edited_task(module: BackendModule, task: TaskSource, text: str) -> TaskSource:
     if task.kind == "serial" or module.target == "c":
         return task
-    block = block_of(module, task, text)
-    items = constant(text, ITEMS) or 1
-    return replace(task, block_dim=block, items=max(1, items), strided=task.strided and bool(_STRIDES.search(text)))
+    bare = _COMMENTS.sub(" ", text)
+    folded = module.target != "vulkan" or bool(_ROWS.search(bare))
+    strided = task.strided and bool(_STRIDES.search(bare)) and not (folded and module.target == "vulkan")
+    items = max(1, constant(text, ITEMS) or 1)
+    return replace(task, block_dim=block_of(module, task, text), items=items, strided=strided, folded=folded)
 
 
 def block_of(module: BackendModule, task: TaskSource, text: str) -> int:

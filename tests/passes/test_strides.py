@@ -1,4 +1,4 @@
-"""Which loops stride on a GPU, seen in the text: those of long or unknown length whose turns do little."""
+"""Which loops stride on a GPU, seen in the text: those of unknown length, and long ones whose turns do little."""
 
 from __future__ import annotations
 
@@ -28,13 +28,47 @@ def long_turns(x: ti.types.ndarray(ti.i32, 1), n: ti.i32):
             x[i] = x[i] * 3 + 1
 
 
+ROW = "uint index = gl_GlobalInvocationID.x;"
+ROWS = "uint index = gl_WorkGroupID.y * gl_NumWorkGroups.x * BLOCK + gl_GlobalInvocationID.x;"
+
+
 @pytest.mark.parametrize(("kernel", "strides"), [(light, True), (heavy, False), (long_turns, False)])
-def test_cuda_strides_where_turns_are_light(kernel, strides: bool) -> None:
+def test_threads_stride_where_turns_are_light(kernel, strides: bool) -> None:
     ti.init(arch=ti.cpu, log_level=ti.WARN, debug=False)
     arguments = [1] * (kernel is long_turns)
     arrays = [parameter.annotation for parameter in kernel.definition.parameters if parameter.name != "n"]
     assert ("gridDim" in kernel.source(*arrays, *arguments, arch=ti.cuda)) == strides
-    assert "gl_NumWorkGroups" in kernel.source(*arrays, *arguments, arch=ti.vulkan)  # no more than 65,535 groups
+    text = kernel.source(*arrays, *arguments, arch=ti.vulkan)
+    assert ("index += gl_NumWorkGroups.x * BLOCK" in text) == strides
+    assert (ROWS in text) != strides
+
+
+@pytest.mark.parametrize(("extent", "line"), [(65_535 * 128, ROW), (65_535 * 128 + 1, ROWS)])
+def test_groups_stand_in_rows_where_one_has_too_few(extent: int, line: str) -> None:
+    ti.init(arch=ti.cpu, log_level=ti.WARN, debug=False)
+
+    @ti.kernel
+    def run(x: ti.types.ndarray(ti.i32, 1), n: ti.i32):
+        for i in range(extent):
+            for _ in range(n):
+                x[i] = x[i] * 3 + 1
+
+    array = run.definition.parameters[0].annotation
+    assert line in run.source(array, 1, arch=ti.vulkan)
+    assert "unsigned index = blockIdx.x * BLOCK + threadIdx.x;" in run.source(array, 1, arch=ti.cuda)
+
+
+def test_turns_that_only_the_device_can_count_are_strided_over() -> None:
+    ti.init(arch=ti.cpu, log_level=ti.WARN, debug=False)
+
+    @ti.kernel
+    def run(x: ti.types.ndarray(ti.i32, 1), counts: ti.types.ndarray(ti.i32, 1)):
+        for i in range(counts[0]):
+            for _ in range(counts[1]):
+                x[i] = x[i] * 3 + 1
+
+    arrays = [parameter.annotation for parameter in run.definition.parameters]
+    assert "index += gl_NumWorkGroups.x * BLOCK" in run.source(*arrays, arch=ti.vulkan)
 
 
 @pytest.mark.parametrize(("extent", "strides"), [(1 << 20, False), (LONG, True)])

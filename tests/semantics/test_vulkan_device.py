@@ -108,11 +108,19 @@ def test_every_iteration_runs_once_also_where_groups_are_fewer_than_turns(device
     assert (data[:count] == 1).all() and not data[count:].any()
 
 
-def test_more_groups_than_a_device_takes_are_refused_where_the_text_does_not_stride(device: VulkanDevice) -> None:
-    program = device.build(module("void main() {}", args_bytes=0, block=1, strided=False))
-    program.submit((65_535,))
-    with pytest.raises(TaichiRuntimeError, match="65536 thread groups"):
-        program.submit((65_536,))
+@pytest.mark.parametrize(("count", "rows"), [(65_535, 1), (65_536, 2), (131_071, 3)])
+def test_more_groups_than_a_row_takes_stand_in_further_rows(device: VulkanDevice, count: int, rows: int) -> None:
+    body = """layout(push_constant, scalar) uniform Args { I32 a; } args;
+    void main() {
+        uint group = gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x;
+        args.a.v[group] = int(gl_NumWorkGroups.y);
+    }"""
+    a = device.allocate(4 * 140_000)
+    program = device.build(module(body, args_bytes=8, block=1, strided=False))
+    struct.pack_into("Q", program.arguments, 0, a.address)
+    program.submit((count,))
+    data = read(device, a, "i4", 140_000)
+    assert (data[:count] == rows).all() and not data[count + rows :].any()
 
 
 def test_a_count_known_to_the_device_only_gets_1024_groups(device: VulkanDevice) -> None:

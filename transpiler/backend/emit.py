@@ -60,7 +60,7 @@ from .reserved import OURS
 from .reserved import functions as functions_of_tasks
 from .signatures import signatures
 from .spelling import extensions, helpers_source, spell_operation
-from .strides import is_strided
+from .strides import count_in_entry, is_folded, is_strided
 from .tables_c import HEADERS
 from .target import TARGETS, Target
 from .task_memory import memory_of, pointers_of
@@ -184,7 +184,7 @@ class _Printer:
         parameters = [f"int {names[k]}" for k in used] + ([f"{unsigned} {linear}"] if counted and threads else [])
         arguments = [*(threads.indices[k] for k in used), *([threads.linear] if counted else [])] if threads else []
         if block is not None:
-            more = block_parameters(block, _count(task, threads, self.capabilities.max_groups))
+            more = block_parameters(block, count_in_entry(task, threads, self.capabilities.max_groups, block.meets))
             in_turn = block.in_turn
             parameters = [*([] if in_turn else parameters), *(parameter for parameter, _ in more)]
             arguments = [*([] if in_turn else arguments), *(argument for _, argument in more)]
@@ -285,7 +285,7 @@ class _Printer:
     def _entry(self, task: Task, number: int, names: list[str]) -> tuple[list[str], Threads | None, bool, Expressions]:
         bounds = [*task.loop.begins, *task.loop.ends] if task.loop is not None else []
         printer = self._statements(place([(task.prologue, bounds)], self._is_infix))
-        ours = [] if self.target.nested_loops else ["count", "index"]
+        ours = [] if self.target.nested_loops else ["count", "first", "index"]
         parts = [] if task.loop is None else part_names(task.loop, names)
         for name in [*names, *parts, *ours, *(f"{word}_{name}" for name in names for word in ("end", "extent"))]:
             printer.names.declare(name)  # the entry's own, beside which the prologue's variables stand
@@ -412,6 +412,7 @@ class _Printer:
             "nest": nest(threads, call, simd and " simd " not in shared_out) if threads else [],
             "pragma": shared_out,
             "strided": is_strided(p.task, p.threads, self.capabilities.max_groups),
+            "folded": is_folded(p.task, p.threads, self.capabilities.max_groups),
             "uses_args": p.uses_args or any("args." in text for text in [*p.prologue, *_texts(threads)]),
         }
 
@@ -502,13 +503,6 @@ def _start_checks(printer: Statements) -> None:
     printer.lines.append(Line(0, f"{printer.e.type_text(u1)} {printer.failed} = false;"))
     if printer.e.target.name == "c":
         printer.e.failed = f"&{printer.failed}"
-
-
-def _count(task: Task, threads: Threads | None, max_groups: int) -> str:
-    """Return what the entry of a task calls the number of all turns."""
-    if threads is None:
-        return ""
-    return "count" if is_strided(task, threads, max_groups) else threads.count
 
 
 def _shared(e: Expressions) -> list[Array]:

@@ -127,6 +127,9 @@ class TaskSource:
     """Turns of the serial loops in one thread, where they depend on arguments and the target limits them."""
     loop: LoopIndices | None = None
     """For reports of checks that failed."""
+    folded: bool = True
+    """Whether groups may stand in several rows, where an axis of the grid takes 65,535; a text changed by hand may know
+    one row alone."""
     items: int = 1
     """Turns a thread takes: more than one only in a text changed by hand, which says so by `#define ITEMS`."""
 

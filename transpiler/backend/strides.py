@@ -1,4 +1,4 @@
-"""Whether the threads of a GPU take one turn of a loop each, or stride over several.
+"""Whether the threads of a GPU take one turn of a loop each, in one row of blocks or several, or stride over several.
 
 In: a task and how its turns are spread. Out: a yes or no, the same for the text and for the launch.
 """
@@ -20,6 +20,7 @@ from ..ir.statements import (
     base_pointer,
 )
 from ..ir.tasks import Task
+from ..options import MAX_TURNS
 from .threads import Threads, host_count
 
 MAX_SINGLE_TURNS = 1 << 20
@@ -32,7 +33,7 @@ the next one to start, more is best left to blocks of one turn a thread, which t
 def is_strided(task: Task, threads: Threads | None, max_groups: int) -> bool:
     """Tell whether threads take several turns of the loop: where one thread a turn might be too many blocks.
 
-    max_groups: blocks along the first axis of a grid that the device takes; Vulkan promises no more than 65,535.
+    max_groups: blocks along one axis of a grid that the device takes; Vulkan promises no more than 65,535.
     Measured on an H200, 2^28 turns: saxpy (12 bytes a turn) gains 6 % by striding, a particle update (48) loses 6 %.
     """
     if threads is None or threads.loops:
@@ -42,8 +43,23 @@ def is_strided(task: Task, threads: Threads | None, max_groups: int) -> bool:
     count = host_count(threads.extents)
     if count is not None and count <= min(MAX_SINGLE_TURNS, max_groups * task.block_dim):
         return False
-    fits = max_groups * task.block_dim >= (2**31 if count is None else count)
-    return not (fits and is_heavy(task))
+    return not is_heavy(task)
+
+
+def is_folded(task: Task, threads: Threads | None, max_groups: int) -> bool:
+    """Tell whether one thread a turn may be more blocks than an axis takes: the grid then has rows of blocks."""
+    if threads is None or threads.loops or is_strided(task, threads, max_groups):
+        return False
+    count = host_count(threads.extents)
+    return (MAX_TURNS if count is None else count) > max_groups * task.block_dim
+
+
+def count_in_entry(task: Task, threads: Threads | None, max_groups: int, meets: bool) -> str:
+    """Return what the entry of a task calls the number of all turns. meets: threads of a block wait for one another."""
+    if threads is None:
+        return ""
+    named = is_strided(task, threads, max_groups) or (meets and is_folded(task, threads, max_groups))
+    return "count" if named else threads.count
 
 
 def is_heavy(task: Task) -> bool:

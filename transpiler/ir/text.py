@@ -6,6 +6,9 @@ grammar. A value is `$id`; a Python name follows it where the program gave one: 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+from ..errors import NOWHERE, SourceLocation
 from .functions import Call, CallResult, Function, Reference
 from .nodes import Block, Statement
 from .ops import OPS
@@ -51,14 +54,32 @@ from .threads import Barrier, Collective, Exchange, ThreadFor, ThreadIndex
 VERSION_LINE = "shadesmith ir 1"
 
 
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A kernel as text. places: (line of the text, file, line of Python), for each line that came from one."""
+
+    text: str
+    places: tuple[tuple[int, str, int], ...]
+
+
 def print_kernel(kernel: Kernel) -> str:
     """Return `kernel` as flat SSA; tasks come with kind, extents, block size, and the temporaries that link them."""
-    return _Flat(kernel).text()
+    return _Flat(kernel).form().text
 
 
 def print_frontend(kernel: Kernel) -> str:
     """Return `kernel` before `lower`, as the author nested it: values are printed where they are used."""
-    return _Nested(kernel).text()
+    return _Nested(kernel).form().text
+
+
+def form_of(kernel: Kernel) -> Form:
+    """Return what `print_kernel` returns, with the lines of Python."""
+    return _Flat(kernel).form()
+
+
+def frontend_form_of(kernel: Kernel) -> Form:
+    """Return what `print_frontend` returns, with the lines of Python."""
+    return _Nested(kernel).form()
 
 
 def _header(kernel: Kernel) -> list[str]:
@@ -86,26 +107,35 @@ def _array(array: Array) -> str:
 
 
 class _Printer:
-    """Lines with indentation."""
+    """Lines with indentation. locations: of the lines, as many. location: of the statement that is printed now."""
 
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
         self.lines = _header(kernel)
+        self.locations: list[SourceLocation] = [NOWHERE] * len(self.lines)
+        self.location = NOWHERE
         self.depth = 1
 
     def line(self, text: str) -> None:
         self.lines.append("  " * self.depth + text)
+        self.locations.append(self.location)
 
     def block(self, block: Block) -> None:
         self.depth += 1
         for statement in block.statements:
-            self.statement(statement)
+            self.located(statement)
         self.depth -= 1
+
+    def located(self, statement: Statement) -> None:
+        """Print a statement; what closes it has its place too."""
+        outer, self.location = self.location, statement.location
+        self.statement(statement)
+        self.location = outer
 
     def statement(self, statement: Statement) -> None:
         raise AssertionError  # replaced by both printers
 
-    def text(self) -> str:
+    def form(self) -> Form:
         for function in self.kernel.functions:
             self.function(function)
         self.depth = 0
@@ -114,7 +144,9 @@ class _Printer:
         for task in self.kernel.tasks:
             self.depth = 0
             self.task(task)
-        return "\n".join(self.lines) + "\n"
+        places = enumerate(self.locations, 1)
+        found = tuple((number, place.file, place.line) for number, place in places if place is not NOWHERE)
+        return Form("\n".join(self.lines) + "\n", found)
 
     def function(self, function: Function) -> None:
         """A real function, as tasks are printed: one level inside the kernel."""
@@ -133,7 +165,7 @@ class _Printer:
         else:
             self.block(task.prologue)
             self.depth += 1
-            self.statement(task.loop)
+            self.located(task.loop)
             self.depth -= 1
         self.line("}")
 
@@ -372,11 +404,12 @@ class _Nested(_Printer):
     def condition(self, block: Block) -> None:
         """`while c:`; statements that the condition needs stand between `while` and the body."""
         before = len(self.lines)
-        self.lines.append("")
+        self.line("")
         self.block(block)
         result = self.text_of(block.result) if block.result is not None else "?"
         if len(self.lines) == before + 1:
             self.lines.pop()
+            self.locations.pop()
             self.line(f"while {result}:")
             return
         self.lines[before] = "  " * self.depth + "while:"

@@ -70,8 +70,9 @@ void task(int i) {
 }
 
 void main() {
-    uint count = uint(max(args.n, 0));
-    for (uint index = gl_GlobalInvocationID.x; index < count; index += gl_NumWorkGroups.x * BLOCK) {
+    // an axis of the grid takes 65,535 groups; more of them stand in further rows
+    uint index = gl_WorkGroupID.y * gl_NumWorkGroups.x * BLOCK + gl_GlobalInvocationID.x;
+    if (index < uint(max(args.n, 0))) {
         task(int(index));
     }
 }

@@ -65,8 +65,8 @@ __device__ inline void task(const Args &args, int i) {
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) branches_0(const Args args) {
-    unsigned count = unsigned(max(args.n, 0));
-    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += gridDim.x * BLOCK) {
+    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
+    if (index < unsigned(max(args.n, 0))) {
         task(args, int(index));
     }
 }

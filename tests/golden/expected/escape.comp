@@ -38,8 +38,9 @@ void task(int i, int j) {
 }
 
 void main() {
-    uint count = uint(args.pixels_n0) * uint(args.pixels_n1);
-    for (uint index = gl_GlobalInvocationID.x; index < count; index += gl_NumWorkGroups.x * BLOCK) {
+    // an axis of the grid takes 65,535 groups; more of them stand in further rows
+    uint index = gl_WorkGroupID.y * gl_NumWorkGroups.x * BLOCK + gl_GlobalInvocationID.x;
+    if (index < uint(args.pixels_n0) * uint(args.pixels_n1)) {
         task(int(index / args.pixels_n1), int(index % args.pixels_n1));
     }
 }

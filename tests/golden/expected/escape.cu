@@ -49,8 +49,8 @@ __device__ inline void task(const Args &args, int i, int j) {
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) escape_0(const Args args) {
-    unsigned count = unsigned(args.pixels_n0) * unsigned(args.pixels_n1);
-    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += gridDim.x * BLOCK) {
+    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
+    if (index < unsigned(args.pixels_n0) * unsigned(args.pixels_n1)) {
         task(args, int(index / args.pixels_n1), int(index % args.pixels_n1));
     }
 }

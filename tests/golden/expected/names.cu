@@ -50,8 +50,8 @@ __device__ inline void task(const Args &args, int i) {
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) names_0(const Args args) {
-    unsigned count = unsigned(args.psi_n);
-    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += gridDim.x * BLOCK) {
+    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
+    if (index < unsigned(args.psi_n)) {
         task(args, int(index));
     }
 }

@@ -120,8 +120,9 @@ void task(int i) {
 }
 
 void main() {
-    uint count = uint(args.x_n);
-    for (uint index = gl_GlobalInvocationID.x; index < count; index += gl_NumWorkGroups.x * BLOCK) {
+    // an axis of the grid takes 65,535 groups; more of them stand in further rows
+    uint index = gl_WorkGroupID.y * gl_NumWorkGroups.x * BLOCK + gl_GlobalInvocationID.x;
+    if (index < uint(args.x_n)) {
         task(int(index));
     }
 }

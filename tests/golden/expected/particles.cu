@@ -99,8 +99,8 @@ __device__ inline void task_1(const Args &args, int i) {
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) particles_1(const Args args) {
-    unsigned count = unsigned(args.x_n);
-    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += gridDim.x * BLOCK) {
+    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
+    if (index < unsigned(args.x_n)) {
         task_1(args, int(index));
     }
 }

@@ -65,8 +65,9 @@ void task(int i, uint index) {
 }
 
 void main() {
-    uint count = uint(args.hits_n);
-    for (uint index = gl_GlobalInvocationID.x; index < count; index += gl_NumWorkGroups.x * BLOCK) {
+    // an axis of the grid takes 65,535 groups; more of them stand in further rows
+    uint index = gl_WorkGroupID.y * gl_NumWorkGroups.x * BLOCK + gl_GlobalInvocationID.x;
+    if (index < uint(args.hits_n)) {
         task(int(index), index);
     }
 }

@@ -65,8 +65,8 @@ __device__ inline void task(const Args &args, int i, uint32_t index) {
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) pi_0(const Args args) {
-    unsigned count = unsigned(args.hits_n);
-    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += gridDim.x * BLOCK) {
+    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
+    if (index < unsigned(args.hits_n)) {
         task(args, int(index), index);
     }
 }

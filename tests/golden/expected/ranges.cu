@@ -32,8 +32,8 @@ __device__ inline void task(const Args &args, int i) {
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) ranges_0(const Args args) {
-    unsigned count = unsigned(max((args.end - args.begin + 1) / 2, 0));
-    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += gridDim.x * BLOCK) {
+    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
+    if (index < unsigned(max((args.end - args.begin + 1) / 2, 0))) {
         task(args, args.begin + int(index) * 2);
     }
 }

@@ -83,8 +83,9 @@ void task(int i, int j) {
 }
 
 void main() {
-    uint count = uint(args.b_n0) * uint(args.b_n1);
-    for (uint index = gl_GlobalInvocationID.x; index < count; index += gl_NumWorkGroups.x * BLOCK) {
+    // an axis of the grid takes 65,535 groups; more of them stand in further rows
+    uint index = gl_WorkGroupID.y * gl_NumWorkGroups.x * BLOCK + gl_GlobalInvocationID.x;
+    if (index < uint(args.b_n0) * uint(args.b_n1)) {
         task(int(index / args.b_n1), int(index % args.b_n1));
     }
 }

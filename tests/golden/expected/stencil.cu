@@ -77,8 +77,8 @@ __device__ inline void task(const Args &args, int i, int j) {
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) stencil_0(const Args args) {
-    unsigned count = unsigned(args.b_n0) * unsigned(args.b_n1);
-    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += gridDim.x * BLOCK) {
+    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
+    if (index < unsigned(args.b_n0) * unsigned(args.b_n1)) {
         task(args, int(index / args.b_n1), int(index % args.b_n1));
     }
 }

@@ -77,9 +77,10 @@ void task(int i, bool has_turn) {
 
 void main() {
     uint count = uint(args.a_n);
-    for (uint first = gl_WorkGroupID.x * BLOCK; first < count; first += gl_NumWorkGroups.x * BLOCK) {
+    // an axis of the grid takes 65,535 groups; more of them stand in further rows
+    uint first = (gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x) * BLOCK;
+    if (first < count) {
         uint index = first + gl_LocalInvocationID.x;
         task(int(index), index < count);
-        barrier();  // the next turn writes the shared arrays anew
     }
 }

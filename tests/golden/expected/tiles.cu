@@ -70,10 +70,6 @@ __device__ inline void task(const Args &args, int i, bool has_turn) {
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) tiles_0(const Args args) {
-    unsigned count = unsigned(args.a_n);
-    for (unsigned first = blockIdx.x * BLOCK; first < count; first += gridDim.x * BLOCK) {
-        unsigned index = first + threadIdx.x;
-        task(args, int(index), index < count);
-        __syncthreads();  // the next turn writes the shared arrays anew
-    }
+    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
+    task(args, int(index), index < unsigned(args.a_n));
 }

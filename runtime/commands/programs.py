@@ -1,0 +1,462 @@
+"""From `file.py:kernel` on a command line to a kernel and the arguments to look at it with.
+
+A kernel whose annotations say all about its arguments needs none: its file is imported, not run as a program. Else
+`--args` gives them, as Python expressions over the names of the file; else the program is run as from a shell until it
+launches the kernel, and the arguments of that launch are taken. In every case the program stops at the first launch of
+the kernel: a script without `if __name__ == "__main__"` would run to its end when it is imported.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import contextlib
+import linecache
+import os
+import sys
+import traceback
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from ...transpiler.errors import ShadesmithWarning, TaichiCompilationError, TaichiRuntimeError, TaichiSyntaxError
+from ...transpiler.lang.arch import ARCHES, Arch, cpu
+from .. import session as sessions
+from ..arguments import classify
+from ..kernel import Kernel
+from .screen import CommandError
+
+OVERRIDING_ARCH = "SHADESMITH_ARCH"
+"""Environment variable that `ti.init` of the program follows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A kernel with arguments to look at it or to launch it with.
+
+    arguments: of `kernel`, which is never bound: a method's object comes first. Empty where the annotations suffice.
+    origin: where they come from, in words. namespace: of the program, kept alive with the fields in it.
+    """
+
+    kernel: Kernel
+    arguments: tuple[Any, ...]
+    origin: str
+    namespace: dict[str, Any] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """What a command line names. kernel: None for all kernels of the file."""
+
+    path: Path
+    kernel: str | None
+
+
+class _Reached(BaseException):
+    """Ends a program that has launched what was waited for; no `except Exception` of the program stops it."""
+
+
+def add_program_arguments(parser: argparse.ArgumentParser, needs_kernel: bool = True) -> None:
+    """Add what all commands about kernels take: `FILE:KERNEL`, `--arch`, `--args`, `--call`."""
+    parser.add_argument(
+        "program",
+        metavar="FILE:KERNEL" if needs_kernel else "FILE[:KERNEL]",
+        help="a Python file and a kernel in it: `julia.py:paint`, `mpm.py:Solver.step`"
+        + ("" if needs_kernel else "; without a kernel all of them"),
+    )
+    parser.add_argument("--arch", help="cpu, cuda, vulkan or python; without it as the program's `ti.init` says")
+    parser.add_argument("--args", metavar="EXPR", help="arguments of the kernel, in the names of the file: '8, x'")
+    parser.add_argument(
+        "--call", type=int, metavar="N", help="run the program and take the arguments of the kernel's launch number N"
+    )
+
+
+def arch_of(options: argparse.Namespace) -> Arch | None:
+    """Return the architecture that `--arch` names. Raises: CommandError for one that is none of ours."""
+    if options.arch is None:
+        return None
+    arch = ARCHES.get(options.arch)
+    if arch is None or arch.target is None:
+        names = [name for name, known in ARCHES.items() if known.target is not None]
+        close = get_close_matches(options.arch, names, 1)
+        hint = f"did you mean `{close[0]}`?" if close else f"there are {', '.join(names)}"
+        raise CommandError(f"`--arch {options.arch}` is no target of shadesmith", hint)
+    return arch
+
+
+def find_call(options: argparse.Namespace, launches: bool) -> Call:
+    """Return the kernel that `options` names, and arguments.
+
+    launches: the command launches the kernel, so there must be a session on the device that `--arch` names, and real
+    arguments unless the kernel takes none; else nothing is launched, annotations suffice, and `--arch` is not asked.
+    Raises: CommandError for what cannot be found; what the program raises is shown by it.
+    """
+    spec = parse_spec(options.program)
+    if spec.kernel is None:
+        raise CommandError(f"`{options.program}` names no kernel", _kernels_hint(spec.path))
+    if options.call is not None and options.call < 1:
+        raise CommandError(f"`--call {options.call}`: launches are counted from 1")
+    with _arch_of_program(arch_of(options) if launches else None), _fallback_unsaid(not launches):
+        call = _find(spec, spec.kernel, options, launches)
+        if launches:
+            _ensure_session(arch_of(options))
+    return call
+
+
+def find_calls(options: argparse.Namespace) -> list[Call]:
+    """Return the kernel that `options` names, or all kernels of its file in their order; nothing is launched for it.
+
+    A kernel that needs arguments and that the program does not launch is left out, unless it was named.
+    """
+    spec = parse_spec(options.program)
+    if spec.kernel is not None:
+        return [find_call(options, launches=False)]
+    names = kernels_in(spec.path)
+    if not names:
+        raise CommandError(f"There is no kernel in {spec.path}", "a kernel is a function below `@ti.kernel`")
+    with _fallback_unsaid(True):
+        return _find_all(spec, names, options)
+
+
+def _find_all(spec: Spec, names: list[str], options: argparse.Namespace) -> list[Call]:
+    program = _Program(spec.path, options.program_arguments)
+    first: dict[str, Call] = {}
+
+    def on_launch(kernel: Kernel, arguments: tuple[Any, ...]) -> None:
+        name = _name_of(kernel)
+        if _file_of(kernel) == str(spec.path) and name in names and name not in first:
+            first[name] = Call(kernel, arguments, "launch 1 of the program", program.namespace)
+            if len(first) == len(names):
+                raise _Reached
+
+    open_names = [name for name in names if not _is_ready(program.imported().get(name))]
+    if open_names:
+        program.run("__main__", on_launch)
+    calls = [first.get(name) or _of_annotations(program, name) for name in names]
+    return [call for call in calls if call is not None]
+
+
+def parse_spec(text: str) -> Spec:
+    """Take `file.py:kernel` apart. Raises: CommandError for a file that is not there."""
+    name, colon, kernel = text.rpartition(":")
+    if not colon or not all(part.isidentifier() for part in kernel.split(".")):
+        name, kernel = text, ""
+    path = Path(name).expanduser().resolve()
+    if not path.is_file():
+        hint = "write `file.py:kernel`" if path.suffix != ".py" else ""
+        raise CommandError(f"There is no file {name}", hint)
+    return Spec(path, kernel or None)
+
+
+def kernels_in(path: Path) -> list[str]:
+    """Return the names of the kernels that a file's text defines, `Class.method` for methods, in their order.
+
+    Raises: CommandError for a text that is no Python.
+    """
+    try:
+        tree = ast.parse(path.read_text(encoding="utf-8"), str(path))
+    except (SyntaxError, ValueError) as error:
+        raise CommandError(f"{path} is no Python: {error}") from None
+    return list(_kernels_below(tree, ""))
+
+
+def _kernels_below(node: ast.AST, prefix: str) -> Iterator[str]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.ClassDef):
+            yield from _kernels_below(child, f"{child.name}.")
+        elif isinstance(child, ast.FunctionDef):
+            if any(_is_kernel_decorator(decorator) for decorator in child.decorator_list):
+                yield f"{prefix}{child.name}"
+            else:
+                yield from _kernels_below(child, "")
+        else:
+            yield from _kernels_below(child, prefix)
+
+
+def _is_kernel_decorator(node: ast.expr) -> bool:
+    if isinstance(node, ast.Call):
+        node = node.func
+    return (node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")) == "kernel"
+
+
+def _name_of(kernel: Kernel) -> str:
+    """Return `Class.method`, or the name of a function wherever it is defined."""
+    name: str = kernel.definition.function.__qualname__
+    return name.rpartition("<locals>.")[2]
+
+
+def _file_of(kernel: Kernel) -> str:
+    return kernel.definition.function.__code__.co_filename
+
+
+# --- the program
+
+
+class _Program:
+    """A Python file that is imported or run here.
+
+    name: what it is imported as. namespace: of its last run. reached: the launch it stopped at.
+    """
+
+    def __init__(self, path: Path, arguments: list[str]) -> None:
+        self.path = path
+        self.name = path.stem if path.stem not in sys.modules else f"{path.stem}_program"
+        self.arguments = arguments
+        self.namespace: dict[str, Any] = {}
+        self.reached: tuple[Kernel, tuple[Any, ...]] | None = None
+        self._imported = False
+
+    def imported(self) -> dict[str, Any]:
+        """Return the kernels of the file by name, after it was imported once; a launch of one ends that."""
+        if not self._imported:
+            self._imported = True
+            self.stop_at(self.name, lambda kernel: _file_of(kernel) == str(self.path))
+        return self.kernels()
+
+    def kernels(self) -> dict[str, Kernel]:
+        """Return what stands in the namespace: kernels by name, methods as `Class.method`."""
+        found: dict[str, Kernel] = {}
+        for name, value in list(self.namespace.items()):
+            if isinstance(value, Kernel):
+                found[name] = value
+            elif isinstance(value, type) and value.__module__ == self.namespace.get("__name__"):
+                members = ((member, kernel) for member, kernel in vars(value).items() if isinstance(kernel, Kernel))
+                found.update((f"{name}.{member}", kernel) for member, kernel in members)
+        return found
+
+    def stop_at(self, name: str, wanted: Callable[[Kernel], bool], number: int = 1) -> None:
+        """Run under a name until launch `number` of a wanted kernel, which is then `reached` and does not happen."""
+        count = 0
+
+        def on_launch(kernel: Kernel, arguments: tuple[Any, ...]) -> None:
+            nonlocal count
+            if wanted(kernel):
+                count += 1
+                if count == number:
+                    self.reached = (kernel, arguments)
+                    raise _Reached
+
+        self.run(name, on_launch)
+
+    def run(self, name: str, on_launch: Callable[[Kernel, tuple[Any, ...]], None]) -> None:
+        """Run under a name to its end, or until `on_launch` raises `_Reached`; what it prints goes to standard error.
+
+        Raises: CommandError with the traceback for an exception of the program.
+        """
+        module = ModuleType(name)
+        module.__file__ = str(self.path)
+        self.namespace, self.reached = module.__dict__, None
+        outer = (sys.modules.get(name), sys.argv, sys.path[:])
+        sys.modules[name], sys.argv = module, [str(self.path), *self.arguments]
+        sys.path.insert(0, str(self.path.parent))
+        try:
+            with _watching(on_launch), contextlib.redirect_stdout(sys.stderr):
+                code = compile(self.path.read_bytes(), str(self.path), "exec", dont_inherit=True)
+                exec(code, module.__dict__)
+        except (_Reached, SystemExit, KeyboardInterrupt) as end:
+            if isinstance(end, KeyboardInterrupt):
+                raise
+        except (TaichiCompilationError, TaichiRuntimeError):
+            raise
+        except BaseException as error:
+            raise CommandError(f"{self.path.name} failed:\n{_shown(error, self.path)}", _failure_hint(error)) from None
+        finally:
+            sys.argv, sys.path[:] = outer[1], outer[2]
+            if name == "__main__" and outer[0] is not None:  # else it stays: classes are looked up by their modules
+                sys.modules[name] = outer[0]
+
+
+@contextmanager
+def _watching(on_launch: Callable[[Kernel, tuple[Any, ...]], None]) -> Iterator[None]:
+    """Call `on_launch` before every launch of any kernel, here where it costs other programs nothing."""
+    original = Kernel.__call__
+
+    def launch(kernel: Kernel, *args: Any, **kwargs: Any) -> Any:
+        on_launch(kernel, kernel._bind(args, kwargs))
+        return original(kernel, *args, **kwargs)
+
+    setattr(Kernel, "__call__", launch)  # noqa: B010 - mypy refuses the assignment
+    try:
+        yield
+    finally:
+        setattr(Kernel, "__call__", original)  # noqa: B010
+
+
+def _shown(error: BaseException, path: Path) -> str:
+    """Return the traceback from the program's first frame on."""
+    frames = traceback.extract_tb(error.__traceback__)
+    first = next((k for k, frame in enumerate(frames) if frame.filename == str(path)), len(frames))
+    lines = traceback.format_list(frames[first:]) + traceback.format_exception_only(type(error), error)
+    return "".join(lines).rstrip()
+
+
+def _failure_hint(error: BaseException) -> str:
+    if isinstance(error, ImportError) and "relative import" in str(error):
+        return "a file that imports by `from .` runs as part of its package only; import it absolutely"
+    return ""
+
+
+# --- arguments
+
+
+def _find(spec: Spec, name: str, options: argparse.Namespace, launches: bool) -> Call:
+    program = _Program(spec.path, options.program_arguments)
+    if options.args is not None:
+        if options.call is not None:
+            raise CommandError("`--args` and `--call` exclude each other")
+        kernel = _named(program, name)
+        return Call(kernel, _evaluate(program, kernel, options), "--args", program.namespace)
+    if options.call is None and not launches:
+        program.stop_at(program.name, _is_named(program, name))
+        if program.reached is not None:
+            return Call(*program.reached, "launch 1 of the program", program.namespace)
+        found = _lookup(program.kernels(), name)
+        if _is_ready(found):
+            return Call(found, (), "annotations", program.namespace)
+    else:
+        found = None
+    number = options.call or 1
+    program.stop_at("__main__", _is_named(program, name), number)
+    if program.reached is not None:
+        return Call(*program.reached, f"launch {number} of the program", program.namespace)
+    found = found or _lookup(program.kernels(), name)
+    if found is not None and options.call is None and (_suffices(found) if not launches else _takes_none(found)):
+        return Call(found, (), "annotations", program.namespace)  # its errors are for the user to see
+    if found is None and _lookup(dict.fromkeys(kernels_in(spec.path), True), name) is None:
+        raise _no_kernel(spec.path, name, list(program.kernels()))
+    times = "was not launched" if number == 1 else f"was not launched {number} times"
+    raise CommandError(
+        f"Kernel `{name}` {times} by {spec.path.name}, and its arguments do not follow from its annotations",
+        "give them: --args 'EXPR, EXPR'; arguments of the program itself stand behind `--`",
+    )
+
+
+def _is_named(program: _Program, name: str) -> Callable[[Kernel], bool]:
+    def is_named(kernel: Kernel) -> bool:
+        if _file_of(kernel) != str(program.path):
+            return program.namespace.get(name) is kernel
+        own = _name_of(kernel)
+        return name in (own, own.rpartition(".")[2])
+
+    return is_named
+
+
+def _lookup(found: dict[str, Any], name: str) -> Any:
+    """Return the entry of that name, or the only method of that name, or None. Raises: CommandError for several."""
+    if name in found:
+        return found[name]
+    methods = [full for full in found if full.rpartition(".")[2] == name]
+    if len(methods) > 1:
+        raise CommandError(f"There are several kernels `{name}`", f"name one: {', '.join(methods)}")
+    return found[methods[0]] if methods else None
+
+
+def _named(program: _Program, name: str) -> Kernel:
+    """Import the program and return a kernel. Raises: CommandError where there is none of that name."""
+    program.stop_at(program.name, _is_named(program, name))
+    if program.reached is not None:
+        return program.reached[0]
+    kernel = _lookup(program.kernels(), name)
+    if kernel is None:
+        raise _no_kernel(program.path, name, list(program.kernels()))
+    assert isinstance(kernel, Kernel)
+    return kernel
+
+
+def _no_kernel(path: Path, name: str, known: list[str]) -> CommandError:
+    known = list(dict.fromkeys([*known, *kernels_in(path)]))
+    close = get_close_matches(name, known, 1)
+    hint = f"did you mean `{close[0]}`?" if close else _kernels_hint(path)
+    return CommandError(f"There is no kernel `{name}` in {path.name}", hint)
+
+
+def _kernels_hint(path: Path) -> str:
+    known = kernels_in(path)
+    return f"its kernels are {', '.join(known)}" if known else "it defines no kernel"
+
+
+def _suffices(kernel: Kernel | None) -> bool:
+    """Tell whether the annotations of a kernel say all that it is compiled for."""
+    if kernel is None:
+        return False
+    try:
+        classify(kernel.definition, kernel._complete(()), sessions.current_config().compile_options())
+    except (TaichiSyntaxError, TaichiRuntimeError):
+        return False
+    return True
+
+
+def _takes_none(kernel: Kernel) -> bool:
+    return not kernel.definition.parameters
+
+
+def _is_ready(kernel: Kernel | None) -> bool:
+    """Tell whether a kernel can be compiled by its annotations and the globals that an import makes."""
+    if kernel is None or not _suffices(kernel):
+        return False
+    try:
+        kernel.key()
+    except (TaichiCompilationError, TaichiRuntimeError):
+        return False
+    return True
+
+
+def _of_annotations(program: _Program, name: str) -> Call | None:
+    kernel = program.kernels().get(name)
+    return Call(kernel, (), "annotations", program.namespace) if kernel is not None and _is_ready(kernel) else None
+
+
+def _evaluate(program: _Program, kernel: Kernel, options: argparse.Namespace) -> tuple[Any, ...]:
+    """Return the values of `--args`, evaluated in the program's namespace; arrays among them need a session."""
+    _ensure_session(None)
+    text = options.args.strip().rstrip(",")
+    name = "--args"
+    linecache.cache[name] = (len(text), None, [text], name)
+    try:
+        values: tuple[Any, ...] = eval(compile(f"({text},)" if text else "()", name, "eval"), program.namespace)
+    except Exception as error:
+        raise CommandError(f"--args '{options.args}': {type(error).__name__}: {error}") from None
+    return kernel._bind(values, {}) if len(values) == len(kernel.definition.parameters) else values
+
+
+# --- the session
+
+
+@contextmanager
+def _arch_of_program(arch: Arch | None) -> Iterator[None]:
+    """Let `ti.init` of the program take an architecture, whatever the program says."""
+    before = os.environ.get(OVERRIDING_ARCH)
+    if arch is not None:
+        os.environ[OVERRIDING_ARCH] = arch.name
+    try:
+        yield
+    finally:
+        if arch is not None:
+            os.environ.pop(OVERRIDING_ARCH)
+            if before is not None:
+                os.environ[OVERRIDING_ARCH] = before
+
+
+@contextmanager
+def _fallback_unsaid(is_unsaid: bool) -> Iterator[None]:
+    """Keep quiet about a device that is missing, where nothing is launched."""
+    with warnings.catch_warnings():
+        if is_unsaid:
+            warnings.filterwarnings("ignore", "(?s).*falling back", ShadesmithWarning)
+        yield
+
+
+def _ensure_session(arch: Arch | None) -> None:
+    """Start a session where the program did not. Raises: CommandError where it runs elsewhere than `--arch` says."""
+    if not sessions.is_initialized():
+        sessions.init(arch or cpu, enable_fallback=arch is None, log_level="warn")
+    if arch is not None and sessions.current().device.name != arch.target:
+        raise CommandError(f"`--arch {arch.name}`: that device is not here", "`shadesmith diagnose` says why")
+
+
+__all__ = ["Call", "Spec", "add_program_arguments", "arch_of", "find_call", "find_calls", "kernels_in", "parse_spec"]

@@ -1,0 +1,140 @@
+"""What commands print: tables, code and notes in colours on a terminal, plain text in a pipe, JSON by `--json`.
+
+Results go to standard output, notes, progress and errors to standard error: so a pipe holds the result alone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, TextIO
+
+GAP = "  "
+"""Between the columns of a plain table."""
+
+
+class CommandError(Exception):
+    """What was asked cannot be answered: a mistake on the command line, or a program that does not get that far.
+
+    hint: what to write instead.
+    """
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(f"{message}\nHint: {hint}" if hint else message)
+
+
+class Screen:
+    """Where a command shows its result. json: only `show_data` prints, everything else is left out."""
+
+    def __init__(self, json: bool = False, output: TextIO | None = None, notes: TextIO | None = None) -> None:
+        self.json = json
+        self.output = sys.stdout if output is None else output
+        self.notes = sys.stderr if notes is None else notes
+        self.is_rich = not json and _takes_colours(self.output)
+
+    def show_data(self, data: Any) -> None:
+        """Print one JSON value if that was asked for."""
+        if self.json:
+            print(json.dumps(data, indent=2, default=str), file=self.output)
+
+    def show(self, text: str = "") -> None:
+        """Print lines as they are."""
+        if not self.json:
+            print(text, file=self.output)
+
+    def show_title(self, title: str) -> None:
+        """Print the title of what follows."""
+        if self.json:
+            return
+        if not self.is_rich:
+            self.show(f"==== {title}")
+            return
+        from rich.rule import Rule
+
+        self._console().print(Rule(f"[bold]{title}[/bold]", align="left"))
+
+    def show_code(self, text: str, language: str) -> None:
+        """Print a text of a language that Pygments knows: "python", "cuda", "glsl", "c", "ptx", "diff", ..."""
+        if not self.is_rich:
+            self.show(text.rstrip("\n"))
+            return
+        from rich.syntax import Syntax
+
+        lexer = {"cuda": "c++", "ptx": "ptx", "sass": "nasm", "spirv": "nasm", "ir": "llvm"}.get(language, language)
+        style = Syntax(text.rstrip("\n"), lexer, background_color="default", word_wrap=False)
+        # not as a renderable, which would be cut at the width of the window
+        self._console().print(style.highlight(text.rstrip("\n")), soft_wrap=True)
+
+    def show_table(self, columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str = "") -> None:
+        """Print rows below the names of their columns; numbers stand right."""
+        if self.json:
+            return
+        texts = [["" if cell is None else str(cell) for cell in row] for row in rows]
+        numeric = [bool(rows) and all(_is_number(row[k]) for row in rows) for k in range(len(columns))]
+        if not self.is_rich:
+            for line in _plain_table(columns, texts, numeric, title):
+                self.show(line)
+            return
+        from rich.box import SIMPLE_HEAD
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(title=title or None, title_justify="left", box=SIMPLE_HEAD)
+        for column, is_numeric in zip(columns, numeric, strict=True):
+            table.add_column(column, justify="right" if is_numeric else "left", overflow="fold")
+        for cells in texts:
+            table.add_row(*map(Text, cells))
+        self._console().print(table)
+
+    def note(self, text: str) -> None:
+        """Say something beside the result."""
+        print(text, file=self.notes, flush=True)
+
+    @contextmanager
+    def progress(self, what: str, total: int | None = None) -> Iterator[Callable[[str], None]]:
+        """Show that work goes on, on a terminal only; call what it gives with a word after each of `total` steps."""
+        if self.json or not _takes_colours(self.notes):
+            yield lambda word: None
+            return
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+        columns = [TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()]
+        columns += [MofNCompleteColumn()] if total is not None else []
+        with Progress(*columns, console=Console(file=self.notes), transient=True) as shown:
+            task = shown.add_task(what, total=total)
+            yield lambda word: shown.update(task, advance=1, description=f"{what}: {word}" if word else what)
+
+    def _console(self) -> Any:
+        from rich.console import Console
+
+        return Console(file=self.output, force_terminal=True, highlight=False)
+
+
+def _takes_colours(stream: TextIO) -> bool:
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def _is_number(cell: Any) -> bool:
+    return cell is None or isinstance(cell, int | float)
+
+
+def _plain_table(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], numeric: Sequence[bool], title: str
+) -> Iterator[str]:
+    widths = [max(map(len, (name, *(row[k] for row in rows)))) for k, name in enumerate(columns)]
+    if title:
+        yield title
+    for line in (columns, *rows):
+        cells = [
+            text.rjust(width) if right else text.ljust(width)
+            for text, width, right in zip(line, widths, numeric, strict=True)
+        ]
+        yield GAP.join(cells).rstrip()

@@ -1,0 +1,43 @@
+// swap(a: ndarray[f32, 1]), range_for over a
+// from swap.py:4, interface cd334014
+#version 460
+#extension GL_EXT_buffer_reference : require
+#extension GL_EXT_scalar_block_layout : require
+
+#define BLOCK 64
+layout(local_size_x = BLOCK) in;
+
+layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
+layout(push_constant, scalar) uniform Args {
+    F32 a_data;  // a: ndarray[f32, 1]
+    int a_n;     // a.shape[0]
+} args;
+
+#define a(i) args.a_data.v[i]
+
+shared float tile[64];
+
+// swap.py:6  for i in a:
+void task(int i, bool has_turn) {
+    // swap.py:8  t = ti.simt.block.thread_idx()
+    int t = int(gl_LocalInvocationID.x);
+    if (has_turn) {
+        // swap.py:9  tile[t] = a[i]
+        tile[t] = a(i);
+    }
+    // swap.py:10  ti.simt.block.sync()
+    barrier();
+    if (has_turn) {
+        // swap.py:11  a[i] = tile[63 - t]
+        a(i) = tile[63 - t];
+    }
+}
+
+void main() {
+    uint count = uint(args.a_n);
+    for (uint first = gl_WorkGroupID.x * BLOCK; first < count; first += gl_NumWorkGroups.x * BLOCK) {
+        uint index = first + gl_LocalInvocationID.x;
+        task(int(index), index < count);
+        barrier();  // the next turn writes the shared arrays anew
+    }
+}

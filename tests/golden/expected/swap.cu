@@ -1,0 +1,37 @@
+// swap(a: ndarray[f32, 1]), range_for over a
+// from swap.py:4, interface cd334014
+
+#define BLOCK 64
+
+struct Args {
+    float *a_data;  // a: ndarray[f32, 1]
+    int a_n;        // a.shape[0]
+};
+
+#define a(i) args.a_data[i]
+
+// swap.py:6  for i in a:
+__device__ inline void task(const Args &args, int i, bool has_turn) {
+    __shared__ float tile[64];
+    // swap.py:8  t = ti.simt.block.thread_idx()
+    int t = int(threadIdx.x);
+    if (has_turn) {
+        // swap.py:9  tile[t] = a[i]
+        tile[t] = a(i);
+    }
+    // swap.py:10  ti.simt.block.sync()
+    __syncthreads();
+    if (has_turn) {
+        // swap.py:11  a[i] = tile[63 - t]
+        a(i) = tile[63 - t];
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK) swap_0(const Args args) {
+    unsigned count = unsigned(args.a_n);
+    for (unsigned first = blockIdx.x * BLOCK; first < count; first += gridDim.x * BLOCK) {
+        unsigned index = first + threadIdx.x;
+        task(args, int(index), index < count);
+        __syncthreads();  // the next turn writes the shared arrays anew
+    }
+}

@@ -1,0 +1,177 @@
+"""Loops of heavy turns take a thread a turn, in several rows of groups where one axis of a grid has too few."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import shadesmith as ti
+from shadesmith.runtime.devices.vulkan_program import GROUPS_X, fold
+
+MAX_TURNS = 2**31 - 1
+BEHIND = 4096
+"""Elements behind the last turn, which threads of groups without a turn must leave alone."""
+INTERPRETED = 1000
+"""Turns that the interpreter shall take at most."""
+
+
+@ti.kernel
+def visit(x: ti.types.ndarray(ti.u8, 1), n: ti.i32, rounds: ti.i32):
+    for i in range(n):
+        for _ in range(rounds):
+            x[i] += ti.u8(1)
+
+
+@ti.kernel
+def visit_one_by_one(x: ti.types.ndarray(ti.u8, 1), n: ti.i32, rounds: ti.i32):
+    ti.loop_config(block_dim=1)
+    for i in range(n):
+        for _ in range(rounds):
+            x[i] += ti.u8(1)
+
+
+def check_visits(kernel, count: int, target: str) -> None:
+    if target == "python" and count > INTERPRETED:
+        pytest.skip("too long for the interpreter")
+    x = np.zeros(count + BEHIND, np.uint8)
+    kernel(x, count, 3)
+    assert (x[:count] == 3).all() and not x[count:].any()
+
+
+@pytest.mark.parametrize("count", [0, 1, 127, 128, 129])
+def test_each_turn_runs_once_in_one_row(target: str, count: int) -> None:
+    check_visits(visit, count, target)
+
+
+@pytest.mark.parametrize("count", [GROUPS_X * 128 + k for k in (-1, 0, 1)] + [2 * GROUPS_X * 128 + 1])
+def test_each_turn_runs_once_where_groups_fill_a_row(target: str, count: int) -> None:
+    check_visits(visit, count, target)
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, GROUPS_X - 1, GROUPS_X, GROUPS_X + 1, 2 * GROUPS_X + 1, 300_007])
+def test_each_turn_runs_once_in_rows_of_small_groups(target: str, count: int) -> None:
+    check_visits(visit_one_by_one, count, target)
+
+
+def test_a_constant_number_of_turns_runs_in_rows(target: str) -> None:
+    if target == "python":
+        pytest.skip("too long for the interpreter")
+    count = 2 * GROUPS_X + 3
+
+    @ti.kernel
+    def run(x: ti.types.ndarray(ti.u8, 1), rounds: ti.i32):
+        ti.loop_config(block_dim=1)
+        for i in range(count):
+            for _ in range(rounds):
+                x[i] += ti.u8(1)
+
+    x = np.zeros(count + BEHIND, np.uint8)
+    run(x, 3)
+    assert (x[:count] == 3).all() and not x[count:].any()
+
+
+def test_indices_of_two_axes_follow_from_rows(target: str) -> None:
+    if target == "python":
+        pytest.skip("too long for the interpreter")
+
+    @ti.kernel
+    def run(x: ti.types.ndarray(ti.i32, 2), rounds: ti.i32):
+        ti.loop_config(block_dim=1)
+        for i, j in x:
+            for _ in range(rounds):
+                x[i, j] += i * 1000 + j
+
+    x = np.zeros((311, 701), np.int32)  # 218,011 groups
+    run(x, 2)
+    assert (x == 2 * (np.arange(311)[:, None] * 1000 + np.arange(701))).all()
+
+
+@pytest.mark.parametrize("blocks", [1, GROUPS_X, GROUPS_X + 2, 2 * GROUPS_X + 1])
+@pytest.mark.parametrize("missing", [0, 1])
+def test_threads_that_meet_stand_in_rows(target: str, blocks: int, missing: int) -> None:
+    if target == "python" and blocks > 1:
+        pytest.skip("too long for the interpreter")
+
+    @ti.kernel
+    def run(x: ti.types.ndarray(ti.i32, 1), factor: ti.types.ndarray(ti.i32, 1), n: ti.i32, rounds: ti.i32):
+        ti.loop_config(block_dim=4)
+        for i in range(n):
+            tile = ti.simt.block.SharedArray(4, ti.i32)
+            t = ti.simt.block.thread_idx()
+            tile[t] = i
+            for _ in range(rounds):
+                ti.simt.block.sync()
+                x[i] += tile[t // 2 * 2] * factor[i // 4]  # a block without a turn has no factor
+                ti.simt.block.sync()
+
+    count = 4 * blocks - missing
+    x, factor = np.zeros(4 * blocks + BEHIND, np.int32), np.arange(1, blocks + 1, dtype=np.int32) % 7
+    run(x, factor, count, 2)
+    i = np.arange(count)
+    assert (x[:count] == 2 * (i // 2 * 2) * factor[i // 4]).all() and not x[count:].any()
+
+
+def test_full_blocks_that_meet_stand_in_rows(target: str) -> None:
+    if target == "python":
+        pytest.skip("too long for the interpreter")
+    count = 4 * (GROUPS_X + 2)
+
+    @ti.kernel
+    def run(x: ti.types.ndarray(ti.i32, 1), rounds: ti.i32):
+        ti.loop_config(block_dim=4)
+        for i in range(count):
+            tile = ti.simt.block.SharedArray(4, ti.i32)
+            t = ti.simt.block.thread_idx()
+            for _ in range(rounds):
+                tile[t] = i
+                ti.simt.block.sync()
+                x[i] += tile[3 - t]
+                ti.simt.block.sync()
+
+    x = np.zeros(count + BEHIND, np.int32)
+    run(x, 2)
+    i = np.arange(count)
+    assert (x[:count] == 2 * (i // 4 * 4 + 3 - i % 4)).all() and not x[count:].any()
+
+
+def test_turns_of_inner_loops_do_not_add_up_over_groups(target: str) -> None:
+    """lavapipe ends all loops of a thread after 65,535 turns together: a thread that took two such turns would stop."""
+    if target == "python":
+        pytest.skip("too long for the interpreter")
+
+    @ti.kernel
+    def run(x: ti.types.ndarray(ti.i32, 1), rounds: ti.i32):
+        ti.loop_config(block_dim=1)
+        for i in x:
+            for _ in range(rounds if i % GROUPS_X < 2 else 1):
+                x[i] += 1
+
+    x = np.zeros(2 * GROUPS_X + 2, np.int32)
+    run(x, 40_000)
+    assert (x == np.where(np.arange(len(x)) % GROUPS_X < 2, 40_000, 1)).all()
+
+
+def test_as_many_turns_as_can_be_counted(target: str) -> None:
+    if target == "python":
+        pytest.skip("too long for the interpreter")
+
+    @ti.kernel
+    def run(hits: ti.types.ndarray(ti.i32, 1), n: ti.i32, rounds: ti.i32):
+        for i in range(n):
+            if i % 2**20 == 0 or i == n - 1:
+                for _ in range(rounds):
+                    ti.atomic_add(hits[i >> 20], 1)
+
+    hits = np.zeros(2048, np.int32)
+    run(hits, MAX_TURNS, 3)
+    assert hits.tolist() == [3] * 2047 + [6]
+
+
+@pytest.mark.parametrize("block_dim", [1, 2, 32, 128, 1024])
+@pytest.mark.parametrize("turns", [GROUPS_X * 1024 + 1, 2**30 + 1, MAX_TURNS - 1, MAX_TURNS])
+def test_rows_fit_a_grid_and_32_bits(block_dim: int, turns: int) -> None:
+    groups = -(-turns // block_dim)
+    columns, rows = fold(groups)
+    assert columns <= GROUPS_X and rows <= GROUPS_X
+    assert groups <= columns * rows < groups + rows
+    assert columns * rows * block_dim < 2**32
