@@ -121,3 +121,21 @@ def test_a_real_function_that_only_deactivates(target: str) -> None:
 
     x[1], x[5] = 3, 4
     assert run() == 4 and x.to_numpy().tolist() == [0] * 5 + [4, 0, 0]
+
+
+def test_nodes_of_one_cell(target: str) -> None:
+    x, y = ti.field(ti.i32), ti.field(ti.i32)
+    bits = ti.root.pointer(ti.j, 2).bitmasked(ti.i, 1)
+    bits.place(x)
+    ti.root.pointer(ti.ij, 1).bitmasked(ti.ij, 1).pointer(ti.i, 1).dynamic(ti.k, 1).place(y)
+
+    @ti.kernel
+    def run() -> ti.i32:
+        for i, j in x:
+            x[i, j] += 1
+        for i, j, k in y:
+            y[i, j, k] += 1
+        return ti.is_active(bits, [0, 1]) + 2 * ti.is_active(bits, [0, 0])
+
+    x[0, 1], y[0, 0, 0] = 3, 4
+    assert run() == 1 and x[0, 1] == 4 and y[0, 0, 0] == 5
