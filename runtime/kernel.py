@@ -203,6 +203,15 @@ class Kernel:
         found: Comparison = workbench("compare").compare(self.variants(*args), variant, rounds, relative, absolute)
         return found
 
+    @hides_own_frames
+    def export_repro(self, *args: Any, folder: str | Path, variant: str | None = None) -> Path:
+        """Write this call into a folder that runs without shadesmith: the text, inputs, what is expected, `run.py`.
+
+        variant: whose text; None: the one that a launch runs. See `workbench.repro`. Raises: TaichiRuntimeError.
+        """
+        path: Path = workbench("repro").export_repro(self.variants(*args), folder, variant)
+        return path
+
     @property
     def last_launch(self) -> Variant | None:
         """Which text the last launch ran: `.variant` ("generated", "edit" or a name), `.digest`, `.paths`."""
@@ -371,7 +380,7 @@ class BoundKernel:
 
     def __getattr__(self, name: str) -> Any:
         member = getattr(self.kernel, name)
-        if name in ("compare", "compile", "edit", "inspect", "key", "signature", "source", "variants"):
+        if name in ("compare", "compile", "edit", "export_repro", "inspect", "key", "signature", "source", "variants"):
             return functools.partial(member, self.instance)
         return member
 
