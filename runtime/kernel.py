@@ -55,7 +55,7 @@ COMPILING = threading.RLock()
 """Held by the thread that compiles: passes set limits of the whole process, and two threads may want the same."""
 
 METHODS_OF_ARGUMENTS = frozenset(
-    {"bench", "compare", "compile", "edit", "inspect", "key", "signature", "source", "tune", "variants"}
+    {"bench", "compare", "compile", "edit", "export_repro", "inspect", "key", "signature", "source", "tune", "variants"}
 )
 """Methods of a kernel that take a call's arguments: of a method's kernel, the object first."""
 
@@ -245,6 +245,15 @@ class Kernel:
         self._instances.clear()
         self._launchers.clear()
         return found
+
+    @hides_own_frames
+    def export_repro(self, *args: Any, folder: str | Path, variant: str | None = None) -> Path:
+        """Write this call into a folder that runs without shadesmith: the text, inputs, what is expected, `run.py`.
+
+        variant: whose text; None: the one that a launch runs. See `workbench.repro`. Raises: TaichiRuntimeError.
+        """
+        path: Path = workbench("repro").export_repro(self.variants(*args), folder, variant)
+        return path
 
     @property
     def last_launch(self) -> Variant | None:
