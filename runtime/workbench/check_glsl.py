@@ -91,8 +91,8 @@ def _note_errors(edit: Edit, complaints: list[Complaint], log: str) -> None:
         edit.sheet.add(found, *missing_entry("main", name, "the function", "void main()"))
     else:
         said = errors[0].text if errors else log.strip()[:1000]
-        named = re.search(r"\b([A-Za-z_]\w*)\(", said)
-        if "No function definition" in said and named is not None:
+        named = re.search(r"No function definition \(body\) found:\s*([A-Za-z_]\w*)\(", log)
+        if named is not None:
             text = f"function `{named[1]}` is declared, but defined nowhere"
             edit.sheet.add(edit.text.word(named[1]), text, "define it in this text")
         else:
