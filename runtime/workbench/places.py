@@ -149,6 +149,8 @@ class Text:
         members: list[DeclaredMember] = []
         position = start
         for piece in body.split(";"):
+            if re.sub(r"\b(?:layout|alignas|__align__)\s*\([^)]*\)|\[[^\[\]]*\]|[\w\s*,]", "", piece):
+                return None
             members += self._declared(piece, position)
             position += len(piece) + 1
         return tuple(members)
