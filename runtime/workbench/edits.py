@@ -173,7 +173,13 @@ def build(session: Session, generated: BackendModule, edited: BackendModule, pat
     """Check an edit against the generated interface and compile it. Raises: TaichiCompilationError for a bad edit."""
     names = {_VARIANT.sub("", path.name): path for path in paths}
     check_edit(generated, edited, session.device.capabilities, names)
-    session.programs.find(edited)
+    try:
+        session.programs.find(edited)
+    except EditError:
+        raise
+    except TaichiCompilationError as error:  # the driver's compiler knows neither file nor line
+        where = next((f"{path}:1" for path in paths), generated.kernel)
+        raise EditError(f"{where}: the device refuses this text, which is right for its compiler: {error}") from error
 
 
 def load(slot: Slot, module: BackendModule, variant: str = "") -> tuple[BackendModule, tuple[Path, ...]]:
