@@ -1,3 +1,5 @@
+import pytest
+
 from shadesmith.transpiler.ir.sparse import Deactivate
 from shadesmith.transpiler.ir.statements import RangeFor
 from shadesmith.transpiler.passes.deactivate_cells import deactivate_cells
@@ -60,10 +62,11 @@ def test_what_lies_in_freed_cells_is_deactivated_first(sketch):
     assert "deactivate_entry inner" in sketch.text
 
 
-def test_bits_and_lengths_of_freed_cells_are_zeroed(sketch):
-    sketch.field_below(("pointer", "block", 4), ("bitmasked", "bits", 8))
+@pytest.mark.parametrize(("kind", "words"), [("bitmasked", "inner_mask"), ("dynamic", "inner_lengths")])
+def test_what_says_that_inner_cells_are_active_is_zeroed(sketch, kind, words):
+    sketch.field_below(("pointer", "block", 4), (kind, "inner", 8))
     deactivate_all(sketch, "block", 4)
-    assert "zeroes bits_mask in freed cells of block" in tasks(sketch)
+    assert tasks(sketch)[1] == f"zeroes {words} in freed cells of block"
 
 
 def test_an_inner_pool_alone_is_collected_alone(sketch):
