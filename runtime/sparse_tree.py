@@ -42,6 +42,7 @@ from ..transpiler.ir.snodes import (
 from ..transpiler.ir.sparse import (
     COUNTERS,
     FIRST_CELL,
+    IN_VAIN,
     LIST_IS_FULL,
     SPARE,
     all_cells,
@@ -59,6 +60,8 @@ from .memory import MAX_ITEMS, STALE, Array, Memory, bytes_of
 from .session import Session
 
 MIN_CELLS = 1
+IN_VAIN_BYTES = 1 << 20
+"""Memory of a pool for cells taken in vain, at most."""
 
 
 class Beside:
@@ -518,7 +521,8 @@ def _capacities(session: Session, top: Node) -> dict[Node, int]:
         most = all_cells(pool) if outer is None else min(all_cells(pool), found[outer] * entries_per_cell(pool))
         size = max(1, pool_cell_bytes(pool)) + 12 + 4 * sum(map(_words_beside, sparse_below(pool)))
         numbered = MAX_ITEMS // _items_per_cell(pool) - FIRST_CELL
-        found[pool] = max(MIN_CELLS, min(2 * most, left // (len(pools) - position) // size, numbered))
+        wanted = 2 * most + min(IN_VAIN, IN_VAIN_BYTES // size)
+        found[pool] = max(MIN_CELLS, min(wanted, left // (len(pools) - position) // size, numbered))
         left -= found[pool] * size
     return found
 
