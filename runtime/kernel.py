@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
     from ..transpiler.backend.interface import BackendModule
     from ..transpiler.pipeline import Compilation
+    from .workbench.compare import Comparison
     from .workbench.variants import Variant, Variants
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -69,6 +70,7 @@ class Kernel:
         self._key = self._keys.fast
         self._unpack = unpacker(self.definition)
         self._last: Callable[..., Any] | None = None
+        self._wanted: str | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Launch with these arguments; returns the kernel's result, if it has one, after waiting for it."""
@@ -183,6 +185,32 @@ class Kernel:
             specialization, kinds, compilation = self._emit(args)
         found: Variants = workbench("edits").gather(self._session, specialization, compilation, kinds, args)
         return found
+
+    @hides_own_frames
+    def compare(
+        self,
+        *args: Any,
+        variant: str | None = None,
+        rounds: int = 3,
+        relative: float | None = None,
+        absolute: float | None = None,
+    ) -> Comparison:
+        """Run the generated text and an edit of it on copies of the arguments, and tell what differs.
+
+        variant: name of the edit; None: the one that a launch runs. rounds: runs of each. relative, absolute:
+        tolerances of floating-point numbers instead of those by type. See `workbench.compare.Comparison`.
+        Raises: the edit's own error where it cannot run.
+        """
+        found: Comparison = workbench("compare").compare(self.variants(*args), variant, rounds, relative, absolute)
+        return found
+
+    def use(self, variant: str | None) -> None:
+        """Run a text of the slot from the next launch on: "generated", "edit", or the name of a variant; None: as rules
+        say. A launch for whose arguments there is no such variant raises TaichiRuntimeError.
+        """
+        self._wanted = variant
+        self._instances.clear()
+        self._launchers.clear()
 
     @property
     def last_launch(self) -> Variant | None:
@@ -305,7 +333,16 @@ class Kernel:
         observer = printing_observer(session.config, self.definition.name)
         return specialization, kinds, compile_kernel(specialization, session.device.name, observer)
 
-    def _build(self, key: Any, args: Sequence[Any], keeps: bool) -> tuple[Instance, Callable[..., Any]]:
+    def launcher_of(self, key: Any, args: Sequence[Any], variant: str) -> Callable[..., Any]:
+        """Return what launches one variant, for arguments of this key; compiled when first asked for."""
+        found = self._launchers.get((key, variant))
+        with COMPILING:
+            self._last = found or self._build((key, variant), args, keeps=False, wanted=variant)[1]
+        return self._last
+
+    def _build(
+        self, key: Any, args: Sequence[Any], keeps: bool, wanted: str | None = None
+    ) -> tuple[Instance, Callable[..., Any]]:
         session = self._session
         assert session is not None
         specialization, kinds, compilation = self._emit(args)
@@ -313,10 +350,12 @@ class Kernel:
             warn_user(text)
         if session.config.dump_dir:
             dump(session.config.dump_dir, compilation.module, specialization)
-        compilation, choice = edits_of(session, specialization, compilation)
+        compilation, choice = edits_of(session, specialization, compilation, wanted or self._wanted)
         instance = Instance(session, specialization, compilation)
         session.compiled_functions += 1
         launch = instance.make_launch(compilation, kinds, keeps)
+        if choice is not None and choice.dispatch is not None:
+            launch = workbench("watching").dispatch(choice, weakref.ref(self), key)
         if choice is not None and choice.watched:
             launch = workbench("watching").follow(launch, choice, weakref.ref(self), key, session.config.edits)
         launch.choice, launch.module = choice, compilation.module  # type: ignore[attr-defined]
@@ -352,7 +391,7 @@ class BoundKernel:
 
     def __getattr__(self, name: str) -> Any:
         member = getattr(self.kernel, name)
-        if name in ("compile", "edit", "inspect", "key", "signature", "source", "variants"):
+        if name in ("compare", "compile", "edit", "inspect", "key", "signature", "source", "variants"):
             return functools.partial(member, self.instance)
         return member
 

@@ -423,6 +423,11 @@ class CellMemory(InnerMemory):
             index, position = [part[keep] for part in index], [part[keep] for part in position]
         return tuple(index), tuple(position), count
 
+    def active_elements(self) -> tuple[tuple[Array, ...], Array]:
+        """Return the indices of all active elements, an array a dimension, and the elements."""
+        index, position, _ = self._active()
+        return index, self.view[position]
+
     def _scaled_up(self, origin: list[Array]) -> list[Array]:
         """Return the indices of the first elements of cells of the pool."""
         assert self.pool is not None
