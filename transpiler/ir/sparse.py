@@ -36,8 +36,8 @@ COUNTERS = ("taken", "freed", "highest", "listed", "full")
 PIECE = 32
 """Items of a list that one entry of the list of a loop stands for: a warp of them."""
 IN_VAIN = 1024
-"""Cells of a pool that threads may take in vain in one loop: where one is suspended while it activates a cell, others take
-over and give back what they do not need, which can be had again only behind the loop."""
+"""Cells of a pool that threads may take in vain in one loop: where one is suspended while it activates a cell, others
+take over, and give back what they do not need, which can be had again only behind the loop."""
 POOL_IS_FULL, LIST_IS_FULL = 1, 2
 """Bits of `full`."""
 
