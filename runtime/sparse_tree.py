@@ -6,8 +6,9 @@ what is not active give zeros; operations on whole fields reach active cells onl
 nothing is active, so that a tree, or what lies below a node of it, is emptied by zeroing it.
 
 How many cells a pool has room for: twice as many as can be active, since a loop may free each and take it again, and
-some that threads take in vain (`ir/sparse.py`), as far as there is memory. Where memory costs nothing before it is touched
-(the host's) that is all the system has; elsewhere `device_memory_GB` a tree, shared out among its pools from the top down.
+some that threads take in vain (`ir/sparse.py`), as far as there is memory. Where memory costs nothing before it is
+touched (the host's) that is all the system has; elsewhere `device_memory_GB` a tree, shared out among its pools from
+the top down.
 """
 
 from __future__ import annotations
