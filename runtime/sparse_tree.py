@@ -5,9 +5,10 @@ In: the nodes of a tree. Out: `SparseTree`, which owns a `Memory` for each part 
 what is not active give zeros; operations on whole fields reach active cells only, as in Taichi. Memory is zero where
 nothing is active, so that a tree, or what lies below a node of it, is emptied by zeroing it.
 
-How many cells a pool has room for: twice as many as can be active, since a loop may free each and take it again, as far
-as there is memory. Where memory costs nothing before it is touched (the host's) that is all the system has; elsewhere
-`device_memory_GB` a tree, shared out among its pools from the top down.
+How many cells a pool has room for: twice as many as can be active, since a loop may free each and take it again, and
+some that threads take in vain (`ir/sparse.py`), as far as there is memory. Where memory costs nothing before it is
+touched (the host's) that is all the system has; elsewhere `device_memory_GB` a tree, shared out among its pools from
+the top down.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ from ..transpiler.ir.snodes import (
 from ..transpiler.ir.sparse import (
     COUNTERS,
     FIRST_CELL,
+    IN_VAIN,
     LIST_IS_FULL,
     SPARE,
     all_cells,
@@ -60,6 +62,8 @@ from .memory import MAX_ITEMS, STALE, Array, Memory, bytes_of
 from .session import Session
 
 MIN_CELLS = 1
+IN_VAIN_BYTES = 1 << 20
+"""Memory of a pool for cells taken in vain, at most."""
 
 
 class Beside:
@@ -542,7 +546,8 @@ def _capacities(session: Session, top: Node) -> dict[Node, int]:
         most = all_cells(pool) if outer is None else min(all_cells(pool), found[outer] * entries_per_cell(pool))
         size = max(1, pool_cell_bytes(pool)) + 12 + 4 * sum(map(_words_beside, sparse_below(pool)))
         numbered = MAX_ITEMS // _items_per_cell(pool) - FIRST_CELL
-        found[pool] = max(MIN_CELLS, min(2 * most, left // (len(pools) - position) // size, numbered))
+        wanted = 2 * most + min(IN_VAIN, IN_VAIN_BYTES // size)
+        found[pool] = max(MIN_CELLS, min(wanted, left // (len(pools) - position) // size, numbered))
         left -= found[pool] * size
     return found
 
