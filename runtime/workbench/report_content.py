@@ -159,6 +159,7 @@ def describe_kernel(
         histories=tuple(_histories(compiled, python)),
         tables=(*_tables(compiled, gpu), *times),
         edits=tuple(_edits(compiled, python)),
+        calls=tuple((python.row(place), python.row(call)) for place, call in first.calls),
     )
 
 
@@ -292,6 +293,7 @@ def _all_places(inspections: Sequence[Inspection]) -> set[Place]:
             found |= {(name, line) for _, name, line in file.lines if (name, line) != END_OF_BODY}
         for places in inspection.places.values():
             found |= {(name, line) for _, name, line in places}
+        found |= {call for _, call in inspection.calls}
     return found
 
 

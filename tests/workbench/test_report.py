@@ -267,6 +267,21 @@ def test_hovering_any_line_lights_its_python(browser: Browser, julia: Path, pane
     assert found["glsl"] and found["cuda"] and found["c"] and found["ir"]
 
 
+def test_functions_are_linked_with_the_lines_that_call_them(browser: Browser, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    page.write_text(render(page_of(describe_kernel(smooth, (), "smooth"))), encoding="utf-8")
+    browser.open(page, "#smooth;python,ir,cuda")
+    row = "[...document.querySelectorAll('.pane[data-pane=\"python\"] .line')].find(l => l.textContent.includes('{}')).dataset.row"
+    call, inner = browser.run(row.format("squared(x[i - 1])")), browser.run(row.format("return x * x"))
+    browser.mouse(f'.pane[data-pane="python"] .line[data-row="{call}"]')
+    assert {"return x * x", "y[i] = squared(x[i - 1]) + x[i + 1]"} <= set(lit(browser)["python"])
+    assert any("= mul " in line for line in lit(browser)["ir"])
+    browser.mouse(f'.pane[data-pane="python"] .line[data-row="{inner}"]')
+    found = lit(browser)
+    assert found["python"] == ["return x * x"] and [line for line in found["ir"] if "= mul " in line] == found["ir"]
+    assert any("x_ * x_" in line for line in found["cuda"]), "it went into the line of its caller"
+
+
 def test_no_request_leaves(browser: Browser, julia: Path) -> None:
     browser.open(julia)
     browser.mouse('.pane[data-pane="python"] .line[data-row="3"]', "click")
