@@ -46,7 +46,7 @@ class PythonPane:
 
     def __init__(self, definition: Any, places: Iterable[Place]) -> None:
         source = definition.source
-        self.file = source.file
+        self.file = self.last_file = source.file
         self.lines: list[str] = list(source.lines)
         self.numbers: list[int] = list(range(source.first_line, source.first_line + len(source.lines)))
         self.rows: dict[Place, int] = {(source.file, number): row + 1 for row, number in enumerate(self.numbers)}
@@ -72,8 +72,10 @@ class PythonPane:
 
     def _add(self, file: str, line: int) -> None:
         first, lines = enclosing_function(file, line)
-        self.lines += ["", f"# {short_path(file, self.file)}"]
-        self.numbers += [0, 0]
+        heading = [""] if file == self.last_file else ["", f"# {short_path(file, self.file)}"]
+        self.last_file = file
+        self.lines += heading
+        self.numbers += [0] * len(heading)
         for offset, text in enumerate(lines):
             self.lines.append(text)
             self.numbers.append(first + offset)
