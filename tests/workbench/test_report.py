@@ -167,7 +167,7 @@ def test_edits_are_shown_with_their_variants(tmp_path: Path) -> None:
     path.with_name("half@plain.c").write_text(text + "// mine\n")
     page = report(tmp_path, program)
     assert "No hand edits" not in page and str(tmp_path) not in page
-    edit, variant = texts_of(page)[-2:]
+    edit, variant = texts_of(page[page.index('<section class="edits">') : page.index('<section class="passes"')])
     assert re.search(r"^-.*0\.5f", edit, re.M) and re.search(r"^\+.*0\.25f", edit, re.M)
     assert variant.endswith("+// mine") and "half@plain.c" in page and "edits/half.half/" in page
 
