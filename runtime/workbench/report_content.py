@@ -33,7 +33,7 @@ FORM_TITLES = {"spirv": ("SPIR-V", ";"), "ptx": ("PTX", "//"), "sass": ("SASS", 
 """By form below the source: title, and what a comment begins with."""
 SOURCE_KEYS = tuple(key for _, key, _ in TARGETS)
 
-_SHOWN_LINE = re.compile(r"\s*// (\S+):(\d+)  ")
+_SHOWN_LINE = re.compile(r"\s*// (\S+):(\d+)  (.*)")
 """The comment with a line of Python, as emitted above what became of it."""
 
 Rows = tuple[tuple[str, ...], ...]
@@ -58,11 +58,16 @@ class PythonPane:
         """Return the row of a place, 0 for none."""
         return self.rows.get(place, 0) if place is not None else 0
 
-    def row_of_base(self, name: str, line: int) -> int:
-        """Return the row of a line in a file of that name, without its folder."""
-        return next(
-            (row for (file, number), row in self.rows.items() if number == line and os.path.basename(file) == name), 0
-        )
+    def row_of_comment(self, name: str, line: int, shown: str) -> int:
+        """Return the row that a comment `// name:line  shown` is about, 0 for none.
+
+        In a text made when the file was another, the line has the same words and perhaps another number.
+        """
+        found = [
+            (abs(number - line), row) for (file, number), row in self.rows.items() if os.path.basename(file) == name
+        ]
+        same = [(distance, row) for distance, row in found if self.lines[row - 1].strip() == shown.strip()]
+        return min(same or [entry for entry in found if entry[0] == 0], default=(0, 0))[1]
 
     def text(self) -> Text:
         """Return the pane."""
@@ -232,7 +237,7 @@ def _rows_of_source(file: SourceFile, python: PythonPane) -> list[int]:
         if text.lstrip().startswith("}"):
             row = opened.get(indentation, row)
         elif shown:
-            row = shown_row = python.row_of_base(shown[1], int(shown[2]))
+            row = shown_row = python.row_of_comment(shown[1], int(shown[2]), shown[3])
         opened[indentation] = row
         rows.append(row)
         if not text or text.startswith("}") or (file.lines and not shown):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import linecache
 import os
 import re
 import runpy
@@ -181,6 +182,35 @@ def test_times_are_measured_on_request_only(tmp_path: Path) -> None:
     assert "Nothing was measured yet" in report(tmp_path, program)
     page = report(tmp_path, program, "--bench")
     assert re.search(r"<td>generated</td><td>[\d.]+ [nu]s</td>", page) and "Times of the compiler" in page
+
+
+def test_edits_made_before_the_file_changed_find_their_lines(tmp_path: Path) -> None:
+    program = tmp_path / "half.py"
+    text = "import shadesmith as ti\n\n@ti.kernel\ndef half(x: ti.types.ndarray(ti.f32, 1)):\n    for i in x:\n        x[i] *= 0.5\n"
+    program.write_text(text)
+    kernel = runpy.run_path(str(program))["half"]
+    path = kernel.edit(arch=ti.cpu)
+    path.write_text(path.read_text().replace("0.5f", "0.25f"))
+    program.write_text("# one\n# two\n# three\n" + text)
+    linecache.checkcache()
+    described = describe_kernel(runpy.run_path(str(program))["half"], (), "half")
+    (edit,) = described.edits
+    row = next(row for row, line in zip(edit.rows, edit.text.split("\n")) if "0.25f" in line)
+    assert described.panes[0].content.text.split("\n")[row - 1] == "        x[i] *= 0.5"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--gpu", "fast"], "`--gpu fast` is no architecture of NVIDIA's"),
+        (["--arch", "cudda"], "did you mean `cuda`?"),
+        (["-o", "."], ". is a folder"),
+        (["-o", "nowhere/page.html"], "nowhere/page.html: No such file or directory"),
+    ],
+)
+def test_mistakes_are_said_in_a_line(capsys: pytest.CaptureFixture[str], words: list[str], said: str) -> None:
+    assert main(["report", str(ROOT / "examples" / "pi.py"), *words]) == 2
+    assert said in capsys.readouterr().err
 
 
 # --- hostile texts
