@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
     from ..transpiler.backend.interface import BackendModule
     from ..transpiler.pipeline import Compilation
+    from .workbench.compare import Comparison
     from .workbench.variants import Variant, Variants
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -182,6 +183,24 @@ class Kernel:
         with COMPILING:
             specialization, kinds, compilation = self._emit(args)
         found: Variants = workbench("edits").gather(self._session, specialization, compilation, kinds, args)
+        return found
+
+    @hides_own_frames
+    def compare(
+        self,
+        *args: Any,
+        variant: str | None = None,
+        rounds: int = 3,
+        relative: float | None = None,
+        absolute: float | None = None,
+    ) -> Comparison:
+        """Run the generated text and an edit of it on copies of the arguments, and tell what differs.
+
+        variant: name of the edit; None: the one that a launch runs. rounds: runs of each. relative, absolute:
+        tolerances of floating-point numbers instead of those by type. See `workbench.compare.Comparison`.
+        Raises: the edit's own error where it cannot run.
+        """
+        found: Comparison = workbench("compare").compare(self.variants(*args), variant, rounds, relative, absolute)
         return found
 
     @property
@@ -352,7 +371,7 @@ class BoundKernel:
 
     def __getattr__(self, name: str) -> Any:
         member = getattr(self.kernel, name)
-        if name in ("compile", "edit", "inspect", "key", "signature", "source", "variants"):
+        if name in ("compare", "compile", "edit", "inspect", "key", "signature", "source", "variants"):
             return functools.partial(member, self.instance)
         return member
 
