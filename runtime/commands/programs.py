@@ -76,7 +76,7 @@ def add_program_arguments(parser: argparse.ArgumentParser, needs_kernel: bool = 
         "program",
         metavar="FILE:KERNEL" if needs_kernel else "FILE[:KERNEL]",
         help="a Python file and a kernel in it: `julia.py:paint`, `mpm.py:Solver.step`"
-        + ("" if needs_kernel else "; without a kernel all of them"),
+        + ("; a file with one kernel need not name it" if needs_kernel else "; without a kernel all of them"),
     )
     parser.add_argument("--arch", help="cpu, cuda, vulkan or python; without it as the program's `ti.init` says")
     parser.add_argument("--args", metavar="EXPR", help="arguments of the kernel, in the names of the file: '8, x'")
@@ -106,12 +106,11 @@ def find_call(options: argparse.Namespace, launches: bool) -> Call:
     Raises: CommandError for what cannot be found; what the program raises is shown by it.
     """
     spec = parse_spec(options.program)
-    if spec.kernel is None:
-        raise CommandError(f"`{options.program}` names no kernel", _kernels_hint(spec.path))
+    name = spec.kernel or _only_kernel(spec.path)
     if options.call is not None and options.call < 1:
         raise CommandError(f"`--call {options.call}`: launches are counted from 1")
     with _arch_of_program(arch_of(options) if launches else None), _fallback_unsaid(not launches):
-        call = _find(spec, spec.kernel, options, launches)
+        call = _find(spec, name, options, launches)
         if launches:
             _ensure_session(arch_of(options))
     return call
@@ -376,6 +375,16 @@ def _named(program: _Program, name: str) -> Kernel:
         raise _no_kernel(program.path, name, list(program.kernels()))
     assert isinstance(kernel, Kernel)
     return kernel
+
+
+def _only_kernel(path: Path) -> str:
+    """Return the kernel of a file with one. Raises: CommandError for any other."""
+    known = kernels_in(path)
+    if len(known) != 1:
+        raise CommandError(
+            f"{path.name} defines {len(known) or 'no'} kernels", f"name one: {path.name}:{known[0]}" if known else ""
+        )
+    return known[0]
 
 
 def _no_kernel(path: Path, name: str, known: list[str]) -> CommandError:

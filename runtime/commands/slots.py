@@ -82,4 +82,5 @@ def _texts(call: Call, arch: str, screen: Screen) -> Iterator[tuple[Path, dict[s
     config = sessions.current_config()
     slot, module = slot_of(inspection.specialization, config.edits_dir), inspection.module
     runs = selected(slot, module) if config.edits != "off" else None
-    yield slot.folder, {file.name: Now(file.text, runs) for file in module.files}
+    able = inspection.specialization.capabilities
+    yield slot.folder, {file.name: Now(file.text, runs, module, able) for file in module.files}

@@ -6,7 +6,7 @@ import argparse
 from collections import Counter
 from typing import Any
 
-from ..workbench.overview import CONFLICTS, EDITED, MEANINGS, UNREADABLE, EditState
+from ..workbench.overview import CONFLICTS, EDITED, MEANINGS, REFUSED, UNREADABLE, EditState, checked
 from .diff import from_here
 from .screen import Screen
 from .slots import add_slot_arguments, find_edits
@@ -22,6 +22,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, screen: Screen) -> int:
     """List the texts in the slots; return 1 if one of them cannot run as it is."""
     states = find_edits(options, screen)
+    with screen.progress("compiling edits"):
+        states = checked(states)
     screen.show_data({"edits": [_data(state) for state in states]})
     if not states:
         screen.note("shadesmith: there are no edits here. Hint: `shadesmith edit FILE:KERNEL` writes a text to edit")
@@ -32,10 +34,9 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
     for name, meaning in MEANINGS.items():
         if counted[name] and name != EDITED:
             screen.show(f"{name}: {meaning}")
-    for state in states:
-        if state.reason:
-            screen.note(f"shadesmith: {state.reason}")
-    return 1 if counted[CONFLICTS] or counted[UNREADABLE] else 0
+    for reason in dict.fromkeys(state.reason for state in states if state.reason):
+        screen.note(f"shadesmith: {reason}")
+    return 1 if any(counted[name] for name in (CONFLICTS, REFUSED, UNREADABLE)) else 0
 
 
 def _row(state: EditState) -> tuple[Any, ...]:
@@ -57,4 +58,5 @@ def _data(state: EditState) -> dict[str, Any]:
         "removed": state.removed,
         "state": state.state,
         "runs": state.runs,
+        "reason": state.reason,
     }

@@ -170,6 +170,15 @@ def test_a_conflict_has_status_1(command, edited) -> None:
     assert said.status == 1 and "conflict" in said.text and "*.conflict" in said.text
 
 
+def test_an_edit_that_would_be_refused_is_told_with_its_line(command, edited) -> None:
+    file, text = edited
+    change(text, "    float factor;", "    int factor;  ")
+    said = command("status", file)
+    assert said.status == 1 and "refused" in said.text and f"{text}:" in said.notes and "factor" in said.notes
+    (entry,) = command("status", file, "--json").data["edits"]
+    assert entry["state"] == "refused" and entry["runs"] is False and entry["reason"]
+
+
 def test_a_text_that_is_none_is_told(command, edited) -> None:
     file, text = edited
     text.write_bytes(b"\xff\xfe\x00")
