@@ -6,7 +6,7 @@ import argparse
 from collections import Counter
 from typing import Any
 
-from ..workbench.overview import CONFLICTS, EDITED, MEANINGS, REFUSED, UNREADABLE, EditState, checked
+from ..workbench.overview import CONFLICTS, EDITED, MEANINGS, REFUSED, UNDECIDED, UNREADABLE, EditState, checked
 from .diff import from_here
 from .screen import Screen
 from .slots import add_slot_arguments, find_edits
@@ -28,7 +28,7 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
     if not states:
         screen.note("shadesmith: there are no edits here. Hint: `shadesmith edit FILE:KERNEL` writes a text to edit")
         return 0
-    columns = COLUMNS if any(state.runs is not None for state in states) else COLUMNS[:-1]
+    columns = COLUMNS if any(state.now is not None for state in states) else COLUMNS[:-1]
     screen.show_table(columns, [_row(state)[: len(columns)] for state in states])
     counted = Counter(state.state for state in states)
     for name, meaning in MEANINGS.items():
@@ -41,7 +41,8 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
 
 def _row(state: EditState) -> tuple[Any, ...]:
     lines = f"+{state.added} -{state.removed}" if state.added or state.removed else ""
-    runs = "" if state.runs is None else "yes" if state.runs else "no"
+    undecided = UNDECIDED if state.now is not None else ""
+    runs = undecided if state.runs is None else "yes" if state.runs else "no"
     path = from_here(state.path)
     return state.kernel, state.arguments, path, state.variant or "edit", lines, state.state, runs
 

@@ -31,6 +31,7 @@ MERGES = "merges"
 CONFLICTS = "conflict"
 REFUSED = "refused"
 UNREADABLE = "unreadable"
+UNDECIDED = "@when"
 MEANINGS = {
     UNTOUCHED: "a copy of the generated text: no edit",
     EDITED: "differs from the generated text it came from",
@@ -51,7 +52,8 @@ _PART = re.compile(r"@@ -(\d+)")
 class Now:
     """What the program makes of one file of a slot today.
 
-    runs: the variant the next launch runs, None: none. module, capabilities: what the file is of, and made for.
+    runs: the variant the next launch runs, None: none; `UNDECIDED`: rules ask for arguments. module, capabilities: what
+    the file is of, and made for.
     """
 
     text: str
@@ -82,8 +84,8 @@ class EditState:
 
     @property
     def runs(self) -> bool | None:
-        """Whether the next launch runs it; None where that is not known."""
-        if self.now is None:
+        """Whether the next launch runs it; None where that is not known, or rules decide by its arguments."""
+        if self.now is None or self.now.runs == UNDECIDED:
             return None
         return self.now.runs == self.variant and self.state in (EDITED, MERGES)
 

@@ -149,6 +149,28 @@ def test_status_tells_what_runs(command, edited) -> None:
     assert "x: ndarray[f32, 1], factor: f32" in said.text
 
 
+def test_rules_of_named_variants_decide_what_runs(command, edited) -> None:
+    file, text = edited
+    change(text, "BLOCK 128", "BLOCK 64")
+    command("edit", f"{file}:scale", "--arch", "cuda", "--variant", "wide")
+    wide = text.with_name("scale@wide.cu")
+    change(wide, "#define BLOCK 128", '// @when target == "cuda"\n#define BLOCK 256')
+
+    def runs(*words: str) -> dict[str, object]:
+        data = command("status", f"{file}:scale", "--json", *words).data
+        return {entry["variant"]: entry["runs"] for entry in data["edits"]}
+
+    assert runs() == {"edit": False, "wide": True}
+    change(wide, 'target == "cuda"', "x.shape[0] >= 1000")
+    assert runs() == {"edit": None, "wide": None}
+    assert "@when" in command("status", file).text
+    assert runs("--args", "np.ones(2000, np.float32), 2.0") == {"edit": False, "wide": True}
+    assert runs("--args", "np.ones(20, np.float32), 2.0") == {"edit": True, "wide": False}
+    change(wide, "x.shape[0] >= 1000", "x.size >= 1000")
+    said = command("status", file)
+    assert "takes comparisons of names, shapes" in said.notes and str(wide) in said.notes
+
+
 def test_status_of_a_folder_needs_no_program(command, edited) -> None:
     file, text = edited
     change(text, "BLOCK 128", "BLOCK 64")
