@@ -34,6 +34,8 @@ from .screen import CommandError
 OVERRIDING_ARCH = "SHADESMITH_ARCH"
 """Environment variable that `ti.init` of the program follows."""
 
+PATIENCE = 1000
+"""Launches after which a program that draws for ever is given up, if it starts no kernel that it had not before."""
 DECIDING = frozenset(
     {
         "advanced_optimization", "cfg_optimization", "check_out_of_bound", "check_overflow", "debug", "default_fp",
@@ -134,18 +136,27 @@ def find_calls(options: argparse.Namespace) -> list[Call]:
 def _find_all(spec: Spec, names: list[str], options: argparse.Namespace) -> list[Call]:
     program = _Program(spec.path, options.program_arguments)
     first: dict[str, Call] = {}
+    launches = 0  # since the last one that was new
 
     def on_launch(kernel: Kernel, arguments: tuple[Any, ...]) -> None:
+        nonlocal launches
+        launches += 1
+        if launches > PATIENCE:
+            raise _Reached
         name = _name_of(kernel)
         if _file_of(kernel) == str(spec.path) and name in names and name not in first:
-            first[name] = Call(kernel, arguments, "launch 1 of the program", program.namespace)
+            launches, first[name] = 0, Call(kernel, arguments, "launch 1 of the program", program.namespace)
             if len(first) == len(names):
                 raise _Reached
 
     imported = program.imported()
     waits = not sessions.is_initialized() and _decides_later(spec.path)
     if waits or not all(_is_ready(imported.get(name)) for name in names):
-        program.run("__main__", on_launch)
+        try:
+            program.run("__main__", on_launch)
+        except (CommandError, TaichiCompilationError, TaichiRuntimeError):
+            if not first and not any(_is_ready(kernel) for kernel in imported.values()):
+                raise
     calls = [first.get(name) or _of_annotations(program, name) for name in names]
     return [call for call in calls if call is not None]
 

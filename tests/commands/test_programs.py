@@ -173,6 +173,32 @@ def test_all_kernels_of_a_file_each_with_what_it_needs(program, capsys) -> None:
     assert [call.origin for call in calls] == ["launch 1 of the program", "annotations"]
 
 
+def test_a_program_that_draws_for_ever_is_given_up(program) -> None:
+    animated = program("""
+        @ti.kernel
+        def draw(x: ti.template()):
+            for i in x:
+                x[i] += 1
+
+        @ti.kernel
+        def never(x: ti.template()):
+            for i in x:
+                x[i] = 0
+
+        if __name__ == "__main__":
+            ti.init(arch=ti.cpu, log_level="warn")
+            x = ti.field(ti.i32, 4)
+            while True:
+                draw(x)
+    """)
+    assert [call.kernel.definition.name for call in find_calls(options(animated))] == ["draw"]
+
+
+def test_kernels_of_a_program_that_fails_are_those_that_need_no_launch(program) -> None:
+    failing = program(PROGRAM.replace("x = ti.field(ti.i32, 4)", "raise OSError('no display')"))
+    assert [call.kernel.definition.name for call in find_calls(options(failing))] == ["other"]
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [

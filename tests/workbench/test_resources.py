@@ -82,8 +82,15 @@ def test_shared_memory_is_counted() -> None:
 
 def test_targets_that_tell_nothing_say_so() -> None:
     assert "C compilers do not tell" in str(kernels.smooth.inspect(arch=ti.cpu).resources)
+
+
+def test_a_vulkan_device_is_opened_where_no_session_has_one(monkeypatch) -> None:
     ti.reset()
-    assert "no session is on ti.vulkan" in str(kernels.smooth.inspect(arch=ti.vulkan).resources)
+    monkeypatch.setenv("SHADESMITH_DEVICE", "no such device")
+    assert "no device opens" in str(kernels.smooth.inspect(arch=ti.vulkan).resources)
+    monkeypatch.delenv("SHADESMITH_DEVICE")
+    found = kernels.smooth.inspect(arch=ti.vulkan).resources
+    assert found.tasks or found.reason
 
 
 def test_a_vulkan_driver_is_asked(target: str) -> None:
