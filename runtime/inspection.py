@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -89,6 +89,15 @@ class Inspection:
     def resources(self) -> Any:
         """Registers, spills, shared memory and occupancy of each task; printable. See `workbench/resources.py`."""
         return workbench("resources").resources(self.module, self.gpu, sessions.CURRENT)
+
+    def edited(self, variant: str = "edit") -> Inspection:
+        """Return the same kernel with the text of an edit, as it lies in its slot, in place of the generated one.
+
+        Raises: TaichiRuntimeError where there is none.
+        """
+        slot = workbench("slots").slot_of(self.specialization, sessions.current_config().edits_dir)
+        module = workbench("overview").edited_as_it_lies(slot, self.module, variant)
+        return replace(self, compilation=replace(self.compilation, module=module))
 
     def names(self) -> list[str]:
         """Return what `ir` takes, in order."""
