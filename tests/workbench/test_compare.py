@@ -55,10 +55,11 @@ def edit(kernel: Any, args: tuple[Any, ...], target: str, old: Texts, new: Texts
     raise AssertionError(f"{before} is nowhere in\n{text}")
 
 
-BARRIER = {
-    "cpu": r"re:    \}\n(?:    //[^\n]*\n)*    for \(int thread = 0; [^\n]*\n        int i = [^\n]*\n        int t = thread;\n",
-    "vulkan": "re:    barrier\\(\\);\n",
-    "cuda": "re:    __syncthreads\\(\\);\n",
+LOOP_OF_THREADS = r"    for \(int thread = 0; [^\n]*\n        int i = [^\n]*\n        int t = thread;\n"
+BARRIER = {  # the second one; on the host it is what parts two loops over the threads
+    "cpu": rf"re:(?s:(tile\[t\] = x.*?)    \}}\n(?:    //[^\n]*\n)*{LOOP_OF_THREADS})",
+    "vulkan": r"re:(?s:(tile\[t\] = x.*?)    barrier\(\);\n)",
+    "cuda": r"re:(?s:(tile\[t\] = x.*?)    __syncthreads\(\);\n)",
 }
 ATOMIC = {"cpu": r"re:atomic_add_i32\(&(counts.*), 1\);", "vulkan": r"re:atomicAdd\((counts.*), 1\);",
           "cuda": r"re:atomicAdd\(&(counts.*), 1\);"}  # fmt: skip
@@ -82,7 +83,7 @@ WRONG: dict[str, tuple[Callable[[], Any], Texts, Texts, str]] = {
     "precedence": (compared.bits, "(x(i) + 3) * 5", "(x(i) + 3 * 5)", r"y\[\d+\]: "),
     "an unsigned shift": (compared.bits, "(x(i) + 3) * 5 >> 2", SHIFT, r"y\[\d+\]: "),
     "a lost atomic": (compared.histogram, ATOMIC, LOST, r"counts\[\d\]: "),
-    "a missing barrier": (compared.shared_sum, BARRIER, "", r"sums\[\d+\]: "),
+    "a missing barrier": (compared.shared_sum, BARRIER, r"\1", r"sums\[\d+\]: "),
     "a write behind the end": (compared.bits, "y(i) =", "y(i + 1) =", r"out of bounds: y\[1000\] of shape \(1000,\)"),
     "a write before the begin": (compared.bits, "y(i) =", "y(i - 1) =", r"out of bounds: y\[-1\] of shape \(1000,\)"),
     "a read behind the end": (compared.total, "x(i))", "x(i + 1))", r"return value: 12497500, found "),
