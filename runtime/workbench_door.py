@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +27,11 @@ def workbench(name: str) -> Any:
 
 
 def edits_of(
-    session: Session, specialization: Specialization, compilation: Compilation, wanted: str | None = None
+    session: Session,
+    specialization: Specialization,
+    compilation: Compilation,
+    args: Sequence[Any],
+    wanted: str | None = None,
 ) -> tuple[Compilation, Choice | None]:
     """Return the compilation with the text that runs, and what was chosen; None: the generated text, nobody edits.
 
@@ -39,5 +44,5 @@ def edits_of(
     folder = os.path.expanduser(session.config.edits_dir) or os.path.join(beside, EDITS_FOLDER)
     if session.config.edits != "watch" and wanted is None and not os.path.isdir(folder):
         return compilation, None
-    choice: Choice = workbench("edits").choose(session, specialization, compilation.module, wanted)
+    choice: Choice = workbench("edits").choose(session, specialization, compilation.module, args, wanted)
     return replace(compilation, module=choice.module), choice

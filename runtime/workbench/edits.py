@@ -20,11 +20,13 @@ from typing import TYPE_CHECKING, Any
 from ...transpiler.backend.interface import BackendModule
 from ...transpiler.errors import TaichiCompilationError, warn_user
 from ...transpiler.frontend.specialization import Argument, Specialization, TemplateArgument
+from ..tuning import tunable_of
 from .edited import edited_module
 from .merge import Merged, has_markers, merge, same_text
 from .rules import Rule, rule_of
 from .slots import EditError, Slot, is_writable, python_file, read_text, slot_of, without_checks, write_text
-from .variants import EDIT, GENERATED, Variant, Variants, unknown_variant, variant_of
+from .tuned import shape_class, tuned_module
+from .variants import EDIT, GENERATED, TUNED, Variant, Variants, digest_of, unknown_variant, variant_of
 
 if TYPE_CHECKING:
     from ...transpiler.pipeline import Compilation
@@ -54,9 +56,15 @@ class Choice:
 
 
 def choose(
-    session: Session, specialization: Specialization, module: BackendModule, wanted: str | None = None
+    session: Session,
+    specialization: Specialization,
+    module: BackendModule,
+    args: Sequence[object] = (),
+    wanted: str | None = None,
 ) -> Choice:
-    """Return what a launch runs, built and checked. wanted: the variant that somebody asked for.
+    """Return what a launch runs, built and checked.
+
+    args: of the launch; what was tuned for their shapes is used. wanted: the variant that somebody asked for.
 
     The device has compiled it then, so that building it again costs nothing. Raises: TaichiCompilationError for an edit
     that cannot run, unless the policy is fallback; TaichiRuntimeError for a variant that is not there.
@@ -76,7 +84,10 @@ def choose(
         watched = _watched(slot, module, found.name)
         if found.dispatch is not None:
             return Choice(module, variant_of(module), watched, found.dispatch)
-        edited, paths = (module, ()) if found.name == GENERATED else load(slot, module, found.name)
+        written, paths = (module, ()) if found.name == GENERATED else load(slot, module, found.name)
+        variant = GENERATED if written is module else found.name or EDIT
+        tunable, title = tunable_of(specialization.definition.function), session.device.title
+        edited, knobs = tuned_module(slot, module, written, variant, title, shape_class(module, args), tunable)
         if edited is module:
             return Choice(module, variant_of(module, reason=found.reason), watched)
         build(session, module, edited, paths)
@@ -85,7 +96,7 @@ def choose(
             raise
         warn_user(f"{error}\nThe generated text of kernel `{module.kernel}` runs instead (edits='fallback')")
         return Choice(module, variant_of(module, reason="the edit was left out"), watched)
-    return Choice(edited, variant_of(edited, found.name or EDIT, paths, found.reason), watched)
+    return Choice(edited, replace(variant_of(edited, variant, paths, found.reason), knobs=knobs), watched)
 
 
 def _watched(slot: Slot, module: BackendModule, name: str) -> tuple[Path, ...]:
@@ -242,7 +253,20 @@ def gather(
             found.chosen = variant_of(found.edits[chosen], chosen, found.paths[chosen])
         elif chosen in found.errors:
             found.chosen = replace(found.chosen, variant=chosen)
+            return found
+        _gather_tuned(found)
     return found
+
+
+def _gather_tuned(found: Variants) -> None:
+    """Add the text that runs with the values a search found, as `tuned`, unless somebody named a variant so."""
+    name, tunable = found.chosen.variant, tunable_of(found.specialization.definition.function)
+    written, title = found.module(name), found.session.device.title
+    shapes = shape_class(found.generated, found.args)
+    tuned, knobs = tuned_module(found.slot, found.generated, written, name, title, shapes, tunable)
+    if tuned is not written and TUNED not in found.edits:
+        found.edits[TUNED], found.paths[TUNED] = tuned, found.paths.get(name, ())
+        found.chosen = replace(found.chosen, digest=digest_of(tuned), knobs=knobs)
 
 
 def _current(slot: Slot, name: str, generated: str, kernel: str, variant: str) -> str | None:

@@ -353,7 +353,15 @@ class Replicas:
         prepare: changes what a copy holds before, given a region and its contents, which are not to be written.
         Raises: TaichiRuntimeError where the device reports a fault.
         """
-        device = self._session.device
+        packed = self.place(pattern, prepare)
+        program = self.load(module, packed)
+        with program.lock or nullcontext():
+            program.submit(counts)
+        self._session.device.synchronize()
+        return self._collect(pattern)
+
+    def place(self, pattern: int = PATTERNS[0], prepare: Callable[[Region, Array], Array] | None = None) -> bytes:
+        """Fill the copies, as `run` does before it runs; return the packed arguments that lead to them."""
         begins: dict[Region, int] = {}
         for region in self.recording.regions:
             contents = region.new_contents(pattern)
@@ -364,13 +372,18 @@ class Replicas:
         for pointer in self.recording.pointers:
             moved = pointer.address - pointer.region.begin + begins[pointer.region]
             struct.pack_into("<Q", packed, pointer.offset_bytes, moved & 0xFFFF_FFFF_FFFF_FFFF)
-        code = self._session.programs.find(module)
-        program: Any = code.program.again()
-        with program.lock or nullcontext():
-            struct.pack_into(f"{len(packed)}s", program.arguments, 0, packed)
-            program.submit(counts)
-        device.synchronize()
-        return self._collect(begins, pattern)
+        return bytes(packed)
+
+    def load(self, module: BackendModule, packed: bytes) -> Any:
+        """Return the program of a module, with an argument block of its own that holds packed arguments."""
+        program: Any = self._session.programs.find(module).program.again()
+        size = module.interface.args_size_bytes
+        struct.pack_into(f"{size}s", program.arguments, 0, packed[:size])
+        return program
+
+    def memory(self, region: Region) -> Hold:
+        """Return what holds the copy of a region, with its guards, once it was filled."""
+        return self._holds[region]
 
     def _fill(self, region: Region, contents: Array, pattern: int) -> int:
         """Write a copy with its guards; return its address."""
@@ -381,7 +394,7 @@ class Replicas:
             hold = Hold(self._session, size_bytes, f"a copy of `{region.name}`", region.is_lazy)
             self._holds[region] = hold
         device, guard = self._session.device, region.guard_bytes
-        begin = self._offset(region)
+        begin = self.offset(region)
         if not region.is_lazy:
             image = np.full(hold.size_bytes, pattern, np.uint8)
             image[begin : begin + region.size_bytes] = contents
@@ -393,17 +406,17 @@ class Replicas:
             image[begin + first : begin + end] = contents[first:end]
         return hold.allocation.address + begin
 
-    def _offset(self, region: Region) -> int:
+    def offset(self, region: Region) -> int:
         """Return where in its hold a copy begins."""
         guard = region.guard_bytes
         address = self._holds[region].allocation.address + guard
         return guard + (region.begin - address) % ALIGNMENT
 
-    def _collect(self, begins: dict[Region, int], pattern: int) -> Outcome:
+    def _collect(self, pattern: int) -> Outcome:
         contents: dict[Region, Array] = {}
         trespasses: list[Trespass] = []
-        for region in begins:
-            hold, begin, guard = self._holds[region], self._offset(region), region.guard_bytes
+        for region in self.recording.regions:
+            hold, begin, guard = self._holds[region], self.offset(region), region.guard_bytes
             end = begin + region.size_bytes
             if region.is_lazy:
                 image = view_address(hold.allocation.address, np.dtype(np.uint8), (hold.size_bytes,))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ...transpiler.pipeline import Compilation
     from ..session import Session
 
-GENERATED, EDIT = "generated", "edit"
+GENERATED, EDIT, TUNED = "generated", "edit", "tuned"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Variant:
     digest: str
     paths: tuple[Path, ...] = ()
     reason: str = ""
-    knobs: dict[str, int] = field(default_factory=dict)
+    knobs: dict[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
         return f"{self.variant} {self.digest}" + (f" ({self.reason})" if self.reason else "")
