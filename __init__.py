@@ -58,6 +58,7 @@ from .runtime.real_function import real_func
 from .runtime.session import init, is_logging_effective, reset, set_logging_level, sync
 from .runtime.snodes import AXES as _AXES
 from .runtime.snodes import SNode, axes, deactivate_all_snodes, root
+from .runtime.tuning import tune
 from .transpiler.errors import (
     ShadesmithWarning,
     TaichiAssertionError,
@@ -169,8 +170,8 @@ __all__ = [
     "opengl", "polar_decompose", "pow", "pyfunc", "python", "randn", "random", "raw_div", "raw_mod", "real_func",
     "ref", "rescale_index", "reset", "rgb_to_hex", "root", "round", "rsqrt", "select", "set_logging_level", "simt",
     "sin", "solve", "sparse", "sqrt", "static", "static_assert", "static_print", "stop_grad", "svd", "sym_eig",
-    "sync", "tan", "tanh", "template", "tools", "types", "u1", "u16", "u32", "u64", "u8", "ui", "uint1", "uint16",
-    "uint32", "uint64", "uint8", "vulkan", "x64", "x86_64", "zero",
+    "sync", "tan", "tanh", "template", "tools", "tune", "types", "u1", "u16", "u32", "u64", "u8", "ui", "uint1",
+    "uint16", "uint32", "uint64", "uint8", "vulkan", "x64", "x86_64", "zero",
 ]  # fmt: skip
 
 VectorNdarray = MatrixNdarray

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..transpiler.errors import TaichiRuntimeError
 from ..transpiler.ir.cells import is_active, length_of, number_of, scaled
 from ..transpiler.ir.snodes import (
     Node,
@@ -27,13 +26,14 @@ from ..transpiler.ir.snodes import (
 )
 from ..transpiler.ir.sparse import FIRST_CELL
 from ..transpiler.ir.types import Struct, Tensor, element_of
+from .inner_memory import InnerMemory
 from .memory import STALE, Array, bytes_of
 
 if TYPE_CHECKING:
     from .sparse_tree import SparseTree
 
 
-class CellMemory:
+class CellMemory(InnerMemory):
     """The memory of one field of a sparse tree, seen as `Memory` is.
 
     view: strided, shape (cell of the pool, *parts of an index, *element shape), with one cell where there is no pool.
@@ -45,15 +45,12 @@ class CellMemory:
     epoch = STALE
     """So each access asks `refresh` and `load`, which ask the part."""
 
-    __slots__ = ("_begin", "_digits", "_dtype", "_strides", "_tensor", "element", "mirrored", "pool", "place",
-                 "session", "shape", "tree", "view", "whole")  # fmt: skip
+    __slots__ = ("_begin", "_digits", "_dtype", "_strides", "_tensor", "place", "pool", "tree")
 
     def __init__(self, tree: SparseTree, place: Node) -> None:
         assert place.element is not None
+        super().__init__(tree.parts[memory_of(place)], place.element, shape_of(place))
         self.tree, self.place, self.pool = tree, place, pool_above(place)
-        self.session, self.mirrored = tree.session, tree.mirrored
-        self.element, self.shape = place.element, shape_of(place)
-        self.whole = tree.parts[memory_of(place)]
         self._digits, self._begin = digits_of(place), begin_of(place)
         self._dtype = self.element.numpy if isinstance(self.element, Struct) else element_of(self.element).numpy
         self._tensor = self.element.shape if isinstance(self.element, Tensor) else ()
@@ -61,21 +58,6 @@ class CellMemory:
         cell_bytes = 0 if self.pool is None else pool_cell_bytes(self.pool)
         self._strides = (cell_bytes, *(digit.stride_bytes for digit in self._digits), *steps)
         self.view = self._seen_in(self.whole.view)
-
-    @property
-    def allocation(self) -> Any:
-        """The part's."""
-        return self.whole.allocation
-
-    @property
-    def is_gone(self) -> bool:
-        """As `Memory.is_gone`."""
-        return self.whole.is_gone
-
-    @property
-    def gone(self) -> Callable[[], TaichiRuntimeError]:
-        """As `Memory.gone`."""
-        return self.whole.gone
 
     # --- elements
 
@@ -97,24 +79,6 @@ class CellMemory:
         """Activate the cell of an element; return which of its pool it is. A place beside sparse nodes has none."""
         above = sparse_above(self.place)
         return self.tree.activate(above[-1], scaled(self.place, above[-1], index)) if above else 0
-
-    def refresh(self) -> None:
-        """Make the view show what the launches so far have left. Raises: as `Memory.refresh`."""
-        if self.whole.epoch != self.session.epoch:
-            self.whole.refresh()
-
-    def load(self, position: Sequence[int]) -> None:
-        """Fill the part of a partial mirror that holds the element at `position`."""
-        if self.whole.partial:
-            self.whole.load_bytes(*self._bytes_at(position))
-
-    def mark(self, position: Sequence[int]) -> None:
-        """Note that the element at `position` of a mirror was written."""
-        self.whole.mark_bytes(*self._bytes_at(position))
-
-    def refresh_lazily(self) -> None:
-        """As `Memory.refresh_lazily`."""
-        self.whole.refresh_lazily()
 
     # --- whole fields
 
@@ -178,6 +142,11 @@ class CellMemory:
             keep = self._are_active(above[-1], index)
             index, position = [part[keep] for part in index], [part[keep] for part in position]
         return tuple(index), tuple(position), count
+
+    def active_elements(self) -> tuple[tuple[Array, ...], Array]:
+        """Return the indices of all active elements, an array a dimension, and the elements."""
+        index, position, _ = self._active()
+        return index, self.view[position]
 
     def _activate_all(self) -> None:
         above = sparse_above(self.place)

@@ -6,11 +6,14 @@ import hashlib
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ..transpiler.errors import warn_user
 from ..transpiler.frontend.specialization import Specialization
+from . import session as sessions
 from .compiler import compile_kernel
+from .workbench_door import workbench
 
 if TYPE_CHECKING:
     from ..transpiler.backend.interface import BackendModule
@@ -20,18 +23,23 @@ if TYPE_CHECKING:
 NAME_LENGTH = 64
 """Of a kernel's name, in the name of its folder: file systems end at 255 bytes."""
 
+DEFAULT_GPU = "sm_90"
+"""What PTX and SASS are made for where no GPU is open."""
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True)
 class Inspection:
     """All forms of one specialization.
 
-    forms: by name, in the order they arose. places: of each form, (line of its text, file, line of Python).
+    forms: down to the final IR, by name, in the order they arose. gpu: what PTX and SASS are for, as NVRTC names it.
     """
 
     specialization: Specialization
     compilation: Compilation
     forms: dict[str, str]
     places: dict[str, tuple[tuple[int, str, int], ...]]
+    """By form, (line, file, Python line) of the lines that some Python line asked for."""
+    gpu: str = DEFAULT_GPU
 
     @property
     def module(self) -> BackendModule:
@@ -53,15 +61,51 @@ class Inspection:
         """Seconds spent in each stage."""
         return self.compilation.times
 
+    @property
+    def spirv(self) -> str:
+        """What the GLSL became, with the Python line behind each instruction. Raises: KeyError on other targets."""
+        return self.ir("spirv")
+
+    @property
+    def ptx(self) -> str:
+        """What NVRTC made of the CUDA C, likewise; no GPU is needed. Raises: KeyError on other targets."""
+        return self.ir("ptx")
+
+    @property
+    def sass(self) -> str:
+        """The machine code, likewise. Raises: KeyError on other targets; TaichiRuntimeError without nvdisasm."""
+        return self.ir("sass")
+
+    @cached_property
+    def map(self) -> dict[str, Any]:
+        """Python line, IR values, emitted line, and lines of the forms below it; see `workbench/maps.py`."""
+        maps = workbench("maps")
+        made: dict[str, Any] = maps.line_map(self.module, self.places["final"], self.forms["final"], self.gpu)
+        return made
+
+    @cached_property
+    def resources(self) -> Any:
+        """Registers, spills, shared memory and occupancy of each task; printable. See `workbench/resources.py`."""
+        return workbench("resources").resources(self.module, self.gpu, sessions.CURRENT)
+
+    def names(self) -> list[str]:
+        """Return what `ir` takes, in order."""
+        below = workbench("disassembly").forms_of(self.module.target)
+        return ["python", *self.forms, "source", *below]
+
     def ir(self, stage: str) -> str:
-        """Return one form. Raises: KeyError listing the forms there are."""
+        """Return one form. Raises: KeyError listing the forms there are; else as `spirv`, `ptx` and `sass`."""
         if stage == "source":
             return self.source
         if stage == "python":
             return self.python
-        if stage not in self.forms:
-            raise KeyError(f"no form `{stage}`; there are python, {', '.join(self.forms)}, source")
-        return self.forms[stage]
+        if stage in self.forms:
+            return self.forms[stage]
+        tools = workbench("disassembly")
+        if stage not in tools.forms_of(self.module.target):
+            raise KeyError(f"no form `{stage}`; there are {', '.join(self.names())}")
+        text: str = tools.joined(tools.listings(self.module, stage, self.gpu), ";" if stage == "spirv" else "//")
+        return text
 
     def __str__(self) -> str:
         parts = [("python", self.python), *self.forms.items(), ("source", self.source)]
@@ -70,11 +114,12 @@ class Inspection:
 
 def observe(specialization: Specialization, target: str) -> Inspection:
     """Compile for `target` and keep every form on the way."""
-    forms: dict[str, Form] = {}
-    compilation = compile_kernel(specialization, target, forms.__setitem__)
-    forms.setdefault("lowered", forms["frontend"])
-    texts = {name: form.text for name, form in forms.items()}
-    return Inspection(specialization, compilation, texts, {name: form.places for name, form in forms.items()})
+    seen: dict[str, Form] = {}
+    compilation = compile_kernel(specialization, target, seen.__setitem__)
+    seen.setdefault("lowered", seen["frontend"])
+    forms = {name: form.text for name, form in seen.items()}
+    gpu = dict(specialization.capabilities.extra).get("arch", DEFAULT_GPU)
+    return Inspection(specialization, compilation, forms, {name: form.places for name, form in seen.items()}, gpu)
 
 
 def printing_observer(config: Any, kernel: str) -> Callable[[str, Form], None] | None:

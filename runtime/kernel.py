@@ -35,6 +35,7 @@ from .keys import Keys
 from .packs import unpacker
 from .session import Session
 from .tracebacks import hides_own_frames
+from .tuning import tunable_of
 from .workbench_door import edits_of, workbench
 
 if TYPE_CHECKING:
@@ -42,6 +43,9 @@ if TYPE_CHECKING:
 
     from ..transpiler.backend.interface import BackendModule
     from ..transpiler.pipeline import Compilation
+    from .workbench.bench import Timing
+    from .workbench.compare import Comparison
+    from .workbench.tune import Tuning
     from .workbench.variants import Variant, Variants
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -49,6 +53,11 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 COMPILING = threading.RLock()
 """Held by the thread that compiles: passes set limits of the whole process, and two threads may want the same."""
+
+METHODS_OF_ARGUMENTS = frozenset(
+    {"bench", "compare", "compile", "edit", "export_repro", "inspect", "key", "signature", "source", "tune", "variants"}
+)
+"""Methods of a kernel that take a call's arguments: of a method's kernel, the object first."""
 
 _PACK_ERRORS = (struct.error, TypeError, OverflowError, ValueError, IndexError)
 
@@ -69,6 +78,7 @@ class Kernel:
         self._key = self._keys.fast
         self._unpack = unpacker(self.definition)
         self._last: Callable[..., Any] | None = None
+        self._wanted: str | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Launch with these arguments; returns the kernel's result, if it has one, after waiting for it."""
@@ -183,6 +193,67 @@ class Kernel:
             specialization, kinds, compilation = self._emit(args)
         found: Variants = workbench("edits").gather(self._session, specialization, compilation, kinds, args)
         return found
+
+    @hides_own_frames
+    def compare(
+        self,
+        *args: Any,
+        variant: str | None = None,
+        rounds: int = 3,
+        relative: float | None = None,
+        absolute: float | None = None,
+    ) -> Comparison:
+        """Run the generated text and an edit of it on copies of the arguments, and tell what differs.
+
+        variant: name of the edit; None: the one that a launch runs. rounds: runs of each. relative, absolute:
+        tolerances of floating-point numbers instead of those by type. See `workbench.compare.Comparison`.
+        Raises: the edit's own error where it cannot run.
+        """
+        found: Comparison = workbench("compare").compare(self.variants(*args), variant, rounds, relative, absolute)
+        return found
+
+    def use(self, variant: str | None) -> None:
+        """Run a text of the slot from the next launch on: "generated", "edit", or the name of a variant; None: as rules
+        say. A launch for whose arguments there is no such variant raises TaichiRuntimeError.
+        """
+        self._wanted = variant
+        self._instances.clear()
+        self._launchers.clear()
+
+    @hides_own_frames
+    def bench(
+        self, *args: Any, variants: Sequence[str] | None = None, seconds: float = 2.0, margin: float = 0.01
+    ) -> Timing:
+        """Time the generated text and its edits in turns on copies of these arguments; see `workbench.bench`.
+
+        Returns a table with medians, and with the ratio to the first as an interval; "no difference" where it cannot
+        tell. variants: which, the base first. seconds: for the rounds. margin: smaller differences count as none.
+        """
+        found: Timing = workbench("bench").bench(self.variants(*args), variants, seconds, margin)
+        return found
+
+    @hides_own_frames
+    def tune(self, *args: Any, variant: str | None = None, **options: Any) -> Tuning:
+        """Try the values of the text's knobs, keep the fastest for these shapes and this device; see `workbench.tune`.
+
+        Knobs are comments in a text, `// @tune BLOCK = 64 | 128`, and `@ti.tune(block_dim=[64, 128])`. Each setting is
+        compared with the generated text before it is timed; later launches use the winner. variant: whose text; None:
+        of the one that runs. options: seconds, limit, restart, progress.
+        """
+        variants, tunable = self.variants(*args), tunable_of(self.definition.function)
+        found: Tuning = workbench("tune").tune(variants, variant, tunable, **options)
+        self._instances.clear()
+        self._launchers.clear()
+        return found
+
+    @hides_own_frames
+    def export_repro(self, *args: Any, folder: str | Path, variant: str | None = None) -> Path:
+        """Write this call into a folder that runs without shadesmith: the text, inputs, what is expected, `run.py`.
+
+        variant: whose text; None: the one that a launch runs. See `workbench.repro`. Raises: TaichiRuntimeError.
+        """
+        path: Path = workbench("repro").export_repro(self.variants(*args), folder, variant)
+        return path
 
     @property
     def last_launch(self) -> Variant | None:
@@ -305,7 +376,16 @@ class Kernel:
         observer = printing_observer(session.config, self.definition.name)
         return specialization, kinds, compile_kernel(specialization, session.device.name, observer)
 
-    def _build(self, key: Any, args: Sequence[Any], keeps: bool) -> tuple[Instance, Callable[..., Any]]:
+    def launcher_of(self, key: Any, args: Sequence[Any], variant: str) -> Callable[..., Any]:
+        """Return what launches one variant, for arguments of this key; compiled when first asked for."""
+        found = self._launchers.get((key, variant))
+        with COMPILING:
+            self._last = found or self._build((key, variant), args, keeps=False, wanted=variant)[1]
+        return self._last
+
+    def _build(
+        self, key: Any, args: Sequence[Any], keeps: bool, wanted: str | None = None
+    ) -> tuple[Instance, Callable[..., Any]]:
         session = self._session
         assert session is not None
         specialization, kinds, compilation = self._emit(args)
@@ -313,10 +393,12 @@ class Kernel:
             warn_user(text)
         if session.config.dump_dir:
             dump(session.config.dump_dir, compilation.module, specialization)
-        compilation, choice = edits_of(session, specialization, compilation)
+        compilation, choice = edits_of(session, specialization, compilation, args, wanted or self._wanted)
         instance = Instance(session, specialization, compilation)
         session.compiled_functions += 1
         launch = instance.make_launch(compilation, kinds, keeps)
+        if choice is not None and choice.dispatch is not None:
+            launch = workbench("watching").dispatch(choice, weakref.ref(self), key)
         if choice is not None and choice.watched:
             launch = workbench("watching").follow(launch, choice, weakref.ref(self), key, session.config.edits)
         launch.choice, launch.module = choice, compilation.module  # type: ignore[attr-defined]
@@ -352,7 +434,7 @@ class BoundKernel:
 
     def __getattr__(self, name: str) -> Any:
         member = getattr(self.kernel, name)
-        if name in ("compile", "edit", "inspect", "key", "signature", "source", "variants"):
+        if name in METHODS_OF_ARGUMENTS:
             return functools.partial(member, self.instance)
         return member
 

@@ -42,21 +42,21 @@ Record = tuple[int, int, tuple[Any, ...]]
 
 
 class ReportBuffer:
-    """The memory of a session for records. address: what kernels get."""
+    """The memory of a session for records. address: what kernels get; allocation: what stands there."""
 
     def __init__(self, session: Session) -> None:
         self._device = session.device
         prints = max(WORD_BYTES * HEADER_WORDS, session.config.report_bytes) // WORD_BYTES
         self._ends = HEADER_WORDS + prints, HEADER_WORDS + prints + FAILURE_BYTES // WORD_BYTES
-        self._allocation = session.allocate(self._ends[1] * WORD_BYTES, "records of print and assert")
-        self.address = self._allocation.address
+        self.allocation = session.allocate(self._ends[1] * WORD_BYTES, "records of print and assert")
+        self.address = self.allocation.address
         first, last = self._ends
         never = 0xFFFFFFFF
         self._header = np.array([HEADER_WORDS, first, 0, first, last, 0, 0, never, never], np.uint32)
         self._clear()
 
     def _clear(self) -> None:
-        self._device.write(self._allocation, memoryview(self._header.tobytes()))
+        self._device.write(self.allocation, memoryview(self._header.tobytes()))
 
     def take(self) -> tuple[bytes, bytes, int, int] | None:
         """Wait for all launches; return both rooms, how many prints are lost, how many checks failed; None if empty."""
@@ -72,7 +72,7 @@ class ReportBuffer:
     def _read(self, begin: int, end: int) -> bytes:
         data = bytearray(max(0, end - begin) * WORD_BYTES)
         if data:
-            self._device.read(self._allocation, memoryview(data), begin * WORD_BYTES)
+            self._device.read(self.allocation, memoryview(data), begin * WORD_BYTES)
         return bytes(data)
 
 
@@ -125,6 +125,12 @@ class Reports:
             task = self._module.tasks[(calls[-1] if calls else self._sites[site])["task"]]
             turn = None if task.loop is None else Turn(task.loop.line, thread, self._indices(task, task.loop, thread))
             raise failure(self._module.kernel, self._sites[site], numbers, turn, count, calls)
+
+    def read(self, data: bytes) -> tuple[str, int]:
+        """Return what is printed in a copy of the buffer, and how many checks failed; nothing is shown or cleared."""
+        words = np.frombuffer(data, np.uint32, HEADER_WORDS).tolist()
+        prints = data[HEADER_WORDS * WORD_BYTES : min(words[0], words[1]) * WORD_BYTES]
+        return "".join([self._writer(site)(numbers) for site, _, numbers in self._ordered(prints)]), words[6]
 
     def _is_call(self, record: Record) -> bool:
         return bool(self._sites[record[0]]["kind"] == "call")

@@ -49,6 +49,7 @@ from ..transpiler.ir.sparse import (
     pieces_of,
     pool_words,
     pools_below,
+    sparse_below,
 )
 from ..transpiler.ir.types import Scalar, Tensor, i32, u8, u32
 from .cell_memory import CellMemory
@@ -368,11 +369,17 @@ def _capacities(session: Session, top: Node) -> dict[Node, int]:
     for position, pool in enumerate(pools):
         outer = pool_above(pool)
         most = all_cells(pool) if outer is None else min(all_cells(pool), found[outer] * entries_per_cell(pool))
-        size = max(1, pool_cell_bytes(pool)) + 12
+        size = max(1, pool_cell_bytes(pool)) + 12 + 4 * sum(map(_words_beside, sparse_below(pool)))
         numbered = MAX_ITEMS // _items_per_cell(pool) - FIRST_CELL
         found[pool] = max(MIN_CELLS, min(2 * most, left // (len(pools) - position) // size, numbered))
         left -= found[pool] * size
     return found
+
+
+def _words_beside(node: Node) -> int:
+    """Return how many words a sparse node has beside the cells, for each cell of the pool above it."""
+    found = mask_words(node) if node.kind == "bitmasked" else entries_per_cell(node)
+    return found + (lists_per_cell(node) if node.kind == "dynamic" else 0)
 
 
 def _items_per_cell(pool: Node) -> int:

@@ -107,7 +107,7 @@ def stage_arguments(
         if staged is None:
             assert isinstance(memory, np.ndarray)
             staged = Staged(0, memory.shape, _packed_strides(memory, request) if strided else ())  # begins lowest
-            copies.append(_Copy(*_extent(memory), [(memory, staged, slot.written)]))
+            copies.append(_Copy(*extent_of(memory), [(memory, staged, slot.written)]))
         stage.arguments.append(staged)
     for copy in _merged(copies):
         _copy_in(session, copy, stage)
@@ -155,7 +155,7 @@ def _packed_strides(array: Array, request: _Request) -> tuple[int, ...]:
 # --- copies
 
 
-def _extent(array: Array) -> tuple[int, int]:
+def extent_of(array: Array) -> tuple[int, int]:
     """Return the first address of an array's elements, and the one behind the last."""
     begin = end = array.ctypes.data
     if array.size:

@@ -1,1 +1,1 @@
-"""What the command `shadesmith` can do, a module a subcommand."""
+"""The subcommands of `shadesmith`, a module each: `add_arguments(parser)` and `run(options, screen) -> exit status`."""

@@ -25,7 +25,7 @@ from ..kernel import kernel
 from .screen import Screen
 
 PACKAGES = ("numpy", "jinja2", "vulkan", "rich", "platformdirs")
-OPTIONAL_PACKAGES = ("cupy-cuda13x", "cupy-cuda12x", "nvidia-cuda-nvrtc", "pillow", "glfw")
+OPTIONAL_PACKAGES = ("cupy-cuda13x", "cupy-cuda12x", "nvidia-cuda-nvrtc", "nvidia-cuda-nvdisasm", "pillow", "glfw")
 PROBE_SIZE = 1000
 
 

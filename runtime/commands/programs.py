@@ -34,6 +34,15 @@ from .screen import CommandError
 OVERRIDING_ARCH = "SHADESMITH_ARCH"
 """Environment variable that `ti.init` of the program follows."""
 
+DECIDING = frozenset(
+    {
+        "advanced_optimization", "cfg_optimization", "check_out_of_bound", "check_overflow", "debug", "default_fp",
+        "default_gpu_block_dim", "default_ip", "default_up", "edits", "edits_dir", "fast_math", "max_block_dim",
+        "short_circuit_operators", "unrolling_limit",
+    }
+)  # fmt: skip
+"""Options of `ti.init` that change a text or say where edits lie."""
+
 
 @dataclass(frozen=True, slots=True)
 class Call:
@@ -134,8 +143,9 @@ def _find_all(spec: Spec, names: list[str], options: argparse.Namespace) -> list
             if len(first) == len(names):
                 raise _Reached
 
-    open_names = [name for name in names if not _is_ready(program.imported().get(name))]
-    if open_names:
+    imported = program.imported()
+    waits = not sessions.is_initialized() and _decides_later(spec.path)
+    if waits or not all(_is_ready(imported.get(name)) for name in names):
         program.run("__main__", on_launch)
     calls = [first.get(name) or _of_annotations(program, name) for name in names]
     return [call for call in calls if call is not None]
@@ -316,7 +326,7 @@ def _find(spec: Spec, name: str, options: argparse.Namespace, launches: bool) ->
         if program.reached is not None:
             return Call(*program.reached, "launch 1 of the program", program.namespace)
         found = _lookup(program.kernels(), name)
-        if _is_ready(found):
+        if _is_ready(found) and (sessions.is_initialized() or not _decides_later(spec.path)):
             return Call(found, (), "annotations", program.namespace)
     else:
         found = None
@@ -404,6 +414,18 @@ def _is_ready(kernel: Kernel | None) -> bool:
     except (TaichiCompilationError, TaichiRuntimeError):
         return False
     return True
+
+
+def _decides_later(path: Path) -> bool:
+    """Tell whether a program calls `ti.init` with options that change texts, or where edits lie.
+
+    Such a program is run, not only imported, or a kernel would be shown as it never is.
+    """
+    for node in ast.walk(ast.parse(path.read_bytes(), str(path))):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "init":
+            if len(node.args) > 1 or any(key.arg is None or key.arg in DECIDING for key in node.keywords):
+                return True
+    return False
 
 
 def _of_annotations(program: _Program, name: str) -> Call | None:

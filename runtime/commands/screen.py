@@ -14,6 +14,7 @@ from typing import Any, TextIO
 
 GAP = "  "
 """Between the columns of a plain table."""
+ASSEMBLIES = frozenset({"ir", "ptx", "sass", "spirv"})
 
 
 class CommandError(Exception):
@@ -57,16 +58,24 @@ class Screen:
         self._console().print(Rule(f"[bold]{title}[/bold]", align="left"))
 
     def show_code(self, text: str, language: str) -> None:
-        """Print a text of a language that Pygments knows: "python", "cuda", "glsl", "c", "ptx", "diff", ..."""
+        """Print a text. language: "python", "cuda", "glsl", "c", "diff" or another that Pygments knows, or one of ours:
+        "ir", "ptx", "sass" and "spirv", whose comments alone are set off.
+        """
+        text = text.rstrip("\n")
         if not self.is_rich:
-            self.show(text.rstrip("\n"))
+            self.show(text)
             return
         from rich.syntax import Syntax
+        from rich.text import Text
 
-        lexer = {"cuda": "c++", "ptx": "ptx", "sass": "nasm", "spirv": "nasm", "ir": "llvm"}.get(language, language)
-        style = Syntax(text.rstrip("\n"), lexer, background_color="default", word_wrap=False)
-        # not as a renderable, which would be cut at the width of the window
-        self._console().print(style.highlight(text.rstrip("\n")), soft_wrap=True)
+        if language in ASSEMBLIES:
+            styled = Text(text)
+            styled.highlight_regex(r"(?m)(?:^|  )(?://|;) .*$|/\*.*?\*/", "dim")
+        else:
+            lexer = {"cuda": "c++"}.get(language, language)
+            styled = Syntax(text, lexer, theme="ansi_dark", background_color="default").highlight(text)
+            styled.rstrip()
+        self._console().print(styled, soft_wrap=True)
 
     def show_table(self, columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str = "") -> None:
         """Print rows below the names of their columns; numbers stand right."""
@@ -79,6 +88,7 @@ class Screen:
                 self.show(line)
             return
         from rich.box import SIMPLE_HEAD
+        from rich.measure import Measurement
         from rich.table import Table
         from rich.text import Text
 
@@ -87,7 +97,10 @@ class Screen:
             table.add_column(column, justify="right" if is_numeric else "left", overflow="fold")
         for cells in texts:
             table.add_row(*map(Text, cells))
-        self._console().print(table)
+        console = self._console()
+        # as wide as it needs: a window wraps what it cannot show, and rich would break words
+        console.width = max(console.width, Measurement.get(console, console.options.update(width=1000), table).maximum)
+        console.print(table)
 
     def note(self, text: str) -> None:
         """Say something beside the result."""

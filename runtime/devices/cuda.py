@@ -22,6 +22,7 @@ import numpy as np
 from ...transpiler.backend.interface import BackendModule, TaskSource
 from ...transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 from ..capabilities import PORTABLE
+from .cuda_timer import CudaTimer
 from .device import OutOfMemory, in_words
 from .nvrtc import compile_cubin
 
@@ -167,7 +168,8 @@ class CudaDevice:
         properties = self.runtime.getDeviceProperties(index)
         self.arch = f"sm_{properties['major']}{properties['minor']}"
         self.resident_threads = properties["multiProcessorCount"] * properties["maxThreadsPerMultiProcessor"]
-        extra = (("device", properties["name"].decode()), ("arch", self.arch))
+        self.title = properties["name"].decode()
+        extra = (("device", self.title), ("arch", self.arch))
         self.capabilities = replace(PORTABLE["cuda"], extra=extra)
 
     def enter_thread(self, error: Exception) -> bool:
@@ -352,6 +354,10 @@ class CudaDevice:
             return CudaProgram(self, module, loaded, log)
         except self.failure as error:  # an entry is missing: only a text changed by hand can do that
             raise TaichiCompilationError(f"{file.name} lacks a kernel the launcher starts: {error}.") from error
+
+    def timer(self) -> CudaTimer:
+        """Return what takes the time of launches on CuPy's current stream, by the GPU's clock."""
+        return CudaTimer(self.cupy, self.launch_kernel, self.arch, self.describe, self.failure)
 
     def synchronize(self) -> None:
         """Wait for all streams. Raises: TaichiRuntimeError if a launch failed."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ...transpiler.errors import TaichiRuntimeError
 from ...transpiler.options import Capabilities
+from .timer import Timer
 
 if TYPE_CHECKING:
     from ...transpiler.backend.interface import BackendModule
@@ -80,6 +81,10 @@ class Device(Protocol):
     """How often `read` and `write` were called."""
 
     @property
+    def title(self) -> str:
+        """What the hardware calls itself; times hold for devices of this title."""
+
+    @property
     def used_bytes(self) -> int:
         """What all allocations that live have asked for [bytes]."""
 
@@ -116,6 +121,9 @@ class Device(Protocol):
 
     def synchronize(self) -> None:
         """Wait for all launches. Raises: TaichiRuntimeError if one failed."""
+
+    def timer(self) -> Timer:
+        """Return what takes the time of launches, by the device's own clock if it has one; the caller closes it."""
 
     def close(self) -> None:
         """Free everything; the device cannot be used afterwards."""

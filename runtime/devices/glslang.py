@@ -38,10 +38,13 @@ MESSAGE = re.compile(r"^(ERROR|WARNING): [^:\n]+:(\d+): (.*)$")
 class Glslang:
     """Compiles GLSL for Vulkan 1.2 and remembers what it compiled. Safe to use from several threads.
 
-    validate: hand every module to `spirv-val` as well, where that tool is installed.
+    validate: hand every module to `spirv-val` as well, where that tool is installed. flags: further ones of the tool.
     """
 
-    def __init__(self, validate: bool = False, time_limit_seconds: float = TIME_LIMIT_SECONDS) -> None:
+    def __init__(
+        self, validate: bool = False, time_limit_seconds: float = TIME_LIMIT_SECONDS, flags: tuple[str, ...] = ()
+    ) -> None:
+        self._flags = flags
         self._validate = validate
         self._time_limit = time_limit_seconds
         self._modules: OrderedDict[bytes, bytes] = OrderedDict()
@@ -71,7 +74,18 @@ class Glslang:
             raise TaichiRuntimeError(
                 f"`glslangValidator` was not found; Vulkan kernels are compiled by it. Hint: {INSTALL_HINT}"
             )
-        command = [tool, "--stdin", "-S", "comp", "--target-env", "vulkan1.2", "--quiet", "-o", "/dev/stdout"]
+        command = [
+            tool,
+            "--stdin",
+            "-S",
+            "comp",
+            "--target-env",
+            "vulkan1.2",
+            "--quiet",
+            *self._flags,
+            "-o",
+            "/dev/stdout",
+        ]
         code, output, errors = self._converse(command, file.text.encode(), f"glslangValidator on {file.name}")
         if code < 0:
             raise _failure(file, kernel, f"glslangValidator crashed ({_signal_name(-code)})", output + errors)

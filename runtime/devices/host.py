@@ -10,6 +10,7 @@ import contextlib
 import ctypes
 import math
 import os
+import platform
 import warnings
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -23,6 +24,7 @@ from ..capabilities import PORTABLE
 from .compiler_messages import CompilerFailure
 from .host_compiler import HostCompiler, Library, find_compiler, lacks_openmp, load_library
 from .host_memory import LAZY_BYTES, Budget
+from .timer import HostTimer, Timer
 
 ALIGNMENT = 64
 """[bytes] a cache line, and the widest vector register."""
@@ -110,6 +112,12 @@ class HostDevice:
         self._budget = Budget("the host")
         self.copies_to_host = self.copies_to_device = 0
 
+    @property
+    def title(self) -> str:
+        """Its name: the processor's, and how many threads a loop uses."""
+        threads = self.threads or _usable_cores()
+        return f"{_processor()}, {threads} {'thread' if threads == 1 else 'threads'}"
+
     def allocate(self, size_bytes: int, lazily: bool = False) -> HostAllocation:
         """Give zeroed memory, aligned to a cache line. Raises: OutOfMemory if there is not that much."""
         if not lazily:
@@ -192,6 +200,10 @@ class HostDevice:
     def synchronize(self) -> None:
         """Return at once: a launch ends before `submit` does."""
 
+    def timer(self) -> Timer:
+        """Return what takes the time of launches."""
+        return HostTimer(self.synchronize)
+
     def close(self) -> None:
         """Nothing to do: memory and libraries go with the objects that hold them."""
 
@@ -267,6 +279,17 @@ def _split(file: SourceFile, entries: Sequence[str], cores: int) -> list[list[st
         parts[lightest].append(entry)
         loads[lightest] += sizes[entry]
     return parts
+
+
+@cache
+def _processor() -> str:
+    """Return what the processor calls itself."""
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text(errors="replace").splitlines():
+            name, _, value = line.partition(":")
+            if name.strip() == "model name" and value.strip():
+                return value.strip()
+    return platform.processor() or platform.machine() or "a processor"
 
 
 def _usable_cores() -> int:

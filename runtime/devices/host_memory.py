@@ -119,6 +119,15 @@ class Budget:
 
 def clear_fresh(address: int, size_bytes: int) -> None:
     """Zero memory that the process has just got: of its pages only those somebody touched, for others read as zero."""
+    for begin, end in touched_parts(address, size_bytes):
+        ctypes.memset(address + begin, 0, end - begin)
+
+
+def touched_parts(address: int, size_bytes: int) -> list[tuple[int, int]]:
+    """Return which parts of private memory somebody may have touched, as [begin, end) from `address`; others are zero.
+
+    All of it in one part where the system does not say, or where many small ones would take longer.
+    """
     page = os.sysconf("SC_PAGE_SIZE")
     first, end = address // page, -(-(address + size_bytes) // page)
     try:
@@ -129,8 +138,6 @@ def clear_fresh(address: int, size_bytes: int) -> None:
         entries = np.empty(0, np.uint64)
     touched = np.flatnonzero(entries >> np.uint64(TOUCHED))
     if len(entries) != end - first or len(touched) > len(entries) // 8:
-        ctypes.memset(address, 0, size_bytes)
-        return
-    for number in (touched + first).tolist():
-        begin = max(address, number * page)
-        ctypes.memset(begin, 0, min(address + size_bytes, (number + 1) * page) - begin)
+        return [(0, size_bytes)]
+    begins = [number * page - address for number in (touched + first).tolist()]
+    return [(max(0, begin), min(size_bytes, begin + page)) for begin in begins]

@@ -10,6 +10,7 @@ import ctypes
 import importlib.util
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -29,37 +30,63 @@ QUIET = ("--ptxas-options=--suppress-stack-size-warning",)
 INSTALL_HINT = "Install it with `pip install 'shadesmith[cuda]'` (or `pip install nvidia-cuda-nvrtc`)."
 
 
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """What NVRTC made of a text. log: its warnings, and what ptxas was asked to say."""
+
+    cubin: bytes
+    ptx: str
+    log: str
+
+
 def compile_cubin(
     text: str,
     arch: str = DEFAULT_ARCH,
     fast_math: bool = True,
     name: str = "kernel.cu",
     lines: tuple[tuple[int, str, int], ...] = (),
+    options: Sequence[str] = (),
 ) -> tuple[bytes, str]:
     """Compile CUDA C; return the cubin and the log, which holds the warnings.
 
     fast_math allows fused multiply-add; denormals, division and square root are exact either way. name, lines: as in
-    `SourceFile`, for messages.
+    `SourceFile`, for messages. options: further ones of NVRTC.
     Raises: TaichiCompilationError with the emitted and the Python line; TaichiRuntimeError where NVRTC is missing.
     """
+    compiled = _compile(SourceFile(name, text, lines), arch, fast_math, options, with_ptx=False)
+    return compiled.cubin, compiled.log
+
+
+def compile_explained(file: SourceFile, arch: str, fast_math: bool) -> Compiled:
+    """Compile as `compile_cubin` does, with the lines of the text in PTX and cubin, and resources in the log.
+
+    The machine code is the same, to the bit. Raises: as `compile_cubin`.
+    """
+    return _compile(file, arch, fast_math, ("-lineinfo", "--ptxas-options=-v"), with_ptx=True)
+
+
+def _compile(file: SourceFile, arch: str, fast_math: bool, more: Sequence[str], with_ptx: bool) -> Compiled:
     library = load_nvrtc()
     program = ctypes.c_void_p()
-    source = text.encode()
-    _check(library, library.nvrtcCreateProgram(ctypes.byref(program), source, name.encode(), 0, None, None))
+    source = file.text.encode()
+    _check(library, library.nvrtcCreateProgram(ctypes.byref(program), source, file.name.encode(), 0, None, None))
     try:
-        options = (f"-arch={arch}", "--std=c++17", f"-fmad={'true' if fast_math else 'false'}", *QUIET)
+        options = (f"-arch={arch}", "--std=c++17", f"-fmad={'true' if fast_math else 'false'}", *QUIET, *more)
         array = (ctypes.c_char_p * len(options))(*(option.encode() for option in options))
         status = library.nvrtcCompileProgram(program, len(options), array)
-        log = _fetch(library, program, "ProgramLog").rstrip(b"\0").decode(errors="replace").strip()
+        log = _text(_fetch(library, program, "ProgramLog")).strip()
         if status != 0:
             reason = library.nvrtcGetErrorString(status).decode()
-            message = (
-                f"NVRTC refused the emitted text {name} ({reason}):\n{describe_log(SourceFile(name, text, lines), log)}"
-            )
+            message = f"NVRTC refused the emitted text {file.name} ({reason}):\n{describe_log(file, log)}"
             raise CompilerFailure(message, log)
-        return _fetch(library, program, "CUBIN"), log
+        ptx = _text(_fetch(library, program, "PTX")) if with_ptx else ""
+        return Compiled(_fetch(library, program, "CUBIN"), ptx, log)
     finally:
         library.nvrtcDestroyProgram(ctypes.byref(program))
+
+
+def _text(data: bytes) -> str:
+    return data.rstrip(b"\0").decode(errors="replace")
 
 
 def version() -> tuple[int, int]:

@@ -25,6 +25,7 @@ from ..capabilities import PORTABLE
 from ..launcher import PACK_CODES
 from ..memory import view_address, view_strided
 from .host_memory import LAZY_BYTES, Budget
+from .timer import HostTimer, Timer
 
 
 class PythonAllocation:
@@ -114,6 +115,7 @@ class PythonDevice:
     """The interpreter. Launches have ended when `submit` returns."""
 
     name = "python"
+    title = "the interpreter"
     capabilities = PORTABLE["python"]
     host_memory = True
     lazy_memory = True
@@ -177,6 +179,10 @@ class PythonDevice:
 
     def synchronize(self) -> None:
         """Return at once."""
+
+    def timer(self) -> Timer:
+        """Return what takes the time of launches."""
+        return HostTimer(self.synchronize)
 
     def close(self) -> None:
         """Hold nothing."""

@@ -15,6 +15,7 @@ from ...transpiler.backend.interface import BackendModule
 from ...transpiler.errors import TaichiRuntimeError
 from .device import Allocation
 from .glslang import INSTALL_HINT, Glslang, find_tool, run_tool
+from .timer import Timer
 from .vulkan_instance import (
     Adapter,
     Api,
@@ -29,6 +30,7 @@ from .vulkan_instance import (
 from .vulkan_memory import Memory, VulkanAllocation
 from .vulkan_program import Builder, VulkanProgram
 from .vulkan_queue import Queue
+from .vulkan_timer import make_timer
 
 DRIVER_FOLDERS = ("/usr/share/vulkan/icd.d", "/usr/local/share/vulkan/icd.d", "/etc/vulkan/icd.d")
 
@@ -82,6 +84,11 @@ class VulkanDevice:
         return 0
 
     @property
+    def title(self) -> str:
+        """Its name."""
+        return self.adapter.name
+
+    @property
     def used_bytes(self) -> int:
         """What all allocations that live have asked for [bytes]."""
         return self._memory.lent_bytes
@@ -121,6 +128,10 @@ class VulkanDevice:
     def synchronize(self) -> None:
         """Wait for all launches. Raises: TaichiRuntimeError if one failed."""
         self._queue.synchronize()
+
+    def timer(self) -> Timer:
+        """Return what takes the time of launches by the device's clock."""
+        return make_timer(self._api, self.adapter, self._handle, self._queue)
 
     def close(self) -> None:
         """Free everything; the device cannot be used afterwards. A forked child leaves its parent's device alone."""

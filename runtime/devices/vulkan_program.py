@@ -259,7 +259,7 @@ class VulkanProgram:
             threads += count
         queue.recent.append(self._name)
         if queue.recorded >= BATCH or threads >= EAGER_THREADS:
-            queue.flush()
+            queue.offer()
 
     def _store_arguments(self) -> None:
         """Copy the arguments behind those of earlier launches in the open batch, and push their address."""

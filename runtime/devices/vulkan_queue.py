@@ -67,6 +67,7 @@ class Queue:
 
     lock: held while recording. owner: the process that may use it, or -1 once it is lost or closed.
     commands: the open command buffer or None. recorded: commands in it; a barrier is due before the next if not 0.
+    is_held: nothing is submitted but by who waits for it: a timer wants all it measures in one command buffer.
     """
 
     def __init__(self, api: Api, adapter: Adapter, device: Any, handle: Any) -> None:
@@ -76,6 +77,7 @@ class Queue:
         self.slot: CommandSlot | None = None
         self.commands: Any = None
         self.recorded = 0
+        self.is_held = False
         self.serial = 1
         self.completed = 0
         self.recent: deque[str] = deque(maxlen=RECENT)
@@ -181,6 +183,11 @@ class Queue:
             self.api.lib.vkCmdPipelineBarrier(commands, self.stages, self.stages, 0, 1, self.barrier, 0, null, 0, null)
         self.recorded += 1
         return commands
+
+    def offer(self) -> None:
+        """Submit what is recorded, unless it is held."""
+        if not self.is_held:
+            self.flush()
 
     def flush(self) -> int:
         """Submit what is recorded and return the serial that ends it all."""

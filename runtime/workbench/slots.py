@@ -78,7 +78,7 @@ class Slot:
 
     def write_facts(self, facts: dict[str, Any]) -> None:
         """Say whose slot it is."""
-        write_text(self.folder / BASE / FACTS, json.dumps(facts, indent=1, sort_keys=True) + "\n")
+        write_text(self.folder / BASE / FACTS, json.dumps(facts, indent=1) + "\n")
 
 
 def slot_of(specialization: Specialization, edits_dir: str = "") -> Slot:

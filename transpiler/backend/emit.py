@@ -13,7 +13,7 @@ from hashlib import sha256
 from textwrap import wrap
 from typing import Any
 
-from ..errors import NOWHERE
+from ..errors import NOWHERE, SourceLocation
 from ..ir.functions import Call, Function, called, reachable
 from ..ir.nodes import Block, Statement, walk
 from ..ir.sparse import TOPOLOGY_WRITERS
@@ -45,6 +45,7 @@ from .helpers import called as functions_in
 from .helpers import library, words_of, words_of_code
 from .interface import BackendModule, Interface, SourceFile, TaskSource
 from .layout import Declaration, Layout, array_type, has_matrix, has_vector, layout
+from .line_map import PrintedBody, line_map
 from .naming import Names, entry_stem
 from .placement import Placement, place
 from .print_cells import WRITERS as CELL_WRITERS
@@ -352,11 +353,11 @@ class _Printer:
         return SourceFile(
             f"{self.name}{suffix}.{self.target.suffix}",
             text,
-            _line_map(
+            line_map(
                 text,
                 [
-                    *((f.head, f.body) for f in functions),
-                    *((t["head"], p.body) for p, t in zip(printed, tasks, strict=True)),
+                    *(PrintedBody(f.head, f.body, f.function.location) for f in functions),
+                    *(PrintedBody(t["head"], p.body, _begin(p.task)) for p, t in zip(printed, tasks, strict=True)),
                 ],
             ),
         )
@@ -421,7 +422,7 @@ class _Printer:
 
     def _python_line(self, task: Task) -> str:
         """Return the comment above the function of a loop's turns: the loop in Python."""
-        location = NOWHERE if task.loop is None else task.loop.location
+        location = _begin(task)
         return python_comment(location) if self.options.line_comments and location is not NOWHERE else ""
 
     def _args_parameter(self, p: _Printed) -> list[str]:
@@ -452,6 +453,11 @@ class _Printer:
         if p.task.loop.purpose:
             return f"{title}, {p.task.loop.purpose}"
         return f"{title} over {over.name if over is not None else ', '.join(p.names)}"
+
+
+def _begin(task: Task) -> SourceLocation:
+    """Return the Python line that a task is a loop of."""
+    return NOWHERE if task.loop is None else task.loop.location
 
 
 def _called(kernel: Kernel, target: Target) -> set[str]:
@@ -549,19 +555,6 @@ def digest(interface: Interface) -> str:
             if not array[key]:
                 del array[key]  # of most arrays: that it has none needs no saying
     return sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:8]
-
-
-def _line_map(text: str, functions: list[tuple[str, list[Line]]]) -> tuple[tuple[int, str, int], ...]:
-    """Return where Python lines begin in `text`: bodies stand whole below the heads of their functions, in order."""
-    lines = text.split("\n")
-    found: list[tuple[int, str, int]] = []
-    start = 0
-    for head, body in functions:
-        start = lines.index(head, start) + 2
-        for offset, line in enumerate(body):
-            if line.location is not None:
-                found.append((start + offset, line.location.file, line.location.line))
-    return tuple(found)
 
 
 def _task_source(p: _Printed, file: int, form: Layout, capabilities: Capabilities) -> TaskSource:

@@ -15,6 +15,9 @@ Expression = tuple[Any, ...]
 """What a host can compute from arguments: ("const", n), ("member", k), or (op, a, b) with an op of the op table.
 ("member", k) is the value packed for `Interface.members[k]`."""
 
+END_OF_BODY = ("", 0)
+"""Stands for the Python line in `SourceFile.lines` where a text goes on that no Python line asked for."""
+
 
 @dataclass(frozen=True, slots=True)
 class Member:
@@ -141,16 +144,21 @@ class TaskSource:
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """One text that is compiled on its own. lines: (line of the text, file, Python line) where a Python line begins."""
+    """One text that is compiled on its own.
+
+    lines: (line of the text, file, Python line) where a Python line begins, and (line of the text, "", 0) below the end
+    of a function that has such lines.
+    """
 
     name: str
     text: str
     lines: tuple[tuple[int, str, int], ...] = ()
 
     def python_place(self, line_emitted: int) -> tuple[str, int] | None:
-        """Return file and line of the Python that `line_emitted` (from 1) came from, None above the first."""
+        """Return file and line of the Python that `line_emitted` (from 1) came from, None outside bodies."""
         number = bisect_right(self.lines, line_emitted, key=lambda entry: entry[0])
-        return self.lines[number - 1][1:] if number else None
+        place = self.lines[number - 1][1:] if number else END_OF_BODY
+        return None if place == END_OF_BODY else place
 
 
 @dataclass(frozen=True, slots=True)

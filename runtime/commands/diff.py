@@ -1,0 +1,58 @@
+"""`shadesmith diff`: what was edited, and what has changed in the generated text since, with Python lines."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+
+from ..workbench.merge import same_text
+from ..workbench.overview import UNREADABLE, UNTOUCHED, EditState, difference
+from ..workbench.slots import read_text
+from .screen import Screen
+from .slots import add_slot_arguments, find_edits
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what this command takes."""
+    add_slot_arguments(parser)
+    parser.add_argument("--variant", metavar="NAME", help="only the named variant; `edit` for the unnamed text")
+
+
+def run(options: argparse.Namespace, screen: Screen) -> int:
+    """Show, for each edit, its difference from the text it came from, and the difference of that from today's."""
+    shown = []
+    for state in find_edits(options, screen):
+        if options.variant is not None and (state.variant or "edit") != options.variant:
+            continue
+        if state.state == UNREADABLE:
+            screen.note(f"shadesmith: {state.reason}")
+        if state.state in (UNREADABLE, UNTOUCHED):
+            continue
+        edited, since = _differences(state)
+        shown.append({"path": str(state.path), "state": state.state, "edited": edited, "generated_since": since})
+        for text in filter(None, (edited, since)):
+            screen.show_code(text, "diff")
+            screen.show()
+    screen.show_data({"edits": shown})
+    if not shown:
+        screen.note("shadesmith: nothing was edited")
+    return 0
+
+
+def _differences(state: EditState) -> tuple[str, str]:
+    """Return what a person changed, and what the compiler changed since then."""
+    path = from_here(state.path)
+    base = read_text(state.slot.base(state.name, state.variant))
+    now = None if state.now is None else state.now.text
+    base = now if base is None else base
+    edited = difference(base or "", read_text(state.path) or "", (f"generated/{state.name}", path))
+    if base is None or now is None or same_text(base, now):
+        return edited, ""
+    return edited, difference(base, now, (f"generated then/{state.name}", f"generated now/{state.name}"))
+
+
+def from_here(path: Path) -> str:
+    """Return a path as a person in this folder writes it, where it lies below."""
+    relative = os.path.relpath(path)
+    return str(path) if relative.startswith("..") else relative

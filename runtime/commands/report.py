@@ -1,0 +1,89 @@
+"""`shadesmith report`: all about a file's kernels as one HTML page that needs no network."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from ...transpiler.errors import TaichiCompilationError, TaichiRuntimeError
+from ..workbench.report import KernelReport, Page, render
+from ..workbench.report_content import describe_kernel, targets_in_words
+from .programs import Call, add_program_arguments, arch_of, find_call, find_calls, kernels_in, parse_spec
+from .screen import CommandError, Screen
+
+LEFT_OUT = (
+    "Its arguments do not follow from its annotations, and the program does not launch it.\n"
+    "Hint: shadesmith report {file}:{kernel} --args 'EXPR, EXPR'"
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what this command takes."""
+    add_program_arguments(parser, needs_kernel=False)
+    parser.add_argument("--gpu", metavar="SM", help="what PTX and SASS are made for: sm_90, sm_120, ...")
+    parser.add_argument("--bench", action="store_true", help="time kernels and edits, on the device of --arch")
+    parser.add_argument("-o", "--output", type=Path, metavar="PAGE", help="the page to write; else FILE.html here")
+
+
+def run(options: argparse.Namespace, screen: Screen) -> int:
+    """Write the page and say where it is."""
+    path, arch = parse_spec(options.program).path, arch_of(options)
+    is_one = parse_spec(options.program).kernel is not None
+    names = kernels_in(path)
+    kernels: list[KernelReport] = []
+    problems: dict[str, str] = {}
+    with screen.progress("kernels", total=1 if is_one else len(names)) as step:
+        for call in _calls(options, names, problems):
+            step(_name(call))
+            try:
+                kernels.append(
+                    describe_kernel(call.kernel, call.arguments, _name(call), arch, options.gpu, options.bench)
+                )
+            except (TaichiCompilationError, TaichiRuntimeError) as error:
+                if is_one:
+                    raise
+                problems[_name(call)] = str(error).strip()
+    shown = {kernel.name for kernel in kernels}
+    for name in names if not is_one else ():
+        if name not in shown:
+            problems.setdefault(name, LEFT_OUT.format(file=path.name, kernel=name))
+    if not kernels:
+        raise CommandError("No kernel can be shown\n" + "\n".join(f"{name}: {problems[name]}" for name in problems))
+    page = Page(path.name, targets_in_words(kernels), tuple(kernels), tuple(problems.items()))
+    return _write(page, options.output or Path(f"{path.stem}.html"), screen)
+
+
+def _calls(options: argparse.Namespace, names: Sequence[str], problems: dict[str, str]) -> Iterator[Call]:
+    """Yield the kernels with arguments. To be timed, each is reached by a run of the program of its own."""
+    spec = parse_spec(options.program)
+    if not options.bench:
+        yield from find_calls(options)
+    elif spec.kernel is not None:
+        yield find_call(options, launches=True)
+    else:
+        for name in names:
+            one = argparse.Namespace(**{**vars(options), "program": f"{spec.path}:{name}"})
+            try:
+                yield find_call(one, launches=True)
+            except CommandError as error:
+                problems[name] = str(error)
+
+
+def _name(call: Call) -> str:
+    name: str = call.kernel.definition.function.__qualname__
+    return name.rpartition("<locals>.")[2]
+
+
+def _write(page: Page, output: Path, screen: Screen) -> int:
+    data = render(page).encode()
+    if output.is_dir():
+        raise CommandError(f"{output} is a folder", "name a file: -o page.html")
+    output.write_bytes(data)
+    names = [kernel.name for kernel in page.kernels]
+    problems = dict(page.problems)
+    screen.show_data({"page": str(output), "bytes": len(data), "kernels": names, "problems": problems})
+    screen.show(f"{output}: {', '.join(names)} ({len(data) / 1e3:.0f} kB)")
+    for name, reason in page.problems:
+        screen.note(f"not shown: {name}: {reason}")
+    return 0

@@ -1,0 +1,348 @@
+"""`kernel.tune`: try the values of a text's knobs, and keep those with which it is fastest.
+
+In: the variants of a call, with knobs (`knobs.py`). Out: a `Tuning`, which prints as a table; the winner is stored for
+the device and the class of shapes, and later launches use it.
+
+Each setting is compiled and checked as an edit is, compared with the generated text on copies of the arguments, and
+only then timed against the text as it is written, in turns. What was tried is stored at once: a search that was stopped
+goes on where it was. The fastest three are timed once more, together; one wins only where it is surely faster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice, product
+from typing import TYPE_CHECKING, Any
+
+from ...transpiler.errors import TaichiCompilationError, TaichiRuntimeError
+from ..tuning import Tunable
+from . import edits
+from .bench import Timing, time_modules
+from .compare import Comparer, Comparison
+from .knobs import Knobs
+from .ratios import FASTER, Ratio
+from .stand import Ground
+from .timing import SECONDS, in_words
+from .tuned import (
+    Entry,
+    combinations,
+    flat,
+    offered,
+    read_entries,
+    shape_class,
+    text_digest,
+    with_values,
+    write_entry,
+)
+from .variants import GENERATED, Variants
+
+if TYPE_CHECKING:
+    from ...transpiler.backend.interface import BackendModule
+
+LIMIT = 100
+"""Settings that are tried at most."""
+TRIAL_SECONDS = 0.4
+"""For the rounds of one setting; the last comparison takes longer."""
+FINALISTS = 3
+WRITTEN = "as written"
+TIMED, REFUSED, WRONG, FAILED = "timed", "refused", "wrong", "failed"
+
+Setting = dict[str, dict[str, str]]
+Progress = Callable[[str, int, int], None]
+"""Told before each trial: the setting in words, how many were tried, how many there are at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One setting. status: "timed", "refused" (by compiler or check), "wrong" (by compare) or "failed" (when it ran).
+
+    seconds: median of a launch. ratio: to the text as written, with its interval. reason: why it was not timed.
+    """
+
+    setting: Setting
+    status: str
+    reason: str = ""
+    seconds: float = 0.0
+    ratio: float = 1.0
+    interval: tuple[float, float] = (1.0, 1.0)
+
+    @property
+    def label(self) -> str:
+        """The setting in words: "BLOCK=256, ITEMS=4"."""
+        return ", ".join(f"{name}={value}" for name, value in flat(self.setting).items())
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        found: dict[str, Any] = {"values": self.setting, "status": self.status}
+        if self.status == TIMED:
+            return found | {"seconds": self.seconds, "ratio": self.ratio, "interval": list(self.interval)}
+        return found | {"reason": self.reason}
+
+    @classmethod
+    def of_json(cls, data: dict[str, Any]) -> Trial:
+        """Return what `to_json` wrote."""
+        low, high = data.get("interval", (1.0, 1.0))
+        return cls(data["values"], data["status"], data.get("reason", ""), data.get("seconds", 0.0),
+                   data.get("ratio", 1.0), (low, high))  # fmt: skip
+
+
+@dataclass(slots=True)
+class Tuning:
+    """What a search found. trials: in the order they were made. best: the fastest setting; None: the text as written.
+
+    final: the last comparison, of the text as written with the fastest; None where nothing was faster in the trials.
+    knobs: by file. resumed: trials that an earlier search had made.
+    """
+
+    kernel: str
+    variant: str
+    device: str
+    shapes: str
+    knobs: dict[str, Knobs]
+    trials: list[Trial] = field(default_factory=list)
+    best: Setting | None = None
+    final: Timing | None = None
+    resumed: int = 0
+
+    @property
+    def values(self) -> dict[str, str]:
+        """The fastest values by name; as written, where nothing is faster."""
+        return flat(self.best if self.best is not None else {name: k.written for name, k in self.knobs.items()})
+
+    def title(self) -> str:
+        """Return one line about what was tuned."""
+        timed = sum(trial.status == TIMED for trial in self.trials)
+        earlier = f", {self.resumed} of them earlier" if self.resumed else ""
+        return (
+            f"{self.kernel} ({self.variant}) on {self.device}, {self.shapes}: "
+            f"{len(self.trials)} settings tried{earlier}, {timed} timed"
+        )
+
+    def table(self) -> list[tuple[str, ...]]:
+        """Return rows of text, a heading first, the fastest on top."""
+        found: list[tuple[str, ...]] = [("setting", "median", "time to text as written", "")]
+        for trial in sorted(self.trials, key=lambda trial: (trial.status != TIMED, trial.ratio)):
+            low, high = trial.interval
+            if trial.status == TIMED:
+                ratio = f"{trial.ratio:.3f} [{low:.3f}, {high:.3f}]"
+                found.append((trial.label, in_words(trial.seconds), ratio, ""))
+            else:
+                found.append((trial.label, "", "", f"{trial.status}: {trial.reason}"))
+        return found
+
+    def verdict(self) -> str:
+        """Return one line about what won."""
+        if self.best is None:
+            return "nothing is surely faster than the text as written, which stays"
+        shown = ", ".join(f"{name}={value}" for name, value in flat(self.best).items())
+        assert self.final is not None
+        return f"{shown} wins: {self.final[shown].words}; launches with these shapes use it"
+
+    def __str__(self) -> str:
+        table = self.table()
+        widths = [max(len(row[column]) for row in table) for column in range(len(table[0]))]
+        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in table]
+        return "\n".join([self.title(), *lines, self.verdict()])
+
+    __repr__ = __str__
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {
+            "kernel": self.kernel,
+            "variant": self.variant,
+            "device": self.device,
+            "shapes": self.shapes,
+            "best": self.best,
+            "values": self.values,
+            "trials": [trial.to_json() for trial in self.trials],
+            "final": None if self.final is None else self.final.to_json(),
+        }
+
+
+def tune(
+    variants: Variants,
+    variant: str | None = None,
+    tunable: Tunable | None = None,
+    seconds: float = SECONDS,
+    limit: int = LIMIT,
+    restart: bool = False,
+    progress: Progress | None = None,
+) -> Tuning:
+    """Try the settings of a text's knobs, store the winner, and return all that was found.
+
+    variant: whose text; None: of the one that a launch runs. tunable: what Python offers beside the text. seconds: for
+    the last comparison. limit: of settings; where there are more, one knob after the other is tried. restart: forget
+    earlier trials. Raises: TaichiRuntimeError where there is nothing to tune, and where the text as written does not
+    compute what the generated one does; TaichiCompilationError at the line of a comment that cannot be understood.
+    """
+    name = variants.chosen.variant if variant is None else variant
+    search = _Search(variants, name, tunable or Tunable(), progress or (lambda label, number, total: None))
+    search.begin(restart)
+    search.explore(limit)
+    search.decide(seconds)
+    return search.tuning
+
+
+class _Search:
+    """One search. Copies and the generated text's results are made once, for all settings."""
+
+    def __init__(self, variants: Variants, name: str, tunable: Tunable, progress: Progress) -> None:
+        self.variants, self.name, self.progress = variants, name, progress
+        self.written = variants.module(name)
+        self.paths = variants.paths.get(name, ())
+        by_name = {path.name.replace(f"@{name}", ""): str(path) for path in self.paths}
+        knobs = offered(self.written, tunable, by_name)
+        if not knobs:
+            raise _nothing(variants, self.written, tunable)
+        generated, device = variants.generated, variants.session.device
+        if name != GENERATED:
+            edits.build(variants.session, generated, self.written, self.paths)
+        shapes = shape_class(generated, variants.args)
+        self.tuning = Tuning(generated.kernel, name, device.title, shapes, knobs)
+        self.entry = Entry(device.title, shapes, name, text_digest(self.written, knobs))
+        self.known: dict[str, Trial] = {}
+        self.total = 0
+        self._comparer: Comparer | None = None
+        self._ground: Ground | None = None
+
+    def begin(self, restart: bool) -> None:
+        """Take over what an earlier search of this text has tried."""
+        for entry in read_entries(self.variants.slot) if not restart else ():
+            same = (entry.device, entry.shapes, entry.variant, entry.text)
+            if same == (self.entry.device, self.entry.shapes, self.entry.variant, self.entry.text):
+                self.known = {trial.label: trial for trial in map(Trial.of_json, entry.trials)}
+
+    def explore(self, limit: int) -> None:
+        """Try all settings, or where they are too many one knob after the other, until nothing gets better."""
+        self.total = min(limit, combinations(self.tuning.knobs))
+        if combinations(self.tuning.knobs) <= limit:
+            for setting in settings(self.tuning.knobs):
+                self.try_setting(setting)
+            return
+        best: Setting = {name: knobs.written for name, knobs in self.tuning.knobs.items()}
+        tried: set[str] = set()
+        ratio, goes_on = 1.0, True
+        while goes_on and len(tried) < limit:
+            goes_on = False
+            for setting in neighbours(self.tuning.knobs, best):
+                label = Trial(setting, TIMED).label
+                if label in tried or len(tried) >= limit:
+                    continue
+                tried.add(label)
+                trial = self.try_setting(setting)
+                if trial.status == TIMED and trial.interval[1] < 1 and trial.ratio < ratio:
+                    best, ratio, goes_on = setting, trial.ratio, True
+
+    def try_setting(self, setting: Setting) -> Trial:
+        """Return the trial of a setting, made now or known from before, and store it."""
+        label = Trial(setting, TIMED).label
+        found = self.known.get(label)
+        if found is None:
+            self.progress(label, len(self.tuning.trials), self.total)
+            found = self._tried(setting, label)
+        else:
+            self.tuning.resumed += 1
+        self.tuning.trials.append(found)
+        self._store()
+        return found
+
+    def _tried(self, setting: Setting, label: str) -> Trial:
+        session, generated = self.variants.session, self.variants.generated
+        if all(values == self.tuning.knobs[name].written for name, values in setting.items()):
+            row = self._timed({WRITTEN: self.written}, TRIAL_SECONDS).rows[0]
+            return Trial(setting, TIMED, "", row.median)
+        module = with_values(generated, self.written, setting)
+        try:
+            edits.build(session, generated, module, self.paths)
+        except TaichiCompilationError as error:
+            return Trial(setting, REFUSED, first_line(error))
+        try:
+            comparison = self.comparer.against(label, module)
+            if not comparison.passed:
+                return Trial(setting, WRONG, first_difference(comparison))
+            row = self._timed({WRITTEN: self.written, label: module}, TRIAL_SECONDS).rows[1]
+        except TaichiRuntimeError as error:
+            return Trial(setting, FAILED, first_line(error))
+        assert isinstance(row.ratio, Ratio)
+        return Trial(setting, TIMED, "", row.median, row.ratio.estimate, (row.ratio.low, row.ratio.high))
+
+    @property
+    def comparer(self) -> Comparer:
+        """What compares with the generated text; the text as written has passed."""
+        if self._comparer is None:
+            comparer = Comparer(self.variants)
+            if self.name != GENERATED:
+                comparison = comparer.against(self.name, self.written)
+                if not comparison.passed:
+                    raise TaichiRuntimeError(
+                        f"`{self.name}` of kernel `{self.tuning.kernel}` does not compute what the generated text does "
+                        f"({first_difference(comparison)}), so it is not tuned. Hint: see `kernel.compare(...)`"
+                    )
+            self._comparer = comparer
+        return self._comparer
+
+    def _timed(self, modules: dict[str, BackendModule], seconds: float) -> Timing:
+        if self._ground is None:
+            self._ground = Ground(self.comparer.recording)
+        return time_modules(self.variants, modules, seconds, ground=self._ground)
+
+    def decide(self, seconds: float) -> None:
+        """Time the fastest together, and store which of them wins."""
+        timed = [trial for trial in self.tuning.trials if trial.status == TIMED and trial.ratio < 1]
+        finalists = list(islice(sorted(timed, key=lambda trial: trial.ratio), FINALISTS))
+        if finalists:
+            generated = self.variants.generated
+            modules = {WRITTEN: self.written}
+            modules |= {trial.label: with_values(generated, self.written, trial.setting) for trial in finalists}
+            final = self.tuning.final = self._timed(modules, seconds)
+            row = final[final.fastest]
+            if row.verdict == FASTER and row.ratio is not None:
+                self.tuning.best = next(trial.setting for trial in finalists if trial.label == row.name)
+                self.entry.ratio = row.ratio.estimate
+        self.entry.best = self.tuning.best
+        self._store()
+
+    def _store(self) -> None:
+        self.entry.trials = [trial.to_json() for trial in self.tuning.trials]
+        write_entry(self.variants.slot, self.entry)
+
+
+def settings(knobs: dict[str, Knobs]) -> Iterator[Setting]:
+    """Yield all settings that the conditions allow, in the order of the text."""
+    for values in product(*(list(found.combinations()) for found in knobs.values())):
+        yield dict(zip(knobs, values, strict=True))
+
+
+def neighbours(knobs: dict[str, Knobs], setting: Setting) -> Iterator[Setting]:
+    """Yield the settings that differ in one value and are allowed."""
+    for name, found in knobs.items():
+        for knob in found.knobs:
+            for value in knob.values:
+                values = {**setting[name], knob.name: value}
+                if values != setting[name] and found.allow(values):
+                    yield {**setting, name: values}
+
+
+def first_line(error: Exception) -> str:
+    """Return the line of an error that says most: the compiler's, where there is one."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return next((line for line in lines if "error" in line.lower()), lines[0] if lines else type(error).__name__)
+
+
+def first_difference(comparison: Comparison) -> str:
+    """Return what a comparison found first."""
+    if comparison.out_of_bounds:
+        return f"out of bounds: {comparison.out_of_bounds[0]}"
+    return next((str(found.first) for found in comparison.outputs.values() if not found.passed), "it differs")
+
+
+def _nothing(variants: Variants, module: BackendModule, tunable: Tunable) -> TaichiRuntimeError:
+    names = ", ".join(tunable.given)
+    found = f"; `ti.tune` names {names}, which the text does not define" if names else ""
+    return TaichiRuntimeError(
+        f"the text of kernel `{module.kernel}` for {variants.session.device.title} offers nothing to tune{found}. "
+        "Hint: write `// @tune BLOCK = 64 | 128 | 256` into the text that `kernel.edit(...)` shows, or "
+        "`@ti.tune(block_dim=[64, 128, 256])` above the kernel"
+    )

@@ -1,0 +1,194 @@
+"""`shadesmith edit`, `diff` and `status`: writing texts, what was changed in them, which of them run."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+KERNELS = """
+    @ti.kernel
+    def scale(x: ti.types.ndarray(ti.f32, 1), factor: ti.f32):
+        for i in x:
+            y = x[i] * factor
+            x[i] = y + 1.0
+
+    @ti.kernel
+    def total(x: ti.types.ndarray(ti.i32, 1)) -> ti.i32:
+        s = 0
+        for i in x:
+            s += x[i]
+        return s
+"""
+
+
+def change(path: Path, old: str, new: str) -> None:
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+@pytest.fixture
+def edited(command, program):
+    """Return a program whose kernel `scale` has a text for CUDA to edit, and that text."""
+    file = program(KERNELS)
+    said = command("edit", f"{file}:scale", "--arch", "cuda")
+    assert said.status == 0
+    return file, Path(said.text.strip())
+
+
+def test_edit_prints_the_path_of_what_it_wrote(edited) -> None:
+    file, text = edited
+    assert text.parent.parent == file.parent / "edits" / "program.scale" and "__global__" in text.read_text()
+
+
+def test_edit_leaves_an_edited_text_as_it_is(command, edited) -> None:
+    file, text = edited
+    change(text, "BLOCK 128", "BLOCK 64")
+    said = command("edit", f"{file}:scale", "--arch", "cuda")
+    assert said.text.strip() == str(text) and "left as it is" in said.notes and "BLOCK 64" in text.read_text()
+
+
+def test_edit_of_several_tasks_names_every_file(command, program) -> None:
+    said = command("edit", f"{program(KERNELS)}:total", "--arch", "vulkan", "--json")
+    files = [Path(file["path"]) for file in said.data["files"]]
+    assert len(files) > 1 and all(file.suffix == ".comp" and file.exists() for file in files)
+    assert {file["state"] for file in said.data["files"]} == {"untouched"} and said.data["target"] == "vulkan"
+
+
+def test_edit_says_which_target_it_took(command, program) -> None:
+    said = command("edit", f"{program(KERNELS)}:scale")
+    assert said.text.strip().endswith("scale.c") and "`--arch` names another" in said.notes
+
+
+def test_a_named_variant_lies_beside(command, edited) -> None:
+    file, text = edited
+    said = command("edit", f"{file}:scale", "--arch", "cuda", "--variant", "wide")
+    assert Path(said.text.strip()) == text.with_name("scale@wide.cu")
+    said = command("edit", f"{file}:scale", "--arch", "cuda", "--variant", "a b")
+    assert said.status == 2 and "cannot name a variant" in said.notes
+
+
+def test_edit_opens_an_editor(command, program, monkeypatch, tmp_path) -> None:
+    opened = tmp_path / "opened"
+    script = tmp_path / "editor.py"
+    script.write_text(f"import sys, pathlib; pathlib.Path({str(opened)!r}).write_text(' '.join(sys.argv[1:]))")
+    monkeypatch.setenv("VISUAL", f"{sys.executable} {script}")
+    file = program(KERNELS)
+    said = command("edit", f"{file}:scale", "--arch", "cuda", "--open")
+    assert opened.read_text() == said.text.strip()
+    monkeypatch.setenv("VISUAL", "")
+    monkeypatch.setenv("EDITOR", "")
+    said = command("edit", f"{file}:scale", "--open")
+    assert said.status == 2 and "$VISUAL or $EDITOR" in said.notes
+    monkeypatch.setenv("EDITOR", "no-such-editor-anywhere")
+    said = command("edit", f"{file}:scale", "--open")
+    assert said.status == 2 and "could not be started" in said.notes
+
+
+def test_options_of_the_program_decide_the_text_and_the_slot(command, program, tmp_path) -> None:
+    file = program(f"""
+        @ti.kernel
+        def half(x: ti.types.ndarray(ti.f64, 1)):
+            for i in x:
+                x[i] *= 0.1
+
+        if __name__ == "__main__":
+            ti.init(arch=ti.cpu, default_fp=ti.f64, edits_dir={str(tmp_path / "elsewhere")!r}, log_level="warn")
+            half(np.ones(3))
+    """)
+    said = command("edit", f"{file}:half", "--arch", "cuda")
+    path = Path(said.text.strip())
+    assert path.is_relative_to(tmp_path / "elsewhere") and "0.1f" not in path.read_text()
+
+
+def test_diff_names_the_python_line_of_each_change(command, edited) -> None:
+    file, text = edited
+    said = command("diff", file)
+    assert said.status == 0 and said.text == "" and "nothing was edited" in said.notes
+    change(text, "float y = x(i) * args.factor;", "float y = args.factor * x(i);")
+    lines = command("diff", file).text.splitlines()
+    assert lines[0] == "--- generated/scale.cu" and lines[1].startswith("+++ ")
+    head = next(line for line in lines if line.startswith("@@"))
+    assert head.endswith("@@ program.py:8")
+    assert "-    float y = x(i) * args.factor;" in lines and "+    float y = args.factor * x(i);" in lines
+
+
+def test_diff_shows_what_the_compiler_changed_since(command, edited) -> None:
+    file, text = edited
+    change(text, "BLOCK 128", "BLOCK 64")
+    change(file, "y + 1.0", "y + 2.0")
+    data = command("diff", f"{file}:scale", "--json").data
+    (entry,) = data["edits"]
+    assert entry["state"] == "merges"
+    assert "+#define BLOCK 64" in entry["edited"] and "+ 2.0f;" in entry["generated_since"]
+    assert "@@ program.py:9" in entry["generated_since"]
+    assert "BLOCK 64" in text.read_text() and "1.0f" in text.read_text(), "nothing is merged by looking"
+
+
+def test_diff_of_one_text_and_of_one_variant(command, edited) -> None:
+    file, text = edited
+    command("edit", f"{file}:scale", "--arch", "cuda", "--variant", "wide")
+    change(text, "BLOCK 128", "BLOCK 64")
+    change(text.with_name("scale@wide.cu"), "BLOCK 128", "BLOCK 256")
+    assert "BLOCK 256" not in command("diff", text).text
+    assert "BLOCK 64" not in command("diff", file, "--variant", "wide").text
+    assert "BLOCK 64" in command("diff", file, "--variant", "edit").text
+    both = command("diff", text.parent).text
+    assert "BLOCK 64" in both and "BLOCK 256" in both
+
+
+def test_status_tells_what_runs(command, edited) -> None:
+    file, text = edited
+    (entry,) = command("status", file, "--json").data["edits"]
+    assert entry["state"] == "untouched" and entry["runs"] is False
+    change(text, "BLOCK 128", "BLOCK 64")
+    said = command("status", file)
+    assert said.status == 0 and "+1 -1" in said.text and said.text.splitlines()[1].endswith("edited  yes")
+    assert "x: ndarray[f32, 1], factor: f32" in said.text
+
+
+def test_status_of_a_folder_needs_no_program(command, edited) -> None:
+    file, text = edited
+    change(text, "BLOCK 128", "BLOCK 64")
+    file.unlink()
+    (entry,) = command("status", text.parents[2], "--json").data["edits"]
+    assert entry["kernel"] == "scale" and entry["state"] == "edited" and entry["runs"] is None
+
+
+def test_status_where_there_is_nothing(command, tmp_path) -> None:
+    said = command("status", tmp_path)
+    assert said.status == 0 and said.text == "" and "shadesmith edit" in said.notes
+
+
+def test_a_conflict_has_status_1(command, edited) -> None:
+    file, text = edited
+    change(text, "float y = x(i) * args.factor;", "float y = args.factor * x(i);")
+    change(file, "x[i] * factor", "x[i] * factor * factor")
+    said = command("status", file)
+    assert said.status == 1 and "conflict" in said.text and "*.conflict" in said.text
+
+
+def test_a_text_that_is_none_is_told(command, edited) -> None:
+    file, text = edited
+    text.write_bytes(b"\xff\xfe\x00")
+    said = command("status", file)
+    assert said.status == 1 and "unreadable" in said.text and "no UTF-8" in said.notes
+    assert command("diff", file).status == 0
+
+
+def test_a_program_that_no_longer_runs_still_shows_its_edits(command, edited) -> None:
+    file, text = edited
+    change(text, "BLOCK 128", "BLOCK 64")
+    change(file, "import numpy as np", "import numpy as np, no_such_module")
+    said = command("status", file)
+    assert "edited" in said.text and "what is generated now is not known" in said.notes
+
+
+def test_only_texts_of_one_target(command, edited) -> None:
+    file, _ = edited
+    command("edit", f"{file}:scale", "--arch", "vulkan")
+    assert {entry["target"] for entry in command("status", file, "--json").data["edits"]} == {"cuda", "vulkan"}
+    data = command("status", file, "--arch", "vulkan", "--json").data
+    assert {entry["target"] for entry in data["edits"]} == {"vulkan"}

@@ -1,0 +1,89 @@
+"""`shadesmith inspect`: what it prints by default, by --stage, as JSON and into files."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from shadesmith.runtime.workbench.disassembly import find_nvdisasm
+
+JULIA = f"{Path(__file__).parents[2] / 'examples' / 'julia.py'}:paint"
+KERNEL = """
+    @ti.kernel
+    def scale(x: ti.types.ndarray(ti.f32, 1), factor: ti.f32):
+        for i in x:
+            x[i] *= factor
+"""
+
+
+def test_cuda_ptx_and_sass_with_python_lines_and_no_gpu(command) -> None:
+    said = command("inspect", JULIA, "--arch", "cuda")
+    assert said.status == 0
+    titles = [line.removeprefix("==== ") for line in said.text.splitlines() if line.startswith("==== ")]
+    assert titles[:2] == ["source", "ptx"] and titles[-1] == "resources"
+    assert "__global__" in said.text and ".visible .entry paint_0" in said.text
+    assert "    // julia.py:23  z = ti.Vector" in said.text and "// julia.py:23\n" in said.text
+    if find_nvdisasm() is None:
+        assert "no sass: `nvdisasm`" in said.notes and "pip install" in said.notes
+    else:
+        assert said.notes == "" and titles == ["source", "ptx", "sass", "resources"]
+        assert "MUFU" in said.text
+
+
+def test_vulkan_shows_glsl_and_spirv(command) -> None:
+    said = command("inspect", JULIA, "--arch", "vulkan")
+    assert said.status == 0 and "#version 460" in said.text
+    if shutil.which("spirv-dis"):
+        assert "OpEntryPoint" in said.text and "; julia.py:23" in said.text
+
+
+def test_stages_by_name(command, program) -> None:
+    file = program(KERNEL)
+    said = command("inspect", f"{file}:scale", "--stage", "python", "--stage", "final")
+    assert said.text.startswith("==== python\n@ti.kernel") and "==== final\nshadesmith ir 1" in said.text
+    said = command("inspect", f"{file}:scale", "--stage", "frontend")
+    assert said.text.startswith("shadesmith ir 1"), "one form alone has no title"
+
+
+def test_all_forms_are_those_of_the_target(command, program) -> None:
+    said = command("inspect", f"{program(KERNEL)}:scale", "--arch", "cpu", "--stage", "all")
+    for name in ("python", "frontend", "lowered", "tasks", "final", "source", "resources", "map"):
+        assert f"==== {name}\n" in said.text
+
+
+def test_an_unknown_stage_lists_those_there_are(command, program) -> None:
+    said = command("inspect", f"{program(KERNEL)}:scale", "--arch", "vulkan", "--stage", "sass")
+    assert said.status == 2 and "no form `sass` on this target" in said.notes and "spirv" in said.notes
+
+
+def test_json_holds_forms_map_and_resources(command, program) -> None:
+    said = command("inspect", f"{program(KERNEL)}:scale", "--arch", "cuda", "--stage", "all", "--json")
+    data = said.data
+    assert data["kernel"] == "scale" and data["target"] == "cuda"
+    assert data["map"]["files"][0]["name"] == "scale.cu" and data["resources"]["device"] == "sm_90"
+    assert "__global__" in data["forms"]["source"] and ".entry" in data["forms"]["ptx"]
+
+
+def test_files_are_written_with_the_map(command, program, tmp_path) -> None:
+    folder = tmp_path / "out"
+    said = command("inspect", f"{program(KERNEL)}:scale", "--arch", "cuda", "-o", folder)
+    assert said.status == 0
+    names = {path.name for path in folder.iterdir()}
+    assert {"scale.cu", "scale.ptx", "map.json", "resources.json"} <= names
+    assert json.loads((folder / "map.json").read_text())["kernel"] == "scale"
+
+
+@pytest.mark.parametrize("gpu", ["90", "sm_", "sm_90; rm"])
+def test_a_gpu_that_is_none(command, program, gpu) -> None:
+    said = command("inspect", f"{program(KERNEL)}:scale", "--arch", "cuda", "--gpu", gpu)
+    assert said.status == 2 and "write `sm_90`" in said.notes
+
+
+def test_another_gpu(command, program) -> None:
+    said = command("inspect", f"{program(KERNEL)}:scale", "--arch", "cuda", "--gpu", "sm_80", "--stage", "ptx")
+    assert ".target sm_80" in said.text
+    said = command("inspect", f"{program(KERNEL)}:scale", "--arch", "cuda", "--gpu", "sm_20", "--stage", "ptx")
+    assert said.status == 2 and "invalid value for --gpu-architecture" in said.notes

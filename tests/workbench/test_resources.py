@@ -1,0 +1,86 @@
+"""Registers, spills, shared memory and occupancy: from the cubin for CUDA, from the driver for Vulkan."""
+
+from __future__ import annotations
+
+import json
+
+import kernels_to_list as kernels
+import pytest
+
+import shadesmith as ti
+from shadesmith.runtime.workbench.resources import LIMITS, occupancy, resources
+
+
+@pytest.mark.parametrize(
+    ("gpu", "block", "registers", "shared", "expected"),
+    [  # by the rules of NVIDIA's occupancy calculator, worked out by hand
+        ("sm_90", 128, 32, 0, (1.0, "threads")),
+        ("sm_90", 128, 33, 0, (0.75, "registers")),
+        ("sm_90", 256, 64, 0, (0.5, "registers")),
+        ("sm_90", 1024, 64, 0, (0.5, "registers")),
+        ("sm_90", 256, 255, 0, (0.125, "registers")),
+        ("sm_90", 32, 16, 0, (0.5, "blocks")),
+        ("sm_90", 128, 16, 48 << 10, (0.25, "shared memory")),
+        ("sm_80", 128, 16, 48 << 10, (0.1875, "shared memory")),
+        ("sm_86", 128, 40, 0, (1.0, "threads")),
+        ("sm_75", 128, 16, 32 << 10, (0.25, "shared memory")),
+        ("sm_75", 1, 16, 0, (0.5, "blocks")),
+        ("sm_90a", 128, 32, 0, (1.0, "threads")),
+        ("sm_999", 128, 32, 0, (None, "")),
+        ("gfx90a", 128, 32, 0, (None, "")),
+    ],
+)
+def test_occupancy(gpu, block, registers, shared, expected) -> None:
+    assert occupancy(gpu, block, registers, shared) == expected
+
+
+def test_every_architecture_of_the_compiler_has_limits() -> None:
+    for name in LIMITS:
+        assert occupancy(f"sm_{name}", 128, 32, 1024)[0] is not None
+
+
+def test_a_cuda_kernel_without_a_gpu() -> None:
+    found = kernels.two.inspect(arch=ti.cuda).resources
+    assert found.device == "sm_90"
+    for task in found.tasks:
+        assert 4 <= task.registers <= 64 and task.spill_store_bytes == 0
+        assert (task.occupancy is None) == (task.block_dim == 1)
+    assert "no spills" in str(found) and "registers" in str(found)
+    assert json.loads(json.dumps(found.data()))["tasks"][0]["registers"] == found.tasks[0].registers
+
+
+def test_spills_are_seen() -> None:
+    from shadesmith.runtime.workbench.edited import edited_module
+
+    module = kernels.smooth.inspect(arch=ti.cuda).module
+    name, text = module.files[0].name, module.files[0].text
+    greedy = text.replace("__launch_bounds__(BLOCK)", "__launch_bounds__(BLOCK) __maxnreg__(24)", 1).replace(
+        "(const Args args) {",
+        "(const Args args) {\n    float r[64];\n    for (int k = 0; k < 64; k++) r[k] = args.a_data[k * 7];\n"
+        "    for (int n = 0; n < 9; n++)\n#pragma unroll\n        for (int k = 0; k < 64; k++) r[k] = r[k] * r[(k * 5 + 1) % 64] + n;\n"
+        "#pragma unroll\n    for (int k = 0; k < 64; k++) args.b_data[k] = r[k];",
+        1,
+    )
+    greedy = greedy.replace("__launch_bounds__(BLOCK) __maxnreg__(24)", "__maxnreg__(24)")
+    (task,) = resources(edited_module(module, {name: greedy}), "sm_90").tasks
+    assert task.spill_store_bytes > 0 and task.local_bytes > 0 and task.registers == 24
+
+
+def test_shared_memory_is_counted() -> None:
+    @ti.kernel
+    def tiles(a: ti.types.ndarray(ti.f32, 1)):
+        ti.loop_config(block_dim=128)
+        for i in range(a.shape[0]):
+            tile = ti.simt.block.SharedArray((128,), ti.f32)
+            tile[i % 128] = a[i]
+            ti.simt.block.sync()
+            a[i] = tile[127 - i % 128]
+
+    (task,) = tiles.inspect(arch=ti.cuda).resources.tasks
+    assert task.shared_bytes == 512 and task.block_dim == 128
+
+
+def test_targets_that_tell_nothing_say_so() -> None:
+    assert "C compilers do not tell" in str(kernels.smooth.inspect(arch=ti.cpu).resources)
+    ti.reset()
+    assert "no session is on ti.vulkan" in str(kernels.smooth.inspect(arch=ti.vulkan).resources)
