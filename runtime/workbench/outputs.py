@@ -18,9 +18,10 @@ import numpy as np
 from ...transpiler.backend.interface import ArraySlot, PlaceSlot
 from ...transpiler.ir.snodes import Node, begin_of, digits_of, places_of, shape_of, top_of
 from ...transpiler.ir.types import NUMPY, SCALAR_OF_NUMPY, Struct, Tensor, Type, element_of
+from ..cell_memory import CellMemory
 from ..memory import STALE, Array
 from ..printing import Reports
-from ..sparse_tree import Beside, CellMemory, SparseTree
+from ..sparse_tree import Beside, SparseTree
 from .replicas import Recording, Region
 
 if TYPE_CHECKING:
