@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
-from ..transpiler.ir.cells import is_active, length_of, number_of, scaled
+from ..transpiler.ir.cells import Words, is_active, length_of, number_of, scaled
 from ..transpiler.ir.snodes import (
     Node,
     axes_of,
@@ -27,10 +27,25 @@ from ..transpiler.ir.snodes import (
 from ..transpiler.ir.sparse import FIRST_CELL
 from ..transpiler.ir.types import Struct, Tensor, element_of
 from .inner_memory import InnerMemory
-from .memory import STALE, Array, bytes_of
+from .memory import STALE, Array, Memory, bytes_of
 
-if TYPE_CHECKING:
-    from .sparse_tree import SparseTree
+
+class Tree(Words, Protocol):
+    """What it asks of its `SparseTree`. parts: the memory of cells, by the node whose they are."""
+
+    parts: dict[Node, Memory]
+
+    def activate(self, node: Node, index: Sequence[int]) -> int:
+        """Activate a cell."""
+
+    def check(self) -> None:
+        """Raise what went wrong in launches before."""
+
+    def fill_holes(self, node: Node) -> None:
+        """Activate the chunks of lists that were not stored to yet."""
+
+    def active_cells(self, pool: Node) -> tuple[Array, list[Array]]:
+        """Return the numbers of the active cells of a pool, and their indices."""
 
 
 class CellMemory(InnerMemory):
@@ -47,7 +62,7 @@ class CellMemory(InnerMemory):
 
     __slots__ = ("_begin", "_digits", "_dtype", "_strides", "_tensor", "place", "pool", "tree")
 
-    def __init__(self, tree: SparseTree, place: Node) -> None:
+    def __init__(self, tree: Tree, place: Node) -> None:
         assert place.element is not None
         super().__init__(tree.parts[memory_of(place)], place.element, shape_of(place))
         self.tree, self.place, self.pool = tree, place, pool_above(place)

@@ -298,8 +298,8 @@ def tree_of(owner: Any) -> SparseTree | None:
     """Return the sparse tree that an array of a kernel is in, None for any other."""
     if isinstance(owner, Beside):
         return owner.tree
-    memory = getattr(owner, "memory", None)
-    return memory.tree if isinstance(memory, CellMemory) else None
+    tree = getattr(getattr(owner, "memory", None), "tree", None)
+    return tree if isinstance(tree, SparseTree) else None
 
 
 def _parts(place: PlaceSlot, shape: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
