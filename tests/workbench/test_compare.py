@@ -328,3 +328,9 @@ def test_the_edits_of_this_file_are_good_cuda(target: str, tmp_path: Path) -> No
         (file,) = (file for file in (tmp_path / name).rglob("*.cu") if file.parent.name != ".base")
         said[name] = emitted.complaint(file.name, file.read_text())
     assert not any(said.values()), said
+
+
+def test_an_edit_that_does_not_compile_is_no_edit_to_compare(target: str) -> None:
+    kernel, args = edited(target, compared.bits, "y(i) =", "y(i) =; nonsense")
+    with pytest.raises(ti.TaichiCompilationError, match="nonsense"):
+        kernel.compare(*args)
