@@ -9,9 +9,11 @@ from pathlib import Path
 from ...transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 from ...transpiler.lang.arch import ARCHES
 from .. import session as sessions
+from ..inspection import Inspection
 from ..workbench.edits import select
-from ..workbench.overview import TARGETS, EditState, Now, edits_in, slots_below
+from ..workbench.overview import TARGETS, UNDECIDED, EditState, Now, edits_in, slots_below
 from ..workbench.slots import Slot, folder_of, slot_of
+from ..workbench.variants import EDIT
 from .programs import Call, arch_of, find_calls, parse_spec
 from .screen import CommandError, Screen
 
@@ -74,12 +76,25 @@ def _generated(options: argparse.Namespace, screen: Screen) -> tuple[dict[Path, 
 
 
 def _texts(call: Call, arch: str, screen: Screen) -> Iterator[tuple[Path, dict[str, Now]]]:
+    config = sessions.current_config()
     try:
         inspection = call.kernel.inspect(*call.arguments, arch=ARCHES[arch])
+        slot, module = slot_of(inspection.specialization, config.edits_dir), inspection.module
+        runs = _running(call, slot, inspection) if config.edits != "off" and slot.folder.is_dir() else None
     except (TaichiCompilationError, TaichiRuntimeError) as error:
         screen.note(f"shadesmith: kernel `{call.kernel.definition.name}` for {arch}: {str(error).strip()}")
         return
-    config = sessions.current_config()
-    slot, module = slot_of(inspection.specialization, config.edits_dir), inspection.module
-    runs = select(inspection.specialization, slot, module).name if config.edits != "off" else None
-    yield slot.folder, {file.name: Now(file.text, runs) for file in module.files}
+    able = inspection.specialization.capabilities
+    yield slot.folder, {file.name: Now(file.text, runs, module, able) for file in module.files}
+
+
+def _running(call: Call, slot: Slot, inspection: Inspection) -> str:
+    """Return the variant that the next launch runs. Raises: EditError for a rule that is none."""
+    found = select(inspection.specialization, slot, inspection.module, call.kernel._wanted)
+    if found.dispatch is None:
+        return found.name
+    if not call.arguments:
+        return UNDECIDED
+    unpack = call.kernel._unpack
+    name = found.dispatch(call.arguments if unpack is None else unpack(call.arguments))
+    return "" if name == EDIT else name

@@ -149,6 +149,28 @@ def test_status_tells_what_runs(command, edited) -> None:
     assert "x: ndarray[f32, 1], factor: f32" in said.text
 
 
+def test_rules_of_named_variants_decide_what_runs(command, edited) -> None:
+    file, text = edited
+    change(text, "BLOCK 128", "BLOCK 64")
+    command("edit", f"{file}:scale", "--arch", "cuda", "--variant", "wide")
+    wide = text.with_name("scale@wide.cu")
+    change(wide, "#define BLOCK 128", '// @when target == "cuda"\n#define BLOCK 256')
+
+    def runs(*words: str) -> dict[str, object]:
+        data = command("status", f"{file}:scale", "--json", *words).data
+        return {entry["variant"]: entry["runs"] for entry in data["edits"]}
+
+    assert runs() == {"edit": False, "wide": True}
+    change(wide, 'target == "cuda"', "x.shape[0] >= 1000")
+    assert runs() == {"edit": None, "wide": None}
+    assert "@when" in command("status", file).text
+    assert runs("--args", "np.ones(2000, np.float32), 2.0") == {"edit": False, "wide": True}
+    assert runs("--args", "np.ones(20, np.float32), 2.0") == {"edit": True, "wide": False}
+    change(wide, "x.shape[0] >= 1000", "x.size >= 1000")
+    said = command("status", file)
+    assert "takes comparisons of names, shapes" in said.notes and str(wide) in said.notes
+
+
 def test_status_of_a_folder_needs_no_program(command, edited) -> None:
     file, text = edited
     change(text, "BLOCK 128", "BLOCK 64")
@@ -168,6 +190,15 @@ def test_a_conflict_has_status_1(command, edited) -> None:
     change(file, "x[i] * factor", "x[i] * factor * factor")
     said = command("status", file)
     assert said.status == 1 and "conflict" in said.text and "*.conflict" in said.text
+
+
+def test_an_edit_that_would_be_refused_is_told_with_its_line(command, edited) -> None:
+    file, text = edited
+    change(text, "    float factor;", "    int factor;  ")
+    said = command("status", file)
+    assert said.status == 1 and "refused" in said.text and f"{text}:" in said.notes and "factor" in said.notes
+    (entry,) = command("status", file, "--json").data["edits"]
+    assert entry["state"] == "refused" and entry["runs"] is False and entry["reason"]
 
 
 def test_a_text_that_is_none_is_told(command, edited) -> None:
