@@ -154,8 +154,9 @@ def _check_object(edit: Edit, code: bytes) -> None:
     """Note entries that the object file does not offer."""
     try:
         offered = global_functions(code)
+        defined = functions_of(edit.text, "$^")  # `inline` ones are called here, but not where they are optimised
         for name in sorted(undefined_names(code)):
-            place = edit.text.word(name)
+            place = None if name in defined else edit.text.word(name)
             if place is not None and not _is_in_libraries(name):
                 edit.sheet.add(place, f"`{name}` is declared, but defined nowhere", "define it in this text")
     except CubinError:  # another format than ELF: the loader will tell

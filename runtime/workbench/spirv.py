@@ -256,6 +256,7 @@ class _Reader:
         self.sizes: dict[int, tuple[int, int, int]] = {}
         self.modes: dict[int, set[str]] = {}
         self.composites: dict[int, tuple[int, ...]] = {}
+        self.computed: set[int] = set()
         self.pending: list[tuple[int, int, int]] = []
 
     def read(self, instruction: Instruction) -> None:
@@ -383,9 +384,9 @@ class _Reader:
 
     def array(self, operands: tuple[int, ...]) -> None:
         """OpTypeArray."""
-        if operands[2] not in self.found.constants:
+        if operands[2] not in self.found.constants and operands[2] not in self.computed:
             raise SpirvError(f"the length of array {operands[0]} is no number")
-        self._declare_array(operands, self.found.constants[operands[2]])
+        self._declare_array(operands, self.found.constants.get(operands[2]))
 
     def runtime_array(self, operands: tuple[int, ...]) -> None:
         """OpTypeRuntimeArray."""
@@ -478,6 +479,7 @@ _HANDLERS: dict[int, Callable[[_Reader, tuple[int, ...]], None]] = {
     Op.MEMBER_DECORATE: _Reader.decorate_member,
     Op.CONSTANT: _Reader.constant,
     Op.SPEC_CONSTANT: _Reader.constant,
+    Op.SPEC_CONSTANT_OP: lambda reader, operands: reader.computed.add(operands[1]),
     Op.CONSTANT_COMPOSITE: _Reader.composite,
     Op.SPEC_CONSTANT_COMPOSITE: _Reader.composite,
     Op.VARIABLE: _Reader.variable,

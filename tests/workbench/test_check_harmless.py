@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from golden_kernels import KERNELS, RECURSIVE, compiled
-from seeded_edits import complaint
+from seeded_edits import changed, complaint
 
 import shadesmith as ti
 from shadesmith.examples import hand_tuning
@@ -165,6 +165,33 @@ def test_a_cast_that_the_generated_text_makes_too_passes(language: str) -> None:
     module = component.inspect(arch=arch).module
     texts = {file.name: f"{file.text}\n// changed\n" for file in module.files}
     check_edit(module, edited_module(module, texts), PORTABLE[language], {})
+
+
+@pytest.mark.parametrize(
+    ("language", "changes"),
+    [
+        ("c", (("static inline void task", "inline float twice(float x) { return 2 * x; }\n\nstatic inline void task"), ("float s = ", "float s = twice(1.0f) + "))),
+        ("c", (("struct Args {", "typedef float real;\nstruct Args {"), ("float w;", "const real w;"), ("int n; ", "signed n; "))),
+        ("c", (("struct Args {", "#include <immintrin.h>\n#include <stdlib.h>\nstruct Args {"), ("float s = ", "__builtin_prefetch(&a(i + 8, j)); float s = fabsf(1.0f) + abs(i) + "), ("struct Args {", "#include <math.h>\nstruct Args {"))),
+        ("c", (("const struct Args \\*arguments", "struct Args *restrict arguments"),)),
+        ("c", ((r"\Z", "#define w args.w\n#define n 5\n#define Args_ 3\n"),)),
+        ("cuda", (("const Args args\\) \\{\n    unsigned", "const __grid_constant__ Args args) {\n    unsigned"),)),
+        ("cuda", (("struct Args {", "using real = float;\nstruct Args {"), ("float w;", "real w;"), ("int n; ", "signed n; "))),
+        ("cuda", (("float s = ", "float s = __ldg(&a(i, j)) + ((const float4 *)args.a_data)[0].x + "),)),
+        ("cuda", (("__launch_bounds__\\(BLOCK\\)", "__launch_bounds__(BLOCK * 2, 2)"),)),
+        ("cuda", (("#define BLOCK 128", "constexpr int WARPS = 4;\nconstexpr int BLOCK = WARPS * 32;"),)),
+        ("cuda", ((r"\Z", "#define w args.w\n#define n 5\n"),)),
+        ("vulkan", (("#define BLOCK 128", "const uint WIDTH = 16;\n#define BLOCK (WIDTH * 8)"), ("local_size_x = BLOCK", "local_size_x = BLOCK, local_size_y = 1"))),
+        ("vulkan", (("layout\\(push", "layout(constant_id = 3) const int MANY = 4;\nshared float room[MANY * 2];\nlayout(push"), ("float s = ", "room[0] = 1.0; float s = "))),
+        ("vulkan", (("#version 460", "#version 460\n#extension GL_EXT_buffer_reference_uvec2 : require"), ("layout\\(push", "layout(buffer_reference, scalar, buffer_reference_align = 16) readonly buffer Wide { vec4 v[]; };\nlayout(push"), ("float s = ", "float s = Wide(uvec2(args.a_data)).v[i].x + "))),
+        ("vulkan", (("#version 460", "#version 460\n#extension GL_KHR_shader_subgroup_arithmetic : require\n#extension GL_EXT_control_flow_attributes : require"), ("float s = ", "float s = subgroupAdd(1.0) + "))),
+        ("vulkan", (("struct|layout\\(buffer", "struct Two { int x; };\nlayout(buffer"), ("push_constant, scalar", "scalar, push_constant"))),
+    ],
+)  # fmt: skip
+def test_what_people_do_passes(language: str, changes: tuple[tuple[str, str], ...]) -> None:
+    needs(language)
+    text = changed(compiled("jacobi", language).files[0].text, changes)
+    assert complaint(language, {0: text}, "jacobi") == ""
 
 
 def test_a_kernel_may_ask_the_device_for_the_size_of_its_block() -> None:
