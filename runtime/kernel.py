@@ -78,6 +78,7 @@ class Kernel:
         self._key = self._keys.fast
         self._unpack = unpacker(self.definition)
         self._last: Callable[..., Any] | None = None
+        self._wanted: str | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Launch with these arguments; returns the kernel's result, if it has one, after waiting for it."""
@@ -237,6 +238,14 @@ class Kernel:
         self._launchers.clear()
         return found
 
+    def use(self, variant: str | None) -> None:
+        """Run a text of the slot from the next launch on: "generated", "edit", or the name of a variant; None: as rules
+        say. A launch for whose arguments there is no such variant raises TaichiRuntimeError.
+        """
+        self._wanted = variant
+        self._instances.clear()
+        self._launchers.clear()
+
     @property
     def last_launch(self) -> Variant | None:
         """Which text the last launch ran: `.variant` ("generated", "edit" or a name), `.digest`, `.paths`."""
@@ -358,7 +367,16 @@ class Kernel:
         observer = printing_observer(session.config, self.definition.name)
         return specialization, kinds, compile_kernel(specialization, session.device.name, observer)
 
-    def _build(self, key: Any, args: Sequence[Any], keeps: bool) -> tuple[Instance, Callable[..., Any]]:
+    def launcher_of(self, key: Any, args: Sequence[Any], variant: str) -> Callable[..., Any]:
+        """Return what launches one variant, for arguments of this key; compiled when first asked for."""
+        found = self._launchers.get((key, variant))
+        with COMPILING:
+            self._last = found or self._build((key, variant), args, keeps=False, wanted=variant)[1]
+        return self._last
+
+    def _build(
+        self, key: Any, args: Sequence[Any], keeps: bool, wanted: str | None = None
+    ) -> tuple[Instance, Callable[..., Any]]:
         session = self._session
         assert session is not None
         specialization, kinds, compilation = self._emit(args)
@@ -366,10 +384,12 @@ class Kernel:
             warn_user(text)
         if session.config.dump_dir:
             dump(session.config.dump_dir, compilation.module, specialization)
-        compilation, choice = edits_of(session, specialization, compilation, args)
+        compilation, choice = edits_of(session, specialization, compilation, args, wanted or self._wanted)
         instance = Instance(session, specialization, compilation)
         session.compiled_functions += 1
         launch = instance.make_launch(compilation, kinds, keeps)
+        if choice is not None and choice.dispatch is not None:
+            launch = workbench("watching").dispatch(choice, weakref.ref(self), key)
         if choice is not None and choice.watched:
             launch = workbench("watching").follow(launch, choice, weakref.ref(self), key, session.config.edits)
         launch.choice, launch.module = choice, compilation.module  # type: ignore[attr-defined]

@@ -51,8 +51,10 @@ from ..transpiler.ir.sparse import (
     pieces_of,
     pool_words,
     pools_below,
+    sparse_below,
 )
 from ..transpiler.ir.types import Scalar, Struct, Tensor, element_of, i32, u8, u32
+from .inner_memory import InnerMemory
 from .memory import MAX_ITEMS, STALE, Array, Memory, bytes_of
 from .session import Session
 
@@ -319,7 +321,7 @@ class SparseTree:
         return any(memory.is_gone for memory in self.parts.values())
 
 
-class CellMemory:
+class CellMemory(InnerMemory):
     """The memory of one field of a sparse tree, seen as `Memory` is.
 
     view: strided, shape (cell of the pool, *parts of an index, *element shape), with one cell where there is no pool.
@@ -331,15 +333,12 @@ class CellMemory:
     epoch = STALE
     """So each access asks `refresh` and `load`, which ask the part."""
 
-    __slots__ = ("_begin", "_digits", "_dtype", "_strides", "_tensor", "element", "mirrored", "pool", "place",
-                 "session", "shape", "tree", "view", "whole")  # fmt: skip
+    __slots__ = ("_begin", "_digits", "_dtype", "_strides", "_tensor", "place", "pool", "tree")
 
     def __init__(self, tree: SparseTree, place: Node) -> None:
         assert place.element is not None
+        super().__init__(tree.parts[memory_of(place)], place.element, shape_of(place))
         self.tree, self.place, self.pool = tree, place, pool_above(place)
-        self.session, self.mirrored = tree.session, tree.mirrored
-        self.element, self.shape = place.element, shape_of(place)
-        self.whole = tree.parts[memory_of(place)]
         self._digits, self._begin = digits_of(place), begin_of(place)
         self._dtype = self.element.numpy if isinstance(self.element, Struct) else element_of(self.element).numpy
         self._tensor = self.element.shape if isinstance(self.element, Tensor) else ()
@@ -347,21 +346,6 @@ class CellMemory:
         cell_bytes = 0 if self.pool is None else pool_cell_bytes(self.pool)
         self._strides = (cell_bytes, *(digit.stride_bytes for digit in self._digits), *steps)
         self.view = self._seen_in(self.whole.view)
-
-    @property
-    def allocation(self) -> Any:
-        """The part's."""
-        return self.whole.allocation
-
-    @property
-    def is_gone(self) -> bool:
-        """As `Memory.is_gone`."""
-        return self.whole.is_gone
-
-    @property
-    def gone(self) -> Callable[[], TaichiRuntimeError]:
-        """As `Memory.gone`."""
-        return self.whole.gone
 
     # --- elements
 
@@ -380,24 +364,6 @@ class CellMemory:
         own = position_of(self._digits, index)
         return 0 if self.pool is None else cell, *own
 
-    def refresh(self) -> None:
-        """Make the view show what the launches so far have left. Raises: as `Memory.refresh`."""
-        if self.whole.epoch != self.session.epoch:
-            self.whole.refresh()
-
-    def load(self, position: Sequence[int]) -> None:
-        """Fill the part of a partial mirror that holds the element at `position`."""
-        if self.whole.partial:
-            self.whole.load_bytes(*self._bytes_at(position))
-
-    def mark(self, position: Sequence[int]) -> None:
-        """Note that the element at `position` of a mirror was written."""
-        self.whole.mark_bytes(*self._bytes_at(position))
-
-    def refresh_lazily(self) -> None:
-        """As `Memory.refresh_lazily`."""
-        self.whole.refresh_lazily()
-
     # --- whole fields
 
     def read_all(self) -> Array:
@@ -414,10 +380,6 @@ class CellMemory:
     def fill(self, value: Array) -> None:
         """Set every active element to `value`, an array of the element's type and shape."""
         self._store(lambda index: value)
-
-    def copy_from(self, other: Any) -> None:
-        """Copy another memory of equal shape to the active elements, converting its number type."""
-        self.write_all(other.read_all())
 
     def zero_all(self) -> None:
         """Zero all elements, active or not."""
@@ -559,11 +521,17 @@ def _capacities(session: Session, top: Node) -> dict[Node, int]:
     for position, pool in enumerate(pools):
         outer = pool_above(pool)
         most = all_cells(pool) if outer is None else min(all_cells(pool), found[outer] * entries_per_cell(pool))
-        size = max(1, pool_cell_bytes(pool)) + 12
+        size = max(1, pool_cell_bytes(pool)) + 12 + 4 * sum(map(_words_beside, sparse_below(pool)))
         numbered = MAX_ITEMS // _items_per_cell(pool) - FIRST_CELL
         found[pool] = max(MIN_CELLS, min(2 * most, left // (len(pools) - position) // size, numbered))
         left -= found[pool] * size
     return found
+
+
+def _words_beside(node: Node) -> int:
+    """Return how many words a sparse node has beside the cells, for each cell of the pool above it."""
+    found = mask_words(node) if node.kind == "bitmasked" else entries_per_cell(node)
+    return found + (lists_per_cell(node) if node.kind == "dynamic" else 0)
 
 
 def _items_per_cell(pool: Node) -> int:

@@ -30,6 +30,7 @@ from ..transpiler.ir.snodes import (
 )
 from ..transpiler.ir.types import Struct, Tensor, Type, element_of, u8
 from .dense_array import owner_text
+from .inner_memory import InnerMemory
 from .memory import CLOSED, STALE, Array, Memory, bytes_of, check_count, ended_error
 from .session import Session
 from .sparse_tree import Beside, CellMemory, SparseTree, describe
@@ -181,7 +182,7 @@ class TreeMemory:
         memory.end()
 
 
-class PlacedMemory:
+class PlacedMemory(InnerMemory):
     """The memory of one field of a tree, seen as `Memory` is.
 
     view: strided, shape (*parts of an index, *element shape). located: gives the position in the view of an index
@@ -189,14 +190,12 @@ class PlacedMemory:
     partial here, so that each access asks `load`.
     """
 
-    __slots__ = ("__weakref__", "_begin", "_digits", "_dtype", "_is_one_piece", "_order", "_strides", "element",
-                 "epoch", "located", "mirrored", "partial", "session", "shape", "view", "whole")  # fmt: skip
-    located_to_store = None
+    __slots__ = ("_begin", "_digits", "_dtype", "_is_one_piece", "_strides", "epoch", "located", "partial")
 
     def __init__(self, whole: Memory, place: Node) -> None:
         assert place.element is not None
-        self.whole, self.session, self.element, self.shape = whole, whole.session, place.element, shape_of(place)
-        self.mirrored = self.partial = whole.mirrored
+        super().__init__(whole, place.element, shape_of(place))
+        self.partial = whole.mirrored
         self._begin = begin_of(place)
         self._dtype = self.element.numpy if isinstance(self.element, Struct) else element_of(self.element).numpy
         digits = _digits_of_view(place)
@@ -211,41 +210,11 @@ class PlacedMemory:
         self._is_one_piece = self.view.flags.c_contiguous
         self.epoch = STALE
 
-    @property
-    def allocation(self) -> Any:
-        """The tree's."""
-        return self.whole.allocation
-
-    @property
-    def is_gone(self) -> bool:
-        """As `Memory.is_gone`."""
-        return self.whole.is_gone
-
-    @property
-    def gone(self) -> Callable[[], TaichiRuntimeError]:
-        """As `Memory.gone`."""
-        return self.whole.gone
-
     def refresh(self) -> None:
         """Make the view show what the launches so far have left. Raises: as `Memory.refresh`."""
-        whole = self.whole
-        if whole.epoch != whole.session.epoch:
-            whole.refresh()
+        super().refresh()
         if not self.mirrored:
-            self.epoch = whole.epoch
-
-    def load(self, position: Sequence[int]) -> None:
-        """Fill the part of a partial mirror that holds the element at `position`."""
-        if self.whole.partial:
-            self.whole.load_bytes(*self._bytes_at(position))
-
-    def mark(self, position: Sequence[int]) -> None:
-        """Note that the element at `position` of a mirror was written."""
-        self.whole.mark_bytes(*self._bytes_at(position))
-
-    def refresh_lazily(self) -> None:
-        """As `Memory.refresh_lazily`."""
-        self.whole.refresh_lazily()
+            self.epoch = self.whole.epoch
 
     def read_all(self) -> Array:
         """Return the field as a new array, shape (*shape, *element shape)."""
@@ -265,10 +234,6 @@ class PlacedMemory:
     def fill(self, value: Array) -> None:
         """Set every element to `value`, an array of the element's type and shape."""
         self._write(value)
-
-    def copy_from(self, other: Any) -> None:
-        """Copy another memory of equal shape, converting its number type."""
-        self.write_all(other.read_all())
 
     def end(self) -> None:
         """Show nothing any more; the tree gives the memory back."""

@@ -7,13 +7,13 @@ ndarray; one with gaps brings its strides.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from ..transpiler.errors import TaichiRuntimeError
 from ..transpiler.ir.types import Tensor, Type
+from .inner_memory import InnerMemory
 from .memory import Array, Memory, reach_below
 
 
@@ -37,23 +37,21 @@ class PartAllocation:
         return self.address - self.before_bytes
 
 
-class PartMemory:
+class PartMemory(InnerMemory):
     """The memory of a part, seen as `Memory` is; `whole` owns it.
 
     view: as in `Memory`, with the strides of the part; a mirror counts as partial, so that each access asks `load`.
     begin_bytes: of the first element in the memory of the whole.
     """
 
-    __slots__ = ("allocation", "begin_bytes", "element", "mirrored", "partial", "session", "shape", "view", "whole")
-
-    located = located_to_store = None
+    __slots__ = ("_allocation", "begin_bytes", "partial")
 
     def __init__(self, whole: Memory, view: Array, element: Type) -> None:
-        self.whole, self.session, self.element, self.view = whole, whole.session, element, view
-        self.shape = view.shape[: view.ndim - len(element.shape)] if isinstance(element, Tensor) else view.shape
-        self.mirrored = self.partial = whole.mirrored
+        shape = view.shape[: view.ndim - len(element.shape)] if isinstance(element, Tensor) else view.shape
+        super().__init__(whole, element, shape)
+        self.view, self.partial = view, whole.mirrored
         self.begin_bytes = view.ctypes.data - whole.view.ctypes.data if view.size else 0
-        self.allocation = PartAllocation(whole, self.begin_bytes, reach_below(view.shape, view.strides), view.nbytes)
+        self._allocation = PartAllocation(whole, self.begin_bytes, reach_below(view.shape, view.strides), view.nbytes)
 
     @property
     def epoch(self) -> int:
@@ -61,31 +59,9 @@ class PartMemory:
         return self.whole.epoch
 
     @property
-    def is_gone(self) -> bool:
-        """As `Memory.is_gone`."""
-        return self.whole.is_gone
-
-    @property
-    def gone(self) -> Callable[[], TaichiRuntimeError]:
-        """As `Memory.gone`."""
-        return self.whole.gone
-
-    def refresh(self) -> None:
-        """Make the view show what the launches so far have left. Raises: as `Memory.refresh`."""
-        self.whole.refresh()
-
-    def refresh_lazily(self) -> None:
-        """As `Memory.refresh_lazily`."""
-        self.whole.refresh_lazily()
-
-    def load(self, position: Sequence[int]) -> None:
-        """Fill the part of a partial mirror that holds the element at `position`."""
-        if self.whole.partial:
-            self.whole.load_bytes(*self._bytes_at(position))
-
-    def mark(self, position: Sequence[int]) -> None:
-        """Note that the element at `position` of a mirror was written."""
-        self.whole.mark_bytes(*self._bytes_at(position))
+    def allocation(self) -> PartAllocation:
+        """The part's own: it knows where its elements begin."""
+        return self._allocation
 
     def read_all(self) -> Array:
         """Return the part as a new array."""
@@ -105,10 +81,6 @@ class PartMemory:
     def fill(self, value: Array) -> None:
         """Set every element to `value`, an array of the element's type and shape."""
         self.write_all(value)
-
-    def copy_from(self, other: Any) -> None:
-        """Copy another memory of equal shape, converting its number type."""
-        self.write_all(other.read_all())
 
     def end(self) -> None:
         """Own nothing."""

@@ -27,15 +27,22 @@ def workbench(name: str) -> Any:
 
 
 def edits_of(
-    session: Session, specialization: Specialization, compilation: Compilation, args: Sequence[Any]
+    session: Session,
+    specialization: Specialization,
+    compilation: Compilation,
+    args: Sequence[Any],
+    wanted: str | None = None,
 ) -> tuple[Compilation, Choice | None]:
-    """Return the compilation with the text that runs, and what was chosen; None: the generated text, nobody edits."""
+    """Return the compilation with the text that runs, and what was chosen; None: the generated text, nobody edits.
+
+    wanted: the variant that the program asks for.
+    """
     if session.config.edits == "off":
         return compilation, None
     file = specialization.definition.function.__code__.co_filename
     beside = os.path.dirname(os.path.abspath(file)) if os.path.isfile(file) else os.getcwd()
     folder = os.path.expanduser(session.config.edits_dir) or os.path.join(beside, EDITS_FOLDER)
-    if session.config.edits != "watch" and not os.path.isdir(folder):
+    if session.config.edits != "watch" and wanted is None and not os.path.isdir(folder):
         return compilation, None
-    choice: Choice = workbench("edits").choose(session, specialization, compilation.module, args)
+    choice: Choice = workbench("edits").choose(session, specialization, compilation.module, args, wanted)
     return replace(compilation, module=choice.module), choice

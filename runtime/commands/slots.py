@@ -9,7 +9,7 @@ from pathlib import Path
 from ...transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 from ...transpiler.lang.arch import ARCHES
 from .. import session as sessions
-from ..workbench.edits import selected
+from ..workbench.edits import select
 from ..workbench.overview import TARGETS, EditState, Now, edits_in, slots_below
 from ..workbench.slots import Slot, folder_of, slot_of
 from .programs import Call, arch_of, find_calls, parse_spec
@@ -81,5 +81,5 @@ def _texts(call: Call, arch: str, screen: Screen) -> Iterator[tuple[Path, dict[s
         return
     config = sessions.current_config()
     slot, module = slot_of(inspection.specialization, config.edits_dir), inspection.module
-    runs = selected(slot, module) if config.edits != "off" else None
+    runs = select(inspection.specialization, slot, module).name if config.edits != "off" else None
     yield slot.folder, {file.name: Now(file.text, runs) for file in module.files}

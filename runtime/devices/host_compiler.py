@@ -33,6 +33,9 @@ FLAGS = ("-std=gnu11", "-O3", "-march=native", "-fPIC", "-shared", "-w", "-fwrap
 """-O3, not -O2: gcc vectorises loops of unknown length only there (8 ms more for saxpy).
 -fwrapv: integers wrap as on the GPU. -w: warnings are for our tests, not for users."""
 
+CONCERNS = ("-Wno-unused", "-Wcast-qual", "-Wimplicit-function-declaration", "-Wno-unknown-pragmas")
+"""What an edited text is looked through for: a `const` that is cast away, a function that is declared nowhere."""
+
 MATH_FLAGS = ("-fno-math-errno", "-fno-trapping-math")
 """Without them no sqrt and no conditional is vectorised; neither changes a result."""
 
@@ -81,6 +84,22 @@ class HostCompiler:
                     what = _what_happened(self.command[0], code)
                     raise CompilerFailure(f"{what} {file.name}:\n{describe_log(file, log)}", log)
             return [self._library_bytes(file, output) for output in outputs]
+
+    def examine(self, text: str, openmp: bool) -> tuple[bytes | None, str]:
+        """Compile quickly, to see what the compiler says; return the object file, None if it refuses, and its log.
+
+        Raises: as `compile` does where it hangs or cannot be started.
+        """
+        with _private_folder() as folder:
+            output = Path(folder, "kernel.o")
+            flags = [flag for flag in FLAGS if flag not in ("-O3", "-w", "-shared")]
+            gcc = ("-pipe", "-fno-diagnostics-show-caret") if self.gcc else ("-fno-caret-diagnostics",)
+            parallel = ("-fopenmp",) if openmp else ()
+            command = (*self.command, *flags, *CONCERNS, *gcc, *parallel, "-x", "c", "-c", "-", "-o", str(output))
+            code, log = run_tools([command], text, folder)[0]
+            if code == 0 and output.exists():
+                return output.read_bytes(), log
+            return None, log if code >= 0 else f"{log}\n{_what_happened(self.command[0], code)}"
 
     def _library_bytes(self, file: SourceFile, output: Path) -> bytes:
         try:

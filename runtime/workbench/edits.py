@@ -11,11 +11,11 @@ from __future__ import annotations
 import itertools
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...transpiler.backend.interface import BackendModule
 from ...transpiler.errors import TaichiCompilationError, warn_user
@@ -23,9 +23,10 @@ from ...transpiler.frontend.specialization import Argument, Specialization, Temp
 from ..tuning import tunable_of
 from .edited import edited_module
 from .merge import Merged, has_markers, merge, same_text
+from .rules import Rule, rule_of
 from .slots import EditError, Slot, is_writable, python_file, read_text, slot_of, without_checks, write_text
 from .tuned import shape_class, tuned_module
-from .variants import EDIT, GENERATED, TUNED, Variant, Variants, digest_of, variant_of
+from .variants import EDIT, GENERATED, TUNED, Variant, Variants, digest_of, unknown_variant, variant_of
 
 if TYPE_CHECKING:
     from ...transpiler.pipeline import Compilation
@@ -43,57 +44,124 @@ WROTE = ".wrote"
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What runs. watched: files whose change makes the choice anew; none where nobody can change them."""
+    """What runs. watched: files whose change makes the choice anew; none where nobody can change them.
+
+    dispatch: where the arguments of each launch decide, which variant that is.
+    """
 
     module: BackendModule
     variant: Variant
     watched: tuple[Path, ...] = ()
+    dispatch: Callable[[Sequence[Any]], str] | None = None
 
 
 def choose(
-    session: Session, specialization: Specialization, module: BackendModule, args: Sequence[object] = ()
+    session: Session,
+    specialization: Specialization,
+    module: BackendModule,
+    args: Sequence[object] = (),
+    wanted: str | None = None,
 ) -> Choice:
-    """Return what a launch runs, built and checked. args: of the launch; what was tuned for their shapes is used.
+    """Return what a launch runs, built and checked.
+
+    args: of the launch; what was tuned for their shapes is used. wanted: the variant that somebody asked for.
 
     The device has compiled it then, so that building it again costs nothing. Raises: TaichiCompilationError for an edit
-    that cannot run, unless the policy is fallback.
+    that cannot run, unless the policy is fallback; TaichiRuntimeError for a variant that is not there.
     """
     policy = session.config.edits
     if not module.files:
         return Choice(module, variant_of(module))
     slot = slot_of(specialization, session.config.edits_dir)
     if not slot.folder.is_dir():
+        if wanted not in (None, EDIT, GENERATED):
+            raise unknown_variant(module, wanted, (), slot.folder)
         _tell_of_debug(session, specialization, module)
         return Choice(module, variant_of(module), (slot.folder,) if policy == "watch" else ())
-    name = selected(slot, module)
-    watched = _watched(slot, module, name)
+    watched: tuple[Path, ...] = ()
     try:
-        written, paths = load(slot, module, name)
-        variant = GENERATED if written is module else name or EDIT
-        tunable, title = tunable_of(specialization.definition.function), session.device.title
-        shapes = shape_class(module, args)
-        edited, knobs = tuned_module(slot, module, written, variant, title, shapes, tunable)
+        found = select(specialization, slot, module, wanted)
+        watched = _watched(slot, module, found.name)
+        if found.dispatch is not None:
+            return Choice(module, variant_of(module), watched, found.dispatch)
+        written, paths = (module, ()) if found.name == GENERATED else load(slot, module, found.name)
+        variant = GENERATED if written is module else found.name or EDIT
+        edited, knobs = _tuned(session, specialization, slot, module, written, variant, args)
         if edited is module:
-            return Choice(module, variant_of(module), watched)
+            return Choice(module, variant_of(module, reason=found.reason), watched)
         build(session, module, edited, paths)
     except TaichiCompilationError as error:
         if policy != "fallback":
             raise
         warn_user(f"{error}\nThe generated text of kernel `{module.kernel}` runs instead (edits='fallback')")
         return Choice(module, variant_of(module, reason="the edit was left out"), watched)
-    return Choice(edited, replace(variant_of(edited, variant, paths), knobs=knobs), watched)
+    return Choice(edited, replace(variant_of(edited, variant, paths, found.reason), knobs=knobs), watched)
 
 
 def _watched(slot: Slot, module: BackendModule, name: str) -> tuple[Path, ...]:
     """Return the files that a launch has to look at, and the folder, which tells of new ones."""
     if not is_writable(slot.folder):
         return ()
-    return (slot.folder, *(slot.path(file.name, name) for file in module.files))
+    names = dict.fromkeys((name if name != GENERATED else "", *slot.variants(_files(module))))
+    return (slot.folder, *(slot.path(file.name, name) for name in names for file in module.files))
 
 
-def selected(slot: Slot, module: BackendModule) -> str:
-    """Return the named variant that runs, "" for the unnamed text."""
-    return ""
+@dataclass(frozen=True, slots=True)
+class _Selection:
+    """name: "" for the unnamed text. reason: the rule that holds. dispatch: as in `Choice`."""
+
+    name: str
+    reason: str = ""
+    dispatch: Callable[[Sequence[Any]], str] | None = None
+
+
+def select(specialization: Specialization, slot: Slot, module: BackendModule, wanted: str | None = None) -> _Selection:
+    """Return which text of a slot runs: the variant asked for, else the first by name whose `@when` holds, else the
+    unnamed text. Raises: EditError for a rule that is none; TaichiRuntimeError for a variant that is not there."""
+    names = slot.variants(_files(module))
+    if wanted is not None:
+        if wanted in (EDIT, GENERATED):
+            return _Selection("" if wanted == EDIT else GENERATED, "asked for")
+        if wanted not in names:
+            raise unknown_variant(module, wanted, names, slot.folder)
+        return _Selection(wanted, "asked for")
+    leaves = [leaf.name for leaf in specialization.definition.leaves]
+    shapes = {array.name: _Shape(array.shape) for array in module.interface.arrays if array.shape is not None}
+    facts = {"target": module.target, "device": "", "arch": "", **dict(specialization.capabilities.extra), **shapes}
+    rules: list[tuple[str, Rule]] = []
+    for name in names:
+        for file in module.files:
+            path = slot.path(file.name, name)
+            rule = rule_of(read_text(path) or "", path, frozenset((*leaves, *shapes)))
+            if rule is not None and not (rule.names <= facts.keys() and not rule.holds(facts)):
+                rules.append((name, rule))
+                break
+    first = rules[0] if rules else None
+    if first is None:
+        return _Selection("")
+    if first[1].names <= facts.keys():
+        return _Selection(first[0], f"@when {first[1].text}")
+
+    def decide(args: Sequence[Any]) -> str:
+        values = {**facts, **dict(zip(leaves, args))}
+        return next((name for name, rule in rules if rule.holds(values)), EDIT)
+
+    return _Selection("", dispatch=decide)
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """A captured field as rules see it."""
+
+    shape: tuple[int, ...]
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+
+def _files(module: BackendModule) -> tuple[str, ...]:
+    return tuple(file.name for file in module.files)
 
 
 def build(session: Session, generated: BackendModule, edited: BackendModule, paths: Sequence[Path]) -> None:
@@ -171,7 +239,7 @@ def gather(
     slot = slot_of(specialization, session.config.edits_dir)
     found = Variants(session, specialization, compilation, kinds, args, slot, module, {}, {}, variant_of(module))
     if session.config.edits != "off" and slot.folder.is_dir():
-        for name in ("", *slot.variants(tuple(file.name for file in module.files))):
+        for name in ("", *slot.variants(_files(module))):
             try:
                 edited, paths = load(slot, module, name)
             except TaichiCompilationError as error:
@@ -179,7 +247,7 @@ def gather(
                 continue
             if edited is not module:
                 found.edits[name or EDIT], found.paths[name or EDIT] = edited, paths
-        chosen = selected(slot, module) or EDIT
+        chosen = select(specialization, slot, module).name or EDIT
         if chosen in found.edits:
             found.chosen = variant_of(found.edits[chosen], chosen, found.paths[chosen])
         elif chosen in found.errors:
@@ -189,12 +257,25 @@ def gather(
     return found
 
 
+def _tuned(
+    session: Session,
+    specialization: Specialization,
+    slot: Slot,
+    module: BackendModule,
+    written: BackendModule,
+    variant: str,
+    args: Sequence[object],
+) -> tuple[BackendModule, dict[str, str]]:
+    """Return a variant's module with what a search found for this device and these shapes, and these values."""
+    tunable, shapes = tunable_of(specialization.definition.function), shape_class(module, args)
+    return tuned_module(slot, module, written, variant, session.device.title, shapes, tunable)
+
+
 def _gather_tuned(found: Variants) -> None:
     """Add the text that runs with the values a search found, as `tuned`, unless somebody named a variant so."""
-    name, tunable = found.chosen.variant, tunable_of(found.specialization.definition.function)
-    written, title = found.module(name), found.session.device.title
-    shapes = shape_class(found.generated, found.args)
-    tuned, knobs = tuned_module(found.slot, found.generated, written, name, title, shapes, tunable)
+    name = found.chosen.variant
+    written = found.module(name)
+    tuned, knobs = _tuned(found.session, found.specialization, found.slot, found.generated, written, name, found.args)
     if tuned is not written and TUNED not in found.edits:
         found.edits[TUNED], found.paths[TUNED] = tuned, found.paths.get(name, ())
         found.chosen = replace(found.chosen, digest=digest_of(tuned), knobs=knobs)

@@ -6,7 +6,7 @@ In: a kernel's arguments. Out: `Variants`, from which `compare`, `bench` and `tu
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -51,6 +51,16 @@ def digest_of(module: BackendModule) -> str:
     return hashlib.sha256("\x00".join(file.text for file in module.files).encode()).hexdigest()[:12]
 
 
+def unknown_variant(module: BackendModule, name: str | None, known: Iterable[str], folder: Path) -> TaichiRuntimeError:
+    """Return the error for a variant that a kernel has not. known: those it has."""
+    names = ", ".join(dict.fromkeys((GENERATED, *known)))
+    hint = f"name one of {names}" if names != GENERATED else "`kernel.edit(*args, variant=...)` makes one"
+    return TaichiRuntimeError(
+        f"kernel `{module.kernel}` has no variant `{name}` for these arguments in {folder}; there are {names}. "
+        f"Hint: {hint}"
+    )
+
+
 @dataclass(slots=True)
 class Variants:
     """All texts of one specialization. edits: by name, "edit" for the unnamed one; each merged and ready to build.
@@ -82,10 +92,5 @@ class Variants:
         if name in self.errors:
             raise self.errors[name]
         if name not in self.edits:
-            known = ", ".join((GENERATED, *self.edits))
-            hint = "`kernel.edit(*args)` writes the text to edit" if not self.edits else f"name one of {known}"
-            raise TaichiRuntimeError(
-                f"kernel `{self.generated.kernel}` has no variant `{name}` for these arguments in {self.slot.folder}; "
-                f"there are {known}. Hint: {hint}"
-            )
+            raise unknown_variant(self.generated, name, self.edits, self.slot.folder)
         return self.edits[name]

@@ -45,6 +45,19 @@ def follow(
     return launch_latest
 
 
+def dispatch(choice: Choice, kernel: ref[Kernel], key: Any) -> Callable[..., Any]:
+    """Return a launcher that lets the arguments of each launch decide which variant runs."""
+    decide = choice.dispatch
+    assert decide is not None
+
+    def launch_chosen(*args: Any) -> Any:
+        owner = kernel()
+        assert owner is not None, "a kernel lives while it is called"
+        return owner.launcher_of(key, args, decide(args))(*args)
+
+    return launch_chosen
+
+
 def _times(files: Sequence[str]) -> list[tuple[int, int] | None]:
     """Return when each file was changed and how long it is, None for one that is not there."""
     found: list[tuple[int, int] | None] = []

@@ -45,11 +45,14 @@ void main() { for (uint i = linear(); i < uint(args.n); i += gl_NumWorkGroups.x 
 """
 
 
-def module(*bodies: str, args_bytes: int, block: int = 64, strided: bool = True) -> BackendModule:
+def module(*bodies: str, args_bytes: int, block: int = 64, strided: bool = True, folded: bool = False) -> BackendModule:
     files = tuple(
         SourceFile(f"k_{i}.comp", (HEAD + body).replace("BLOCK", str(block))) for i, body in enumerate(bodies)
     )
-    tasks = tuple(TaskSource(f"k_{i}", "range_for", "main", i, block, (), strided=strided) for i in range(len(bodies)))
+    tasks = tuple(
+        TaskSource(f"k_{i}", "range_for", "main", i, block, (), strided=strided, folded=folded)
+        for i in range(len(bodies))
+    )
     return BackendModule("k", "vulkan", files, tasks, Interface((), args_bytes, (), (), 0, 0))
 
 
@@ -116,11 +119,18 @@ def test_more_groups_than_a_row_takes_stand_in_further_rows(device: VulkanDevice
         args.a.v[group] = int(gl_NumWorkGroups.y);
     }"""
     a = device.allocate(4 * 140_000)
-    program = device.build(module(body, args_bytes=8, block=1, strided=False))
+    program = device.build(module(body, args_bytes=8, block=1, strided=False, folded=True))
     struct.pack_into("Q", program.arguments, 0, a.address)
     program.submit((count,))
     data = read(device, a, "i4", 140_000)
     assert (data[:count] == rows).all() and not data[count + rows :].any()
+
+
+def test_more_groups_than_a_row_takes_are_refused_where_the_text_has_no_rows(device: VulkanDevice) -> None:
+    program = device.build(module("void main() {}", args_bytes=0, block=1, strided=False))
+    program.submit((65_535,))
+    with pytest.raises(TaichiRuntimeError, match="65536 groups; its edited text knows one row"):
+        program.submit((65_536,))
 
 
 def test_a_count_known_to_the_device_only_gets_1024_groups(device: VulkanDevice) -> None:

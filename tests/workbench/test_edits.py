@@ -90,6 +90,8 @@ def test_the_next_process_finds_the_edit(target: str, tmp_path: Path) -> None:
     x = ones()
     program.scale(2.0, x)
     assert np.all(x == 12) and program.scale.last_launch.variant == "edit"
+    if target != "cpu":
+        return  # whose arrays are copied without gaps
     y = np.ones(SIZE, np.float32)[::2]
     program.scale(2.0, y)
     assert np.all(y == 2) and program.scale.last_launch.variant == "generated", "another specialization is another slot"

@@ -17,7 +17,7 @@ from ..ir.statements import Array
 from .cells import CellTexts
 from .naming import Names
 from .target import Target
-from .trees import TreeText, place_text
+from .trees import CELL, TreeText, place_text
 
 INDEX_LETTERS = "ijklmnopqrst"
 
@@ -70,8 +70,8 @@ def definitions(found: Accessors, used: Used, cells: CellTexts | None) -> tuple[
     macros, functions = ([], []) if cells is None else cells.lines(used.cells)
     arrays = sorted({**used.arrays, **used.inside}, key=lambda a: a.slot)
     for array in (array for array in arrays if not array.is_shared):
+        macros += [found.inside[array][1]] if array in found.inside else []
         macros += [found.lines[array]] if array in used.arrays else []
-        macros += [found.inside[array][1]] if array in used.inside else []
     return macros, functions
 
 
@@ -83,25 +83,26 @@ def accessors(arrays: Iterable[Array], shared: Iterable[Array], reach: Reach, ta
         name = found.names[array] = free.declare(array.name)
         letters = list(INDEX_LETTERS[: array.ndim])
         parameters = ", ".join(letters)  # also for 0-D: an object-like macro would hit members of its name
-        found.lines[array] = f"#define {name}({parameters}) {_place(array, letters, reach)}"
+        text = _place(array, letters, reach)
         if array.place is not None and pool_above(array.place) is not None:
             inside = free.declare(f"{name}_in")
             needed = [letters[dimension] for dimension in needed_indices(array.place)]
-            text = _place(array, letters, reach, "(cell)")
-            found.inside[array] = (inside, f"#define {inside}({', '.join(['cell', *needed])}) {text}")
+            found.inside[array] = (inside, f"#define {inside}({', '.join([CELL, *needed])}) {text}")
+            cell = cell_of(array.place, clamped(array, less_offset(array, letters), reach.texts), reach.cells)
+            text = f"{inside}({', '.join([cell, *needed])})"
+        found.lines[array] = f"#define {name}({parameters}) {text}"
     for array in sorted(shared, key=lambda a: a.slot):
         found.names[array] = free.declare(array.name or "tile")
     return found
 
 
-def _place(array: Array, letters: list[str], reach: Reach, cell: str | None = None) -> str:
-    """Return the text of an element whose indices are the arguments `letters` of a macro."""
+def _place(array: Array, letters: list[str], reach: Reach) -> str:
+    """Return the text of an element whose indices `letters`, and cell of a pool, are the arguments of a macro."""
     target, texts = reach.target, reach.texts
     indices = clamped(array, less_offset(array, letters), texts)
     if array.place is not None:
         part = memory_of(array.place)
-        if cell is None:
-            cell = cell_of(array.place, indices, reach.cells)
+        cell = CELL if pool_above(array.place) is not None else ""
         return place_text(reach.trees[part], array.place, texts[part], indices, target, cell)
     if reach.cells is not None and array.node is not None and (array.role in COUNTERS or array.role == "cells"):
         return reach.cells.of_pool(array.node, array.role) + (f"[{letters[0]}]" if letters else "")
@@ -165,5 +166,5 @@ def row_major(array: Array, indices: list[str], target: Target, texts: Mapping[o
     for axis in range(1, array.ndim):
         extent = texts[array, axis] if array.shape is None else str(array.shape[axis])
         text = f"({text})" if axis > 1 else text
-        text = f"{text} * {extent} + {factor(indices[axis])}"
+        text = f"{text} * {extent} + {factor(indices[axis])}" if extent != "1" else f"{text} + {factor(indices[axis])}"
     return text

@@ -17,15 +17,17 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from ..ir.snodes import Node, axes_of, chunks_of, path_in_part, pool_above, shape_of, sparse_above
+from ..ir.snodes import Node, axes_of, cell_digits, chunks_of, path_in_part, pool_above, shape_of, sparse_above
 from ..ir.sparse import CELL_MEMBERS, Need, mask_words, needed_by, node_name
 from ..ir.tasks import Kernel
 from .naming import Names
 from .target import Target
-from .trees import linear
+from .trees import CELL, linear
 
 INDENT = "    "
 LETTERS = "ijklmnopqrst"
+LONGEST = 110
+"""Columns of a call beyond which the position it is for is a line of its own."""
 
 WRITTEN = {
     **dict.fromkeys(("activate", "deactivate", "entry"), ("numbers", "lengths", "mask", "pool")),
@@ -122,7 +124,7 @@ class CellTexts:
         head = f"#define {self.name(node)}_{what}"
         indices = ", ".join(letters)
         if what == "place":
-            return f"{head}({', '.join(['cell', *letters])}) ({self._linear(node, letters, '(cell)')})"
+            return f"{head}({', '.join([CELL, *_inside(node, letters)])}) ({self._linear(node, letters, CELL)})"
         if what == "number":
             place = self.element("numbers", node, self._entry(node, letters))
             if self.target.name == "cuda" and ("numbers", node) in self.writes:
@@ -134,8 +136,8 @@ class CellTexts:
             return f"{head}({indices}) ({self.name(node)}_number({indices}) >= FIRST_CELL)"
         if what == "length":
             of_list = letters[: len(self._list_axes(node))]
-            kind = "int" if self.target.name != "c" else "(int)"
-            return f"{head}({', '.join(of_list)}) {kind}({self.element('lengths', node, self._row(node, of_list))})"
+            length = self.element("lengths", node, self._row(node, of_list))
+            return f"{head}({', '.join(of_list)}) {f'(int){length}' if self.target.name == 'c' else f'int({length})'}"
         return ""
 
     def of_pool(self, node: Node, what: str) -> str:
@@ -160,7 +162,7 @@ class CellTexts:
         """Return the position of a cell among the numbers, or bits, of its node. cell: of the pool that it lies in."""
         cell = self._cell_above(node, node, letters) if cell is None else cell
         if ("place", node) in self.needs:
-            return f"{self.name(node)}_place({', '.join([cell, *letters])})"
+            return f"{self.name(node)}_place({', '.join([cell, *_inside(node, letters)])})"
         return self._linear(node, letters, cell)
 
     def _linear(self, node: Node, letters: Sequence[str], cell: str) -> str:
@@ -170,7 +172,8 @@ class CellTexts:
             row = linear(path[:-1], node, letters, self.target, cell)
             return _sum(_product(row, chunks_of(node)), self._chunk(node, letters))
         if node.kind == "bitmasked" and cell:
-            return f"{cell} * {mask_words(node) * 32} + {linear(path, node, letters, self.target)}"
+            own = linear(path, node, letters, self.target)
+            return f"{_product(cell, mask_words(node) * 32)} + {f'({own})' if own in LETTERS else own}"
         return linear(path, node, letters, self.target, cell)
 
     def _chunk(self, node: Node, letters: Sequence[str]) -> str:
@@ -184,7 +187,7 @@ class CellTexts:
         """Return the place of an item in its list."""
         (axis,) = node.axes
         letter = letters[axes_of(node).index(axis)]
-        return f"{letter} % {node.extents[0]}" if axis in self._list_axes(node) else letter
+        return f"({letter}) % {node.extents[0]}" if axis in self._list_axes(node) else letter
 
     def _row(self, node: Node, letters: Sequence[str], cell: str | None = None) -> str:
         """Return the number of a list. letters: indices of the node above."""
@@ -270,16 +273,14 @@ class CellTexts:
         if node.kind == "dynamic":
             row = self._place(linear(path_in_part(node)[:-1], node, letters, self.target, cell))
             lines.append(f"lengthen({self.passed('lengths', node)}, {row}, {self._item(node, letters)});")
-        pool, capacity = self.passed("pool", node), self.passed("capacity", node)
-        lines.append(f"return activate_cell({self.passed('numbers', node)}, {entry}, {pool}, {capacity});")
-        return self._word, lines
+        return self._word, [*lines, *self._call("return activate_cell", node, entry)]
 
     def _deactivate(self, node: Node, letters: list[str]) -> tuple[str, list[str]]:
         if node.kind == "bitmasked":
             entry = self._place(self._entry(node, letters))
             return "bool", [f"return clear_bit({self.passed('mask', node)}, {entry});"]
         if node.kind == "pointer":
-            return "void", [f"{self.deactivate_cell(node, self._place(self._entry(node, letters)))};"]
+            return "void", self._call("deactivate_cell", node, self._place(self._entry(node, letters)))
         row, chunks = self._row(node, letters), chunks_of(node)
         lines = [f"{self._word} list = {self._place(row)};", f"{self.element('lengths', node, 'list')} = 0u;"]
         entry = _sum(_product("list", chunks), "uint(chunk)" if self.target.name == "vulkan" else "chunk")
@@ -287,6 +288,14 @@ class CellTexts:
             return "void", [*lines, f"{self.deactivate_cell(node, 'list')};"]
         lines.append(f"for (int chunk = 0; chunk < {chunks}; chunk++) {{")
         return "void", [*lines, f"{INDENT}{self.deactivate_cell(node, entry)};", "}"]
+
+    def _call(self, function: str, node: Node, entry: str) -> list[str]:
+        """Return the lines that call a function for the cell at a position of the numbers of a node."""
+        pool, capacity = self.passed("pool", node), self.passed("capacity", node)
+        line = f"{function}({self.passed('numbers', node)}, {entry}, {pool}, {capacity});"
+        if len(line) <= LONGEST:
+            return [line]
+        return [f"{self._word} place = {entry};", line.replace(f", {entry}, ", ", place, ")]
 
     def deactivate_cell(self, node: Node, entry: str) -> str:
         """Return the call that takes the cell away that stands at a position of the numbers of a node."""
@@ -303,21 +312,27 @@ class CellTexts:
 def _note(what: str, node: Node) -> str:
     """Return what the comment beside a member says, with {node} for the name of the node."""
     note = NOTES[what]
-    return (
-        note.replace("cell of its pool each", "chunk of its pool each part of a list")
-        if node.kind == "dynamic"
-        else note
-    )
+    if node.kind != "dynamic":
+        return note
+    return note.replace("cell of its pool each", "chunk of its pool each part of a list").replace("cells", "chunks")
+
+
+def _inside(node: Node, letters: Sequence[str]) -> list[str]:
+    """Return the indices that matter where the cell of the pool above is known."""
+    needed = {digit.dimension for digit in cell_digits(node) if digit.extent > 1}
+    return [letters[dimension] for dimension in sorted(needed)]
 
 
 def _product(text: str, factor: int) -> str:
-    if factor == 1 or text == "0":
-        return text
-    return (
-        f"{text} * {factor}"
-        if text.isidentifier() or text.endswith(")") and text.count("(") == 1
-        else f"({text}) * {factor}"
-    )
+    return text if factor == 1 or text == "0" else f"{_operand(text)} * {factor}"
+
+
+def _operand(text: str) -> str:
+    """Return a number of something as a factor. Arguments of macros may be any expression."""
+    flat = text
+    while (inner := re.sub(r"\([^()]*\)", "", flat)) != flat:
+        flat = inner
+    return f"({text})" if " + " in flat or text == CELL or text in LETTERS else text
 
 
 def _sum(first: str, second: str) -> str:

@@ -49,6 +49,7 @@ from .line_map import PrintedBody, line_map
 from .naming import Names, entry_stem
 from .placement import Placement, place
 from .print_cells import WRITERS as CELL_WRITERS
+from .print_cells import purpose_of
 from .print_expressions import Expressions, Written
 from .print_statements import INDENT, Line, Statements, basename, declare_axis, infix_symbol, python_comment
 from .print_statements import WRITERS as STATEMENT_WRITERS
@@ -445,7 +446,7 @@ class _Printer:
         several = f"task {p.number} of {len(self.kernel.tasks)}: " if len(self.kernel.tasks) > 1 else ""
         title = f"{several}{p.task.kind.value}"
         if p.task.loop is None:
-            return title
+            return f"{title}{purpose_of(p.task, self.kernel)}"
         over = p.task.loop.cells or p.task.loop.over
         if p.task.loop.purpose:
             return f"{title}, {p.task.loop.purpose}"

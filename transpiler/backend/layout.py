@@ -55,7 +55,11 @@ from .use import Use, collect, use_all
 POINTER_BYTES = 8
 WIDENED = {"u1": "u32", "i8": "i32", "u8": "u32", "i16": "i32", "u16": "u32", "f16": "f32"}
 """How small scalars travel in `Args`: push constants of 8 and 16 bits need features that many devices lack."""
-BESIDE = {"list": "the active cells, row by row", "pieces": "pieces of lists", "words": "the cells as words"}
+BESIDE = {
+    "list": "the active cells, by number row by row",
+    "pieces": "the items of lists, in pieces",
+    "words": "the cells as words",
+}
 """What comments say of arrays beside the cells of sparse nodes."""
 BLOCK_NAMES = {"int": "I", "uint": "U", "float": "F", "bool": "B"}
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..ir.nodes import Statement
+from ..ir.nodes import Statement, walk
 from ..ir.sparse import (
+    COUNTERS,
     Activate,
     Append,
     CellIndex,
@@ -19,7 +20,10 @@ from ..ir.sparse import (
     IsActive,
     Length,
     PoolCount,
+    node_name,
 )
+from ..ir.statements import GlobalPtr, GlobalStore
+from ..ir.tasks import Kernel, Task
 from .cells import CellTexts
 from .print_expressions import WRITERS as VALUES
 from .print_expressions import Expressions, Written
@@ -77,6 +81,22 @@ def _count(e: Expressions, value: PoolCount) -> Written:
 
 def _index(e: Expressions, value: CellIndex) -> Written:
     return e.of(value.value)
+
+
+def purpose_of(task: Task, kernel: Kernel) -> str:
+    """Return what the title of a serial task says that only keeps account of pools, "" for others."""
+    stored = [s.pointer for s in walk(task.body) if isinstance(s, GlobalStore)]
+    arrays = [pointer.array for pointer in stored if isinstance(pointer, GlobalPtr)]
+    if not arrays or len(arrays) < len(stored) or not all(array.role in COUNTERS for array in arrays):
+        return ""
+    lists = dict.fromkeys(a.node for a in arrays if a.role == "listed" and a.node is not None)
+    pools = dict.fromkeys(a.node for a in arrays if a.role != "listed" and a.node is not None)
+    texts = [
+        f"{what} {', '.join(node_name(kernel, n) for n in nodes)}"
+        for what, nodes in (("counts the cells of", pools), ("empties the list of", lists))
+        if nodes
+    ]
+    return f", {' and '.join(texts)}"
 
 
 WRITERS: dict[type, Callable[..., None]] = {

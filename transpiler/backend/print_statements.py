@@ -12,6 +12,7 @@ from typing import NamedTuple
 from ..errors import NOWHERE, InternalError, SourceLocation, UnsupportedError
 from ..ir.functions import Call
 from ..ir.nodes import Block, Effect, Statement, operands
+from ..ir.sparse import Append
 from ..ir.statements import (
     Alloca,
     AtomicOp,
@@ -211,6 +212,8 @@ class Statements:
             return self.names.temporary(f"{value.pointer.member}_")
         if isinstance(value, Call) and value.type is None:
             return self.names.declare("results")
+        if isinstance(value, Append):
+            return self.names.declare("item")
         return self.names.temporary()
 
     # --- choices

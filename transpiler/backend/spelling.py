@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from itertools import pairwise
 
 from ..ir.statements import Cast, Const, Operation
 from ..ir.types import Scalar, Struct, Tensor, Type, element_of, scalars_of, u1, u8, with_element
@@ -193,7 +194,13 @@ def helpers_source(target: str, keys: Iterable[str]) -> str:
     library_keys, structs, functions = _closure(target, tuple(dict.fromkeys(keys)))
     texts = [helper.text for helper in helpers.order(target, library_keys)]
     texts += [tensors.struct_text(target, tensor) for tensor in structs]
-    return "\n\n".join(texts + [_generate(target, key).text for key in functions])
+    texts += [_generate(target, key).text for key in functions]
+    return "".join(f"{text}\n{_gap(text, below)}" for text, below in pairwise([*texts, ""])).rstrip("\n")
+
+
+def _gap(text: str, below: str) -> str:
+    """Return what stands between two declarations: nothing between macros of a line each."""
+    return "" if all(t.startswith("#define") and "\n" not in t for t in (text, below)) else "\n"
 
 
 def helper_names(target: str, keys: Iterable[str]) -> list[str]:

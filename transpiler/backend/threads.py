@@ -67,16 +67,21 @@ def spread(e: Expressions, loop: RangeFor, names: list[str], layout: Layout) -> 
             return Threads(declarations, str(known), indices, heads, extents, turn)
         _declare_ends(e, loop, names, declarations)
         heads = [loop_head(e, loop, axis, names[axis]) for axis in axes]
-        count = ("(long)" if len(axes) > 1 else "") + " * ".join(_difference(e, loop, axis) for axis in axes)
+        factors = _factors([_difference(e, loop, axis) for axis in axes])
+        count = ("(long)" if len(factors) > 1 else "") + " * ".join(factors)
         return Threads(declarations, count, names, heads, extents, _turn(e, loop, names))
     texts = [_extent(e, loop, axis, names[axis], declarations) for axis in axes]
-    if all(text.isdigit() for text in texts):
-        count = f"{prod(map(int, texts))}u"
-    else:
-        count = " * ".join(f"{text}u" if text.isdigit() else e.target.unsigned.format(text) for text in texts)
+    count = " * ".join(f"{text}u" if text.isdigit() else e.target.unsigned.format(text) for text in _factors(texts))
     factors = ["1" if text == "0" else text for text in texts]  # no turn, but no division by zero in the text either
     indices = [_index(e, loop, axis, factors) for axis in axes]
     return Threads(declarations, count, indices, [], extents)
+
+
+def _factors(texts: list[str]) -> list[str]:
+    """Return the factors of a product, with all that are constant as one, behind the others."""
+    known = prod(int(text) for text in texts if text.isdigit())
+    factors = [text for text in texts if not text.isdigit()]
+    return factors if factors and known == 1 else [*factors, str(known)]
 
 
 def spread_blocks(
@@ -101,7 +106,7 @@ def spread_blocks(
             declarations.append(f"int extent_{names[axis]} = {text} > 0 ? {text} : 0;")
             text = f"extent_{names[axis]}"
         factors.append(text)
-    declarations.append(f"int count = {' * '.join(factors)};")
+    declarations.append(f"int count = {' * '.join(_factors(factors))};")
     loops = [f"for (int block = 0; block < (count + {size} - 1L) / {size}; block++)"]
     return Threads(declarations, "count", names, loops, extents)
 

@@ -35,6 +35,8 @@ from .spelling import type_name
 from .structs import INDENT, Structs
 from .target import Target
 
+CELL = "cell"
+"""What a macro calls the cell of a pool that it is given."""
 UNKNOWN_MEMBER = "other"
 """What a member is called whose field the kernel's Python does not show."""
 UNKNOWN_CELLS, UNKNOWN_BLOCKS = "cells", "blocks"
@@ -227,7 +229,8 @@ def place_number(place: Node, indices: Sequence[str], target: Target, unit_bytes
         index = linear(chain, place, indices, target, cell)
         cell = ""
         if index != "0":
-            terms.append(index if factor == 1 else f"({index}) * {factor}")
+            is_alone = factor == 1 and (index.isidentifier() or index not in indices)
+            terms.append(index if is_alone else f"({index})" if factor == 1 else f"({index}) * {factor}")
         if member is not None:
             parent = member.parent
             assert parent is not None
@@ -259,7 +262,7 @@ def linear(chain: list[Node], place: Node, indices: Sequence[str], target: Targe
             text, is_sum = own, own_is_sum
             continue
         cells = prod(digit.extent for digit in group)
-        text = f"{f'({text})' if is_sum else text} * {cells} + {own}"
+        text = f"{f'({text})' if is_sum or text == CELL else text} * {cells} + {own}"
         is_sum = True
     return text or _only_index(chain, place, indices)
 

@@ -23,6 +23,7 @@ from ..ir.statements import (
     Const,
     GlobalPtr,
     GlobalStore,
+    If,
     LoopIndex,
     MatrixPtr,
     RangeFor,
@@ -66,7 +67,7 @@ class _Activation:
         changed = False
         for statement in block.statements:
             is_task = is_top and isinstance(statement, RangeFor) and not statement.serialize
-            if _deactivates(statement) or is_task:  # numbers do not cross tasks
+            if (_deactivates(statement) and not isinstance(statement, If)) or is_task:  # numbers do not cross tasks
                 self.known, self.moved = {}, {}
                 self.may_lose |= not is_task
             builder.location = statement.location

@@ -38,6 +38,9 @@ from ..ir.statements import AtomicOp, GlobalPtr, GlobalStore, If, LoopIndex, Ran
 from ..ir.tasks import Kernel
 from ..ir.types import i32, u1, u32
 
+AXES = "ijklmnop"
+"""What indices are called where Python has no name for them."""
+
 
 def is_active(builder: Builder, node: Node, indices: list[Statement]) -> Statement:
     """Add the question whether a cell of a node, or the element of a place, is active. indices: counted from 0."""
@@ -145,12 +148,13 @@ def over_active_cells(
             builder.add(CellIndex(index, new, axis, type=i32, name=name))
             for axis, (index, name) in enumerate(zip(counted, names, strict=True))
         ]
+        same = dict(zip(counted, own, strict=True))
         if pool is not node:
-            same = dict(zip(counted, own, strict=True))
             cell = [same.get(index, index) for index in turns.cell]
             builder.add(CellNumber(pool, cell, type=u32, name=node_name(kernel, pool)))
         if pool.kind == "dynamic" or sparse_above(node)[-1] is not pool:
-            builder.add(If(is_active(builder, node, indices), loop.body))
+            own_or_less = [same.get(index, index) for index in indices]
+            builder.add(If(is_active(builder, node, own_or_less), loop.body))
         else:
             new.body.statements += loop.body.statements
     return builder.block.statements, new, own
@@ -168,7 +172,7 @@ def _list_cells(kernel: Kernel, builder: Builder, outer: Node | None, pool: Node
     turns = _Turns(kernel, builder, outer, pool, [])
     turns.loop.purpose = f"lists the active cells of {node_name(kernel, pool)}"
     with builder.into(turns.loop.body):
-        indices = turns.indices(builder)
+        indices = _named(turns.indices(builder), pool)
         then = Block()
         with builder.into(then):
             _enter(kernel, builder, pool, _row_major(builder, indices, shape_of(pool)))
@@ -179,7 +183,7 @@ def _list_cells(kernel: Kernel, builder: Builder, outer: Node | None, pool: Node
 def _list_pieces(kernel: Kernel, builder: Builder, outer: Node | None, pool: Node) -> None:
     """Add the loop that lists the pieces of lists. One list alone is listed by a thread a piece."""
     above = pool.parent
-    purpose = f"lists pieces of the lists of {node_name(kernel, pool)}"
+    purpose = f"lists the items of {node_name(kernel, pool)} in pieces of {min(PIECE, pool.extents[0])}"
     if above is None or prod(shape_of(above)) == 1:
         loop = RangeFor(*_bounds(builder, [builder.const(pieces_of(pool))]), ["piece"])
         loop.purpose = purpose
@@ -197,16 +201,18 @@ def _list_pieces(kernel: Kernel, builder: Builder, outer: Node | None, pool: Nod
     turns = _Turns(kernel, builder, outer, above, [])
     turns.loop.purpose = purpose
     with builder.into(turns.loop.body):
-        indices = turns.indices(builder)
+        indices = _named(turns.indices(builder), above)
         row = _row_major(builder, indices, shape_of(above))
         length = builder.add(Length(pool, indices, type=i32))
         rounded = builder.op("add", length, builder.const(PIECE - 1))
-        pieces = RangeFor(*_bounds(builder, [builder.op("index_div", rounded, builder.const(PIECE))]), ["piece"])
-        with builder.into(pieces.body):
-            piece = builder.add(LoopIndex(pieces, 0, type=i32, name="piece"))
+        pieces = builder.op("index_div", rounded, builder.const(PIECE))
+        pieces.name = "pieces"
+        loop = RangeFor(*_bounds(builder, [pieces]), ["piece"])
+        with builder.into(loop.body):
+            piece = builder.add(LoopIndex(loop, 0, type=i32, name="piece"))
             first = builder.op("mul", row, builder.const(pieces_of(pool)))
             _enter(kernel, builder, pool, builder.op("add", first, piece))
-        builder.add(pieces)
+        builder.add(loop)
     builder.add(turns.loop)
 
 
@@ -216,6 +222,13 @@ def _enter(kernel: Kernel, builder: Builder, pool: Node, cell: Statement) -> Non
     taken.name = "place"
     place = builder.cast(taken, i32)
     builder.store(builder.add(GlobalPtr(sparse_array(kernel, pool, "list"), [place], type=i32)), cell)
+
+
+def _named(indices: list[Statement], node: Node) -> list[Statement]:
+    """Return indices of a cell with the names of their axes, where they have none."""
+    for index, axis in zip(indices, axes_of(node), strict=True):
+        index.name = index.name or AXES[axis]
+    return indices
 
 
 def _row_major(builder: Builder, indices: list[Statement], shape: tuple[int, ...]) -> Statement:
@@ -254,7 +267,7 @@ class _Turns:
             if ratio > 1 or outer is None:
                 self.axes[axis] = len(ends)
                 ends.append(builder.const(ratio))
-                name = names[dimension] if dimension < len(names) else chr(ord("i") + dimension)
+                name = names[dimension] if dimension < len(names) else AXES[axis]
                 texts.append(f"{name}_inside" if outer is not None else name)
         self.loop = RangeFor(*_bounds(builder, ends), texts, location=builder.location)
 
@@ -274,7 +287,10 @@ class _Turns:
                 found.append(inside if inside is not None else builder.const(0))
                 continue
             ratio = extent // self._extent_of_outer(axis)
-            index = outer[axis] if ratio == 1 else builder.op("mul", outer[axis], builder.const(ratio))
+            index = outer[axis]
+            if ratio > 1 and self.outer is not None:
+                index.name = index.name or f"{node_name(self.kernel, self.outer)}_{AXES[axis]}"
+                index = builder.op("mul", index, builder.const(ratio))
             found.append(index if inside is None else builder.op("add", index, inside))
         return found
 
@@ -287,20 +303,34 @@ class _Turns:
         if outer is None:
             return {}
         pointer = GlobalPtr(sparse_array(self.kernel, outer, "list"), [self._index(builder, 0)], type=i32)
-        cell = builder.load(builder.add(pointer))
-        cell.name = "cell"
-        if outer.kind != "dynamic":
-            return _unrolled(builder, cell, axes_of(outer), shape_of(outer))
+        entry = builder.load(builder.add(pointer))
+        is_cell = outer.kind != "dynamic"
+        found = self._cell_of(builder, entry) if is_cell else self._item_of(builder, entry)
+        if entry not in found.values():  # else it has the name of an index
+            entry.name = "cell" if is_cell else "piece"
+        return found
+
+    def _cell_of(self, builder: Builder, entry: Statement) -> dict[int, Statement]:
+        """Return the indices of a cell that is in the list of its pool, by axis of the tree."""
+        assert self.outer is not None
+        return _unrolled(builder, entry, axes_of(self.outer), shape_of(self.outer))
+
+    def _item_of(self, builder: Builder, entry: Statement) -> dict[int, Statement]:
+        """Return the indices of an item of a piece of a list."""
+        outer = self.outer
+        assert outer is not None
         (own,) = outer.axes
         pieces, above = pieces_of(outer), outer.parent
         item = self._index(builder, 1)
         found: dict[int, Statement] = {}
         if above is not None:
-            row = cell if pieces == 1 else builder.op("index_div", cell, builder.const(pieces))
+            row = entry if pieces == 1 else builder.op("index_div", entry, builder.const(pieces))
+            if row is not entry and len(axes_of(above)) > 1:
+                row.name = "list"
             found = _unrolled(builder, row, axes_of(above), shape_of(above))
-            cell = builder.op("index_mod", cell, builder.const(pieces)) if pieces > 1 else builder.const(0)
+            entry = builder.op("index_mod", entry, builder.const(pieces)) if pieces > 1 else builder.const(0)
         if pieces > 1:
-            item = builder.op("add", builder.op("mul", cell, builder.const(PIECE)), item)
+            item = builder.op("add", builder.op("mul", entry, builder.const(PIECE)), item)
         if own in found:
             item = builder.op("add", builder.op("mul", found[own], builder.const(outer.extents[0])), item)
         return {**found, own: item}

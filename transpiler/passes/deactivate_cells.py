@@ -85,7 +85,8 @@ def _collect_all(kernel: Kernel, builder: Builder, freed: dict[Node, None]) -> N
 
 def _deactivate(kernel: Kernel, builder: Builder, node: Node, indices: list[Statement]) -> None:
     """Deactivate a cell of a node, and empty it where it does not wait for the end of the loop."""
-    made = builder.add(Deactivate(node, indices, type=u1 if node.kind == "bitmasked" else None))
+    name = None if node.has_pool else "was_active"
+    made = builder.add(Deactivate(node, indices, type=None if node.has_pool else u1, name=name))
     if node.has_pool:
         return
     then = Block()
@@ -168,7 +169,7 @@ def _collect(kernel: Kernel, builder: Builder, pool: Node) -> None:
         memory = sparse_array(kernel, pool, "words")
         loop, cell = _over_freed(kernel, builder, pool, words, "word", "zeroes the freed cells of")
         with builder.into(loop.body):
-            pointer = builder.add(GlobalPtr(memory, [cell, _index(builder, loop, 1)], type=memory.element))
+            pointer = builder.add(GlobalPtr(memory, [cell, _inside(builder, loop)], type=memory.element))
             builder.store(pointer, builder.zero(memory.element))
         builder.add(loop)
     _give_back(kernel, builder, pool)
@@ -177,14 +178,23 @@ def _collect(kernel: Kernel, builder: Builder, pool: Node) -> None:
 def _over_freed(
     kernel: Kernel, builder: Builder, pool: Node, width: int, name: str, purpose: str
 ) -> tuple[RangeFor, Statement]:
-    """Return a loop over `width` things in each freed cell of a pool, not yet added, and the number of the cell."""
+    """Return a loop over `width` things in each freed cell of a pool, not yet added, and the number of the cell.
+
+    It has one axis where there is one thing.
+    """
     count = builder.add(PoolCount(pool, "freed", type=i32))
-    loop = _loop(builder, [count, builder.const(width)], ["k", name], f"{purpose} {node_name(kernel, pool)}")
+    ends, names = ([count, builder.const(width)], ["k", name]) if width > 1 else ([count], ["k"])
+    loop = _loop(builder, ends, names, f"{purpose} {node_name(kernel, pool)}")
     with builder.into(loop.body):
         cell = builder.load(_freed(kernel, builder, pool, _index(builder, loop, 0)))
         cell.name = "cell"
         cell = builder.cast(cell, i32)
     return loop, cell
+
+
+def _inside(builder: Builder, loop: RangeFor) -> Statement:
+    """Return which of the things in a cell a turn of `_over_freed` is for."""
+    return _index(builder, loop, 1) if len(loop.names) > 1 else builder.const(0)
 
 
 def _freed(kernel: Kernel, builder: Builder, pool: Node, k: Statement) -> GlobalPtr:
@@ -202,7 +212,7 @@ def _zero_rows(kernel: Kernel, builder: Builder, pool: Node, array: Array, width
     loop, cell = _over_freed(kernel, builder, pool, width, "word", f"zeroes {array.name} in freed cells of")
     with builder.into(loop.body):
         first = builder.op("mul", cell, builder.const(width))
-        place = builder.op("add", first, _index(builder, loop, 1))
+        place = builder.op("add", first, _inside(builder, loop))
         builder.store(builder.add(GlobalPtr(array, [place], type=u32)), builder.const(0, u32))
     builder.add(loop)
 
@@ -214,7 +224,7 @@ def _deactivate_inside(kernel: Kernel, builder: Builder, pool: Node, inner: Node
     loop, cell = _over_freed(kernel, builder, pool, width, "entry", purpose)
     with builder.into(loop.body):
         first = builder.op("mul", cell, builder.const(width))
-        builder.add(DeactivateEntry(inner, builder.op("add", first, _index(builder, loop, 1))))
+        builder.add(DeactivateEntry(inner, builder.op("add", first, _inside(builder, loop))))
     builder.add(loop)
 
 

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..ir.builder import Builder, flat_index
-from ..ir.nodes import Block, Statement, count_uses, walk
+from ..ir.nodes import Block, Statement, count_uses, operands, walk
 from ..ir.ops import OPS
 from ..ir.statements import (
     Array,
@@ -97,21 +97,13 @@ def _global_ptr(rewriter: Rewriter, pointer: Statement) -> Statement | None:
     return rewriter.part_at(pointer, pointer.array, pointer.indices) if pointer.array.parts else None
 
 
-def _struct_ptr(rewriter: Rewriter, pointer: Statement) -> Statement | None:
-    assert isinstance(rewriter, _Splitter) and isinstance(pointer, StructPtr)
-    cell = rewriter.cells.get(pointer.origin)
-    if cell is None:
-        return None
+def _struct_ptr(rewriter: _Splitter, pointer: StructPtr, cell: Cell) -> Statement:
     struct = cell.array.element
     assert isinstance(struct, Struct)
     return rewriter.part_at(pointer, cell.array.parts[struct.names.index(pointer.member)], cell.indices)
 
 
-def _matrix_ptr(rewriter: Rewriter, pointer: Statement) -> Statement | None:
-    assert isinstance(rewriter, _Splitter) and isinstance(pointer, MatrixPtr)
-    cell = rewriter.cells.get(pointer.origin)
-    if cell is None:
-        return None
+def _matrix_ptr(rewriter: _Splitter, pointer: MatrixPtr, cell: Cell) -> Statement:
     tensor = cell.array.element
     assert isinstance(tensor, Tensor)
     numbers = [int(index.value) for index in pointer.indices if isinstance(index, Const)]
@@ -124,11 +116,7 @@ def _matrix_ptr(rewriter: Rewriter, pointer: Statement) -> Statement | None:
 # --- accesses ---------------------------------------------------------------------------------------------------------
 
 
-def _load(rewriter: Rewriter, load: Statement) -> Statement | None:
-    assert isinstance(rewriter, _Splitter) and isinstance(load, GlobalLoad)
-    cell = rewriter.cells.get(load.pointer)
-    if cell is None:
-        return None
+def _load(rewriter: _Splitter, load: GlobalLoad, cell: Cell) -> Statement | None:
     builder = rewriter.builder(load)
 
     def read(array: Array) -> Statement:
@@ -141,11 +129,7 @@ def _load(rewriter: Rewriter, load: Statement) -> Statement | None:
     return _chosen(rewriter, builder, cell, read, True)
 
 
-def _store(rewriter: Rewriter, store: Statement) -> Statement | None:
-    assert isinstance(rewriter, _Splitter) and isinstance(store, GlobalStore)
-    cell = rewriter.cells.get(store.pointer)
-    if cell is None:
-        return None
+def _store(rewriter: _Splitter, store: GlobalStore, cell: Cell) -> Statement:
     builder = rewriter.builder(store)
 
     def write(array: Array, value: Statement) -> None:
@@ -158,11 +142,7 @@ def _store(rewriter: Rewriter, store: Statement) -> Statement | None:
     return GONE
 
 
-def _atomic(rewriter: Rewriter, atomic: Statement) -> Statement | None:
-    assert isinstance(rewriter, _Splitter) and isinstance(atomic, AtomicOp)
-    cell = rewriter.cells.get(atomic.pointer)
-    if cell is None:
-        return None
+def _atomic(rewriter: _Splitter, atomic: AtomicOp, cell: Cell) -> Statement:
     builder = rewriter.builder(atomic)
 
     def change(array: Array, value: Statement) -> Statement:
@@ -173,7 +153,7 @@ def _atomic(rewriter: Rewriter, atomic: Statement) -> Statement | None:
 
     is_read = atomic in rewriter.uses
     old = _chosen(rewriter, builder, cell, lambda array: change(array, atomic.value), is_read)
-    return old if is_read else GONE
+    return old if old is not None and is_read else GONE
 
 
 def _at(builder: Builder, array: Array, cell: Cell) -> Statement:
@@ -243,11 +223,22 @@ def _chosen(rewriter: _Splitter, builder: Builder, cell: Cell, use: Use, gives_v
     return along(0, 0)
 
 
+def _where_gone(rule: Callable[..., Statement | None]) -> Callable[[Rewriter, Statement], Statement | None]:
+    """Return the rule for statements whose pointer is gone; `rule` gets what that pointed to."""
+
+    def applied(rewriter: Rewriter, statement: Statement) -> Statement | None:
+        assert isinstance(rewriter, _Splitter)
+        cell = rewriter.cells.get(operands(statement)[0])  # the pointer comes first in all of them
+        return None if cell is None else rule(rewriter, statement, cell)
+
+    return applied
+
+
 RULES: dict[type[Statement], Callable[[Rewriter, Statement], Statement | None]] = {
     GlobalPtr: _global_ptr,
-    StructPtr: _struct_ptr,
-    MatrixPtr: _matrix_ptr,
-    GlobalLoad: _load,
-    GlobalStore: _store,
-    AtomicOp: _atomic,
+    StructPtr: _where_gone(_struct_ptr),
+    MatrixPtr: _where_gone(_matrix_ptr),
+    GlobalLoad: _where_gone(_load),
+    GlobalStore: _where_gone(_store),
+    AtomicOp: _where_gone(_atomic),
 }

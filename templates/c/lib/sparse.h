@@ -15,16 +15,14 @@
 // Turns after which a thread no longer waits for the one that is activating, which may have been suspended.
 #define PATIENCE 1000
 
-// taken: how many cells are in use or freed. freed: how many were deactivated and still have to be emptied. highest: most
-// that were ever taken. listed: how many active cells the list of a loop has. full: whether a cell was asked for in vain.
-// cells: a stack of those to take, 0 where none came back yet; behind it, from the pool's capacity on, those freed.
+// What is known of the cells of a pool.
 typedef struct Pool {
-    uint32_t taken;
-    uint32_t freed;
-    uint32_t highest;
-    uint32_t listed;
-    uint32_t full;
-    uint32_t cells[];
+    uint32_t taken;    // how many are in use or freed
+    uint32_t freed;    // how many are deactivated and still to be emptied
+    uint32_t highest;  // how many were ever taken at a time
+    uint32_t listed;   // entries of the list that a loop runs over
+    uint32_t full;     // bit 0: a cell was asked for in vain, bit 1: an item of a list
+    uint32_t cells[];  // numbers to take, from `taken` on (0: a new one); those freed, from the capacity on
 } Pool;
 
 // Replace `old` by `value`; gives what was there.
@@ -45,6 +43,7 @@ static inline uint32_t take_cell(Pool *pool, int capacity) {
     return cell != 0u ? cell : FIRST_CELL + taken;
 }
 
+// Note a cell that is nobody's any more, but not empty yet.
 static inline void free_cell(Pool *pool, int capacity, uint32_t cell) {
     uint32_t freed = __atomic_fetch_add(&pool->freed, 1u, __ATOMIC_RELAXED);
     pool->cells[(uint32_t)capacity + freed] = cell;
@@ -81,6 +80,7 @@ static inline bool bit_is_set(const uint32_t *mask, uint32_t bit) {
     return (__atomic_load_n(&mask[bit / 32u], __ATOMIC_RELAXED) >> bit % 32u & 1u) != 0u;
 }
 
+// Set a bit; most are set already, which costs no atomic operation.
 static inline void set_bit(uint32_t *mask, uint32_t bit) {
     if (!bit_is_set(mask, bit)) {
         __atomic_fetch_or(&mask[bit / 32u], 1u << bit % 32u, __ATOMIC_RELAXED);

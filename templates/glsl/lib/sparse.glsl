@@ -24,16 +24,14 @@ layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Len
 // Turns after which a thread no longer waits for the one that is activating, which may have been suspended.
 #define PATIENCE 1000
 
-// taken: how many cells are in use or freed. freed: how many were deactivated and still have to be emptied. highest: most
-// that were ever taken. listed: how many active cells the list of a loop has. full: whether a cell was asked for in vain.
-// cells: a stack of those to take, 0 where none came back yet; behind it, from the pool's capacity on, those freed.
+// What is known of the cells of a pool.
 layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Pool {
-    uint taken;
-    uint freed;
-    uint highest;
-    uint listed;
-    uint full;
-    uint cells[];
+    uint taken;    // how many are in use or freed
+    uint freed;    // how many are deactivated and still to be emptied
+    uint highest;  // how many were ever taken at a time
+    uint listed;   // entries of the list that a loop runs over
+    uint full;     // bit 0: a cell was asked for in vain, bit 1: an item of a list
+    uint cells[];  // numbers to take, from `taken` on (0: a new one); those freed, from the capacity on
 };
 
 // Give an empty cell that nobody uses, SPARE where there is none.
@@ -48,6 +46,7 @@ uint take_cell(Pool pool, int capacity) {
     return cell != 0u ? cell : FIRST_CELL + taken;
 }
 
+// Note a cell that is nobody's any more, but not empty yet.
 void free_cell(Pool pool, int capacity, uint cell) {
     uint freed = atomicAdd(pool.freed, 1u);
     pool.cells[uint(capacity) + freed] = cell;
@@ -84,6 +83,7 @@ bool bit_is_set(Mask mask, uint bit) {
     return (mask.v[bit / 32u] >> bit % 32u & 1u) != 0u;
 }
 
+// Set a bit; most are set already, which costs no atomic operation.
 void set_bit(Mask mask, uint bit) {
     if (!bit_is_set(mask, bit)) {
         atomicOr(mask.v[bit / 32u], 1u << bit % 32u);

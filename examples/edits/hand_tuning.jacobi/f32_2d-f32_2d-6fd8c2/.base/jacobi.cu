@@ -1,0 +1,31 @@
+// jacobi(a: ndarray[f32, 2], b: ndarray[f32, 2]), range_for over a
+// from hand_tuning.py:21, interface 71925ac0
+
+#define BLOCK 128
+
+struct Args {
+    const float *a_data;  // a: ndarray[f32, 2]
+    float *b_data;        // b: ndarray[f32, 2]
+    int n;                // a.shape[0]
+    int m;                // a.shape[1]
+    int b_n1;             // b.shape[1]
+};
+
+#define a(i, j) args.a_data[(long)(i) * args.m + (j)]
+#define b(i, j) args.b_data[(long)(i) * args.b_n1 + (j)]
+
+// hand_tuning.py:23  for i, j in a:
+__device__ inline void task(const Args &args, int i, int j) {
+    // hand_tuning.py:24  if 0 < i < n - 1 and 0 < j < m - 1:
+    if (0 < i && i < args.n - 1 && 0 < j && j < args.m - 1) {
+        // hand_tuning.py:25  b[i, j] = 0.25 * (a[i - 1, j] + a[i + 1, j] + a[i, j - 1] + a[i, j + 1])
+        b(i, j) = 0.25f * (a(i - 1, j) + a(i + 1, j) + a(i, j - 1) + a(i, j + 1));
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK) jacobi_0(const Args args) {
+    unsigned count = unsigned(args.n) * unsigned(args.m);
+    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += gridDim.x * BLOCK) {
+        task(args, int(index / args.m), int(index % args.m));
+    }
+}

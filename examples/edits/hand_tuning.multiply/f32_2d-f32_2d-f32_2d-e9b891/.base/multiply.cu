@@ -1,0 +1,38 @@
+// multiply(a: ndarray[f32, 2], b: ndarray[f32, 2], c: ndarray[f32, 2]), range_for over c
+// from hand_tuning.py:29, interface 6beffc3d
+
+#define BLOCK 128
+
+struct Args {
+    const float *a_data;  // a: ndarray[f32, 2]
+    const float *b_data;  // b: ndarray[f32, 2]
+    float *c_data;        // c: ndarray[f32, 2]
+    int a_n1;             // a.shape[1]
+    int b_n1;             // b.shape[1]
+    int c_n0;             // c.shape[0]
+    int c_n1;             // c.shape[1]
+};
+
+#define a(i, j) args.a_data[(long)(i) * args.a_n1 + (j)]
+#define b(i, j) args.b_data[(long)(i) * args.b_n1 + (j)]
+#define c(i, j) args.c_data[(long)(i) * args.c_n1 + (j)]
+
+// hand_tuning.py:30  for i, j in c:
+__device__ inline void task(const Args &args, int i, int j) {
+    // hand_tuning.py:31  total = 0.0
+    float total = 0.0f;
+    // hand_tuning.py:32  for k in range(a.shape[1]):
+    for (int k = 0; k < args.a_n1; k++) {
+        // hand_tuning.py:33  total += a[i, k] * b[k, j]
+        total += a(i, k) * b(k, j);
+    }
+    // hand_tuning.py:34  c[i, j] = total
+    c(i, j) = total;
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK) multiply_0(const Args args) {
+    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
+    if (index < unsigned(args.c_n0) * unsigned(args.c_n1)) {
+        task(args, int(index / args.c_n1), int(index % args.c_n1));
+    }
+}

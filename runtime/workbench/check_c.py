@@ -1,0 +1,146 @@
+"""Check an edited C text: it is compiled once with assertions behind it, and its object file is looked at."""
+
+from __future__ import annotations
+
+import re
+
+from ..devices.host_compiler import find_compiler, lacks_openmp
+from .c_layout import Assertion, Assertions, C, failures
+from .complaints import Complaint, of_gcc, place_of
+from .cubin import CubinError, global_functions
+from .edit import Edit, is_about_const, named_in, note_errors, unclosed_brace
+from .mistakes import missing_entry, store_to_read_only
+from .places import Block, Place, Text
+
+TAIL = "shadesmith-interface"
+"""What the compiler is told as the file of the lines behind the edited text."""
+
+_FUNCTION = re.compile(r"^(?:[A-Za-z_][\w \t*]*?[ \t*])([A-Za-z_]\w*)[ \t]*\(([^;{}]*)\)\s*\{", re.MULTILINE)
+_LOST_CONST = ("-Wdiscarded-qualifiers", "-Wcast-qual", "-Wincompatible-pointer-types-discards-qualifiers")
+_UNDECLARED = "-Wimplicit-function-declaration"
+
+
+def check_c(edit: Edit) -> None:
+    """Note all mistakes of an edited C text."""
+    generated = Text(edit.generated_text)
+    assertions = Assertions(C, generated, edit.text)
+    assertions.of_args(edit.generated)
+    _assert_entries(edit, assertions)
+    lines = assertions.lines
+    code, log = _compile(with_tail(edit.counted_text, lines))
+    complaints = of_gcc(log)
+    errors = [c for c in complaints if c.level == "error" and c.file != TAIL]
+    read_only = read_only_names(generated.blocks.get("Args"), generated, edit.text)
+    if errors:
+        note_errors(edit, errors, read_only)
+        return
+    note_failures(edit, lines, [c for c in complaints if c.level == "error"])
+    _note_warnings(edit, [c for c in complaints if c.level == "warning" and c.file != TAIL], read_only)
+    if code is not None:
+        _check_object(edit, code)
+    elif not edit.sheet.mistakes:
+        edit.sheet.add(None, f"the compiler refused the text: {log.strip()[:1000]}")
+
+
+def _compile(text: str) -> tuple[bytes | None, str]:
+    compiler = find_compiler()
+    code, log = compiler.examine(text, openmp=True)
+    if code is None and lacks_openmp(log):
+        code, log = compiler.examine(text, openmp=False)
+    return code, log
+
+
+def with_tail(text: str, lines: list[Assertion]) -> str:
+    """Return a text with lines behind it; the compiler counts them from 1, in a file of their own."""
+    tail = "\n".join(line.code for line in lines)
+    return f'{text}\n#line 1 "{TAIL}"\n{tail}\n'
+
+
+def note_failures(edit: Edit, lines: list[Assertion], complaints: list[Complaint]) -> None:
+    """Note the mistakes behind the assertions that failed."""
+    numbers = {complaint.line - 1 for complaint in complaints if complaint.file == TAIL}
+    failed = {number for number in numbers if number < len(lines) and lines[number].mistake is not None}
+    strays = [c for c in complaints if c.file == TAIL and c.line - 1 not in failed]
+    if strays and (brace := unclosed_brace(edit.text)) is not None:
+        edit.sheet.add(brace, "error: this brace is never closed", "close it with `}`")
+        return
+    for line in failures(lines, failed, edit.text.blocks):
+        assert line.mistake is not None
+        edit.sheet.add(line.place, *line.mistake)
+    if strays and not failed:
+        edit.sheet.add(None, f"error: {strays[0].text}", "the text ends in the middle of something")
+
+
+def read_only_names(args: Block | None, *texts: Text) -> dict[str, str]:
+    """Return the names by which texts reach arrays that are only read: members of `Args` and macros on them."""
+    members = {m.name for m in args.members or () if m.stars and m.is_const} if args is not None else set()
+    names = {member: member.removesuffix("_data") for member in members}
+    for text in texts:
+        names |= {macro: macro.removesuffix("_") for macro, member in text.accessors().items() if member in members}
+    return names
+
+
+def functions_of(text: Text, without: str = r"\bstatic\b") -> dict[str, Place]:
+    """Return the functions a text defines, with their places, but for those whose head has a word in it."""
+    found: dict[str, Place] = {}
+    for match in _FUNCTION.finditer(text.code):
+        if not re.search(without, match[0]):
+            found.setdefault(match[1], text.place(*match.span(1)))
+    return found
+
+
+def _assert_entries(edit: Edit, assertions: Assertions) -> None:
+    """Assert that the functions are there which the launcher calls, each with one parameter."""
+    entries = {old.entry for old, _ in edit.tasks}
+    functions = functions_of(edit.text)
+    instead = [name for name in functions if name not in entries]
+    missing = [old.entry for old, _ in edit.tasks if old.entry not in functions]
+    for old, _ in edit.tasks:
+        renamed = instead[0] if len(missing) == len(instead) == 1 and missing[0] == old.entry else None
+        head = f"void {old.entry}(const struct Args *arguments)"
+        place = functions[renamed] if renamed is not None else edit.text.word(old.entry)
+        text = missing_entry(old.entry, renamed, "the function", head)
+        assertions.lines.append(Assertion(C.check(f"sizeof(&{old.entry}) > 0"), place, text, (), old.entry, "entry"))
+        needs = (len(assertions.lines) - 1,)
+        types = [f"__builtin_types_compatible_p(__typeof__({old.entry}), {t})" for t in ENTRY_TYPES]
+        wrong = (
+            f"`{old.entry}` has other parameters or another result than the launcher gives it",
+            f"its head is `{head}`; new arguments are parameters of the kernel in Python",
+        )
+        assertions.lines.append(Assertion(C.check(" || ".join(types)), place, wrong, needs, old.entry, "parameters"))
+
+
+ENTRY_TYPES = ("void(const struct Args *)", "void(struct Args *)")
+
+
+def _note_warnings(edit: Edit, warnings: list[Complaint], read_only: dict[str, str]) -> None:
+    """Note what a C compiler lets pass, but what cannot be right."""
+    for complaint in warnings:
+        place = place_of(complaint, edit.text)
+        if place is None:
+            continue
+        if complaint.flag in _LOST_CONST and is_about_const(complaint.text):
+            name = named_in(edit.text, place, read_only)
+            if name is not None:
+                edit.sheet.add(place, *store_to_read_only(name, "loses its `const`"))
+        elif complaint.flag == _UNDECLARED:
+            name = "".join(re.findall(r"'(\w+)'", complaint.text)[:1])
+            edit.sheet.add(
+                place, f"function `{name}` is declared nowhere", "define it above, or include the header that has it"
+            )
+
+
+def _check_object(edit: Edit, code: bytes) -> None:
+    """Note entries that the object file does not offer."""
+    try:
+        offered = global_functions(code)
+    except CubinError:  # another format than ELF: the loader will tell
+        return
+    for old, _ in edit.tasks:
+        if old.entry not in offered:
+            place = edit.text.find(rf"(?<!\w)({re.escape(old.entry)})\s*\([^;{{}}]*\)\s*\{{")
+            edit.sheet.add(
+                place,
+                f"`{old.entry}` cannot be seen from outside the text: it is `static`, `inline` or hidden",
+                f"its head is `void {old.entry}(const struct Args *arguments)`",
+            )

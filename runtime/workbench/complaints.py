@@ -1,0 +1,126 @@
+"""What compilers say about a text, as data: glslang, gcc and clang, NVRTC with ptxas.
+
+In: the log of a compiler. Out: one `Complaint` for each error and each warning that has a line, in order, with the
+column as far as it is known: glslang has none, so the token it names is looked for; NVRTC prints line and caret.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+from .places import Place, Text
+
+_GLSLANG = re.compile(r"^(ERROR|WARNING): (?:([^:\n]+):(\d+): )?(.*)$")
+_GCC = re.compile(r"^(.+?):(\d+):(?:(\d+):)? (fatal error|error|warning|note): (.*?)(?: \[(-W[\w=+-]+)\])?$")
+_NVRTC = re.compile(r"^(.+?)\((\d+)\): (?:catastrophic )?(error|warning)(?: #[\w-]+)?: (.*)$")
+_PTXAS = re.compile(r"^ptxas\b(?:.*?,)?(?: line (\d+);)? *(error|fatal) *: (.*)$")
+_QUOTED = re.compile(r"'([^']+)'")
+
+TOKENS = {
+    "SEMICOLON": ";", "COMMA": ",", "COLON": ":", "EQUAL": "=", "LEFT_PAREN": "(", "RIGHT_PAREN": ")",
+    "LEFT_BRACE": "{", "RIGHT_BRACE": "}", "LEFT_BRACKET": "[", "RIGHT_BRACKET": "]", "DOT": ".", "BANG": "!",
+    "DASH": "-", "TILDE": "~", "PLUS": "+", "STAR": "*", "SLASH": "/", "PERCENT": "%", "LEFT_ANGLE": "<",
+    "RIGHT_ANGLE": ">", "VERTICAL_BAR": "|", "CARET": "^", "AMPERSAND": "&", "QUESTION": "?", "INC_OP": "++",
+    "DEC_OP": "--", "LE_OP": "<=", "GE_OP": ">=", "EQ_OP": "==", "NE_OP": "!=", "AND_OP": "&&", "OR_OP": "||",
+    "ADD_ASSIGN": "+=", "SUB_ASSIGN": "-=", "MUL_ASSIGN": "*=", "DIV_ASSIGN": "/=",
+}  # fmt: skip
+"""What glslang calls the signs."""
+
+EMPTY_WORDS = ("compilation terminated", "compilation errors", "No code generated", "SPIR-V is not generated")
+
+
+@dataclass(frozen=True, slots=True)
+class Complaint:
+    """file: as the compiler was told, "" where it names none. line: 0 where it names none. column: from 1, 0 unknown.
+
+    level: "error" or "warning". flag: of a warning, as gcc names it.
+    """
+
+    file: str
+    line: int
+    column: int
+    level: str
+    text: str
+    flag: str = ""
+
+
+def of_glslang(log: str) -> list[Complaint]:
+    """Return what glslangValidator says."""
+    found = []
+    for line in log.splitlines():
+        match = _GLSLANG.match(line)
+        if match is not None and not any(words in line for words in EMPTY_WORDS):
+            found.append(Complaint(match[2] or "", int(match[3] or 0), 0, match[1].lower(), match[4].strip()))
+    return found
+
+
+def of_gcc(log: str) -> list[Complaint]:
+    """Return what gcc or clang says. An error inside a macro is shown where the macro is used."""
+    found: list[Complaint] = []
+    for line in log.splitlines():
+        match = _GCC.match(line)
+        if match is None:
+            continue
+        file, number, column, level, text, flag = match.groups()
+        if level == "note":
+            if found and ("in expansion of macro" in text or "expanded from macro" in text) and file == found[-1].file:
+                found[-1] = replace(found[-1], line=int(number), column=int(column or 0))
+            continue
+        found.append(Complaint(file, int(number), int(column or 0), level.split()[-1], text, flag or ""))
+    return found
+
+
+def of_nvrtc(log: str) -> list[Complaint]:
+    """Return what NVRTC and ptxas say. ptxas knows no line of the text: lines of PTX are left out."""
+    found: list[Complaint] = []
+    lines = log.splitlines()
+    for number, line in enumerate(lines):
+        match = _NVRTC.match(line)
+        if match is not None:
+            text, column = _with_caret(match[4], lines[number + 1 :])
+            found.append(Complaint(match[1], int(match[2]), column, match[3], text))
+        elif (match := _PTXAS.match(line)) is not None and "aborted due to errors" not in line:
+            found.append(Complaint("", 0, 0, "error", match[3]))
+    return found
+
+
+def _with_caret(text: str, below: list[str]) -> tuple[str, int]:
+    """Return the whole message, and the column of the caret below it, which counts from the first character shown."""
+    for number, line in enumerate(below[:6]):
+        if line.strip() == "^" and number > 0:
+            more = [part.strip() for part in below[: number - 1] if part.startswith("            ")]
+            shown = below[number - 1]
+            return " ".join([text, *more]), max(1, line.index("^") + 1 - (len(shown) - len(shown.lstrip())))
+        if not line.strip():
+            break
+    return text, 0
+
+
+def place_of(complaint: Complaint, text: Text, column_counts_from_text: bool = False) -> Place | None:
+    """Return where a complaint is to be shown, None where it names no line.
+
+    column_counts_from_text: the column is one of the line without what it begins with (NVRTC).
+    """
+    if complaint.line <= 0:
+        return None
+    line = text.line(complaint.line)
+    indent = len(line) - len(line.lstrip())
+    column = complaint.column + indent if complaint.column and column_counts_from_text else complaint.column
+    if column and column <= len(line):
+        word = re.compile(r"\w+").match(line, column - 1)
+        return Place(complaint.line, column, word.end() - word.start() if word is not None else 1)
+    for token in _tokens(complaint.text):
+        place = text.word(token, complaint.line) if re.fullmatch(r"\w+", token) else None
+        if place is None and token in line:
+            place = Place(complaint.line, line.index(token) + 1, len(token))
+        if place is not None:
+            return place
+    return Place(complaint.line, indent + 1, max(1, len(line.strip())))
+
+
+def _tokens(message: str) -> list[str]:
+    """Return what a message may be about, the likeliest first."""
+    unexpected = re.search(r"unexpected (\w+)", message)
+    named = [TOKENS[unexpected[1]]] if unexpected is not None and unexpected[1] in TOKENS else []
+    return [*_QUOTED.findall(message), *named]

@@ -1,0 +1,191 @@
+"""Find things in a text that a person has edited: structs, members, macros, functions. Nothing is compiled here.
+
+In: GLSL, CUDA C or C, whole or broken. Out: lines and columns, and what structs say of their members as far as that can
+be read. A check never depends on it alone: compilers decide whether a text is right, this says where it is wrong.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass, field
+
+_NOISE = re.compile(r'//(?:\\\n|[^\n])*|/\*.*?(?:\*/|\Z)|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.DOTALL)
+_BLOCK = re.compile(r"\b(struct|union|uniform|buffer)\b((?:[^;{}()]|\([^()]*\))*)\{")
+_NAME = re.compile(r"[A-Za-z_]\w*")
+_DECLARATOR = re.compile(r"([A-Za-z_]\w*)\s*((?:\[[^\[\]]*\]\s*)*)\Z")
+_DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(?:line\b|\d)[^\n]*", re.MULTILINE)
+_QUALIFIERS = frozenset(
+    {
+        "const", "volatile", "restrict", "__restrict__", "__restrict", "struct", "precise", "readonly", "writeonly",
+        "coherent", "highp", "mediump", "lowp",
+    }
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A piece of one line: line and column from 1, width in characters."""
+
+    line: int
+    column: int
+    width: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredMember:
+    """One member as it is written. type: without qualifiers and stars. is_const: what it is, or points to, is const."""
+
+    name: str
+    type: str
+    place: Place
+    stars: int = 0
+    is_const: bool = False
+    extents: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        const, stars = "const " if self.is_const else "", f" {'*' * self.stars}" if self.stars else ""
+        return f"{const}{self.type}{stars}{''.join(f'[{extent}]' for extent in self.extents)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A struct or a block of GLSL. members: None where it holds functions or other things that are no members.
+
+    kind: "struct", "union", "uniform" or "buffer". place: of its name.
+    """
+
+    name: str
+    kind: str
+    place: Place
+    members: tuple[DeclaredMember, ...] | None
+
+    def member(self, name: str) -> DeclaredMember | None:
+        """Return a member by its name."""
+        return next((member for member in self.members or () if member.name == name), None)
+
+
+@dataclass(slots=True)
+class Text:
+    """A text to look things up in. code: the same with blanks for comments and literals."""
+
+    text: str
+    code: str = field(init=False)
+    blocks: dict[str, Block] = field(init=False)
+    _starts: list[int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.code = _NOISE.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), self.text)
+        self._starts = [0, *(match.end() for match in re.finditer("\n", self.text))]
+        self.blocks = {}
+        for block in self._read_blocks():
+            self.blocks.setdefault(block.name, block)
+
+    def line(self, number: int) -> str:
+        """Return line `number` (from 1), "" where there is none."""
+        lines = self.text.split("\n")
+        return lines[number - 1] if 0 < number <= len(lines) else ""
+
+    def place(self, start: int, end: int | None = None) -> Place:
+        """Return the place of a stretch of the text."""
+        number = bisect_right(self._starts, start)
+        column = start - self._starts[number - 1] + 1
+        return Place(number, column, max(1, (start + 1 if end is None else end) - start))
+
+    def find(self, pattern: str, line: int = 0) -> Place | None:
+        """Return the first place outside comments that a regular expression matches; its first group if it has one.
+
+        line: look there alone.
+        """
+        start = self._starts[line - 1] if 0 < line <= len(self._starts) else 0
+        end = self._starts[line] if 0 < line < len(self._starts) else len(self.code)
+        match = re.compile(pattern, re.MULTILINE).search(self.code, start, end)
+        return self.place(*match.span(match.lastindex or 0)) if match else None
+
+    def word(self, name: str, line: int = 0) -> Place | None:
+        """Return the first place of a name."""
+        return self.find(rf"(?<!\w){re.escape(name)}(?!\w)", line)
+
+    def macro(self, name: str) -> Place | None:
+        """Return where a macro or constant is defined."""
+        return self.find(rf"^[ \t]*#[ \t]*define[ \t]+({re.escape(name)})\b") or self.find(
+            rf"\bconst(?:expr)?\b[^;=(]*?\b({re.escape(name)})\s*="
+        )
+
+    def accessors(self) -> dict[str, str]:
+        """Return which member of `args` each macro on it reaches, by the macro's name."""
+        found = re.findall(
+            r"^[ \t]*#[ \t]*define[ \t]+(\w+)\([^)\n]*\)[^\n]*?\bargs\s*(?:\.|->)\s*(\w+)", self.code, re.MULTILINE
+        )
+        return dict(reversed(found))
+
+    def member_place(self, block: str, member: str) -> Place | None:
+        """Return where a member is declared, else the block it should be in."""
+        found = self.blocks.get(block)
+        if found is None:
+            return None
+        declared = found.member(member)
+        return declared.place if declared is not None else found.place
+
+    def _read_blocks(self) -> list[Block]:
+        found = []
+        for match in _BLOCK.finditer(self.code):
+            end = _closing(self.code, match.end())
+            names = [name for name in _NAME.finditer(self.code, match.start(2), match.end(2)) if _is_name(name[0])]
+            behind = re.compile(r"\s*([A-Za-z_]\w*)\s*;").match(self.code, end + 1)
+            is_typedef = bool(re.search(r"\btypedef\s*\Z", self.code[: match.start()]))
+            name = behind if behind is not None and is_typedef else names[-1] if names else behind
+            if name is not None:
+                start, stop = name.span(1) if name is behind else name.span()
+                members = self._members(match.end(), end)
+                found.append(Block(self.code[start:stop], match[1], self.place(start, stop), members))
+        return found
+
+    def _members(self, start: int, end: int) -> tuple[DeclaredMember, ...] | None:
+        body = self.code[start:end]
+        if "{" in body or re.search(r"\w\s*\((?!\()", re.sub(r"\b(?:layout|alignas|__align__)\s*\([^)]*\)", "", body)):
+            return None
+        members: list[DeclaredMember] = []
+        position = start
+        for piece in body.split(";"):
+            members += self._declared(piece, position)
+            position += len(piece) + 1
+        return tuple(members)
+
+    def _declared(self, piece: str, start: int) -> list[DeclaredMember]:
+        """Read one declaration: `const float *a, *b[3]`."""
+        found: list[DeclaredMember] = []
+        base, is_const, position = "", False, start
+        for number, part in enumerate(piece.split(",")):
+            match = _DECLARATOR.search(part.rstrip())
+            if match is not None:
+                before = re.sub(r"\b(?:layout|alignas|__align__)\s*\([^)]*\)", "", part[: match.start()])
+                if number == 0:
+                    words = _NAME.findall(before)
+                    is_const = "const" in words and "const" in _NAME.findall(before.partition("*")[0])
+                    base = " ".join(word for word in words if word not in _QUALIFIERS)
+                extents = tuple(extent.strip() for extent in re.findall(r"\[([^\[\]]*)\]", match[2]))
+                place = self.place(position + match.start(1), position + match.end(1))
+                if base:
+                    found.append(DeclaredMember(match[1], base, place, before.count("*"), is_const, extents))
+            position += len(part) + 1
+        return found
+
+
+def without_line_directives(text: str) -> str:
+    """Return the text whose lines a compiler counts as they are: `#line` would have it speak of other ones."""
+    return _DIRECTIVE.sub("", text)
+
+
+def _closing(code: str, start: int) -> int:
+    """Return where the brace is closed that was opened before `start`, the end of the text if it is not."""
+    depth = 1
+    for match in re.compile(r"[{}]").finditer(code, start):
+        depth += 1 if match[0] == "{" else -1
+        if depth == 0:
+            return match.start()
+    return len(code)
+
+
+def _is_name(word: str) -> bool:
+    return word not in _QUALIFIERS and word not in ("alignas", "__align__", "__attribute__", "packed")

@@ -1,0 +1,196 @@
+// collide(x: ndarray[f32, 1]), 4 tasks
+// from collide.py:9, interface 65244404
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define ACTIVATING 1u
+#define SPARE 2u
+#define FIRST_CELL 3u
+
+// Turns after which a thread no longer waits for the one that is activating, which may have been suspended.
+#define PATIENCE 1000
+
+// What is known of the cells of a pool.
+typedef struct Pool {
+    uint32_t taken;    // how many are in use or freed
+    uint32_t freed;    // how many are deactivated and still to be emptied
+    uint32_t highest;  // how many were ever taken at a time
+    uint32_t listed;   // entries of the list that a loop runs over
+    uint32_t full;     // bit 0: a cell was asked for in vain, bit 1: an item of a list
+    uint32_t cells[];  // numbers to take, from `taken` on (0: a new one); those freed, from the capacity on
+} Pool;
+
+// Replace `old` by `value`; gives what was there.
+static inline uint32_t compare_and_swap(uint32_t *word, uint32_t old, uint32_t value) {
+    __atomic_compare_exchange_n(word, &old, value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    return old;
+}
+
+// Give an empty cell that nobody uses, SPARE where there is none.
+static inline uint32_t take_cell(Pool *pool, int capacity) {
+    uint32_t taken = __atomic_fetch_add(&pool->taken, 1u, __ATOMIC_RELAXED);
+    if (taken >= (uint32_t)capacity) {
+        __atomic_fetch_sub(&pool->taken, 1u, __ATOMIC_RELAXED);
+        __atomic_fetch_or(&pool->full, 1u, __ATOMIC_RELAXED);
+        return SPARE;
+    }
+    uint32_t cell = pool->cells[taken];
+    return cell != 0u ? cell : FIRST_CELL + taken;
+}
+
+// Note a cell that is nobody's any more, but not empty yet.
+static inline void free_cell(Pool *pool, int capacity, uint32_t cell) {
+    uint32_t freed = __atomic_fetch_add(&pool->freed, 1u, __ATOMIC_RELAXED);
+    pool->cells[(uint32_t)capacity + freed] = cell;
+}
+
+// Give the cell at a place, activated if it is not: by one thread, however many ask at a time.
+static inline uint32_t activate_cell(uint32_t *numbers, uint32_t place, Pool *pool, int capacity) {
+    uint32_t cell = __atomic_load_n(&numbers[place], __ATOMIC_RELAXED);
+    for (int turn = 0; cell < FIRST_CELL; turn++) {
+        cell = compare_and_swap(&numbers[place], 0u, ACTIVATING);
+        if (cell == 0u || (cell == ACTIVATING && turn > PATIENCE)) {
+            uint32_t taken = take_cell(pool, capacity);
+            cell = compare_and_swap(&numbers[place], ACTIVATING, taken == SPARE ? 0u : taken);
+            if (cell == ACTIVATING) {
+                return taken;
+            }
+            if (taken != SPARE) {
+                free_cell(pool, capacity, taken);
+            }
+        }
+    }
+    return cell;
+}
+
+// Make a list one item longer; gives the item's place, -1 where the list has its greatest length.
+static inline int append_item(uint32_t *lengths, uint32_t place, int greatest, Pool *pool) {
+    uint32_t length = __atomic_fetch_add(&lengths[place], 1u, __ATOMIC_RELAXED);
+    if (length >= (uint32_t)greatest) {
+        __atomic_fetch_sub(&lengths[place], 1u, __ATOMIC_RELAXED);
+        __atomic_fetch_or(&pool->full, 2u, __ATOMIC_RELAXED);
+        return -1;
+    }
+    return (int)length;
+}
+
+// Make a list so long that it has an item.
+static inline void lengthen(uint32_t *lengths, uint32_t place, int item) {
+    uint32_t length = __atomic_load_n(&lengths[place], __ATOMIC_RELAXED);
+    while (length <= (uint32_t)item) {
+        uint32_t found = compare_and_swap(&lengths[place], length, (uint32_t)item + 1u);
+        length = found == length ? (uint32_t)item + 1u : found;
+    }
+}
+
+static inline int atomic_add_i32(int *place, int value) {
+    return __atomic_fetch_add(place, value, __ATOMIC_RELAXED);
+}
+
+static inline uint32_t atomic_add_u32(uint32_t *place, uint32_t value) {
+    return __atomic_fetch_add(place, value, __ATOMIC_RELAXED);
+}
+
+struct Args {
+    const float *x_data;      // x: ndarray[f32, 1]
+    int *near_data;           // near: field[i32, 100x64]
+    int *hits_data;           // hits: field[i32, 100]
+    int *pairs_list;          // pairs: the items of lists, in pieces
+    uint32_t *pairs_lengths;  // pairs: how many items each list has
+    Pool *pairs_pool;         // pairs: counters and free chunks of its pool
+    uint32_t *pairs_numbers;  // pairs: which chunk of its pool each part of a list leads to, from 3 on, or 0
+    int pairs_capacity;       // pairs: how many chunks its pool has
+};
+
+#define pairs_length(i) (int)args.pairs_lengths[i]
+#define pairs_number(i, j) args.pairs_numbers[(i) * 4 + (unsigned)(j) / 16]
+#define x(i) args.x_data[i]
+#define near_in(cell, j) args.near_data[(cell) * 16 + (unsigned)(j) % 16]
+#define hits(i) args.hits_data[i]
+#define pairs_listed() args.pairs_pool->listed
+#define pairs_list(i) args.pairs_list[i]
+
+static inline int append_pairs(const struct Args args, int i) {
+    return append_item(args.pairs_lengths, i, 64, args.pairs_pool);
+}
+
+static inline uint32_t activate_pairs(const struct Args args, int i, int j) {
+    lengthen(args.pairs_lengths, i, j);
+    return activate_cell(args.pairs_numbers, i * 4 + (unsigned)j / 16, args.pairs_pool, args.pairs_capacity);
+}
+
+// task 0 of 4: range_for over i, j
+// collide.py:10  for i, j in ti.ndrange(100, 100):
+static inline void task_0(const struct Args args, int i, int j) {
+    // collide.py:11  if i != j and abs(x[i] - x[j]) < 0.1:
+    if (i != j && fabsf(x(i) - x(j)) < 0.1f) {
+        // collide.py:12  near[i].append(j)
+        int item = append_pairs(args, i);
+        if (item >= 0) {
+            uint32_t pairs = activate_pairs(args, i, item);
+            near_in(pairs, item) = j;
+        }
+    }
+}
+
+void collide_0(const struct Args *arguments) {
+    const struct Args args = *arguments;
+    #pragma omp parallel for firstprivate(args) schedule(static)
+    for (int i = 0; i < 100; i++) {
+        for (int j = 0; j < 100; j++) {
+            task_0(args, i, j);
+        }
+    }
+}
+
+// task 1 of 4: serial, empties the list of pairs
+static inline void task_1(const struct Args args) {
+    pairs_listed() = 0u;
+}
+
+void collide_1(const struct Args *arguments) {
+    const struct Args args = *arguments;
+    task_1(args);
+}
+
+// task 2 of 4: range_for, lists the items of pairs in pieces of 32
+static inline void task_2(const struct Args args, int i) {
+    int pieces = (pairs_length(i) + 31) / 32;
+    for (int piece = 0; piece < pieces; piece++) {
+        uint32_t place = atomic_add_u32(&pairs_listed(), 1u);
+        pairs_list((int)place) = i * 2 + piece;
+    }
+}
+
+void collide_2(const struct Args *arguments) {
+    const struct Args args = *arguments;
+    #pragma omp parallel for firstprivate(args) schedule(static)
+    for (int i = 0; i < 100; i++) {
+        task_2(args, i);
+    }
+}
+
+// task 3 of 4: range_for over near
+// collide.py:13  for i, k in near:
+static inline void task_3(const struct Args args, int turn, int item) {
+    int piece = pairs_list(turn);
+    int i = piece / 2;
+    int k = piece % 2 * 32 + item;
+    uint32_t pairs = pairs_number(i, k);
+    if (k < pairs_length(i)) {
+        // collide.py:14  hits[near[i, k]] += near[i].length()
+        atomic_add_i32(&hits(near_in(pairs, k)), pairs_length(i));
+    }
+}
+
+void collide_3(const struct Args *arguments) {
+    const struct Args args = *arguments;
+    int end_turn = (int)args.pairs_pool->listed;
+    #pragma omp parallel for firstprivate(args) schedule(static) if ((long)end_turn * 32 >= 8192)
+    for (int turn = 0; turn < end_turn; turn++) {
+        for (int item = 0; item < 32; item++) {
+            task_3(args, turn, item);
+        }
+    }
+}

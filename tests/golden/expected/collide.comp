@@ -1,0 +1,313 @@
+// ===== collide_0.comp
+// collide(x: ndarray[f32, 1]), task 0 of 4: range_for over i, j
+// from collide.py:9, interface 65244404
+#version 460
+#extension GL_EXT_buffer_reference : require
+#extension GL_EXT_scalar_block_layout : require
+
+#define BLOCK 128
+layout(local_size_x = BLOCK) in;
+
+layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer CellNumbers {
+    uint v[];
+};
+
+layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Lengths {
+    uint v[];
+};
+
+#define ACTIVATING 1u
+#define SPARE 2u
+#define FIRST_CELL 3u
+
+// Turns after which a thread no longer waits for the one that is activating, which may have been suspended.
+#define PATIENCE 1000
+
+// What is known of the cells of a pool.
+layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Pool {
+    uint taken;    // how many are in use or freed
+    uint freed;    // how many are deactivated and still to be emptied
+    uint highest;  // how many were ever taken at a time
+    uint listed;   // entries of the list that a loop runs over
+    uint full;     // bit 0: a cell was asked for in vain, bit 1: an item of a list
+    uint cells[];  // numbers to take, from `taken` on (0: a new one); those freed, from the capacity on
+};
+
+// Give an empty cell that nobody uses, SPARE where there is none.
+uint take_cell(Pool pool, int capacity) {
+    uint taken = atomicAdd(pool.taken, 1u);
+    if (taken >= uint(capacity)) {
+        atomicAdd(pool.taken, -1u);
+        atomicOr(pool.full, 1u);
+        return SPARE;
+    }
+    uint cell = pool.cells[taken];
+    return cell != 0u ? cell : FIRST_CELL + taken;
+}
+
+// Note a cell that is nobody's any more, but not empty yet.
+void free_cell(Pool pool, int capacity, uint cell) {
+    uint freed = atomicAdd(pool.freed, 1u);
+    pool.cells[uint(capacity) + freed] = cell;
+}
+
+// Give the cell at a place, activated if it is not: by one thread, however many ask at a time.
+uint activate_cell(CellNumbers numbers, uint place, Pool pool, int capacity) {
+    uint cell = numbers.v[place];
+    for (int turn = 0; cell < FIRST_CELL; turn++) {
+        cell = atomicCompSwap(numbers.v[place], 0u, ACTIVATING);
+        if (cell == 0u || (cell == ACTIVATING && turn > PATIENCE)) {
+            uint taken = take_cell(pool, capacity);
+            cell = atomicCompSwap(numbers.v[place], ACTIVATING, taken == SPARE ? 0u : taken);
+            if (cell == ACTIVATING) {
+                return taken;
+            }
+            if (taken != SPARE) {
+                free_cell(pool, capacity, taken);
+            }
+        }
+    }
+    return cell;
+}
+
+// Make a list one item longer; gives the item's place, -1 where the list has its greatest length.
+int append_item(Lengths lengths, uint place, int greatest, Pool pool) {
+    uint length = atomicAdd(lengths.v[place], 1u);
+    if (length >= uint(greatest)) {
+        atomicAdd(lengths.v[place], -1u);
+        atomicOr(pool.full, 2u);
+        return -1;
+    }
+    return int(length);
+}
+
+// Make a list so long that it has an item.
+void lengthen(Lengths lengths, uint place, int item) {
+    uint length = lengths.v[place];
+    while (length <= uint(item)) {
+        uint found = atomicCompSwap(lengths.v[place], length, uint(item) + 1u);
+        length = found == length ? uint(item) + 1u : found;
+    }
+}
+
+layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4) buffer I32 { int v[]; };
+layout(push_constant, scalar) uniform Args {
+    F32 x_data;                 // x: ndarray[f32, 1]
+    I32 near_data;              // near: field[i32, 100x64]
+    I32 hits_data;              // hits: field[i32, 100]
+    I32 pairs_list;             // pairs: the items of lists, in pieces
+    Lengths pairs_lengths;      // pairs: how many items each list has
+    Pool pairs_pool;            // pairs: counters and free chunks of its pool
+    CellNumbers pairs_numbers;  // pairs: which chunk of its pool each part of a list leads to, from 3 on, or 0
+    int pairs_capacity;         // pairs: how many chunks its pool has
+} args;
+
+#define x(i) args.x_data.v[i]
+#define near_in(cell, j) args.near_data.v[(cell) * 16 + uint(j) % 16]
+
+int append_pairs(int i) {
+    return append_item(args.pairs_lengths, uint(i), 64, args.pairs_pool);
+}
+
+uint activate_pairs(int i, int j) {
+    lengthen(args.pairs_lengths, uint(i), j);
+    return activate_cell(args.pairs_numbers, uint(i * 4 + uint(j) / 16), args.pairs_pool, args.pairs_capacity);
+}
+
+// collide.py:10  for i, j in ti.ndrange(100, 100):
+void task(int i, int j) {
+    // collide.py:11  if i != j and abs(x[i] - x[j]) < 0.1:
+    if (i != j && abs(x(i) - x(j)) < 0.1) {
+        // collide.py:12  near[i].append(j)
+        int item = append_pairs(i);
+        if (item >= 0) {
+            uint pairs = activate_pairs(i, item);
+            near_in(pairs, item) = j;
+        }
+    }
+}
+
+void main() {
+    uint index = gl_GlobalInvocationID.x;
+    if (index < 10000u) {
+        task(int(index / 100), int(index % 100));
+    }
+}
+
+// ===== collide_1.comp
+// collide(x: ndarray[f32, 1]), task 1 of 4: serial, empties the list of pairs
+// from collide.py:9, interface 65244404
+#version 460
+#extension GL_EXT_buffer_reference : require
+#extension GL_EXT_scalar_block_layout : require
+
+layout(local_size_x = 1) in;
+
+layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer CellNumbers {
+    uint v[];
+};
+
+layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Lengths {
+    uint v[];
+};
+
+// What is known of the cells of a pool.
+layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Pool {
+    uint taken;    // how many are in use or freed
+    uint freed;    // how many are deactivated and still to be emptied
+    uint highest;  // how many were ever taken at a time
+    uint listed;   // entries of the list that a loop runs over
+    uint full;     // bit 0: a cell was asked for in vain, bit 1: an item of a list
+    uint cells[];  // numbers to take, from `taken` on (0: a new one); those freed, from the capacity on
+};
+
+layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4) buffer I32 { int v[]; };
+layout(push_constant, scalar) uniform Args {
+    F32 x_data;                 // x: ndarray[f32, 1]
+    I32 near_data;              // near: field[i32, 100x64]
+    I32 hits_data;              // hits: field[i32, 100]
+    I32 pairs_list;             // pairs: the items of lists, in pieces
+    Lengths pairs_lengths;      // pairs: how many items each list has
+    Pool pairs_pool;            // pairs: counters and free chunks of its pool
+    CellNumbers pairs_numbers;  // pairs: which chunk of its pool each part of a list leads to, from 3 on, or 0
+    int pairs_capacity;         // pairs: how many chunks its pool has
+} args;
+
+#define pairs_listed() args.pairs_pool.listed
+
+void task() {
+    pairs_listed() = 0u;
+}
+
+void main() {
+    task();
+}
+
+// ===== collide_2.comp
+// collide(x: ndarray[f32, 1]), task 2 of 4: range_for, lists the items of pairs in pieces of 32
+// from collide.py:9, interface 65244404
+#version 460
+#extension GL_EXT_buffer_reference : require
+#extension GL_EXT_scalar_block_layout : require
+
+#define BLOCK 128
+layout(local_size_x = BLOCK) in;
+
+layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer CellNumbers {
+    uint v[];
+};
+
+layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Lengths {
+    uint v[];
+};
+
+// What is known of the cells of a pool.
+layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Pool {
+    uint taken;    // how many are in use or freed
+    uint freed;    // how many are deactivated and still to be emptied
+    uint highest;  // how many were ever taken at a time
+    uint listed;   // entries of the list that a loop runs over
+    uint full;     // bit 0: a cell was asked for in vain, bit 1: an item of a list
+    uint cells[];  // numbers to take, from `taken` on (0: a new one); those freed, from the capacity on
+};
+
+layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4) buffer I32 { int v[]; };
+layout(push_constant, scalar) uniform Args {
+    F32 x_data;                 // x: ndarray[f32, 1]
+    I32 near_data;              // near: field[i32, 100x64]
+    I32 hits_data;              // hits: field[i32, 100]
+    I32 pairs_list;             // pairs: the items of lists, in pieces
+    Lengths pairs_lengths;      // pairs: how many items each list has
+    Pool pairs_pool;            // pairs: counters and free chunks of its pool
+    CellNumbers pairs_numbers;  // pairs: which chunk of its pool each part of a list leads to, from 3 on, or 0
+    int pairs_capacity;         // pairs: how many chunks its pool has
+} args;
+
+#define pairs_length(i) int(args.pairs_lengths.v[i])
+#define pairs_listed() args.pairs_pool.listed
+#define pairs_list(i) args.pairs_list.v[i]
+
+void task(int i) {
+    int pieces = (pairs_length(i) + 31) / 32;
+    for (int piece = 0; piece < pieces; piece++) {
+        uint place = atomicAdd(pairs_listed(), 1u);
+        pairs_list(int(place)) = i * 2 + piece;
+    }
+}
+
+void main() {
+    uint index = gl_GlobalInvocationID.x;
+    if (index < 100u) {
+        task(int(index));
+    }
+}
+
+// ===== collide_3.comp
+// collide(x: ndarray[f32, 1]), task 3 of 4: range_for over near
+// from collide.py:9, interface 65244404
+#version 460
+#extension GL_EXT_buffer_reference : require
+#extension GL_EXT_scalar_block_layout : require
+
+#define BLOCK 128
+layout(local_size_x = BLOCK) in;
+
+layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer CellNumbers {
+    uint v[];
+};
+
+layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Lengths {
+    uint v[];
+};
+
+// What is known of the cells of a pool.
+layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Pool {
+    uint taken;    // how many are in use or freed
+    uint freed;    // how many are deactivated and still to be emptied
+    uint highest;  // how many were ever taken at a time
+    uint listed;   // entries of the list that a loop runs over
+    uint full;     // bit 0: a cell was asked for in vain, bit 1: an item of a list
+    uint cells[];  // numbers to take, from `taken` on (0: a new one); those freed, from the capacity on
+};
+
+layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4) buffer I32 { int v[]; };
+layout(push_constant, scalar) uniform Args {
+    F32 x_data;                 // x: ndarray[f32, 1]
+    I32 near_data;              // near: field[i32, 100x64]
+    I32 hits_data;              // hits: field[i32, 100]
+    I32 pairs_list;             // pairs: the items of lists, in pieces
+    Lengths pairs_lengths;      // pairs: how many items each list has
+    Pool pairs_pool;            // pairs: counters and free chunks of its pool
+    CellNumbers pairs_numbers;  // pairs: which chunk of its pool each part of a list leads to, from 3 on, or 0
+    int pairs_capacity;         // pairs: how many chunks its pool has
+} args;
+
+#define pairs_length(i) int(args.pairs_lengths.v[i])
+#define pairs_number(i, j) args.pairs_numbers.v[(i) * 4 + uint(j) / 16]
+#define near_in(cell, j) args.near_data.v[(cell) * 16 + uint(j) % 16]
+#define hits(i) args.hits_data.v[i]
+#define pairs_list(i) args.pairs_list.v[i]
+
+// collide.py:13  for i, k in near:
+void task(int turn, int item) {
+    int piece = pairs_list(turn);
+    int i = piece / 2;
+    int k = piece % 2 * 32 + item;
+    uint pairs = pairs_number(i, k);
+    if (k < pairs_length(i)) {
+        // collide.py:14  hits[near[i, k]] += near[i].length()
+        atomicAdd(hits(near_in(pairs, k)), pairs_length(i));
+    }
+}
+
+void main() {
+    int extent_turn = max(int(args.pairs_pool.listed), 0);
+    uint count = uint(extent_turn) * 32u;
+    for (uint index = gl_GlobalInvocationID.x; index < count; index += gl_NumWorkGroups.x * BLOCK) {
+        task(int(index / 32), int(index % 32));
+    }
+}

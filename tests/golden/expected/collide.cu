@@ -1,0 +1,175 @@
+// collide(x: ndarray[f32, 1]), 4 tasks
+// from collide.py:9, interface 65244404
+
+#define BLOCK 128
+
+typedef unsigned int uint32_t;
+
+#define ACTIVATING 1u
+#define SPARE 2u
+#define FIRST_CELL 3u
+
+// Turns after which a thread no longer waits for the one that is activating, which may have been suspended.
+#define PATIENCE 1000
+
+// What is known of the cells of a pool.
+struct Pool {
+    uint32_t taken;     // how many are in use or freed
+    uint32_t freed;     // how many are deactivated and still to be emptied
+    uint32_t highest;   // how many were ever taken at a time
+    uint32_t listed;    // entries of the list that a loop runs over
+    uint32_t full;      // bit 0: a cell was asked for in vain, bit 1: an item of a list
+    uint32_t cells[1];  // numbers to take, from `taken` on (0: a new one); those freed, from the capacity on
+};
+
+// Give an empty cell that nobody uses, SPARE where there is none.
+__device__ inline uint32_t take_cell(Pool *pool, int capacity) {
+    uint32_t taken = atomicAdd(&pool->taken, 1u);
+    if (taken >= (uint32_t)capacity) {
+        atomicSub(&pool->taken, 1u);
+        atomicOr(&pool->full, 1u);
+        return SPARE;
+    }
+    uint32_t cell = pool->cells[taken];
+    return cell != 0u ? cell : FIRST_CELL + taken;
+}
+
+// Note a cell that is nobody's any more, but not empty yet.
+__device__ inline void free_cell(Pool *pool, int capacity, uint32_t cell) {
+    uint32_t freed = atomicAdd(&pool->freed, 1u);
+    pool->cells[(uint32_t)capacity + freed] = cell;
+}
+
+// Give the cell at a place, activated if it is not: by one thread, however many ask at a time.
+__device__ inline uint32_t activate_cell(uint32_t *numbers, uint32_t place, Pool *pool, int capacity) {
+    uint32_t cell = numbers[place];
+    for (int turn = 0; cell < FIRST_CELL; turn++) {
+        cell = atomicCAS(&numbers[place], 0u, ACTIVATING);
+        if (cell == 0u || (cell == ACTIVATING && turn > PATIENCE)) {
+            uint32_t taken = take_cell(pool, capacity);
+            cell = atomicCAS(&numbers[place], ACTIVATING, taken == SPARE ? 0u : taken);
+            if (cell == ACTIVATING) {
+                return taken;
+            }
+            if (taken != SPARE) {
+                free_cell(pool, capacity, taken);
+            }
+        }
+    }
+    return cell;
+}
+
+// Make a list one item longer; gives the item's place, -1 where the list has its greatest length.
+__device__ inline int append_item(uint32_t *lengths, uint32_t place, int greatest, Pool *pool) {
+    uint32_t length = atomicAdd(&lengths[place], 1u);
+    if (length >= (uint32_t)greatest) {
+        atomicSub(&lengths[place], 1u);
+        atomicOr(&pool->full, 2u);
+        return -1;
+    }
+    return (int)length;
+}
+
+// Make a list so long that it has an item.
+__device__ inline void lengthen(uint32_t *lengths, uint32_t place, int item) {
+    uint32_t length = lengths[place];
+    while (length <= (uint32_t)item) {
+        uint32_t found = atomicCAS(&lengths[place], length, (uint32_t)item + 1u);
+        length = found == length ? (uint32_t)item + 1u : found;
+    }
+}
+
+struct Args {
+    const float *x_data;      // x: ndarray[f32, 1]
+    int *near_data;           // near: field[i32, 100x64]
+    int *hits_data;           // hits: field[i32, 100]
+    int *pairs_list;          // pairs: the items of lists, in pieces
+    uint32_t *pairs_lengths;  // pairs: how many items each list has
+    Pool *pairs_pool;         // pairs: counters and free chunks of its pool
+    uint32_t *pairs_numbers;  // pairs: which chunk of its pool each part of a list leads to, from 3 on, or 0
+    int pairs_capacity;       // pairs: how many chunks its pool has
+};
+
+#define pairs_length(i) int(args.pairs_lengths[i])
+#define pairs_number(i, j) __ldcg(&args.pairs_numbers[(i) * 4 + unsigned(j) / 16])
+#define x(i) args.x_data[i]
+#define near_in(cell, j) args.near_data[(cell) * 16 + unsigned(j) % 16]
+#define hits(i) args.hits_data[i]
+#define pairs_listed() args.pairs_pool->listed
+#define pairs_list(i) args.pairs_list[i]
+
+__device__ inline int append_pairs(const Args &args, int i) {
+    return append_item(args.pairs_lengths, i, 64, args.pairs_pool);
+}
+
+__device__ inline uint32_t activate_pairs(const Args &args, int i, int j) {
+    lengthen(args.pairs_lengths, i, j);
+    return activate_cell(args.pairs_numbers, i * 4 + unsigned(j) / 16, args.pairs_pool, args.pairs_capacity);
+}
+
+// task 0 of 4: range_for over i, j
+// collide.py:10  for i, j in ti.ndrange(100, 100):
+__device__ inline void task_0(const Args &args, int i, int j) {
+    // collide.py:11  if i != j and abs(x[i] - x[j]) < 0.1:
+    if (i != j && fabsf(x(i) - x(j)) < 0.1f) {
+        // collide.py:12  near[i].append(j)
+        int item = append_pairs(args, i);
+        if (item >= 0) {
+            uint32_t pairs = activate_pairs(args, i, item);
+            near_in(pairs, item) = j;
+        }
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK) collide_0(const Args args) {
+    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
+    if (index < 10000u) {
+        task_0(args, int(index / 100), int(index % 100));
+    }
+}
+
+// task 1 of 4: serial, empties the list of pairs
+__device__ inline void task_1(const Args &args) {
+    pairs_listed() = 0u;
+}
+
+extern "C" __global__ void collide_1(const Args args) {
+    task_1(args);
+}
+
+// task 2 of 4: range_for, lists the items of pairs in pieces of 32
+__device__ inline void task_2(const Args &args, int i) {
+    int pieces = (pairs_length(i) + 31) / 32;
+    for (int piece = 0; piece < pieces; piece++) {
+        uint32_t place = atomicAdd(&pairs_listed(), 1u);
+        pairs_list((int)place) = i * 2 + piece;
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK) collide_2(const Args args) {
+    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
+    if (index < 100u) {
+        task_2(args, int(index));
+    }
+}
+
+// task 3 of 4: range_for over near
+// collide.py:13  for i, k in near:
+__device__ inline void task_3(const Args &args, int turn, int item) {
+    int piece = pairs_list(turn);
+    int i = piece / 2;
+    int k = piece % 2 * 32 + item;
+    uint32_t pairs = pairs_number(i, k);
+    if (k < pairs_length(i)) {
+        // collide.py:14  hits[near[i, k]] += near[i].length()
+        atomicAdd(&hits(near_in(pairs, k)), pairs_length(i));
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK) collide_3(const Args args) {
+    int extent_turn = max(int(args.pairs_pool->listed), 0);
+    unsigned count = unsigned(extent_turn) * 32u;
+    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += gridDim.x * BLOCK) {
+        task_3(args, int(index / 32), int(index % 32));
+    }
+}

@@ -1,0 +1,329 @@
+// ===== prune_0.comp
+// prune(), task 0 of 6: serial, empties the list of block
+// from prune.py:9, interface 9743161b
+#version 460
+#extension GL_EXT_buffer_reference : require
+#extension GL_EXT_scalar_block_layout : require
+
+layout(local_size_x = 1) in;
+
+layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer CellNumbers {
+    uint v[];
+};
+
+// What is known of the cells of a pool.
+layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Pool {
+    uint taken;    // how many are in use or freed
+    uint freed;    // how many are deactivated and still to be emptied
+    uint highest;  // how many were ever taken at a time
+    uint listed;   // entries of the list that a loop runs over
+    uint full;     // bit 0: a cell was asked for in vain, bit 1: an item of a list
+    uint cells[];  // numbers to take, from `taken` on (0: a new one); those freed, from the capacity on
+};
+
+layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4) buffer I32 { int v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4) buffer U32 { uint v[]; };
+layout(push_constant, scalar) uniform Args {
+    F32 x_data;                 // x: field[f32, 1024]
+    I32 block_list;             // block: the active cells, by number row by row
+    U32 block_words;            // block: the cells as words
+    Pool block_pool;            // block: counters and free cells of its pool
+    CellNumbers block_numbers;  // block: which cell of its pool each leads to, from 3 on, or 0
+    int block_capacity;         // block: how many cells its pool has
+} args;
+
+#define block_listed() args.block_pool.listed
+
+void task() {
+    block_listed() = 0u;
+}
+
+void main() {
+    task();
+}
+
+// ===== prune_1.comp
+// prune(), task 1 of 6: range_for, lists the active cells of block
+// from prune.py:9, interface 9743161b
+#version 460
+#extension GL_EXT_buffer_reference : require
+#extension GL_EXT_scalar_block_layout : require
+
+#define BLOCK 128
+layout(local_size_x = BLOCK) in;
+
+layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer CellNumbers {
+    uint v[];
+};
+
+#define FIRST_CELL 3u
+
+// What is known of the cells of a pool.
+layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Pool {
+    uint taken;    // how many are in use or freed
+    uint freed;    // how many are deactivated and still to be emptied
+    uint highest;  // how many were ever taken at a time
+    uint listed;   // entries of the list that a loop runs over
+    uint full;     // bit 0: a cell was asked for in vain, bit 1: an item of a list
+    uint cells[];  // numbers to take, from `taken` on (0: a new one); those freed, from the capacity on
+};
+
+layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4) buffer I32 { int v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4) buffer U32 { uint v[]; };
+layout(push_constant, scalar) uniform Args {
+    F32 x_data;                 // x: field[f32, 1024]
+    I32 block_list;             // block: the active cells, by number row by row
+    U32 block_words;            // block: the cells as words
+    Pool block_pool;            // block: counters and free cells of its pool
+    CellNumbers block_numbers;  // block: which cell of its pool each leads to, from 3 on, or 0
+    int block_capacity;         // block: how many cells its pool has
+} args;
+
+#define block_number(i) args.block_numbers.v[i]
+#define block_is_active(i) (block_number(i) >= FIRST_CELL)
+#define block_listed() args.block_pool.listed
+#define block_list(i) args.block_list.v[i]
+
+void task(int i) {
+    if (block_is_active(i)) {
+        uint place = atomicAdd(block_listed(), 1u);
+        block_list(int(place)) = i;
+    }
+}
+
+void main() {
+    uint index = gl_GlobalInvocationID.x;
+    if (index < 64u) {
+        task(int(index));
+    }
+}
+
+// ===== prune_2.comp
+// prune(), task 2 of 6: range_for over block
+// from prune.py:9, interface 9743161b
+#version 460
+#extension GL_EXT_buffer_reference : require
+#extension GL_EXT_scalar_block_layout : require
+
+#define BLOCK 128
+layout(local_size_x = BLOCK) in;
+
+layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer CellNumbers {
+    uint v[];
+};
+
+#define FIRST_CELL 3u
+
+// What is known of the cells of a pool.
+layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Pool {
+    uint taken;    // how many are in use or freed
+    uint freed;    // how many are deactivated and still to be emptied
+    uint highest;  // how many were ever taken at a time
+    uint listed;   // entries of the list that a loop runs over
+    uint full;     // bit 0: a cell was asked for in vain, bit 1: an item of a list
+    uint cells[];  // numbers to take, from `taken` on (0: a new one); those freed, from the capacity on
+};
+
+// Note a cell that is nobody's any more, but not empty yet.
+void free_cell(Pool pool, int capacity, uint cell) {
+    uint freed = atomicAdd(pool.freed, 1u);
+    pool.cells[uint(capacity) + freed] = cell;
+}
+
+// Take the cell at a place away; it is emptied and given back once the loop has ended.
+void deactivate_cell(CellNumbers numbers, uint place, Pool pool, int capacity) {
+    uint cell = numbers.v[place];
+    if (cell >= FIRST_CELL && atomicCompSwap(numbers.v[place], cell, 0u) == cell) {
+        free_cell(pool, capacity, cell);
+    }
+}
+
+layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4) buffer I32 { int v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4) buffer U32 { uint v[]; };
+layout(push_constant, scalar) uniform Args {
+    F32 x_data;                 // x: field[f32, 1024]
+    I32 block_list;             // block: the active cells, by number row by row
+    U32 block_words;            // block: the cells as words
+    Pool block_pool;            // block: counters and free cells of its pool
+    CellNumbers block_numbers;  // block: which cell of its pool each leads to, from 3 on, or 0
+    int block_capacity;         // block: how many cells its pool has
+} args;
+
+#define block_number(i) args.block_numbers.v[i]
+#define x_in(cell, i) args.x_data.v[(cell) * 16 + uint(i) % 16]
+#define x(i) x_in(block_number(uint(i) / 16), i)
+#define block_list(i) args.block_list.v[i]
+
+void deactivate_block(int i) {
+    deactivate_cell(args.block_numbers, uint(i), args.block_pool, args.block_capacity);
+}
+
+// prune.py:10  for i in block:
+void task(int turn) {
+    int i = block_list(turn);
+    // prune.py:11  if x[16 * i] == 0:
+    if (x(16 * i) == 0.0) {
+        // prune.py:12  ti.deactivate(block, i)
+        deactivate_block(i);
+    }
+}
+
+void main() {
+    uint count = uint(max(int(args.block_pool.listed), 0));
+    for (uint index = gl_GlobalInvocationID.x; index < count; index += gl_NumWorkGroups.x * BLOCK) {
+        task(int(index));
+    }
+}
+
+// ===== prune_3.comp
+// prune(), task 3 of 6: range_for, zeroes the freed cells of block
+// from prune.py:9, interface 9743161b
+#version 460
+#extension GL_EXT_buffer_reference : require
+#extension GL_EXT_scalar_block_layout : require
+
+#define BLOCK 128
+layout(local_size_x = BLOCK) in;
+
+layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer CellNumbers {
+    uint v[];
+};
+
+// What is known of the cells of a pool.
+layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Pool {
+    uint taken;    // how many are in use or freed
+    uint freed;    // how many are deactivated and still to be emptied
+    uint highest;  // how many were ever taken at a time
+    uint listed;   // entries of the list that a loop runs over
+    uint full;     // bit 0: a cell was asked for in vain, bit 1: an item of a list
+    uint cells[];  // numbers to take, from `taken` on (0: a new one); those freed, from the capacity on
+};
+
+layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4) buffer I32 { int v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4) buffer U32 { uint v[]; };
+layout(push_constant, scalar) uniform Args {
+    F32 x_data;                 // x: field[f32, 1024]
+    I32 block_list;             // block: the active cells, by number row by row
+    U32 block_words;            // block: the cells as words
+    Pool block_pool;            // block: counters and free cells of its pool
+    CellNumbers block_numbers;  // block: which cell of its pool each leads to, from 3 on, or 0
+    int block_capacity;         // block: how many cells its pool has
+} args;
+
+#define block_words(i, j) args.block_words.v[(i) * 16 + (j)]
+#define block_cells(i) args.block_pool.cells[i]
+
+void task(int k, int word) {
+    uint cell = block_cells(args.block_capacity + k);
+    block_words(int(cell), word) = 0u;
+}
+
+void main() {
+    int extent_k = max(int(args.block_pool.freed), 0);
+    uint count = uint(extent_k) * 16u;
+    for (uint index = gl_GlobalInvocationID.x; index < count; index += gl_NumWorkGroups.x * BLOCK) {
+        task(int(index / 16), int(index % 16));
+    }
+}
+
+// ===== prune_4.comp
+// prune(), task 4 of 6: range_for, gives back the freed cells of block
+// from prune.py:9, interface 9743161b
+#version 460
+#extension GL_EXT_buffer_reference : require
+#extension GL_EXT_scalar_block_layout : require
+
+#define BLOCK 128
+layout(local_size_x = BLOCK) in;
+
+layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer CellNumbers {
+    uint v[];
+};
+
+// What is known of the cells of a pool.
+layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Pool {
+    uint taken;    // how many are in use or freed
+    uint freed;    // how many are deactivated and still to be emptied
+    uint highest;  // how many were ever taken at a time
+    uint listed;   // entries of the list that a loop runs over
+    uint full;     // bit 0: a cell was asked for in vain, bit 1: an item of a list
+    uint cells[];  // numbers to take, from `taken` on (0: a new one); those freed, from the capacity on
+};
+
+layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4) buffer I32 { int v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4) buffer U32 { uint v[]; };
+layout(push_constant, scalar) uniform Args {
+    F32 x_data;                 // x: field[f32, 1024]
+    I32 block_list;             // block: the active cells, by number row by row
+    U32 block_words;            // block: the cells as words
+    Pool block_pool;            // block: counters and free cells of its pool
+    CellNumbers block_numbers;  // block: which cell of its pool each leads to, from 3 on, or 0
+    int block_capacity;         // block: how many cells its pool has
+} args;
+
+#define block_cells(i) args.block_pool.cells[i]
+
+void task(int k) {
+    block_cells(int(args.block_pool.taken) - 1 - k) = block_cells(args.block_capacity + k);
+}
+
+void main() {
+    uint count = uint(max(int(args.block_pool.freed), 0));
+    for (uint index = gl_GlobalInvocationID.x; index < count; index += gl_NumWorkGroups.x * BLOCK) {
+        task(int(index));
+    }
+}
+
+// ===== prune_5.comp
+// prune(), task 5 of 6: serial, counts the cells of block
+// from prune.py:9, interface 9743161b
+#version 460
+#extension GL_EXT_buffer_reference : require
+#extension GL_EXT_scalar_block_layout : require
+
+layout(local_size_x = 1) in;
+
+layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer CellNumbers {
+    uint v[];
+};
+
+// What is known of the cells of a pool.
+layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Pool {
+    uint taken;    // how many are in use or freed
+    uint freed;    // how many are deactivated and still to be emptied
+    uint highest;  // how many were ever taken at a time
+    uint listed;   // entries of the list that a loop runs over
+    uint full;     // bit 0: a cell was asked for in vain, bit 1: an item of a list
+    uint cells[];  // numbers to take, from `taken` on (0: a new one); those freed, from the capacity on
+};
+
+layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4) buffer I32 { int v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4) buffer U32 { uint v[]; };
+layout(push_constant, scalar) uniform Args {
+    F32 x_data;                 // x: field[f32, 1024]
+    I32 block_list;             // block: the active cells, by number row by row
+    U32 block_words;            // block: the cells as words
+    Pool block_pool;            // block: counters and free cells of its pool
+    CellNumbers block_numbers;  // block: which cell of its pool each leads to, from 3 on, or 0
+    int block_capacity;         // block: how many cells its pool has
+} args;
+
+#define block_taken() args.block_pool.taken
+#define block_freed() args.block_pool.freed
+#define block_highest() args.block_pool.highest
+
+void task() {
+    block_highest() = max(block_highest(), block_taken());
+    block_taken() -= block_freed();
+    block_freed() = 0u;
+}
+
+void main() {
+    task();
+}

@@ -1,0 +1,136 @@
+// prune(), 6 tasks
+// from prune.py:9, interface 9743161b
+
+#define BLOCK 128
+
+typedef unsigned int uint32_t;
+
+#define FIRST_CELL 3u
+
+// What is known of the cells of a pool.
+struct Pool {
+    uint32_t taken;     // how many are in use or freed
+    uint32_t freed;     // how many are deactivated and still to be emptied
+    uint32_t highest;   // how many were ever taken at a time
+    uint32_t listed;    // entries of the list that a loop runs over
+    uint32_t full;      // bit 0: a cell was asked for in vain, bit 1: an item of a list
+    uint32_t cells[1];  // numbers to take, from `taken` on (0: a new one); those freed, from the capacity on
+};
+
+// Note a cell that is nobody's any more, but not empty yet.
+__device__ inline void free_cell(Pool *pool, int capacity, uint32_t cell) {
+    uint32_t freed = atomicAdd(&pool->freed, 1u);
+    pool->cells[(uint32_t)capacity + freed] = cell;
+}
+
+// Take the cell at a place away; it is emptied and given back once the loop has ended.
+__device__ inline void deactivate_cell(uint32_t *numbers, uint32_t place, Pool *pool, int capacity) {
+    uint32_t cell = numbers[place];
+    if (cell >= FIRST_CELL && atomicCAS(&numbers[place], cell, 0u) == cell) {
+        free_cell(pool, capacity, cell);
+    }
+}
+
+struct Args {
+    const float *x_data;      // x: field[f32, 1024]
+    int *block_list;          // block: the active cells, by number row by row
+    uint32_t *block_words;    // block: the cells as words
+    Pool *block_pool;         // block: counters and free cells of its pool
+    uint32_t *block_numbers;  // block: which cell of its pool each leads to, from 3 on, or 0
+    int block_capacity;       // block: how many cells its pool has
+};
+
+#define block_number(i) __ldcg(&args.block_numbers[i])
+#define block_is_active(i) (block_number(i) >= FIRST_CELL)
+#define x_in(cell, i) args.x_data[(cell) * 16 + unsigned(i) % 16]
+#define x(i) x_in(block_number(unsigned(i) / 16), i)
+#define block_listed() args.block_pool->listed
+#define block_list(i) args.block_list[i]
+#define block_words(i, j) args.block_words[(i) * 16 + (j)]
+#define block_cells(i) args.block_pool->cells[i]
+#define block_taken() args.block_pool->taken
+#define block_freed() args.block_pool->freed
+#define block_highest() args.block_pool->highest
+
+__device__ inline void deactivate_block(const Args &args, int i) {
+    deactivate_cell(args.block_numbers, i, args.block_pool, args.block_capacity);
+}
+
+// task 0 of 6: serial, empties the list of block
+__device__ inline void task_0(const Args &args) {
+    block_listed() = 0u;
+}
+
+extern "C" __global__ void prune_0(const Args args) {
+    task_0(args);
+}
+
+// task 1 of 6: range_for, lists the active cells of block
+__device__ inline void task_1(const Args &args, int i) {
+    if (block_is_active(i)) {
+        uint32_t place = atomicAdd(&block_listed(), 1u);
+        block_list((int)place) = i;
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK) prune_1(const Args args) {
+    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
+    if (index < 64u) {
+        task_1(args, int(index));
+    }
+}
+
+// task 2 of 6: range_for over block
+// prune.py:10  for i in block:
+__device__ inline void task_2(const Args &args, int turn) {
+    int i = block_list(turn);
+    // prune.py:11  if x[16 * i] == 0:
+    if (x(16 * i) == 0.0f) {
+        // prune.py:12  ti.deactivate(block, i)
+        deactivate_block(args, i);
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK) prune_2(const Args args) {
+    unsigned count = unsigned(max(int(args.block_pool->listed), 0));
+    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += gridDim.x * BLOCK) {
+        task_2(args, int(index));
+    }
+}
+
+// task 3 of 6: range_for, zeroes the freed cells of block
+__device__ inline void task_3(const Args &args, int k, int word) {
+    uint32_t cell = block_cells(args.block_capacity + k);
+    block_words((int)cell, word) = 0u;
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK) prune_3(const Args args) {
+    int extent_k = max(int(args.block_pool->freed), 0);
+    unsigned count = unsigned(extent_k) * 16u;
+    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += gridDim.x * BLOCK) {
+        task_3(args, int(index / 16), int(index % 16));
+    }
+}
+
+// task 4 of 6: range_for, gives back the freed cells of block
+__device__ inline void task_4(const Args &args, int k) {
+    block_cells(int(args.block_pool->taken) - 1 - k) = block_cells(args.block_capacity + k);
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK) prune_4(const Args args) {
+    unsigned count = unsigned(max(int(args.block_pool->freed), 0));
+    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += gridDim.x * BLOCK) {
+        task_4(args, int(index));
+    }
+}
+
+// task 5 of 6: serial, counts the cells of block
+__device__ inline void task_5(const Args &args) {
+    block_highest() = max(block_highest(), block_taken());
+    block_taken() -= block_freed();
+    block_freed() = 0u;
+}
+
+extern "C" __global__ void prune_5(const Args args) {
+    task_5(args);
+}

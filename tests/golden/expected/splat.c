@@ -1,0 +1,187 @@
+// splat(x: ndarray[f32, 2], gravity: f32), 4 tasks
+// from splat.py:9, interface 081ee0ce
+#include <stdbool.h>
+#include <stdint.h>
+
+#define ACTIVATING 1u
+#define SPARE 2u
+#define FIRST_CELL 3u
+
+// Turns after which a thread no longer waits for the one that is activating, which may have been suspended.
+#define PATIENCE 1000
+
+// What is known of the cells of a pool.
+typedef struct Pool {
+    uint32_t taken;    // how many are in use or freed
+    uint32_t freed;    // how many are deactivated and still to be emptied
+    uint32_t highest;  // how many were ever taken at a time
+    uint32_t listed;   // entries of the list that a loop runs over
+    uint32_t full;     // bit 0: a cell was asked for in vain, bit 1: an item of a list
+    uint32_t cells[];  // numbers to take, from `taken` on (0: a new one); those freed, from the capacity on
+} Pool;
+
+// Replace `old` by `value`; gives what was there.
+static inline uint32_t compare_and_swap(uint32_t *word, uint32_t old, uint32_t value) {
+    __atomic_compare_exchange_n(word, &old, value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    return old;
+}
+
+// Give an empty cell that nobody uses, SPARE where there is none.
+static inline uint32_t take_cell(Pool *pool, int capacity) {
+    uint32_t taken = __atomic_fetch_add(&pool->taken, 1u, __ATOMIC_RELAXED);
+    if (taken >= (uint32_t)capacity) {
+        __atomic_fetch_sub(&pool->taken, 1u, __ATOMIC_RELAXED);
+        __atomic_fetch_or(&pool->full, 1u, __ATOMIC_RELAXED);
+        return SPARE;
+    }
+    uint32_t cell = pool->cells[taken];
+    return cell != 0u ? cell : FIRST_CELL + taken;
+}
+
+// Note a cell that is nobody's any more, but not empty yet.
+static inline void free_cell(Pool *pool, int capacity, uint32_t cell) {
+    uint32_t freed = __atomic_fetch_add(&pool->freed, 1u, __ATOMIC_RELAXED);
+    pool->cells[(uint32_t)capacity + freed] = cell;
+}
+
+// Give the cell at a place, activated if it is not: by one thread, however many ask at a time.
+static inline uint32_t activate_cell(uint32_t *numbers, uint32_t place, Pool *pool, int capacity) {
+    uint32_t cell = __atomic_load_n(&numbers[place], __ATOMIC_RELAXED);
+    for (int turn = 0; cell < FIRST_CELL; turn++) {
+        cell = compare_and_swap(&numbers[place], 0u, ACTIVATING);
+        if (cell == 0u || (cell == ACTIVATING && turn > PATIENCE)) {
+            uint32_t taken = take_cell(pool, capacity);
+            cell = compare_and_swap(&numbers[place], ACTIVATING, taken == SPARE ? 0u : taken);
+            if (cell == ACTIVATING) {
+                return taken;
+            }
+            if (taken != SPARE) {
+                free_cell(pool, capacity, taken);
+            }
+        }
+    }
+    return cell;
+}
+
+typedef struct {
+    float x, y;
+} vec2;
+
+static inline float atomic_add_f32(float *place, float value) {
+    float old, new;
+    __atomic_load(place, &old, __ATOMIC_RELAXED);
+    do {
+        new = old + value;
+    } while (!__atomic_compare_exchange(place, &old, &new, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    return old;
+}
+
+static inline uint32_t atomic_add_u32(uint32_t *place, uint32_t value) {
+    return __atomic_fetch_add(place, value, __ATOMIC_RELAXED);
+}
+
+typedef struct {
+    float mass;
+    vec2 momentum;
+} BlockCell;
+_Static_assert(sizeof(BlockCell) == 12, "the host lays cells out so");
+
+struct Args {
+    const float *x_data;      // x: ndarray[f32, 2]
+    BlockCell *block;         // mass: field[f32, 64x32], momentum: field[f32[2], 64x32]
+    int *block_list;          // block: the active cells, by number row by row
+    uint32_t *block_numbers;  // block: which cell of its pool each leads to, from 3 on, or 0
+    Pool *block_pool;         // block: counters and free cells of its pool
+    int block_capacity;       // block: how many cells its pool has
+    float gravity;            // gravity: f32
+    int x_n0;                 // x.shape[0]
+    int x_n1;                 // x.shape[1]
+};
+
+#define block_number(i, j) args.block_numbers[(i) * 8 + (j)]
+#define block_is_active(i, j) (block_number(i, j) >= FIRST_CELL)
+#define x(i, j) args.x_data[(long)(i) * args.x_n1 + (j)]
+#define mass_in(cell, i, j) args.block[(cell) * 16 + (unsigned)(i) % 4 * 4 + (unsigned)(j) % 4].mass
+#define mass(i, j) mass_in(block_number((unsigned)(i) / 4, (unsigned)(j) / 4), i, j)
+#define momentum_in(cell, i, j) args.block[(cell) * 16 + (unsigned)(i) % 4 * 4 + (unsigned)(j) % 4].momentum
+#define block_listed() args.block_pool->listed
+#define block_list(i) args.block_list[i]
+
+static inline uint32_t activate_block(const struct Args args, int i, int j) {
+    return activate_cell(args.block_numbers, i * 8 + j, args.block_pool, args.block_capacity);
+}
+
+// task 0 of 4: range_for over p
+// splat.py:10  for p in range(x.shape[0]):
+static inline void task_0(const struct Args args, int p) {
+    // splat.py:11  mass[int(x[p, 0]), int(x[p, 1])] += 1.0
+    int t0 = (int)x(p, 0);
+    int t1 = (int)x(p, 1);
+    uint32_t block = activate_block(args, t0 / 4, t1 / 4);
+    atomic_add_f32(&mass_in(block, t0, t1), 1.0f);
+}
+
+void splat_0(const struct Args *arguments) {
+    const struct Args args = *arguments;
+    #pragma omp parallel for firstprivate(args) schedule(static) if (args.x_n0 >= 8192)
+    for (int p = 0; p < args.x_n0; p++) {
+        task_0(args, p);
+    }
+}
+
+// task 1 of 4: serial, empties the list of block
+static inline void task_1(const struct Args args) {
+    block_listed() = 0u;
+}
+
+void splat_1(const struct Args *arguments) {
+    const struct Args args = *arguments;
+    task_1(args);
+}
+
+// task 2 of 4: range_for, lists the active cells of block
+static inline void task_2(const struct Args args, int i, int j) {
+    if (block_is_active(i, j)) {
+        uint32_t place = atomic_add_u32(&block_listed(), 1u);
+        block_list((int)place) = i * 8 + j;
+    }
+}
+
+void splat_2(const struct Args *arguments) {
+    const struct Args args = *arguments;
+    for (int i = 0; i < 16; i++) {
+        for (int j = 0; j < 8; j++) {
+            task_2(args, i, j);
+        }
+    }
+}
+
+// task 3 of 4: range_for over mass
+// splat.py:12  for i, j in mass:
+static inline void task_3(const struct Args args, int turn, int i_inside, int j_inside) {
+    int cell = block_list(turn);
+    int block_i = cell / 8;
+    int block_j = cell % 8;
+    int i = block_i * 4 + i_inside;
+    int j = block_j * 4 + j_inside;
+    uint32_t block = block_number(block_i, block_j);
+    // splat.py:13  if i > 0 and mass[i - 1, j] > 0:
+    if (i > 0 && mass(i - 1, j) > 0.0f) {
+        // splat.py:14  momentum[i, j].y -= gravity * mass[i, j]
+        momentum_in(block, i, j).y -= args.gravity * mass_in(block, i, j);
+    }
+}
+
+void splat_3(const struct Args *arguments) {
+    const struct Args args = *arguments;
+    int end_turn = (int)args.block_pool->listed;
+    #pragma omp parallel for firstprivate(args) collapse(2) schedule(static) if ((long)end_turn * 16 >= 8192)
+    for (int turn = 0; turn < end_turn; turn++) {
+        for (int i_inside = 0; i_inside < 4; i_inside++) {
+            #pragma omp simd
+            for (int j_inside = 0; j_inside < 4; j_inside++) {
+                task_3(args, turn, i_inside, j_inside);
+            }
+        }
+    }
+}

@@ -1,0 +1,302 @@
+// ===== splat_0.comp
+// splat(x: ndarray[f32, 2], gravity: f32), task 0 of 4: range_for over p
+// from splat.py:9, interface 081ee0ce
+#version 460
+#extension GL_EXT_buffer_reference : require
+#extension GL_EXT_scalar_block_layout : require
+#extension GL_EXT_shader_atomic_float : require
+
+#define BLOCK 128
+layout(local_size_x = BLOCK) in;
+
+layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer CellNumbers {
+    uint v[];
+};
+
+#define ACTIVATING 1u
+#define SPARE 2u
+#define FIRST_CELL 3u
+
+// Turns after which a thread no longer waits for the one that is activating, which may have been suspended.
+#define PATIENCE 1000
+
+// What is known of the cells of a pool.
+layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Pool {
+    uint taken;    // how many are in use or freed
+    uint freed;    // how many are deactivated and still to be emptied
+    uint highest;  // how many were ever taken at a time
+    uint listed;   // entries of the list that a loop runs over
+    uint full;     // bit 0: a cell was asked for in vain, bit 1: an item of a list
+    uint cells[];  // numbers to take, from `taken` on (0: a new one); those freed, from the capacity on
+};
+
+// Give an empty cell that nobody uses, SPARE where there is none.
+uint take_cell(Pool pool, int capacity) {
+    uint taken = atomicAdd(pool.taken, 1u);
+    if (taken >= uint(capacity)) {
+        atomicAdd(pool.taken, -1u);
+        atomicOr(pool.full, 1u);
+        return SPARE;
+    }
+    uint cell = pool.cells[taken];
+    return cell != 0u ? cell : FIRST_CELL + taken;
+}
+
+// Note a cell that is nobody's any more, but not empty yet.
+void free_cell(Pool pool, int capacity, uint cell) {
+    uint freed = atomicAdd(pool.freed, 1u);
+    pool.cells[uint(capacity) + freed] = cell;
+}
+
+// Give the cell at a place, activated if it is not: by one thread, however many ask at a time.
+uint activate_cell(CellNumbers numbers, uint place, Pool pool, int capacity) {
+    uint cell = numbers.v[place];
+    for (int turn = 0; cell < FIRST_CELL; turn++) {
+        cell = atomicCompSwap(numbers.v[place], 0u, ACTIVATING);
+        if (cell == 0u || (cell == ACTIVATING && turn > PATIENCE)) {
+            uint taken = take_cell(pool, capacity);
+            cell = atomicCompSwap(numbers.v[place], ACTIVATING, taken == SPARE ? 0u : taken);
+            if (cell == ACTIVATING) {
+                return taken;
+            }
+            if (taken != SPARE) {
+                free_cell(pool, capacity, taken);
+            }
+        }
+    }
+    return cell;
+}
+
+struct BlockCell {
+    float mass;
+    vec2 momentum;
+};
+
+layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4) buffer BlockCellBuffer { BlockCell v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4) buffer I32 { int v[]; };
+layout(push_constant, scalar) uniform Args {
+    F32 x_data;                 // x: ndarray[f32, 2]
+    BlockCellBuffer block;      // mass: field[f32, 64x32], momentum: field[f32[2], 64x32]
+    I32 block_list;             // block: the active cells, by number row by row
+    CellNumbers block_numbers;  // block: which cell of its pool each leads to, from 3 on, or 0
+    Pool block_pool;            // block: counters and free cells of its pool
+    int block_capacity;         // block: how many cells its pool has
+    float gravity;              // gravity: f32
+    int x_n0;                   // x.shape[0]
+    int x_n1;                   // x.shape[1]
+} args;
+
+#define x(i, j) args.x_data.v[(i) * args.x_n1 + (j)]
+#define mass_in(cell, i, j) args.block.v[(cell) * 16 + uint(i) % 4 * 4 + uint(j) % 4].mass
+
+uint activate_block(int i, int j) {
+    return activate_cell(args.block_numbers, uint(i * 8 + j), args.block_pool, args.block_capacity);
+}
+
+// splat.py:10  for p in range(x.shape[0]):
+void task(int p) {
+    // splat.py:11  mass[int(x[p, 0]), int(x[p, 1])] += 1.0
+    int t0 = int(x(p, 0));
+    int t1 = int(x(p, 1));
+    uint block = activate_block(t0 / 4, t1 / 4);
+    atomicAdd(mass_in(block, t0, t1), 1.0);
+}
+
+void main() {
+    uint count = uint(args.x_n0);
+    for (uint index = gl_GlobalInvocationID.x; index < count; index += gl_NumWorkGroups.x * BLOCK) {
+        task(int(index));
+    }
+}
+
+// ===== splat_1.comp
+// splat(x: ndarray[f32, 2], gravity: f32), task 1 of 4: serial, empties the list of block
+// from splat.py:9, interface 081ee0ce
+#version 460
+#extension GL_EXT_buffer_reference : require
+#extension GL_EXT_scalar_block_layout : require
+
+layout(local_size_x = 1) in;
+
+layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer CellNumbers {
+    uint v[];
+};
+
+// What is known of the cells of a pool.
+layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Pool {
+    uint taken;    // how many are in use or freed
+    uint freed;    // how many are deactivated and still to be emptied
+    uint highest;  // how many were ever taken at a time
+    uint listed;   // entries of the list that a loop runs over
+    uint full;     // bit 0: a cell was asked for in vain, bit 1: an item of a list
+    uint cells[];  // numbers to take, from `taken` on (0: a new one); those freed, from the capacity on
+};
+
+struct BlockCell {
+    float mass;
+    vec2 momentum;
+};
+
+layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4) buffer BlockCellBuffer { BlockCell v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4) buffer I32 { int v[]; };
+layout(push_constant, scalar) uniform Args {
+    F32 x_data;                 // x: ndarray[f32, 2]
+    BlockCellBuffer block;      // mass: field[f32, 64x32], momentum: field[f32[2], 64x32]
+    I32 block_list;             // block: the active cells, by number row by row
+    CellNumbers block_numbers;  // block: which cell of its pool each leads to, from 3 on, or 0
+    Pool block_pool;            // block: counters and free cells of its pool
+    int block_capacity;         // block: how many cells its pool has
+    float gravity;              // gravity: f32
+    int x_n0;                   // x.shape[0]
+    int x_n1;                   // x.shape[1]
+} args;
+
+#define block_listed() args.block_pool.listed
+
+void task() {
+    block_listed() = 0u;
+}
+
+void main() {
+    task();
+}
+
+// ===== splat_2.comp
+// splat(x: ndarray[f32, 2], gravity: f32), task 2 of 4: range_for, lists the active cells of block
+// from splat.py:9, interface 081ee0ce
+#version 460
+#extension GL_EXT_buffer_reference : require
+#extension GL_EXT_scalar_block_layout : require
+
+#define BLOCK 128
+layout(local_size_x = BLOCK) in;
+
+layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer CellNumbers {
+    uint v[];
+};
+
+#define FIRST_CELL 3u
+
+// What is known of the cells of a pool.
+layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Pool {
+    uint taken;    // how many are in use or freed
+    uint freed;    // how many are deactivated and still to be emptied
+    uint highest;  // how many were ever taken at a time
+    uint listed;   // entries of the list that a loop runs over
+    uint full;     // bit 0: a cell was asked for in vain, bit 1: an item of a list
+    uint cells[];  // numbers to take, from `taken` on (0: a new one); those freed, from the capacity on
+};
+
+struct BlockCell {
+    float mass;
+    vec2 momentum;
+};
+
+layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4) buffer BlockCellBuffer { BlockCell v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4) buffer I32 { int v[]; };
+layout(push_constant, scalar) uniform Args {
+    F32 x_data;                 // x: ndarray[f32, 2]
+    BlockCellBuffer block;      // mass: field[f32, 64x32], momentum: field[f32[2], 64x32]
+    I32 block_list;             // block: the active cells, by number row by row
+    CellNumbers block_numbers;  // block: which cell of its pool each leads to, from 3 on, or 0
+    Pool block_pool;            // block: counters and free cells of its pool
+    int block_capacity;         // block: how many cells its pool has
+    float gravity;              // gravity: f32
+    int x_n0;                   // x.shape[0]
+    int x_n1;                   // x.shape[1]
+} args;
+
+#define block_number(i, j) args.block_numbers.v[(i) * 8 + (j)]
+#define block_is_active(i, j) (block_number(i, j) >= FIRST_CELL)
+#define block_listed() args.block_pool.listed
+#define block_list(i) args.block_list.v[i]
+
+void task(int i, int j) {
+    if (block_is_active(i, j)) {
+        uint place = atomicAdd(block_listed(), 1u);
+        block_list(int(place)) = i * 8 + j;
+    }
+}
+
+void main() {
+    uint index = gl_GlobalInvocationID.x;
+    if (index < 128u) {
+        task(int(index / 8), int(index % 8));
+    }
+}
+
+// ===== splat_3.comp
+// splat(x: ndarray[f32, 2], gravity: f32), task 3 of 4: range_for over mass
+// from splat.py:9, interface 081ee0ce
+#version 460
+#extension GL_EXT_buffer_reference : require
+#extension GL_EXT_scalar_block_layout : require
+
+#define BLOCK 128
+layout(local_size_x = BLOCK) in;
+
+layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer CellNumbers {
+    uint v[];
+};
+
+// What is known of the cells of a pool.
+layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Pool {
+    uint taken;    // how many are in use or freed
+    uint freed;    // how many are deactivated and still to be emptied
+    uint highest;  // how many were ever taken at a time
+    uint listed;   // entries of the list that a loop runs over
+    uint full;     // bit 0: a cell was asked for in vain, bit 1: an item of a list
+    uint cells[];  // numbers to take, from `taken` on (0: a new one); those freed, from the capacity on
+};
+
+struct BlockCell {
+    float mass;
+    vec2 momentum;
+};
+
+layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4) buffer BlockCellBuffer { BlockCell v[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 4) buffer I32 { int v[]; };
+layout(push_constant, scalar) uniform Args {
+    F32 x_data;                 // x: ndarray[f32, 2]
+    BlockCellBuffer block;      // mass: field[f32, 64x32], momentum: field[f32[2], 64x32]
+    I32 block_list;             // block: the active cells, by number row by row
+    CellNumbers block_numbers;  // block: which cell of its pool each leads to, from 3 on, or 0
+    Pool block_pool;            // block: counters and free cells of its pool
+    int block_capacity;         // block: how many cells its pool has
+    float gravity;              // gravity: f32
+    int x_n0;                   // x.shape[0]
+    int x_n1;                   // x.shape[1]
+} args;
+
+#define block_number(i, j) args.block_numbers.v[(i) * 8 + (j)]
+#define mass_in(cell, i, j) args.block.v[(cell) * 16 + uint(i) % 4 * 4 + uint(j) % 4].mass
+#define mass(i, j) mass_in(block_number(uint(i) / 4, uint(j) / 4), i, j)
+#define momentum_in(cell, i, j) args.block.v[(cell) * 16 + uint(i) % 4 * 4 + uint(j) % 4].momentum
+#define block_list(i) args.block_list.v[i]
+
+// splat.py:12  for i, j in mass:
+void task(int turn, int i_inside, int j_inside) {
+    int cell = block_list(turn);
+    int block_i = cell / 8;
+    int block_j = cell % 8;
+    int i = block_i * 4 + i_inside;
+    int j = block_j * 4 + j_inside;
+    uint block = block_number(block_i, block_j);
+    // splat.py:13  if i > 0 and mass[i - 1, j] > 0:
+    if (i > 0 && mass(i - 1, j) > 0.0) {
+        // splat.py:14  momentum[i, j].y -= gravity * mass[i, j]
+        momentum_in(block, i, j).y -= args.gravity * mass_in(block, i, j);
+    }
+}
+
+void main() {
+    int extent_turn = max(int(args.block_pool.listed), 0);
+    uint count = uint(extent_turn) * 16u;
+    for (uint index = gl_GlobalInvocationID.x; index < count; index += gl_NumWorkGroups.x * BLOCK) {
+        task(int(index / 16), int(index / 4 % 4), int(index % 4));
+    }
+}

@@ -1,0 +1,66 @@
+// wither(dt: f32), range_for over alive
+// from wither.py:9, interface 48d2fc2d
+#version 460
+#extension GL_EXT_buffer_reference : require
+#extension GL_EXT_scalar_block_layout : require
+
+#define BLOCK 128
+layout(local_size_x = BLOCK) in;
+
+layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Mask {
+    uint v[];
+};
+
+bool bit_is_set(Mask mask, uint bit) {
+    return (mask.v[bit / 32u] >> bit % 32u & 1u) != 0u;
+}
+
+// Clear a bit; tells whether this thread did, and no other before.
+bool clear_bit(Mask mask, uint bit) {
+    uint one = 1u << bit % 32u;
+    return bit_is_set(mask, bit) && (atomicAnd(mask.v[bit / 32u], ~one) & one) != 0u;
+}
+
+struct GridCell {
+    int alive;
+    float age;
+};
+
+layout(buffer_reference, scalar, buffer_reference_align = 4) buffer GridCellBuffer { GridCell v[]; };
+layout(push_constant, scalar) uniform Args {
+    GridCellBuffer grid;  // alive: field[i32, 64x48], age: field[f32, 64x48]
+    Mask grid_mask;       // grid: a bit for each cell, whether it is active
+    float dt;             // dt: f32
+} args;
+
+#define grid_is_active(i, j) bit_is_set(args.grid_mask, (i) * 48 + (j))
+#define alive(i, j) args.grid.v[(i) * 48 + (j)].alive
+#define age(i, j) args.grid.v[(i) * 48 + (j)].age
+
+bool deactivate_grid(int i, int j) {
+    return clear_bit(args.grid_mask, uint(i * 48 + j));
+}
+
+// wither.py:10  for i, j in alive:
+void task(int i, int j) {
+    if (grid_is_active(i, j)) {
+        // wither.py:11  age[i, j] += dt
+        age(i, j) += args.dt;
+        // wither.py:12  if age[i, j] > 9:
+        if (age(i, j) > 9.0) {
+            // wither.py:13  ti.deactivate(grid, [i, j])
+            bool was_active = deactivate_grid(i, j);
+            if (was_active) {
+                alive(i, j) = 0;
+                age(i, j) = 0.0;
+            }
+        }
+    }
+}
+
+void main() {
+    uint index = gl_GlobalInvocationID.x;
+    if (index < 3072u) {
+        task(int(index / 48), int(index % 48));
+    }
+}

@@ -1,0 +1,60 @@
+// wither(dt: f32), range_for over alive
+// from wither.py:9, interface 48d2fc2d
+
+#define BLOCK 128
+
+typedef unsigned int uint32_t;
+
+__device__ inline bool bit_is_set(const uint32_t *mask, uint32_t bit) {
+    return (mask[bit / 32u] >> bit % 32u & 1u) != 0u;
+}
+
+// Clear a bit; tells whether this thread did, and no other before.
+__device__ inline bool clear_bit(uint32_t *mask, uint32_t bit) {
+    uint32_t one = 1u << bit % 32u;
+    return bit_is_set(mask, bit) && (atomicAnd(&mask[bit / 32u], ~one) & one) != 0u;
+}
+
+struct GridCell {
+    int alive;
+    float age;
+};
+static_assert(sizeof(GridCell) == 8, "the host lays cells out so");
+
+struct Args {
+    GridCell *grid;       // alive: field[i32, 64x48], age: field[f32, 64x48]
+    uint32_t *grid_mask;  // grid: a bit for each cell, whether it is active
+    float dt;             // dt: f32
+};
+
+#define grid_is_active(i, j) bit_is_set(args.grid_mask, (i) * 48 + (j))
+#define alive(i, j) args.grid[(i) * 48 + (j)].alive
+#define age(i, j) args.grid[(i) * 48 + (j)].age
+
+__device__ inline bool deactivate_grid(const Args &args, int i, int j) {
+    return clear_bit(args.grid_mask, i * 48 + j);
+}
+
+// wither.py:10  for i, j in alive:
+__device__ inline void task(const Args &args, int i, int j) {
+    if (grid_is_active(i, j)) {
+        // wither.py:11  age[i, j] += dt
+        age(i, j) += args.dt;
+        // wither.py:12  if age[i, j] > 9:
+        if (age(i, j) > 9.0f) {
+            // wither.py:13  ti.deactivate(grid, [i, j])
+            bool was_active = deactivate_grid(args, i, j);
+            if (was_active) {
+                alive(i, j) = 0;
+                age(i, j) = 0.0f;
+            }
+        }
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK) wither_0(const Args args) {
+    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
+    if (index < 3072u) {
+        task(args, int(index / 48), int(index % 48));
+    }
+}

@@ -1,0 +1,118 @@
+"""Named variants: asked for, chosen by rules about the device and the arguments, and refused by name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import written_programs
+
+import shadesmith as ti
+
+SCALE = """
+    @ti.kernel
+    def scale(a: ti.f32, x: ti.types.ndarray(ti.f32, 1)):
+        for i in x:
+            x[i] = a * x[i]
+"""
+
+
+@pytest.fixture
+def kernel(target: str, tmp_path: Path):
+    if target == "python":
+        pytest.skip("the interpreter runs no text")
+    return written_programs.write(tmp_path / "p.py", SCALE).scale
+
+
+def variant(kernel, name: str, factor: str, rule: str = "") -> Path:
+    """Write a variant that multiplies by `factor`."""
+    path = kernel.edit(2.0, np.ones(4, np.float32), variant=name)
+    text = path.read_text().replace("args.a * x(i)", f"{factor} * x(i)")
+    if rule:
+        first, newline, rest = text.partition("\n")
+        text = f"{first}{newline}// @when {rule}\n{rest}"
+    path.write_text(text)
+    return path
+
+
+def run(kernel, size: int = 8, a: float = 2.0) -> float:
+    x = np.ones(size, np.float32)
+    kernel(a, x)
+    assert np.all(x == x[0])
+    return float(x[0])
+
+
+def test_a_program_asks_for_a_variant(kernel) -> None:
+    variant(kernel, "five", "5.0")
+    assert (run(kernel), kernel.last_launch.variant) == (2, "generated")
+    kernel.use("five")
+    assert (run(kernel), kernel.last_launch.variant, kernel.last_launch.reason) == (5, "five", "asked for")
+    kernel.use("generated")
+    assert (run(kernel), kernel.last_launch.variant) == (2, "generated")
+    kernel.use("seven")
+    with pytest.raises(ti.TaichiRuntimeError, match="no variant `seven` .* there are generated, five"):
+        run(kernel)
+    kernel.use(None)
+    assert run(kernel) == 2
+
+
+def test_a_variant_that_was_never_written(kernel) -> None:
+    kernel.use("five")
+    with pytest.raises(ti.TaichiRuntimeError, match="no variant `five`"):
+        run(kernel)
+
+
+def test_rules_about_the_target(kernel, target: str) -> None:
+    name = {"cpu": "c"}.get(target, target)
+    variant(kernel, "here", "5.0", f'target == "{name}"')
+    variant(kernel, "elsewhere", "7.0", 'target == "metal"')
+    assert run(kernel) == 5
+    assert (kernel.last_launch.variant, kernel.last_launch.reason) == ("here", f'@when target == "{name}"')
+
+
+def test_rules_about_the_arguments(kernel) -> None:
+    variant(kernel, "large", "5.0", "x.shape[0] >= 100")
+    variant(kernel, "medium", "7.0", "x.shape[0] % 10 == 0 and a < 3")
+    path = kernel.edit(2.0, np.ones(4, np.float32))
+    path.write_text(path.read_text().replace("args.a * x(i)", "11.0 * x(i)"))
+    for _ in range(2):
+        assert [run(kernel, size) for size in (100, 101, 50, 7)] == [5, 5, 7, 11]
+        assert run(kernel, 50, 4.0) == 11
+        assert kernel.last_launch.variant == "edit"
+    path.unlink()
+    assert (run(kernel, 7), kernel.last_launch.variant) == (2, "generated")
+    assert run(kernel, 1000) == 5
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"),
+    [
+        ("x.shape[0] >", ":2: `@when x.shape.0. >` is no Python condition"),
+        ("y.shape[0] > 3", ":2: `@when` reads `y`, which is not known here; known are device, target, arch, a, x"),
+        ("__import__('os')", "takes comparisons of names, shapes and constants alone"),
+        ("x.__class__ == 3", "takes comparisons of names, shapes and constants alone"),
+        ("[a for a in x]", "takes comparisons of names, shapes and constants alone"),
+        ("x.shape[3] > 3", "cannot be decided: tuple index out of range"),
+        ("", "is no Python condition"),
+    ],
+)
+def test_what_is_no_rule(kernel, rule: str, words: str) -> None:
+    path = variant(kernel, "bad", "5.0", rule or " ")
+    with pytest.raises(ti.TaichiCompilationError, match=words):
+        run(kernel)
+    path.unlink()
+    assert run(kernel) == 2
+
+
+def test_a_variant_needs_a_name_that_files_can_bear(kernel) -> None:
+    with pytest.raises(ti.TaichiCompilationError, match="cannot name a variant"):
+        kernel.edit(2.0, np.ones(4, np.float32), variant="../x")
+
+
+def test_each_variant_is_merged_for_itself(kernel, target: str, tmp_path: Path) -> None:
+    path = variant(kernel, "five", "5.0")
+    program = written_programs.write(tmp_path / "p.py", SCALE.replace("for i in x:", "for i in x:\n            # once"))
+    program.scale.use("five")
+    assert run(program.scale) == 5
+    assert "5.0" in path.read_text()
