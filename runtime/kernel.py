@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from ..transpiler.pipeline import Compilation
     from .workbench.bench import Timing
     from .workbench.compare import Comparison
-    from .workbench.tune import Tuning
+    from .workbench.trials import Tuning
     from .workbench.variants import Variant, Variants
 
 F = TypeVar("F", bound=Callable[..., Any])
