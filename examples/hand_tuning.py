@@ -1,8 +1,8 @@
 """Two kernels to tune by hand: a Jacobi step and a matrix product. docs/hand-tuning.md goes through it.
 
 The folder `edits` beside this file holds their emitted CUDA and GLSL with vector loads and tiles in shared memory: they
-run as soon as this program does, on ti.cuda and ti.vulkan. `python examples/hand_tuning.py cuda 4096` compares each with
-the generated text and times both.
+run as soon as this program does, on ti.cuda and ti.vulkan. `python examples/hand_tuning.py cuda 4096` compares each
+with the generated text and times both.
 """
 
 from __future__ import annotations

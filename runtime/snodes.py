@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 from weakref import WeakSet, ref
 
 from ..transpiler.errors import NotYetError, TaichiRuntimeError, as_seen_by_user
-from ..transpiler.ir.snodes import Node, cell_size_bytes, is_sparse_tree, member_offsets, shape_of
+from ..transpiler.ir.snodes import Node, axes_of, cell_size_bytes, is_sparse_tree, member_offsets, shape_of
 from ..transpiler.ir.types import Scalar, Type, scalars_of, u1
 from ..transpiler.lang.describe import ArrayDescription, NodeDescription
 from .session import current
@@ -172,7 +172,8 @@ class SNode:
     def dynamic(self, axis: Sequence[Axis], dimension: int, chunk_size: int | None = None) -> SNode:
         """Add lists of at most `dimension` items, which get memory for `chunk_size` items at a time.
 
-        Raises: TypeError for several axes; TaichiRuntimeError for sizes below 1 or from 2^31 on; else as `dense`.
+        Raises: TypeError for several axes; TaichiRuntimeError for sizes below 1 or from 2^31 on, and for an axis that a
+        node above splits; else as `dense`.
         """
         chosen = _axes_of(axis)
         if len(chosen) != 1:
@@ -185,7 +186,13 @@ class SNode:
                     f"{what} cannot exceed the maximum value of a 32-bit signed integer: Got {size} > 2**31-1. "
                     "Hint: use several lists"
                 )
-        return self._add("dynamic", (chosen[0].number,), (extent,), chunk=min(chunk, extent))
+        number = chosen[0].number
+        if self.node is not None and number in axes_of(self.node):
+            raise TaichiRuntimeError(
+                f"Dynamic SNode must have a standalone dimensionality, and {self} splits {chosen[0]!r} too. "
+                "Hint: take an axis that no node above has"
+            )
+        return self._add("dynamic", (number,), (extent,), chunk=min(chunk, extent))
 
     @hides_own_frames_of(TaichiRuntimeError)
     def hash(self, axes: Any, dimensions: Any) -> NoReturn:

@@ -20,13 +20,14 @@ from weakref import WeakSet
 import numpy as np
 
 from ..transpiler.errors import TaichiRuntimeError
-from ..transpiler.ir.cells import activate, is_active, length_of, number_of, scaled
+from ..transpiler.ir.cells import activate, activate_entry, is_active, length_of, number_of, scaled
 from ..transpiler.ir.snodes import (
     Node,
     axes_of,
     begin_of,
     cell_digits,
     cell_size_bytes,
+    chunks_of,
     digits_of,
     is_sparse,
     memory_of,
@@ -277,6 +278,18 @@ class SparseTree:
             if memory_of(place) is memory_of(node):
                 CellMemory(self, place).zero_all()
 
+    def fill_holes(self, node: Node) -> None:
+        """Activate the chunks of lists, as long as these are, that were not stored to yet."""
+        lists, chunks, outer = lists_per_cell(node), chunks_of(node), pool_above(node)
+        cells = np.zeros(1, np.int64) if outer is None else self.active_cells(outer)[0]
+        rows = (cells[:, None] * lists + np.arange(lists)).ravel()
+        lengths = self.words_of(node, "lengths")[rows]
+        numbers = self.words_of(node, "numbers").reshape(-1, chunks)[rows]
+        begins = np.arange(chunks) * node.chunk
+        for place, chunk in np.argwhere((begins < lengths[:, None]) & (numbers < FIRST_CELL)).tolist():
+            if activate_entry(self, node, int(rows[place]) * chunks + chunk) == SPARE:
+                self.check()
+
     def active_cells(self, pool: Node) -> tuple[Array, list[Array]]:
         """Return the numbers of the active cells of a pool, and their indices, an array a dimension.
 
@@ -359,10 +372,14 @@ class CellMemory(InnerMemory):
 
     def located_to_store(self, index: Sequence[int]) -> tuple[int, ...]:
         """Activate the cell of an element; return where it is. Raises: TaichiRuntimeError where there is no room."""
-        lowest = sparse_above(self.place)[-1]
-        cell = self.tree.activate(lowest, scaled(self.place, lowest, index))
+        cell = self._activate(index)
         own = position_of(self._digits, index)
         return 0 if self.pool is None else cell, *own
+
+    def _activate(self, index: Sequence[int]) -> int:
+        """Activate the cell of an element; return which of its pool it is. A place beside sparse nodes has none."""
+        above = sparse_above(self.place)
+        return self.tree.activate(above[-1], scaled(self.place, above[-1], index)) if above else 0
 
     # --- whole fields
 
@@ -393,6 +410,8 @@ class CellMemory(InnerMemory):
         self.view = np.empty((0,), self._dtype)
 
     def _store(self, values: Callable[[Any], Any]) -> None:
+        if self.pool is not None and self.pool.kind == "dynamic":
+            self.tree.fill_holes(self.pool)
         index, position, count = self._active()
         memory = self._read(count)
         self._seen_in(memory)[position] = np.asarray(values(index)).astype(self._dtype, casting="unsafe", copy=False)
@@ -414,9 +433,9 @@ class CellMemory(InnerMemory):
             index = [np.repeat(first, inside[0].size if inside else 1) for first in self._scaled_up(origin)]
             for digit, part in zip(self._digits, position[1:], strict=True):
                 index[digit.dimension] += part * digit.weight
-        lowest = sparse_above(self.place)[-1]
-        if lowest is not self.pool or lowest.kind == "dynamic":
-            keep = self._are_active(lowest, index)
+        above = sparse_above(self.place)
+        if above and (above[-1] is not self.pool or self.pool.kind == "dynamic"):
+            keep = self._are_active(above[-1], index)
             index, position = [part[keep] for part in index], [part[keep] for part in position]
         return tuple(index), tuple(position), count
 

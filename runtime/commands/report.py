@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ...transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 from ..workbench.report import KernelReport, Page, render
 from ..workbench.report_content import describe_kernel, targets_in_words
-from .programs import Call, add_program_arguments, arch_of, find_calls, kernels_in, parse_spec
+from .programs import Call, add_program_arguments, arch_of, find_call, find_calls, kernels_in, parse_spec
 from .screen import CommandError, Screen
 
 LEFT_OUT = (
@@ -21,35 +22,52 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what this command takes."""
     add_program_arguments(parser, needs_kernel=False)
     parser.add_argument("--gpu", metavar="SM", help="what PTX and SASS are made for: sm_90, sm_120, ...")
-    parser.add_argument(
-        "-o", "--output", type=Path, metavar="PAGE", help="where to write the page; else FILE.html here"
-    )
+    parser.add_argument("--bench", action="store_true", help="time kernels and edits, on the device of --arch")
+    parser.add_argument("-o", "--output", type=Path, metavar="PAGE", help="the page to write; else FILE.html here")
 
 
 def run(options: argparse.Namespace, screen: Screen) -> int:
     """Write the page and say where it is."""
-    spec, arch = parse_spec(options.program), arch_of(options)
-    calls = find_calls(options)
+    path, arch = parse_spec(options.program).path, arch_of(options)
+    is_one = parse_spec(options.program).kernel is not None
+    names = kernels_in(path)
     kernels: list[KernelReport] = []
-    problems: list[tuple[str, str]] = []
-    with screen.progress("kernels", total=len(calls)) as step:
-        for call in calls:
-            name = _name(call)
+    problems: dict[str, str] = {}
+    with screen.progress("kernels", total=1 if is_one else len(names)) as step:
+        for call in _calls(options, names, problems):
+            step(_name(call))
             try:
-                kernels.append(describe_kernel(call.kernel, call.arguments, name, arch, options.gpu))
+                kernels.append(
+                    describe_kernel(call.kernel, call.arguments, _name(call), arch, options.gpu, options.bench)
+                )
             except (TaichiCompilationError, TaichiRuntimeError) as error:
-                if spec.kernel is not None:
+                if is_one:
                     raise
-                problems.append((name, str(error).strip()))
-            step(name)
-    if spec.kernel is None:
-        described = {_name(call) for call in calls}
-        left_out = [name for name in kernels_in(spec.path) if name not in described]
-        problems += [(name, LEFT_OUT.format(file=spec.path.name, kernel=name)) for name in left_out]
+                problems[_name(call)] = str(error).strip()
+    shown = {kernel.name for kernel in kernels}
+    for name in names if not is_one else ():
+        if name not in shown:
+            problems.setdefault(name, LEFT_OUT.format(file=path.name, kernel=name))
     if not kernels:
-        raise CommandError("No kernel can be shown\n" + "\n".join(f"{name}: {reason}" for name, reason in problems))
-    page = Page(spec.path.name, targets_in_words(kernels), tuple(kernels), tuple(problems))
-    return _write(page, options.output or Path(f"{spec.path.stem}.html"), screen)
+        raise CommandError("No kernel can be shown\n" + "\n".join(f"{name}: {problems[name]}" for name in problems))
+    page = Page(path.name, targets_in_words(kernels), tuple(kernels), tuple(problems.items()))
+    return _write(page, options.output or Path(f"{path.stem}.html"), screen)
+
+
+def _calls(options: argparse.Namespace, names: Sequence[str], problems: dict[str, str]) -> Iterator[Call]:
+    """Yield the kernels with arguments. To be timed, each is reached by a run of the program of its own."""
+    spec = parse_spec(options.program)
+    if not options.bench:
+        yield from find_calls(options)
+    elif spec.kernel is not None:
+        yield find_call(options, launches=True)
+    else:
+        for name in names:
+            one = argparse.Namespace(**{**vars(options), "program": f"{spec.path}:{name}"})
+            try:
+                yield find_call(one, launches=True)
+            except CommandError as error:
+                problems[name] = str(error)
 
 
 def _name(call: Call) -> str:

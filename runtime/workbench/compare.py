@@ -18,7 +18,7 @@ import numpy as np
 from ...transpiler.errors import TaichiRuntimeError
 from ..foreign import dense_strides
 from .differences import Mismatch, Output, Tolerance, different, judge, merged
-from .outputs import Outputs, Values
+from .outputs import Located, Outputs, Values
 from .replicas import PATTERNS, Launchable, Outcome, Region, Replicas, Trespass, counts_of, record, run_or_name
 
 if TYPE_CHECKING:
@@ -56,6 +56,12 @@ class Comparison:
         """Whether the two texts may stand for each other."""
         return not self.out_of_bounds and all(output.passed for output in self.outputs.values())
 
+    @property
+    def title(self) -> str:
+        """What was compared."""
+        rounds = f"{self.rounds} rounds" if self.rounds > 1 else "1 round"
+        return f"compare {self.kernel} on {self.target}: generated and {self.variant}, {rounds}"
+
     def __bool__(self) -> bool:
         return self.passed
 
@@ -76,8 +82,7 @@ class Comparison:
         rows = self.rows()
         widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
         lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-        head = f"compare {self.kernel} on {self.target}: generated and {self.variant}, {self.rounds} rounds"
-        return "\n".join([head, *lines, *self.remarks(), "passed" if self.passed else "FAILED"])
+        return "\n".join([self.title, *lines, *self.remarks(), "passed" if self.passed else "FAILED"])
 
     def to_json(self) -> dict[str, Any]:
         """Return all of it as plain data."""
@@ -235,36 +240,40 @@ class Comparer:
         found = np.flatnonzero((one != other) & ~self.outputs.covered(region))
         if not found.size:
             return ""
+        first = int(found[0])
         owner = region.hold.owner if region.hold is not None else region.name
-        return f"{found.size} bytes of {owner} that no array of the kernel holds, the first at byte {int(found[0])}"
+        size = f"{found.size} bytes of {owner} that no array of the kernel holds, the first at byte {first}"
+        return self._place(region, first, size) or size
 
     def _text(self, trespass: Trespass) -> str:
-        """Return words on bytes changed outside of a region: `b[128, 0], 8 bytes from 0 behind its end`."""
-        region = trespass.region
-        here = [located for located in self.outputs.located if located.region is region]
-        behind = f"{trespass.offset_bytes} bytes behind its end"
-        where = behind if trespass.is_behind else f"{-trespass.offset_bytes} bytes before its begin"
+        """Return words on bytes changed outside of a region."""
+        region, offset = trespass.region, trespass.offset_bytes
+        where = f"{offset} bytes behind its end" if trespass.is_behind else f"{-offset} bytes before its begin"
         size = f"{trespass.count_bytes} bytes changed, the first {where}"
-        if len(here) == 1 and here[0].slot.place is None and here[0].extents and here[0].item_bytes:
-            located = here[0]
-            index = _index_outside(located, trespass)
-            if index is not None:
-                return f"{located.slot.name}[{', '.join(map(str, index))}] of shape {located.shape} ({size})"
-        names = region.name if region.role == "data" else f"the {region.role}"
-        return f"{names} ({size})"
+        found = self._place(region, offset + (region.size_bytes if trespass.is_behind else 0), size)
+        return found or f"{region.name if region.role == 'data' else f'the {region.role}'} ({size})"
+
+    def _place(self, region: Region, offset_bytes: int, size: str) -> str:
+        """Return what the only array of a region calls a place outside of it: `b[128, 0] of shape (128, 64)`, or ""."""
+        here = [located for located in self.outputs.located if located.region is region]
+        index = _index_outside(here[0], offset_bytes) if len(here) == 1 else None
+        if index is None:
+            return ""
+        return f"{here[0].slot.name}[{', '.join(map(str, index))}] of shape {here[0].shape} ({size})"
 
 
-def _index_outside(located: Any, trespass: Trespass) -> tuple[int, ...] | None:
-    """Return the index, out of range along the first axis, of the element whose place was written."""
-    dense = dense_strides(located.extents, located.item_bytes)
-    if located.strides != dense or located.begin_bytes != 0 or 0 in located.extents[1:]:
+def _index_outside(located: Located, offset_bytes: int) -> tuple[int, ...] | None:
+    """Return the index, out of range along the first axis, of what would be at a place; None for arrays with gaps."""
+    extents, item_bytes = located.extents, located.item_bytes
+    if not extents or 0 in extents[1:] or not item_bytes or located.slot.place is not None:
         return None
-    offset = trespass.offset_bytes + (trespass.region.size_bytes if trespass.is_behind else 0)
-    item, index = offset // located.item_bytes, []
-    for extent in reversed(located.extents[1:]):
+    if located.strides != dense_strides(extents, item_bytes):
+        return None
+    item, index = (offset_bytes - located.begin_bytes) // item_bytes, []
+    for extent in reversed(extents[1:]):
         item, part = divmod(item, extent)
         index.append(part)
-    offsets = located.slot.offset or (0,) * len(located.extents)
+    offsets = located.slot.offset or (0,) * len(extents)
     return tuple(part + begin for part, begin in zip((item, *reversed(index)), offsets, strict=True))
 
 

@@ -23,6 +23,7 @@ from .disassembly import Listing, forms_of, listings, python_of
 from .ir_changes import GONE, KEPT, NEW, SKIPPED, Change, ChangedLine, changes, hunks
 from .report import History, KernelReport, Pane, Table, Text
 from .report_edits import describe_edits
+from .report_times import compile_times, measured_times, stored_times
 from .resources import COLUMNS, resources
 
 PACKAGE_FOLDER = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -119,12 +120,17 @@ class Forms:
 
 
 def describe_kernel(
-    kernel: Kernel, arguments: Sequence[Any], name: str, only: Arch | None = None, gpu: str | None = None
+    kernel: Kernel,
+    arguments: Sequence[Any],
+    name: str,
+    only: Arch | None = None,
+    gpu: str | None = None,
+    is_timed: bool = False,
 ) -> KernelReport:
     """Return all about one specialization of a kernel, for all targets that it compiles for, or for one of them.
 
     name: as its file knows it, `Class.method` for methods. gpu: what PTX and SASS are for, as NVRTC names it; None: the
-    GPU that is open, or a common one.
+    GPU that is open, or a common one. is_timed: measure on the session's device; no two pages are equal then.
     Raises: TaichiCompilationError, TaichiRuntimeError if it compiles for none.
     """
     targets = [target for target in TARGETS if only is None or target[0].target == only.target]
@@ -142,13 +148,16 @@ def describe_kernel(
         *_listing_panes(compiled, python, gpu),
     ]
     source = first.specialization.definition.source
+    times = [stored_times(inspections, sessions.current_config().edits_dir)]
+    if is_timed:
+        times = [measured_times(kernel, arguments), compile_times(inspections)]
     return KernelReport(
         name=name,
         signature="(" + ", ".join(_signature(first)) + ")",
         place=f"{os.path.basename(source.file)}:{source.first_line}",
         panes=tuple(panes),
         histories=tuple(_histories(compiled, python)),
-        tables=tuple(_tables(compiled, gpu)),
+        tables=(*_tables(compiled, gpu), *times),
         edits=tuple(_edits(compiled, python)),
     )
 
@@ -302,13 +311,16 @@ def _rows_of_form(inspection: Inspection, form: str, python: PythonPane) -> tupl
 
 def _histories(compiled: Sequence[Forms], python: PythonPane) -> list[History]:
     """Return the ways of the IR, one for all targets that share it."""
-    found: dict[tuple[Text, ...], list[str]] = {}
+    found: dict[tuple[tuple[str, str], ...], list[Forms]] = {}
     for forms in compiled:
         assert forms.inspection is not None
-        found.setdefault(_stages(forms.inspection, python), []).append(forms.title)
-    if len(found) == 1:
-        return [History("the same for all targets" if len(compiled) > 1 else "", next(iter(found)))]
-    return [History(", ".join(titles), stages) for stages, titles in found.items()]
+        found.setdefault(tuple(forms.inspection.forms.items()), []).append(forms)
+    histories = []
+    for sharing in found.values():
+        assert sharing[0].inspection is not None
+        title = ", ".join(forms.title for forms in sharing) if len(found) > 1 else "the same for all targets"
+        histories.append(History(title if len(compiled) > 1 else "", _stages(sharing[0].inspection, python)))
+    return histories
 
 
 def _stages(inspection: Inspection, python: PythonPane) -> tuple[Text, ...]:

@@ -211,11 +211,12 @@ class KernelView {
     this.article.querySelector(".panes").before(bar);
   }
 
-  /** Show these panes, or those that fit where none are named. */
+  /** Show these panes, or those that fit where none of them is here. */
   choose(names) {
     const width = window.innerWidth, fits = width > 1700 ? 4 : width > 1100 ? 3 : 2;
     const usual = ["python", "glsl", "cuda", "ir", "c"].filter(name => this.panes.some(p => p.dataset.pane === name && p.querySelector("pre")));
-    const shown = names && names.length ? names : usual.slice(0, fits);
+    const named = this.panes.map(pane => pane.dataset.pane).filter(name => names.includes(name));
+    const shown = named.length ? named : usual.slice(0, fits);
     for (const pane of this.panes) pane.hidden = !shown.includes(pane.dataset.pane);
     this.chosen();
   }
@@ -393,11 +394,13 @@ let current = null;
 function remember(view) {
   if (view !== current) return;
   const names = view.panes.filter(pane => !pane.hidden).map(pane => pane.dataset.pane).join(",");
-  history.replaceState(null, "", `#${view.article.id};${names}${view.held ? `;${view.held}` : ""}`);
+  try {
+    history.replaceState(null, "", `#${view.article.id};${names}${view.held ? `;${view.held}` : ""}`);
+  } catch { /* Safari refuses more than 100 in 30 seconds */ }
 }
 
 function visit() {
-  const [id, names, row] = decodeURIComponent(location.hash.slice(1)).split(";");
+  const [id, names, row] = location.hash.slice(1).split(";");
   const view = VIEWS.get(id) || VIEWS.values().next().value;
   if (!view) return;
   const before = current ? current.panes.filter(pane => !pane.hidden).map(pane => pane.dataset.pane) : [];
@@ -414,6 +417,11 @@ function visit() {
   if (before.length) window.scrollTo(0, 0);
 }
 
-document.documentElement.classList.add("live");
-window.addEventListener("hashchange", visit);
-visit();
+try {
+  document.documentElement.classList.add("live");
+  visit();
+  window.addEventListener("hashchange", visit);
+} catch (error) {
+  document.documentElement.classList.remove("live");  // the plain page is better than half of this one
+  throw error;
+}

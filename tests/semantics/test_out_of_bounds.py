@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from out_of_bounds import what, where  # noqa: F401  (they fill ROWS)
+from out_of_bounds import cells, what, where  # noqa: F401  (they fill ROWS)
 from out_of_bounds.rows import LAST, ROWS
 
 import shadesmith as ti

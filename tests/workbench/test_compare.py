@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import compared
+import emitted
 import numpy as np
 import pytest
 
@@ -34,9 +35,9 @@ def spelled(text: Texts, target: str) -> str:
     return re.sub(r"(\d\.\d+)f\b", r"\1", text) if target == "vulkan" else text
 
 
-def edit(kernel: Any, args: tuple[Any, ...], target: str, old: Texts, new: Texts) -> None:
+def edit(kernel: Any, args: tuple[Any, ...], target: str, old: Texts, new: Texts, arch: Any = None) -> None:
     """Begin an edit of the kernel and replace a text in it; `old` may be a regular expression after `re:`."""
-    path = kernel.edit(*args)
+    path = kernel.edit(*args, arch=arch)
     files = [file for file in path.iterdir() if file.is_file()] if path.is_dir() else [path]
     before, after = spelled(old, target), spelled(new, target)
     for file in files:
@@ -180,7 +181,7 @@ def test_parts_with_gaps_and_empty_arrays_can_be_arguments(target: str) -> None:
     found = double.compare(whole[4:20])
     assert found.outputs["x"].first.index == (3,) and not found.out_of_bounds
     edit(double, (whole[4:20],), target, "x(i) =", "x(i + 16) = 1, x(i) =")
-    assert "bytes of" in double.compare(whole[4:20]).out_of_bounds[0]
+    assert double.compare(whole[4:20]).out_of_bounds[0].startswith("x[16] of shape (16,) (16 bytes of ")
 
 
 def test_members_vectors_and_offsets_have_python_names(target: str) -> None:
@@ -262,3 +263,16 @@ def test_a_comparison_is_plain_data(target: str) -> None:
     data = json.loads(json.dumps(found.to_json()))
     assert data["passed"] is False and data["outputs"]["b"]["first"]["text"] == "b[1, 1]" and not found
     assert kernel.compare(*args, relative=0.1).passed
+
+
+def test_the_edits_of_this_file_are_good_cuda(target: str, tmp_path: Path) -> None:
+    if target != "cpu" or emitted.missing_tool(".cu"):
+        pytest.skip("once is enough, and NVRTC needs no GPU")
+    said = {}
+    for name, (maker, old, new, *_) in {**WRONG, **RIGHT}.items():
+        sessions.CURRENT.config.edits_dir = str(tmp_path / name)
+        kernel, args = maker()
+        edit(kernel, args, "cuda", old, new, arch=ti.cuda)
+        (file,) = (file for file in (tmp_path / name).rglob("*.cu") if file.parent.name != ".base")
+        said[name] = emitted.complaint(file.name, file.read_text())
+    assert not any(said.values()), said

@@ -172,8 +172,8 @@ class CellTexts:
             row = linear(path[:-1], node, letters, self.target, cell)
             return _sum(_product(row, chunks_of(node)), self._chunk(node, letters))
         if node.kind == "bitmasked" and cell:
-            own = linear(path, node, letters, self.target)
-            return f"{_product(cell, mask_words(node) * 32)} + {f'({own})' if own in LETTERS else own}"
+            own = linear(path, node, letters, self.target) if _inside(node, letters) else "0"
+            return _sum(_product(cell, mask_words(node) * 32), f"({own})" if own in LETTERS else own)
         return linear(path, node, letters, self.target, cell)
 
     def _chunk(self, node: Node, letters: Sequence[str]) -> str:

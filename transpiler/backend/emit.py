@@ -294,10 +294,12 @@ class _Printer:
         if task.loop is not None:
             stop_after_failure(printer, number)
         printer.block(task.prologue)
-        threads = None if task.loop is None else spread(printer.e, task.loop, names, self.form)
+        threads = None
         if task.loop is not None and task.cooperates and self.target.nested_loops:
             size = self._size(task)
             threads = spread_blocks(printer.e, task.loop, names, self.form, task.block_dim, size)
+        elif task.loop is not None:
+            threads = spread(printer.e, task.loop, names, self.form)
         lines = [INDENT * line.depth + line.text for line in printer.lines]
         return lines, threads, printer.e.uses_args, printer.e
 

@@ -62,7 +62,7 @@ from ..ir.threads import SUBGROUP_SIZE, Barrier, ThreadIndex
 from ..ir.types import Scalar, Struct, Tensor, Type, element_of
 from ..options import MAX_TURNS
 from .interpret_cells import Cells, cell_table
-from .lockstep import Blocks, TurnEnded
+from .lockstep import Blocks, TurnEnded, turn_of
 from .random_stream import RandomStream, task_seed
 from .records import Turn, failure, text_writer
 from .sites import describe_site
@@ -200,7 +200,7 @@ class _Machine:
             self.position = (linear, linear)
             self.indices[loop] = index
             self.random = RandomStream(seed, linear)
-            self.turn = Turn(loop.location.line, linear, dict(zip(loop.names, index, strict=False)))
+            self.turn = turn_of(loop, linear, index)
             self._turn(task.body)
 
     def _turn(self, body: Block) -> None:

@@ -29,6 +29,12 @@ class TurnEnded(Exception):
     """A check failed in this turn of the loop."""
 
 
+def turn_of(loop: RangeFor, linear: int, index: tuple[int, ...]) -> Turn:
+    """Return a turn as reports show it: without indices where only a list on the device has them."""
+    indices = dict(zip(loop.names, index, strict=False)) if loop.cells is None else None
+    return Turn(loop.location.line, linear, indices)
+
+
 class Machine(Protocol):
     """What the interpreter offers: the state of the thread that runs, and the meaning of statements without waiting."""
 
@@ -97,7 +103,7 @@ class Blocks:
         indices = {**machine.indices, task.loop: index}
         random = RandomStream(seed, linear)
         assert task.loop is not None
-        turn = Turn(task.loop.location.line, linear, dict(zip(task.loop.names, index, strict=False)))
+        turn = turn_of(task.loop, linear, index)
         path: list[int] = []
         return _Thread(number, dict(machine.values), indices, random, self.steps(task.body, path), linear, turn, path)
 

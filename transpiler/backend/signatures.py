@@ -10,10 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..ir.functions import Function, called, reachable
+from ..ir.sparse import CELL_STATEMENTS, DeactivateEntry, PoolCount
 from ..ir.statements import CHECKS, RECORDS, ArrayShape, GlobalPtr, Rand
 from ..ir.tasks import Kernel
 from .naming import Names, legal
 from .target import Target
+
+NEEDS_ARGS = (GlobalPtr, ArrayShape, *RECORDS, *CELL_STATEMENTS, DeactivateEntry, PoolCount)
+"""Statements whose text names a member of `args`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +48,7 @@ def _signature(function: Function, target: Target, names: Names) -> Signature:
     members = Names(target.reserved)
     return Signature(
         name=name,
-        takes_args=has_args and not found.isdisjoint((GlobalPtr, ArrayShape, *RECORDS)),
+        takes_args=has_args and not found.isdisjoint(NEEDS_ARGS),
         takes_index=not found.isdisjoint(RECORDS),
         takes_random=Rand in found,
         may_fail=not found.isdisjoint(CHECKS),

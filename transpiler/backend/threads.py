@@ -51,15 +51,7 @@ class Threads:
 def spread(e: Expressions, loop: RangeFor, names: list[str], layout: Layout) -> Threads:
     """Return how `loop` becomes threads, or nested loops where the target has those."""
     axes = range(len(loop.begins))
-    host = [extent_on_host(layout, loop, axis) for axis in axes]
-    extents = None if any(h is None for h in host) else tuple(h for h in host if h is not None)
-    known = host_count(extents)
-    if known is not None and known > MAX_TURNS:
-        raise loop.location.error(
-            TaichiTypeError,
-            f"This parallel loop has {known:,} turns; at most {MAX_TURNS:,} can be counted",
-            "make one of its axes a serial loop inside it",
-        )
+    extents, known = _known_extents(loop, layout)
     declarations: list[str] = []
     if e.target.nested_loops:
         if loop.order:
@@ -77,6 +69,23 @@ def spread(e: Expressions, loop: RangeFor, names: list[str], layout: Layout) -> 
     return Threads(declarations, count, indices, [], extents)
 
 
+def _known_extents(loop: RangeFor, layout: Layout) -> tuple[tuple[Expression, ...] | None, int | None]:
+    """Return how the host computes the numbers of turns, and how many there are, as far as these are known.
+
+    Raises: TaichiTypeError for more than can be counted.
+    """
+    host = [extent_on_host(layout, loop, axis) for axis in range(len(loop.begins))]
+    extents = None if any(h is None for h in host) else tuple(h for h in host if h is not None)
+    known = host_count(extents)
+    if known is not None and known > MAX_TURNS:
+        raise loop.location.error(
+            TaichiTypeError,
+            f"This parallel loop has {known:,} turns; at most {MAX_TURNS:,} can be counted",
+            "make one of its axes a serial loop inside it",
+        )
+    return extents, known
+
+
 def _factors(texts: list[str]) -> list[str]:
     """Return the factors of a product, with all that are constant as one, behind the others."""
     known = prod(int(text) for text in texts if text.isdigit())
@@ -92,13 +101,12 @@ def spread_blocks(
     block_dim: threads a block; size: the same as text. `count` in the text is the number of all turns.
     """
     axes = range(len(loop.begins))
-    host = [extent_on_host(layout, loop, axis) for axis in axes]
-    extents = None if any(h is None for h in host) else tuple(h for h in host if h is not None)
-    known = host_count(extents)
+    extents, known = _known_extents(loop, layout)
     if known is not None:
         loops = [f"for (int block = 0; block < {-(-known // block_dim)}; block++)"]
         return Threads([], str(known), names, loops, extents)
     declarations: list[str] = []
+    _declare_ends(e, loop, names, declarations)
     factors = []
     for axis in axes:
         text = _extent_in_c(e, loop, axis)

@@ -174,9 +174,9 @@ def _padding(node: Node, names: Names, target: Target) -> list[str]:
     if target.name != "vulkan":
         return []
     offsets, size = member_offsets(node.children)
-    last = max(range(len(offsets)), key=lambda k: offsets[k])
-    gap = size - offsets[last] - node_size_bytes(node.children[last])
-    elements = [place.element for place in places_of(node) if place.element is not None]
+    inside = [(offset, child) for offset, child in zip(offsets, node.children, strict=True) if not child.has_pool]
+    gap = size - max(offset + node_size_bytes(child) for offset, child in inside)
+    elements = [place.element for _, child in inside for place in places_of(child) if place.element is not None]
     smallest = min((s for element in elements for s in scalars_of(element)), key=lambda scalar: scalar.size_bytes)
     count = gap // smallest.size_bytes
     filler = type_name(target.name, u8 if smallest == u1 else smallest)

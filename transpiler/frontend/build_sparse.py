@@ -83,14 +83,14 @@ def _append(context: Context, node: Any, indices: Any, val: Any) -> Statement:
     description = _dynamic(context, node, "append")
     found = description.node
     given = _indices(context, found.parent, indices)
-    values = _values(context, found, val)
+    values = _values(context, description, val)
     item = context.builder.add(Append(found, given, type=i32))
     stored = Block()
     with context.builder.into(stored):
         at = _indices_of_item(context, found, given, item)
         for field, value in zip(description.fields, values, strict=True):
             array = context.array(field)
-            assert array is not None
+            assert array is not None  # a field, as `_values` has found
             own = [
                 _moved(context, index, begin) for index, begin in zip(at, array.offset or [0] * len(at), strict=True)
             ]
@@ -114,11 +114,16 @@ def _indices_of_item(context: Context, node: Node, given: list[Statement], item:
     return [above[axis] for axis in sorted(above)]
 
 
-def _values(context: Context, node: Node, val: Any) -> list[Statement]:
+def _values(context: Context, description: NodeDescription, val: Any) -> list[Statement]:
     """Return what to store in each field of a list, cast to its type."""
+    node = description.node
     if any(child.kind != "place" for child in node.children):
         raise context.error(
             TaichiTypeError, "`ti.append` needs fields placed in the dynamic node itself", "write `x[i, k] = value`"
+        )
+    if any(field is None for field in description.fields):
+        raise context.error(
+            TaichiTypeError, "a field of the list that `ti.append` stores to is gone", "keep it as long as the node"
         )
     types = [context.structs.named(child.element) for child in node.children if child.element is not None]
     if len(types) == 1:

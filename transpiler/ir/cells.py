@@ -72,7 +72,11 @@ def activate(words: Words, node: Node, index: Sequence[int]) -> int:
         row = _linear(cell_digits(node)[:-1], index, cell, lists_per_cell(node))
         item = index[axes_of(node).index(node.axes[0])] % node.extents[0]
         words.set(node, "lengths", max(words.get(node, "lengths", row), item + 1), row)
-    entry = _entry(node, index, cell)
+    return activate_entry(words, node, _entry(node, index, cell))
+
+
+def activate_entry(words: Words, node: Node, entry: int) -> int:
+    """Take a cell of the pool for a position of the numbers, where none is yet; return which it has."""
     number = words.get(node, "numbers", entry)
     if number < FIRST_CELL:
         number = _take(words, node)

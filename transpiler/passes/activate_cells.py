@@ -4,7 +4,8 @@
                                  store x[$i, $j] in cell $block, $v
 
 What follows in sight of an activation reaches the cell by its number, too, as long as nothing is deactivated. A cell
-that a loop runs over is active: there the number is only looked up.
+that a loop runs over is active: there the number is only looked up. A chunk of a list may not be there, though: a store
+to an item makes the list that long, and those before it have memory once they are stored to.
 """
 
 from __future__ import annotations
@@ -51,6 +52,7 @@ class _Activation:
     """known: numbers of cells in sight, by node and indices, None where there are no numbers.
 
     moved: pointers into trees, and what stands for them from here on. may_lose: cells were deactivated before.
+    stored: pointers through which the kernel stores.
     """
 
     def __init__(self, kernel: Kernel) -> None:
@@ -58,6 +60,7 @@ class _Activation:
         self.known: dict[Key, Statement | None] = {}
         self.moved: dict[Statement, Statement] = {}
         self.may_lose = False
+        self.stored = {pointer for root in kernel.roots() for s in walk(root) if (pointer := _stored(s)) is not None}
 
     def block(self, block: Block, is_top: bool = False) -> bool:
         """Rewrite a block and those inside; what it activates is forgotten at its end."""
@@ -94,6 +97,8 @@ class _Activation:
         if pointer.cell is not None or place is None or self.may_lose or not _is_own(pointer):
             return None
         index, pool = pointer.indices[0], pool_above(place)
+        if pool is not None and pool.kind == "dynamic" and pointer in self.stored:
+            return None
         body = index.loop.body.statements if isinstance(index, CellIndex) else []
         return next((s for s in body if isinstance(s, CellNumber) and s.node is pool), None)
 

@@ -1,4 +1,6 @@
-"""Guards every access to an array by a check of its indices, if the user asked for it; also to vectors and matrices.
+"""Guards every access to an array by a check of its indices, if the user asked for it.
+
+Vectors and matrices are guarded too, and what asks for cells and lists of sparse nodes.
 
     $3 = ptr a ($i)           $3 = ptr a ($i)
     $4 = global load $3  ->   check a ($i) within (shape a 0)
@@ -16,6 +18,8 @@ from dataclasses import dataclass
 
 from ..ir.builder import Builder
 from ..ir.nodes import Block, Statement, blocks, operands
+from ..ir.snodes import shape_of
+from ..ir.sparse import CELL_STATEMENTS, CellIndex, counted, node_name
 from ..ir.statements import (
     Array,
     ArrayShape,
@@ -43,12 +47,25 @@ POINTERS = (GlobalPtr, MatrixPtr, StructPtr)
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """What indices reach for. array: None for a vector or matrix. shape: extents, None where a launch brings them."""
+    """What indices reach for. array: None for what is none. shape: extents, None where a launch brings them.
+
+    cells: "node" or "lists" for what a sparse node has.
+    """
 
     indices: list[Statement]
     array: Array | None
     shape: tuple[int, ...] | None
     name: str
+    cells: str = ""
+
+    @property
+    def kind(self) -> str:
+        """What a message calls what is reached for."""
+        if self.array is None:
+            return self.cells or ("vector" if len(self.indices) == 1 else "matrix")
+        if self.array.parameter is not None:
+            return "ndarray"
+        return "shared array" if self.array.is_shared else "field"
 
     @property
     def offset(self) -> tuple[int, ...]:
@@ -70,7 +87,7 @@ def bounds(kernel: Kernel, context: PassContext) -> bool:
 
 def guard(kernel: Kernel, needs_check: Callable[[Access], bool]) -> bool:
     """Put an IndexCheck before each access that needs one; return whether any did."""
-    changed = [_Guard(kernel.name, needs_check).block(root) for root in kernel.roots()]
+    changed = [_Guard(kernel, needs_check).block(root) for root in kernel.roots()]
     return any(changed)
 
 
@@ -91,7 +108,7 @@ def uncut(index: Statement) -> Statement:
 class _Guard:
     """known: checks made so far in the block at hand and those around it."""
 
-    def __init__(self, kernel: str, needs_check: Callable[[Access], bool]) -> None:
+    def __init__(self, kernel: Kernel, needs_check: Callable[[Access], bool]) -> None:
         self.kernel, self.needs_check = kernel, needs_check
         self.known: set[Hashable] = set()
 
@@ -110,12 +127,12 @@ class _Guard:
             for inner in blocks(statement):
                 changed |= self.block(inner)
             for place in _indexed(statement):
-                access = access_of(place)
+                access = access_of(self.kernel, place)
                 if access is not None and self.needs_check(access) and (key := _key(access)) not in self.known:
                     self.known.add(key)
                     own.append(key)
                     builder.location = place.location
-                    builder.add(index_check(builder, access, self.kernel))
+                    builder.add(index_check(builder, access, self.kernel.name))
                     changed = True
             builder.add(statement)
         block.statements = builder.block.statements
@@ -138,7 +155,7 @@ def index_check(builder: Builder, access: Access, kernel: str) -> IndexCheck:
 
 def _indexed(statement: Statement) -> list[Statement]:
     """Return what a statement reaches through, the outermost first: pointers of what it loads, stores, passes on."""
-    if isinstance(statement, MatrixElement):
+    if isinstance(statement, (MatrixElement, *CELL_STATEMENTS)):
         return [statement]
     found: list[Statement] = []
     if not isinstance(statement, POINTERS):
@@ -152,17 +169,22 @@ def _indexed(statement: Statement) -> list[Statement]:
     return found
 
 
-def access_of(statement: Statement) -> Access | None:
-    """Return what a statement indexes, None if nothing."""
+def access_of(kernel: Kernel, statement: Statement) -> Access | None:
+    """Return what a statement of a kernel indexes, None if nothing."""
     if isinstance(statement, GlobalPtr):
         array = statement.array
-        if not array.ndim or array.clamped:
+        if not array.ndim or array.clamped or array.node is not None:
             return None
         return Access(statement.indices, array, array.shape, array.path or array.name)
     if isinstance(statement, (MatrixPtr, MatrixElement)):
         owner = statement.origin if isinstance(statement, MatrixPtr) else statement.value
         assert isinstance(owner.type, Tensor)
         return Access(statement.indices, None, owner.type.shape, _name_of(owner))
+    if isinstance(statement, CELL_STATEMENTS):
+        node = counted(statement)
+        shape = () if node is None else shape_of(node)
+        cells = "node" if node is statement.node else "lists"
+        return Access(statement.indices, None, shape, node_name(kernel, statement.node), cells)
     return None
 
 
@@ -195,14 +217,15 @@ def _message(access: Access, kernel: str) -> str:
     """Return Taichi's message, and what it lacks."""
     places = [f"{{{k}}}" for k in range(2 * len(access.indices))]
     indices, shape = ", ".join(places[: len(access.indices)]), ", ".join(places[len(access.indices) :])
-    if access.array is None:
-        kind = "vector" if len(access.indices) == 1 else "matrix"
+    kind = access.kind
+    if kind in ("vector", "matrix"):
         message = f"(kernel={kernel}) Out of bound access to a {kind} of shape ({shape}) with indices [{indices}]"
         return message + (f": `{access.name}`" if access.name else "")
-    if access.array.parameter is None:
-        kind = "shared array" if access.array.is_shared else "field"
-        since = f" offset ({', '.join(map(str, access.offset))})" if access.array.offset else ""
+    if kind != "ndarray":
+        begins = access.array.offset if access.array is not None else ()
+        since = f" offset ({', '.join(map(str, begins))})" if begins else ""
         return f"(kernel={kernel}) Accessing {kind} ({access.name}) of size ({shape}){since} with indices ({indices})"
+    assert access.array is not None
     where = f"[kernel={kernel}] Out of bound access to ndarray at arg {access.array.parameter}"
     return f"{where} with indices [{indices}]: `{access.name}` has shape ({shape})"
 
@@ -213,9 +236,12 @@ def is_safe(access: Access, axis: int) -> bool:
     begin = access.offset[axis]
     if access.shape is not None and _fits(index, begin, begin + access.shape[axis]):
         return True
-    if not isinstance(index, LoopIndex):
+    if isinstance(index, CellIndex):
+        over = index.loop.cells
+    elif isinstance(index, LoopIndex):
+        over = index.loop.array if isinstance(index.loop, StructFor) else index.loop.over
+    else:
         return False
-    over = index.loop.array if isinstance(index.loop, StructFor) else index.loop.over
     if over is None:
         return False
     same_extent = over.shape is not None and access.shape is not None and over.shape[index.axis] == access.shape[axis]

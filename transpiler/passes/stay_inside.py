@@ -10,8 +10,11 @@ numbers: the failure is reported all the same.
 
 from __future__ import annotations
 
+from functools import partial
+
 from ..ir.builder import Builder
 from ..ir.nodes import Block, Statement
+from ..ir.sparse import CELL_STATEMENTS
 from ..ir.statements import ArrayShape, GlobalPtr, MatrixElement, MatrixPtr
 from ..ir.tasks import Kernel
 from ..ir.types import i32
@@ -24,15 +27,16 @@ def stay_inside(kernel: Kernel, context: PassContext) -> bool:
     """Bound the indices of all accesses in tasks whose threads work together, under `debug` or `check_out_of_bound`."""
     if not context.options.check_out_of_bound:
         return False
-    rewriter = Rewriter(dict.fromkeys((GlobalPtr, MatrixPtr, MatrixElement), _bound))
+    rule = partial(_bound, kernel)
+    rewriter = Rewriter(dict.fromkeys((GlobalPtr, MatrixPtr, MatrixElement, *CELL_STATEMENTS), rule))
     for task in kernel.tasks:
         if task.cooperates:
             rewriter.block(task.body)
     return rewriter.changed
 
 
-def _bound(rewriter: Rewriter, statement: Statement) -> Statement | None:
-    access = access_of(statement)
+def _bound(kernel: Kernel, rewriter: Rewriter, statement: Statement) -> Statement | None:
+    access = access_of(kernel, statement)
     if access is None:
         return None
     builder = Builder(Block(rewriter.out))

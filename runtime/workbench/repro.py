@@ -1,0 +1,234 @@
+"""`kernel.export_repro(*args, folder=...)`: one call of a kernel as a folder that runs without shadesmith.
+
+In: the `Variants` of a call. Out: the emitted text, all memory that the call reaches as .npy files, what the generated
+text leaves there, and `run.py`, which compiles the text, runs it, and compares. It needs NumPy and a C compiler (C),
+CuPy (CUDA), or the package `vulkan` and glslangValidator (Vulkan): for a report to the maker of a driver or compiler,
+or to work on a kernel apart from its program.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...transpiler.backend.render import render
+from ...transpiler.errors import TaichiRuntimeError
+from ...transpiler.ir.types import NUMPY
+from ..devices.host_compiler import EXACT_MATH_FLAGS, FAST_MATH_FLAGS, FLAGS, MATH_FLAGS
+from ..devices.vulkan_instance import FEATURES
+from ..memory import Array
+from .differences import SPREADS, Tolerance, different, spread_of
+from .outputs import RESULT, Outputs
+from .replicas import Launchable, Outcome, Recording, Region, Replicas, counts_of, record
+
+if TYPE_CHECKING:
+    from ...transpiler.backend.interface import BackendModule, ResultField, TaskSource
+    from .variants import Variants
+
+MAX_BYTES = 1 << 31
+"""Memory beyond which no reproducer is written."""
+GROUPS_X = 65535
+"""Groups in a row of Vulkan's grid."""
+UNKNOWN_GROUPS = 1024
+"""Groups of a loop whose number of turns only the device knows."""
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    """Numbers of one type in a region. begin: of the first; extents, strides: [bytes] as they lie; shape: as Python has
+    them."""
+
+    name: str
+    region: Region
+    dtype: np.dtype[Any]
+    begin: int
+    extents: tuple[int, ...]
+    strides: tuple[int, ...]
+    shape: tuple[int, ...]
+
+    def read(self, contents: Array) -> Array:
+        if 0 in self.extents:
+            return np.empty(self.shape, self.dtype)
+        view: Array = np.ndarray(self.extents, self.dtype, contents.data, self.begin, self.strides)
+        return np.ascontiguousarray(view).reshape(self.shape)
+
+
+def export_repro(variants: Variants, folder: str | Path, variant: str | None = None) -> Path:
+    """Write a call of a kernel into a folder, new or empty; return it.
+
+    variant: whose text; None: the one that a launch runs. What is expected comes from the generated text in any case.
+    Raises: TaichiRuntimeError for the interpreter, sparse trees, more than 2 GiB of memory, and a folder in use.
+    """
+    module = variants.module(variant)
+    target = Path(folder).expanduser()
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise TaichiRuntimeError(f"{target} is not empty. Hint: name a new folder for the reproducer")
+    recording, outputs = _recorded(variants)
+    names = _file_names(recording.regions)
+    replicas = Replicas(recording)
+    runs = [replicas.run(variants.generated, recording.counts) for _ in range(2)]
+    for place in ("inputs", "expected"):
+        (target / place).mkdir(parents=True, exist_ok=True)
+    views = list(_views(outputs))
+    for region, name in names.items():
+        np.save(target / "inputs" / f"{name}.npy", _shaped(region, views))
+    data: dict[str, Any] = {
+        "kernel": module.kernel,
+        "target": module.target,
+        "files": [file.name for file in module.files],
+        "flags": _flags(module),
+        "tasks": [_task(module, task, count) for task, count in zip(module.tasks, counts_of(variants, module))],
+        "arguments": _without_addresses(recording).hex(),
+        "pointers": [(p.offset_bytes, names[p.region], p.address - p.region.begin) for p in recording.pointers],
+        "memory": list(names.values()),
+        "outputs": [_expect(target, view, names, runs) for view in views if _is_stable(view, runs)],
+    }
+    if module.target == "vulkan":
+        data["features"] = [(extension, kind, type) for kind, type, extension, _ in FEATURES]
+    (target / "launch.json").write_text(_as_text(data), encoding="utf-8")
+    for file in module.files:
+        (target / file.name).write_text(file.text, encoding="utf-8")
+    (target / "run.py").write_text(_runner(module), encoding="utf-8")
+    return target
+
+
+def _without_addresses(recording: Recording) -> bytes:
+    """Return the packed arguments with 0 for what `run.py` fills in."""
+    packed = bytearray(recording.packed)
+    for pointer in recording.pointers:
+        packed[pointer.offset_bytes : pointer.offset_bytes + 8] = bytes(8)
+    return bytes(packed)
+
+
+def _as_text(data: dict[str, Any]) -> str:
+    """Return data as JSON with a line for each entry, and for each item of a list of tasks, pointers and outputs."""
+    lines = []
+    for key, value in data.items():
+        nested = isinstance(value, list) and value and not isinstance(value[0], str)
+        text = "[\n  " + ",\n  ".join(json.dumps(item) for item in value) + "\n ]" if nested else json.dumps(value)
+        lines.append(f"{json.dumps(key)}: {text}")
+    return "{\n " + ",\n ".join(lines) + "\n}\n"
+
+
+def _recorded(launchable: Launchable) -> tuple[Recording, Outputs]:
+    """Return the call with its memory. Raises: TaichiRuntimeError where there is no reproducer of it."""
+    if launchable.session.device.name == "python":
+        raise TaichiRuntimeError("the interpreter runs no text to export. Hint: use ti.cpu, ti.vulkan or ti.cuda")
+    recording = record(launchable)
+    outputs = Outputs(recording)
+    if outputs.trees:
+        raise TaichiRuntimeError(
+            f"kernel `{launchable.generated.kernel}` uses a sparse tree, whose pools are too large for files. "
+            "Hint: export a kernel on dense fields"
+        )
+    size = sum(region.size_bytes for region in recording.regions)
+    if size > MAX_BYTES:
+        raise TaichiRuntimeError(f"the call reaches {size:,} bytes of memory. Hint: export a smaller one, below 2 GiB")
+    return recording, outputs
+
+
+def _file_names(regions: Sequence[Region]) -> dict[Region, str]:
+    """Return what the files of the regions are called."""
+    found: dict[Region, str] = {}
+    for region in regions:
+        name = "_".join("".join(c if c.isalnum() else "_" for c in part) for part in region.name.split(", "))[:60]
+        while name in found.values():
+            name += "_"
+        found[region] = name
+    return found
+
+
+def _shaped(region: Region, views: Sequence[_View]) -> Array:
+    """Return the bytes of a region, as an array of numbers where it is nothing but that."""
+    contents = region.contents if region.role == "data" else region.new_contents(0)
+    if region.role == "report":
+        contents = region.contents
+    for view in views:
+        whole = prod(view.shape) * view.dtype.itemsize == region.size_bytes and view.begin == 0
+        if view.region is region and whole and view.extents == view.shape and _is_dense(view):
+            return view.read(contents)
+    return contents
+
+
+def _is_dense(view: _View) -> bool:
+    return view.strides == np.empty(view.extents, view.dtype).strides
+
+
+def _views(outputs: Outputs) -> Iterator[_View]:
+    """Yield all numbers that the kernel may have written."""
+    for located in outputs.located:
+        if located.slot.written:
+            contents = np.zeros(located.region.size_bytes, np.uint8)
+            shape = (*located.shape, *located.element_shape)
+            yield from _members(located.slot.name, located.region, located.seen_in(contents), contents, shape)
+    region = next((region for region in outputs.recording.regions if region.role == "result"), None)
+    for number, place in enumerate(outputs.interface.results if region is not None else ()):
+        assert region is not None
+        yield from _results(f"{RESULT}[{number}]" if number else RESULT, region, place)
+
+
+def _members(name: str, region: Region, array: Array, contents: Array, shape: tuple[int, ...]) -> Iterator[_View]:
+    for member in array.dtype.names or ():
+        inner = array[member]
+        yield from _members(f"{name}.{member}", region, inner, contents, shape + inner.shape[array.ndim :])
+    if array.dtype.names is None:
+        begin = array.ctypes.data - contents.ctypes.data if array.size else 0
+        yield _View(name, region, array.dtype, begin, array.shape, array.strides, shape)
+
+
+def _results(name: str, region: Region, place: ResultField) -> Iterator[_View]:
+    for member, inner in place.members:
+        yield from _results(f"{name}.{member}", region, inner)
+    if place.type in NUMPY:
+        dtype = NUMPY[place.type]
+        shape = place.shape or (1,)
+        yield _View(name, region, dtype, place.offset_bytes, shape, np.empty(shape, dtype).strides, shape)
+
+
+def _is_stable(view: _View, runs: Sequence[Outcome]) -> bool:
+    """Tell whether runs agree, but for rounding."""
+    one, other = (view.read(run.contents[view.region]) for run in runs)
+    return one.dtype.kind == "f" or not different(one, other).any()
+
+
+def _expect(folder: Path, view: _View, names: dict[Region, str], runs: Sequence[Outcome]) -> dict[str, Any]:
+    """Write what is expected; return how it is found and compared."""
+    arrays = [view.read(run.contents[view.region]) for run in runs]
+    file = "".join(c if c.isalnum() or c in "._" else "_" for c in view.name) + ".npy"
+    np.save(folder / "expected" / file, arrays[0])
+    relative, absolute = Tolerance().of(arrays[0])
+    absolute += SPREADS * spread_of(arrays) if arrays[0].dtype.kind == "f" else 0.0
+    return {
+        "name": view.name, "file": file, "memory": names[view.region], "begin": view.begin,
+        "extents": view.extents, "strides": view.strides, "relative": relative, "absolute": absolute,
+    }  # fmt: skip
+
+
+def _task(module: BackendModule, task: TaskSource, count: int) -> dict[str, Any]:
+    """Return how one task is launched."""
+    groups, rows = UNKNOWN_GROUPS if count < 0 else -(-count // task.turns_per_block), 1
+    if module.target == "vulkan" and groups > GROUPS_X:
+        rows = 1 if task.strided else -(-groups // GROUPS_X)
+        groups = min(GROUPS_X, -(-groups // rows))
+    file = module.files[task.file].name
+    return {"name": task.name, "entry": task.entry, "file": file, "block": task.block_dim, "groups": groups,
+            "rows": rows}  # fmt: skip
+
+
+def _flags(module: BackendModule) -> list[str]:
+    """Return what the compiler is told."""
+    is_fast = bool(module.options.get("fast_math", True))
+    if module.target == "c":
+        return [*FLAGS, *MATH_FLAGS, *(FAST_MATH_FLAGS if is_fast else EXACT_MATH_FLAGS), "-fopenmp"]
+    return ["--std=c++17", f"-fmad={'true' if is_fast else 'false'}"] if module.target == "cuda" else []
+
+
+def _runner(module: BackendModule) -> str:
+    files = ", ".join(file.name for file in module.files)
+    return render(f"repro/{module.target}.py.j2", {"kernel": module.kernel, "target": module.target, "files": files})
