@@ -207,6 +207,7 @@ def test_an_edited_text_keeps_its_python_lines() -> None:
     inspection = kernels.smooth.inspect(arch=ti.cuda)
     module = inspection.module
     name, text = module.files[0].name, module.files[0].text
-    changed = edited_module(module, {name: text.replace("#define BLOCK 128", "// mine\n#define BLOCK 64")})
+    mine = '// mine\n#line 900 "else.cu"\n#define BLOCK 64'
+    changed = edited_module(module, {name: text.replace("#define BLOCK 128", mine)})
     (listing,) = listings(changed, "ptx")
     assert {8, 9, 16} <= python_lines(listing.text, "//") and ".maxntid 64" in listing.text
