@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from ..transpiler.pipeline import Compilation
     from .workbench.bench import Timing
     from .workbench.compare import Comparison
+    from .workbench.edits import Choice
     from .workbench.tune import Tuning
     from .workbench.variants import Variant, Variants
 
@@ -77,7 +78,8 @@ class Kernel:
         self._keys = Keys(self.definition)
         self._key = self._keys.fast
         self._unpack = unpacker(self.definition)
-        self._last: Callable[..., Any] | None = None
+        self._last: tuple[Choice | None, BackendModule] | None = None
+        """What the last launch ran; not the launcher, which holds memory."""
         self._wanted: str | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -97,7 +99,7 @@ class Kernel:
                 launch = self._find(args)
             except (KeyError, TypeError):
                 launch = self._find(args)
-            self._last = launch
+            self._last = launch.ran  # type: ignore[attr-defined]
             try:
                 return launch(*args)
             except _PACK_ERRORS:
@@ -260,7 +262,7 @@ class Kernel:
         """Which text the last launch ran: `.variant` ("generated", "edit" or a name), `.digest`, `.paths`."""
         if self._last is None:
             return None
-        choice, module = self._last.choice, self._last.module  # type: ignore[attr-defined]
+        choice, module = self._last
         variant: Variant = choice.variant if choice is not None else workbench("variants").variant_of(module)
         return variant
 
@@ -356,8 +358,9 @@ class Kernel:
     def renew(self, key: Any, args: Sequence[Any]) -> Callable[..., Any]:
         """Compile anew what is launched with arguments of this key, since a text that was edited has changed."""
         with COMPILING:
-            self._last = self._compile(key, args)
-        return self._last
+            launch = self._compile(key, args)
+        self._last = launch.ran  # type: ignore[attr-defined]
+        return launch
 
     def _compile(self, key: Any, args: Sequence[Any]) -> Callable[..., Any]:
         instance, launch = self._build(key, args, keeps=False)
@@ -378,10 +381,12 @@ class Kernel:
 
     def launcher_of(self, key: Any, args: Sequence[Any], variant: str) -> Callable[..., Any]:
         """Return what launches one variant, for arguments of this key; compiled when first asked for."""
-        found = self._launchers.get((key, variant))
-        with COMPILING:
-            self._last = found or self._build((key, variant), args, keeps=False, wanted=variant)[1]
-        return self._last
+        launch = self._launchers.get((key, variant))
+        if launch is None:
+            with COMPILING:
+                launch = self._build((key, variant), args, keeps=False, wanted=variant)[1]
+        self._last = launch.ran  # type: ignore[attr-defined]
+        return launch
 
     def _build(
         self, key: Any, args: Sequence[Any], keeps: bool, wanted: str | None = None
@@ -401,7 +406,7 @@ class Kernel:
             launch = workbench("watching").dispatch(choice, weakref.ref(self), key)
         if choice is not None and choice.watched:
             launch = workbench("watching").follow(launch, choice, weakref.ref(self), key, session.config.edits)
-        launch.choice, launch.module = choice, compilation.module  # type: ignore[attr-defined]
+        launch.ran = choice, compilation.module  # type: ignore[attr-defined]
         self._launchers[key], self._instances[key] = launch, instance
         instance.when_retired = functools.partial(_forget, weakref.ref(self), key)
         return instance, launch
