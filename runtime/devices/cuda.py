@@ -102,7 +102,7 @@ class CudaProgram:
             for task, function in zip(module.tasks, functions, strict=True)
         ]
         self.submit = _submitter(device, module.kernel, starts, loaded)
-        if device.sources is not None:
+        if device.sources is not None and device.cupy.cuda.nvtx.available:
             self.submit = _in_range(self.submit, device.cupy.cuda.nvtx, module.kernel)
 
     def again(self) -> CudaProgram:

@@ -20,6 +20,7 @@ from .edited import edited_module
 from .edits import CONFLICT
 from .merge import has_markers, merge, same_text
 from .slots import BASE, FACTS, EditError, Slot, read_text
+from .tuned import STORE
 from .variants import EDIT
 
 TARGETS = {".cu": "cuda", ".comp": "vulkan", ".c": "cpu"}
@@ -45,6 +46,7 @@ MEANINGS = {
 _PLACE = re.compile(r"//.*?([\w.-]+\.\w+):(\d+)  ")
 """The comment above what a Python line became."""
 
+_SLOT = re.compile(r"-[0-9a-f]{6}$")
 _PART = re.compile(r"@@ -(\d+)")
 
 
@@ -103,20 +105,33 @@ class EditState:
 def slots_below(folder: Path) -> list[Slot]:
     """Return the slots in a folder and below it, in order; folders that begin with a dot are not looked into."""
     found: list[Slot] = []
-    for place, folders, _ in os.walk(folder):
-        if (Path(place) / BASE / FACTS).is_file():
+    for place, folders, files in os.walk(folder):
+        if _is_slot(Path(place), files):
             found.append(Slot(Path(place)))
             folders.clear()
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name != "__pycache__")
     return found
 
 
-def edits_in(slot: Slot, generated: Mapping[str, Now] | None = None) -> Iterator[EditState]:
-    """Yield the texts of a slot. generated: what is made of it now, by name of the file."""
-    generated = generated or {}
+def _is_slot(folder: Path, files: Sequence[str]) -> bool:
+    """Tell slots from other folders: by what we write into them, else by their names and texts put there by hand."""
+    if STORE in files or (folder / BASE / FACTS).is_file():
+        return True
+    return bool(_SLOT.search(folder.name)) and any(Path(name).suffix in TARGETS for name in files)
+
+
+def whose(slot: Slot) -> tuple[str, str, str]:
+    """Return the kernel a slot belongs to, its Python file, and its arguments as text; "" for what is not known."""
     facts = slot.facts()
     shown = facts.get("arguments", {})
     arguments = ", ".join(f"{name}: {kind}" for name, kind in shown.items()) if isinstance(shown, dict) else ""
+    stem, _, kernel = slot.folder.parent.name.partition(".")
+    return str(facts.get("kernel") or kernel), str(facts.get("file") or f"{stem}.py"), arguments
+
+
+def edits_in(slot: Slot, generated: Mapping[str, Now] | None = None) -> Iterator[EditState]:
+    """Yield the texts of a slot. generated: what is made of it now, by name of the file."""
+    generated = generated or {}
     for path in sorted(slot.folder.iterdir(), key=_order) if slot.folder.is_dir() else []:
         if path.suffix not in TARGETS or not path.is_file() or path.name.startswith("."):
             continue
@@ -128,8 +143,7 @@ def edits_in(slot: Slot, generated: Mapping[str, Now] | None = None) -> Iterator
             reason = ""
         except EditError as error:
             state, added, removed, reason = UNREADABLE, 0, 0, str(error)
-        whose = (str(facts.get("kernel", "")), str(facts.get("file") or ""), arguments)
-        yield EditState(*whose, slot, name, variant, state, added, removed, now, reason)
+        yield EditState(*whose(slot), slot, name, variant, state, added, removed, now, reason)
 
 
 def _order(path: Path) -> tuple[str, str, str]:

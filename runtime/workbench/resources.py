@@ -116,14 +116,14 @@ class Resources:
     def __str__(self) -> str:
         if not self.tasks:
             return f"{self.device}: {self.reason}"
-        lines = [f"{self.device}, a thread's registers, bytes of a thread's spills and of a block's shared memory:"]
+        lines = [f"{self.device}:"]
         for task in self.tasks:
             facts = [f"{task.block_dim} threads a block"]
             facts += [] if task.registers is None else [f"{task.registers} registers"]
             spills = _sum(task.spill_store_bytes, task.spill_load_bytes)
             facts += [] if spills is None else [f"{spills} bytes spilled" if spills else "no spills"]
             facts += [] if task.shared_bytes is None else [f"{task.shared_bytes} bytes shared"]
-            facts += [] if task.occupancy is None else [f"occupancy {task.occupancy:.0%} ({task.limit})"]
+            facts += [] if task.occupancy is None else [f"occupancy {task.occupancy:.0%}, limited by {task.limit}"]
             facts += [f"{name} {value}" for name, value in task.statistics.items()]
             lines.append(f"  {task.task}: {', '.join(facts)}")
         return "\n".join(lines)

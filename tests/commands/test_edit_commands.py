@@ -179,6 +179,32 @@ def test_status_of_a_folder_needs_no_program(command, edited) -> None:
     assert entry["kernel"] == "scale" and entry["state"] == "edited" and entry["runs"] is None
 
 
+def test_status_lists_values_that_searches_found(command, edited) -> None:
+    from shadesmith.runtime.workbench.slots import Slot
+    from shadesmith.runtime.workbench.tuned import Entry, write_entry
+
+    file, text = edited
+    write_entry(Slot(text.parent), Entry("NVIDIA H200", "x: 2^20", "edit", "0", {"scale.cu": {"BLOCK": "256"}}, 0.83))
+    said = command("status", file)
+    assert "values found by searches" in said.text and "BLOCK = 256  0.83" in said.text
+    (row,) = command("status", text.parent, "--json").data["tuned"]
+    assert row["device"] == "NVIDIA H200" and row["kernel"] == "scale"
+    (text.parent / "tuned.json").write_text("{")
+    said = command("status", file)
+    assert said.status == 2 and "tuned.json:1" in said.notes
+
+
+def test_a_text_put_there_by_hand_counts(command, edited) -> None:
+    file, text = edited
+    change(text, "BLOCK 128", "BLOCK 64")
+    for path in sorted((text.parent / ".base").iterdir()):
+        path.unlink()
+    (text.parent / ".base").rmdir()
+    (entry,) = command("status", file, "--json").data["edits"]
+    assert entry["kernel"] == "scale" and entry["state"] == "edited" and entry["runs"] is True
+    assert "+#define BLOCK 64" in command("diff", file).text
+
+
 def test_status_where_there_is_nothing(command, tmp_path) -> None:
     said = command("status", tmp_path)
     assert said.status == 0 and said.text == "" and "shadesmith edit" in said.notes
