@@ -36,6 +36,7 @@ EFFECTIVE: dict[str, str] = {
     "log_level": "level of the logger `shadesmith`",
     "report_bytes": "room on the device for what one launch prints",
     "dump_dir": "folder in which emitted files are kept",
+    "profile_source": "binaries carry the lines of their source, for RenderDoc, Nsight Compute and Nsight Systems",
     "advanced_optimization": "False: leaves out common subexpressions, simplification and store forwarding",
     "cfg_optimization": "False: leaves out store forwarding",
     "print_full_traceback": "errors show shadesmith's own frames too",
@@ -125,6 +126,7 @@ class Config:
     print_full_traceback: bool = False
     unrolling_limit: int = 32
     dump_dir: str = ""
+    profile_source: bool = False
     edits: str = "strict"
     edits_dir: str = ""
     report_bytes: int = 1 << 20

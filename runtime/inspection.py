@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +40,8 @@ class Inspection:
     places: dict[str, tuple[tuple[int, str, int], ...]]
     """By form, (line, file, Python line) of the lines that some Python line asked for."""
     gpu: str = DEFAULT_GPU
+    calls: tuple[tuple[tuple[str, int], tuple[str, int]], ...] = ()
+    """(file, line) of functions that were built into their callers, with (file, line) of the call."""
 
     @property
     def module(self) -> BackendModule:
@@ -88,6 +90,15 @@ class Inspection:
         """Registers, spills, shared memory and occupancy of each task; printable. See `workbench/resources.py`."""
         return workbench("resources").resources(self.module, self.gpu, sessions.CURRENT)
 
+    def edited(self, variant: str = "edit") -> Inspection:
+        """Return the same kernel with the text of an edit, as it lies in its slot, in place of the generated one.
+
+        Raises: TaichiRuntimeError where there is none.
+        """
+        slot = workbench("slots").slot_of(self.specialization, sessions.current_config().edits_dir)
+        module = workbench("overview").edited_as_it_lies(slot, self.module, variant)
+        return replace(self, compilation=replace(self.compilation, module=module))
+
     def names(self) -> list[str]:
         """Return what `ir` takes, in order."""
         below = workbench("disassembly").forms_of(self.module.target)
@@ -119,7 +130,9 @@ def observe(specialization: Specialization, target: str) -> Inspection:
     seen.setdefault("lowered", seen["frontend"])
     forms = {name: form.text for name, form in seen.items()}
     gpu = dict(specialization.capabilities.extra).get("arch", DEFAULT_GPU)
-    return Inspection(specialization, compilation, forms, {name: form.places for name, form in seen.items()}, gpu)
+    places = {name: form.places for name, form in seen.items()}
+    calls = sorted({call for form in seen.values() for call in form.calls})
+    return Inspection(specialization, compilation, forms, places, gpu, tuple(calls))
 
 
 def printing_observer(config: Any, kernel: str) -> Callable[[str, Form], None] | None:

@@ -412,6 +412,13 @@ def _gpu_number(environment: Mapping[str, str]) -> int:
     return int(text) if text.isdigit() else 0  # a name chooses among Vulkan's devices
 
 
+def _sources(config: Config) -> Any:
+    """Return where texts are kept that profilers shall find, None where `profile_source` is not asked for."""
+    if not config.profile_source:
+        return None
+    return importlib.import_module(".devices.kept_sources", __package__).folder_of(config.dump_dir)
+
+
 def _open_module(target: str, **options: Any) -> Device:
     """Open a device by the name of its module; loading all of them would double the time of `import shadesmith`."""
     module = importlib.import_module(f".devices.{target}", __package__)
@@ -421,8 +428,8 @@ def _open_module(target: str, **options: Any) -> Device:
 OPENERS: dict[str, Callable[[Config, bool], Device]] = {
     "c": lambda config, software: _open_module("host", threads=config.cpu_max_num_threads or None),
     "python": lambda config, software: _open_module("python"),
-    "cuda": lambda config, software: _open_module("cuda", index=_gpu_number(os.environ)),
-    "vulkan": lambda config, software: _open_module("vulkan", allow_software=software),
+    "cuda": lambda config, software: _open_module("cuda", index=_gpu_number(os.environ), sources=_sources(config)),
+    "vulkan": lambda config, software: _open_module("vulkan", allow_software=software, sources=_sources(config)),
 }
 """How to open the device of a target. The flag says whether a software driver will do."""
 

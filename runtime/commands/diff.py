@@ -10,7 +10,7 @@ from ..workbench.merge import same_text
 from ..workbench.overview import UNREADABLE, UNTOUCHED, EditState, difference
 from ..workbench.slots import read_text
 from .screen import Screen
-from .slots import add_slot_arguments, find_edits
+from .slots import add_slot_arguments, find_edits, find_slots
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, screen: Screen) -> int:
     """Show, for each edit, its difference from the text it came from, and the difference of that from today's."""
     shown = []
-    for state in find_edits(options, screen):
+    for state in find_edits(options, find_slots(options, screen)):
         if options.variant is not None and (state.variant or "edit") != options.variant:
             continue
         if state.state == UNREADABLE:

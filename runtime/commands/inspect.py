@@ -32,6 +32,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         " sass, map, resources, or `all`; without it the source and what is below it",
     )
     parser.add_argument("--gpu", metavar="SM", help="what PTX and SASS are made for: sm_90, sm_120, ...")
+    parser.add_argument(
+        "--variant", metavar="NAME", help="an edited text in place of the generated one: `edit`, or a name"
+    )
     parser.add_argument("-o", "--output", metavar="FOLDER", type=Path, help="write each form and map.json to files")
 
 
@@ -40,7 +43,9 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
     call = find_call(options, launches=False)
     inspection = call.kernel.inspect(*call.arguments, arch=arch_of(options))
     if options.gpu is not None:
-        inspection = replace(inspection, gpu=_gpu(options.gpu))
+        inspection = replace(inspection, gpu=gpu_of(options.gpu))
+    if options.variant is not None:
+        inspection = inspection.edited(options.variant)
     names, is_wish = _stages(inspection, options.stage)
     forms: dict[str, Any] = {}
     missing: dict[str, str] = {}
@@ -62,7 +67,8 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
     return 0
 
 
-def _gpu(name: str) -> str:
+def gpu_of(name: str) -> str:
+    """Return the architecture that `--gpu` names. Raises: CommandError for what is none."""
     if not re.fullmatch(r"sm_\d+[a-z]?", name):
         raise CommandError(f"`--gpu {name}` is no architecture of NVIDIA's", "write `sm_90` for compute capability 9.0")
     return name

@@ -10,18 +10,14 @@ from __future__ import annotations
 
 import argparse
 import ast
-import contextlib
 import linecache
 import os
-import sys
-import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from ...transpiler.errors import ShadesmithWarning, TaichiCompilationError, TaichiRuntimeError, TaichiSyntaxError
@@ -29,11 +25,14 @@ from ...transpiler.lang.arch import ARCHES, Arch, cpu
 from .. import session as sessions
 from ..arguments import classify
 from ..kernel import Kernel
+from .running import Program, Reached, file_of, name_of
 from .screen import CommandError
 
 OVERRIDING_ARCH = "SHADESMITH_ARCH"
 """Environment variable that `ti.init` of the program follows."""
 
+PATIENCE = 1000
+"""Launches after which a program that draws for ever is given up, if it starts no kernel that it had not before."""
 DECIDING = frozenset(
     {
         "advanced_optimization", "cfg_optimization", "check_out_of_bound", "check_overflow", "debug", "default_fp",
@@ -66,17 +65,13 @@ class Spec:
     kernel: str | None
 
 
-class _Reached(BaseException):
-    """Ends a program that has launched what was waited for; no `except Exception` of the program stops it."""
-
-
 def add_program_arguments(parser: argparse.ArgumentParser, needs_kernel: bool = True) -> None:
     """Add what all commands about kernels take: `FILE:KERNEL`, `--arch`, `--args`, `--call`."""
     parser.add_argument(
         "program",
         metavar="FILE:KERNEL" if needs_kernel else "FILE[:KERNEL]",
         help="a Python file and a kernel in it: `julia.py:paint`, `mpm.py:Solver.step`"
-        + ("" if needs_kernel else "; without a kernel all of them"),
+        + ("; a file with one kernel need not name it" if needs_kernel else "; without a kernel all of them"),
     )
     parser.add_argument("--arch", help="cpu, cuda, vulkan or python; without it as the program's `ti.init` says")
     parser.add_argument("--args", metavar="EXPR", help="arguments of the kernel, in the names of the file: '8, x'")
@@ -106,12 +101,11 @@ def find_call(options: argparse.Namespace, launches: bool) -> Call:
     Raises: CommandError for what cannot be found; what the program raises is shown by it.
     """
     spec = parse_spec(options.program)
-    if spec.kernel is None:
-        raise CommandError(f"`{options.program}` names no kernel", _kernels_hint(spec.path))
+    name = spec.kernel or _only_kernel(spec.path)
     if options.call is not None and options.call < 1:
         raise CommandError(f"`--call {options.call}`: launches are counted from 1")
     with _arch_of_program(arch_of(options) if launches else None), _fallback_unsaid(not launches):
-        call = _find(spec, spec.kernel, options, launches)
+        call = _find(spec, name, options, launches)
         if launches:
             _ensure_session(arch_of(options))
     return call
@@ -133,20 +127,29 @@ def find_calls(options: argparse.Namespace) -> list[Call]:
 
 
 def _find_all(spec: Spec, names: list[str], options: argparse.Namespace) -> list[Call]:
-    program = _Program(spec.path, options.program_arguments)
+    program = Program(spec.path, options.program_arguments)
     first: dict[str, Call] = {}
+    launches = 0  # since the last one that was new
 
     def on_launch(kernel: Kernel, arguments: tuple[Any, ...]) -> None:
-        name = _name_of(kernel)
-        if _file_of(kernel) == str(spec.path) and name in names and name not in first:
-            first[name] = Call(kernel, arguments, "launch 1 of the program", program.namespace)
+        nonlocal launches
+        launches += 1
+        if launches > PATIENCE:
+            raise Reached
+        name = name_of(kernel)
+        if file_of(kernel) == str(spec.path) and name in names and name not in first:
+            launches, first[name] = 0, Call(kernel, arguments, "launch 1 of the program", program.namespace)
             if len(first) == len(names):
-                raise _Reached
+                raise Reached
 
     imported = program.imported()
     waits = not sessions.is_initialized() and _decides_later(spec.path)
     if waits or not all(_is_ready(imported.get(name)) for name in names):
-        program.run("__main__", on_launch)
+        try:
+            program.run("__main__", on_launch)
+        except (CommandError, TaichiCompilationError, TaichiRuntimeError):
+            if not first and not any(_is_ready(kernel) for kernel in imported.values()):
+                raise
     calls = [first.get(name) or _of_annotations(program, name) for name in names]
     return [call for call in calls if call is not None]
 
@@ -194,128 +197,11 @@ def _is_kernel_decorator(node: ast.expr) -> bool:
     return (node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")) == "kernel"
 
 
-def _name_of(kernel: Kernel) -> str:
-    """Return `Class.method`, or the name of a function wherever it is defined."""
-    name: str = kernel.definition.function.__qualname__
-    return name.rpartition("<locals>.")[2]
-
-
-def _file_of(kernel: Kernel) -> str:
-    return kernel.definition.function.__code__.co_filename
-
-
-# --- the program
-
-
-class _Program:
-    """A Python file that is imported or run here.
-
-    name: what it is imported as. namespace: of its last run. reached: the launch it stopped at.
-    """
-
-    def __init__(self, path: Path, arguments: list[str]) -> None:
-        self.path = path
-        self.name = path.stem if path.stem not in sys.modules else f"{path.stem}_program"
-        self.arguments = arguments
-        self.namespace: dict[str, Any] = {}
-        self.reached: tuple[Kernel, tuple[Any, ...]] | None = None
-        self._imported = False
-
-    def imported(self) -> dict[str, Any]:
-        """Return the kernels of the file by name, after it was imported once; a launch of one ends that."""
-        if not self._imported:
-            self._imported = True
-            self.stop_at(self.name, lambda kernel: _file_of(kernel) == str(self.path))
-        return self.kernels()
-
-    def kernels(self) -> dict[str, Kernel]:
-        """Return what stands in the namespace: kernels by name, methods as `Class.method`."""
-        found: dict[str, Kernel] = {}
-        for name, value in list(self.namespace.items()):
-            if isinstance(value, Kernel):
-                found[name] = value
-            elif isinstance(value, type) and value.__module__ == self.namespace.get("__name__"):
-                members = ((member, kernel) for member, kernel in vars(value).items() if isinstance(kernel, Kernel))
-                found.update((f"{name}.{member}", kernel) for member, kernel in members)
-        return found
-
-    def stop_at(self, name: str, wanted: Callable[[Kernel], bool], number: int = 1) -> None:
-        """Run under a name until launch `number` of a wanted kernel, which is then `reached` and does not happen."""
-        count = 0
-
-        def on_launch(kernel: Kernel, arguments: tuple[Any, ...]) -> None:
-            nonlocal count
-            if wanted(kernel):
-                count += 1
-                if count == number:
-                    self.reached = (kernel, arguments)
-                    raise _Reached
-
-        self.run(name, on_launch)
-
-    def run(self, name: str, on_launch: Callable[[Kernel, tuple[Any, ...]], None]) -> None:
-        """Run under a name to its end, or until `on_launch` raises `_Reached`; what it prints goes to standard error.
-
-        Raises: CommandError with the traceback for an exception of the program.
-        """
-        module = ModuleType(name)
-        module.__file__ = str(self.path)
-        self.namespace, self.reached = module.__dict__, None
-        outer = (sys.modules.get(name), sys.argv, sys.path[:])
-        sys.modules[name], sys.argv = module, [str(self.path), *self.arguments]
-        sys.path.insert(0, str(self.path.parent))
-        try:
-            with _watching(on_launch), contextlib.redirect_stdout(sys.stderr):
-                code = compile(self.path.read_bytes(), str(self.path), "exec", dont_inherit=True)
-                exec(code, module.__dict__)
-        except (_Reached, SystemExit, KeyboardInterrupt) as end:
-            if isinstance(end, KeyboardInterrupt):
-                raise
-        except (TaichiCompilationError, TaichiRuntimeError):
-            raise
-        except BaseException as error:
-            raise CommandError(f"{self.path.name} failed:\n{_shown(error, self.path)}", _failure_hint(error)) from None
-        finally:
-            sys.argv, sys.path[:] = outer[1], outer[2]
-            if name == "__main__" and outer[0] is not None:  # else it stays: classes are looked up by their modules
-                sys.modules[name] = outer[0]
-
-
-@contextmanager
-def _watching(on_launch: Callable[[Kernel, tuple[Any, ...]], None]) -> Iterator[None]:
-    """Call `on_launch` before every launch of any kernel, here where it costs other programs nothing."""
-    original = Kernel.__call__
-
-    def launch(kernel: Kernel, *args: Any, **kwargs: Any) -> Any:
-        on_launch(kernel, kernel._bind(args, kwargs))
-        return original(kernel, *args, **kwargs)
-
-    setattr(Kernel, "__call__", launch)  # noqa: B010 - mypy refuses the assignment
-    try:
-        yield
-    finally:
-        setattr(Kernel, "__call__", original)  # noqa: B010
-
-
-def _shown(error: BaseException, path: Path) -> str:
-    """Return the traceback from the program's first frame on."""
-    frames = traceback.extract_tb(error.__traceback__)
-    first = next((k for k, frame in enumerate(frames) if frame.filename == str(path)), len(frames))
-    lines = traceback.format_list(frames[first:]) + traceback.format_exception_only(type(error), error)
-    return "".join(lines).rstrip()
-
-
-def _failure_hint(error: BaseException) -> str:
-    if isinstance(error, ImportError) and "relative import" in str(error):
-        return "a file that imports by `from .` runs as part of its package only; import it absolutely"
-    return ""
-
-
 # --- arguments
 
 
 def _find(spec: Spec, name: str, options: argparse.Namespace, launches: bool) -> Call:
-    program = _Program(spec.path, options.program_arguments)
+    program = Program(spec.path, options.program_arguments)
     if options.args is not None:
         if options.call is not None:
             raise CommandError("`--args` and `--call` exclude each other")
@@ -346,11 +232,11 @@ def _find(spec: Spec, name: str, options: argparse.Namespace, launches: bool) ->
     )
 
 
-def _is_named(program: _Program, name: str) -> Callable[[Kernel], bool]:
+def _is_named(program: Program, name: str) -> Callable[[Kernel], bool]:
     def is_named(kernel: Kernel) -> bool:
-        if _file_of(kernel) != str(program.path):
+        if file_of(kernel) != str(program.path):
             return program.namespace.get(name) is kernel
-        own = _name_of(kernel)
+        own = name_of(kernel)
         return name in (own, own.rpartition(".")[2])
 
     return is_named
@@ -366,7 +252,7 @@ def _lookup(found: dict[str, Any], name: str) -> Any:
     return found[methods[0]] if methods else None
 
 
-def _named(program: _Program, name: str) -> Kernel:
+def _named(program: Program, name: str) -> Kernel:
     """Import the program and return a kernel. Raises: CommandError where there is none of that name."""
     program.stop_at(program.name, _is_named(program, name))
     if program.reached is not None:
@@ -376,6 +262,16 @@ def _named(program: _Program, name: str) -> Kernel:
         raise _no_kernel(program.path, name, list(program.kernels()))
     assert isinstance(kernel, Kernel)
     return kernel
+
+
+def _only_kernel(path: Path) -> str:
+    """Return the kernel of a file with one. Raises: CommandError for any other."""
+    known = kernels_in(path)
+    if len(known) != 1:
+        raise CommandError(
+            f"{path.name} defines {len(known) or 'no'} kernels", f"name one: {path.name}:{known[0]}" if known else ""
+        )
+    return known[0]
 
 
 def _no_kernel(path: Path, name: str, known: list[str]) -> CommandError:
@@ -428,12 +324,12 @@ def _decides_later(path: Path) -> bool:
     return False
 
 
-def _of_annotations(program: _Program, name: str) -> Call | None:
+def _of_annotations(program: Program, name: str) -> Call | None:
     kernel = program.kernels().get(name)
     return Call(kernel, (), "annotations", program.namespace) if kernel is not None and _is_ready(kernel) else None
 
 
-def _evaluate(program: _Program, kernel: Kernel, options: argparse.Namespace) -> tuple[Any, ...]:
+def _evaluate(program: Program, kernel: Kernel, options: argparse.Namespace) -> tuple[Any, ...]:
     """Return the values of `--args`, evaluated in the program's namespace; arrays among them need a session."""
     _ensure_session(None)
     text = options.args.strip().rstrip(",")

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from ...transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 from ...transpiler.lang.arch import ARCHES
 from .. import session as sessions
+from ..inspection import Inspection
 from ..workbench.edits import select
-from ..workbench.overview import TARGETS, EditState, Now, edits_in, slots_below
+from ..workbench.overview import TARGETS, UNDECIDED, EditState, Now, edits_in, slots_below, whose
 from ..workbench.slots import Slot, folder_of, slot_of
+from ..workbench.variants import EDIT
 from .programs import Call, arch_of, find_calls, parse_spec
 from .screen import CommandError, Screen
 
@@ -31,29 +33,34 @@ def add_slot_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--call", type=int, metavar="N", help="arguments of the kernel's launch number N")
 
 
-def find_edits(options: argparse.Namespace, screen: Screen) -> list[EditState]:
-    """Return the edits that are meant, in the order of their folders. Raises: CommandError for a path that is none."""
-    wanted = arch_of(options)
-    states = list(_states(options, screen))
-    return [state for state in states if wanted is None or ARCHES[state.target].target == wanted.target]
+def find_slots(options: argparse.Namespace, screen: Screen) -> dict[Path, Mapping[str, Now]]:
+    """Return the folders of the slots that are meant, in order, with what is generated for each now, as far as known.
 
-
-def _states(options: argparse.Namespace, screen: Screen) -> Iterator[EditState]:
+    Raises: CommandError for a path that is none.
+    """
     path = Path(options.program).expanduser()
     if path.is_dir():
-        for slot in slots_below(path.resolve()):
-            yield from edits_in(slot)
-        return
+        return {slot.folder: {} for slot in slots_below(path.resolve())}
     if path.is_file() and path.suffix in TARGETS:
-        yield from (state for state in edits_in(Slot(path.resolve().parent)) if state.path == path.resolve())
-        return
+        return {path.resolve().parent: {}}
     spec = parse_spec(options.program)
     generated, folder = _generated(options, screen)
+    found: dict[Path, Mapping[str, Now]] = {}
     for slot in slots_below(folder):
-        facts = slot.facts()
-        name = str(facts.get("kernel"))
-        if facts.get("file") == spec.path.name and spec.kernel in (None, name, name.rpartition(".")[2]):
-            yield from edits_in(slot, generated.get(slot.folder))
+        name, file, _ = whose(slot)
+        if file == spec.path.name and spec.kernel in (None, name, name.rpartition(".")[2]):
+            found[slot.folder] = generated.get(slot.folder, {})
+    return found
+
+
+def find_edits(options: argparse.Namespace, slots: Mapping[Path, Mapping[str, Now]]) -> list[EditState]:
+    """Return the texts in slots, of one target if `--arch` names it, the only one that is meant if a file was named."""
+    wanted = arch_of(options)
+    states = [state for folder, generated in slots.items() for state in edits_in(Slot(folder), generated)]
+    named = Path(options.program).expanduser().resolve()
+    if named.is_file() and named.suffix in TARGETS:
+        states = [state for state in states if state.path == named]
+    return [state for state in states if wanted is None or ARCHES[state.target].target == wanted.target]
 
 
 def _generated(options: argparse.Namespace, screen: Screen) -> tuple[dict[Path, dict[str, Now]], Path]:
@@ -74,12 +81,25 @@ def _generated(options: argparse.Namespace, screen: Screen) -> tuple[dict[Path, 
 
 
 def _texts(call: Call, arch: str, screen: Screen) -> Iterator[tuple[Path, dict[str, Now]]]:
+    config = sessions.current_config()
     try:
         inspection = call.kernel.inspect(*call.arguments, arch=ARCHES[arch])
+        slot, module = slot_of(inspection.specialization, config.edits_dir), inspection.module
+        runs = _running(call, slot, inspection) if config.edits != "off" and slot.folder.is_dir() else None
     except (TaichiCompilationError, TaichiRuntimeError) as error:
         screen.note(f"shadesmith: kernel `{call.kernel.definition.name}` for {arch}: {str(error).strip()}")
         return
-    config = sessions.current_config()
-    slot, module = slot_of(inspection.specialization, config.edits_dir), inspection.module
-    runs = select(inspection.specialization, slot, module).name if config.edits != "off" else None
-    yield slot.folder, {file.name: Now(file.text, runs) for file in module.files}
+    able = inspection.specialization.capabilities
+    yield slot.folder, {file.name: Now(file.text, runs, module, able) for file in module.files}
+
+
+def _running(call: Call, slot: Slot, inspection: Inspection) -> str:
+    """Return the variant that the next launch runs. Raises: EditError for a rule that is none."""
+    found = select(inspection.specialization, slot, inspection.module, call.kernel._wanted)
+    if found.dispatch is None:
+        return found.name
+    if not call.arguments:
+        return UNDECIDED
+    unpack = call.kernel._unpack
+    name = found.dispatch(call.arguments if unpack is None else unpack(call.arguments))
+    return "" if name == EDIT else name

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from collections import Counter
 from typing import Any
 
-from ..workbench.overview import CONFLICTS, EDITED, MEANINGS, UNREADABLE, EditState
+from ..workbench.overview import CONFLICTS, EDITED, MEANINGS, REFUSED, UNDECIDED, UNREADABLE, EditState, checked, whose
+from ..workbench.slots import Slot
+from ..workbench.tuned import Entry, read_entries
 from .diff import from_here
 from .screen import Screen
-from .slots import add_slot_arguments, find_edits
+from .slots import add_slot_arguments, find_edits, find_slots
 
 COLUMNS = ("kernel", "arguments", "text", "variant", "lines", "state", "runs")
 
@@ -21,26 +22,52 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, screen: Screen) -> int:
     """List the texts in the slots; return 1 if one of them cannot run as it is."""
-    states = find_edits(options, screen)
-    screen.show_data({"edits": [_data(state) for state in states]})
-    if not states:
+    slots = find_slots(options, screen)
+    with screen.progress("compiling edits"):
+        states = checked(find_edits(options, slots))
+    tuned = [_tuned(Slot(folder), entry) for folder in slots for entry in read_entries(Slot(folder))]
+    screen.show_data({"edits": [_data(state) for state in states], "tuned": tuned})
+    if not states and not tuned:
         screen.note("shadesmith: there are no edits here. Hint: `shadesmith edit FILE:KERNEL` writes a text to edit")
         return 0
-    columns = COLUMNS if any(state.runs is not None for state in states) else COLUMNS[:-1]
+    if states:
+        _show(states, screen)
+    if tuned:
+        screen.show_table(tuple(tuned[0]), [tuple(row.values()) for row in tuned], title="values found by searches")
+    for reason in dict.fromkeys(state.reason for state in states if state.reason):
+        screen.note(f"shadesmith: {reason}")
+    return 1 if any(state.state in (CONFLICTS, REFUSED, UNREADABLE) for state in states) else 0
+
+
+def _show(states: list[EditState], screen: Screen) -> None:
+    columns = COLUMNS if any(state.now is not None for state in states) else COLUMNS[:-1]
     screen.show_table(columns, [_row(state)[: len(columns)] for state in states])
-    counted = Counter(state.state for state in states)
+    there = {state.state for state in states}
     for name, meaning in MEANINGS.items():
-        if counted[name] and name != EDITED:
+        if name in there and name != EDITED:
             screen.show(f"{name}: {meaning}")
-    for state in states:
-        if state.reason:
-            screen.note(f"shadesmith: {state.reason}")
-    return 1 if counted[CONFLICTS] or counted[UNREADABLE] else 0
+
+
+def _tuned(slot: Slot, entry: Entry) -> dict[str, Any]:
+    """Return what a search found as a row. time: as part of that of the values in the text."""
+    best = {knob: value for knobs in (entry.best or {}).values() for knob, value in knobs.items()}
+    kernel, _, arguments = whose(slot)
+    values = ", ".join(f"{knob} = {value}" for knob, value in best.items()) or "those in the text"
+    return {
+        "kernel": kernel,
+        "arguments": arguments,
+        "device": entry.device,
+        "shapes": entry.shapes,
+        "variant": entry.variant,
+        "values": values,
+        "time": f"{entry.ratio:.2f}",
+    }
 
 
 def _row(state: EditState) -> tuple[Any, ...]:
     lines = f"+{state.added} -{state.removed}" if state.added or state.removed else ""
-    runs = "" if state.runs is None else "yes" if state.runs else "no"
+    undecided = UNDECIDED if state.now is not None else ""
+    runs = undecided if state.runs is None else "yes" if state.runs else "no"
     path = from_here(state.path)
     return state.kernel, state.arguments, path, state.variant or "edit", lines, state.state, runs
 
@@ -57,4 +84,5 @@ def _data(state: EditState) -> dict[str, Any]:
         "removed": state.removed,
         "state": state.state,
         "runs": state.runs,
+        "reason": state.reason,
     }

@@ -15,6 +15,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,8 @@ from ...transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 from ..capabilities import PORTABLE
 from .cuda_timer import CudaTimer
 from .device import OutOfMemory, in_words
-from .nvrtc import compile_cubin
+from .kept_sources import keep
+from .nvrtc import LINES, compile_cubin
 
 MAX_GROUPS_X = 2**31 - 1
 WAVES = 4
@@ -100,6 +102,8 @@ class CudaProgram:
             for task, function in zip(module.tasks, functions, strict=True)
         ]
         self.submit = _submitter(device, module.kernel, starts, loaded)
+        if device.sources is not None and device.cupy.cuda.nvtx.available:
+            self.submit = _in_range(self.submit, device.cupy.cuda.nvtx, module.kernel)
 
     def again(self) -> CudaProgram:
         """Return the same code with an argument block of its own."""
@@ -142,14 +146,29 @@ def _submitter(device: CudaDevice, kernel: str, starts: Sequence[Callable[[int, 
     return submit
 
 
+def _in_range(submit: Submit, nvtx: Any, kernel: str) -> Submit:
+    """Return `submit` within a range that Nsight shows by the kernel's name."""
+    push, pop = nvtx.RangePush, nvtx.RangePop
+
+    def submit_in_range(counts: Sequence[int], given: int | None = None) -> None:
+        push(kernel)
+        try:
+            submit(counts, given)
+        finally:
+            pop()
+
+    return submit_in_range
+
+
 class CudaDevice:
-    """One GPU, as CuPy sees it."""
+    """One GPU, as CuPy sees it. sources: the folder in which texts are kept that debug information names."""
 
     name = "cuda"
     host_memory = False
     lazy_memory = False
 
-    def __init__(self, cupy: Any, driver: Any, index: int) -> None:
+    def __init__(self, cupy: Any, driver: Any, index: int, sources: Path | None = None) -> None:
+        self.sources = sources
         self.cupy = cupy
         self.runtime = cupy.cuda.runtime
         self.launch_kernel = driver.launchKernel
@@ -340,9 +359,10 @@ class CudaDevice:
         if not module.files:  # a kernel that does nothing
             return CudaProgram(self, module, None, "")
         file = module.files[0]
-        cubin, log = compile_cubin(
-            file.text, self.arch, bool(module.options.get("fast_math", True)), file.name, file.lines
-        )
+        kept = None if self.sources is None else keep(module, self.sources)[file.name]
+        fast_math = bool(module.options.get("fast_math", True))
+        name, options = (file.name, ()) if kept is None else (str(kept), LINES)
+        cubin, log = compile_cubin(file.text, self.arch, fast_math, name, file.lines, options)
         loaded = self.cupy.cuda.function.Module()
         try:
             if module.options.get("recursive") and self.runtime.deviceGetLimit(STACK_SIZE) < RECURSION_STACK_BYTES:
@@ -392,8 +412,11 @@ def _host_address(data: memoryview) -> int:
     return int(np.frombuffer(data, np.uint8).ctypes.data) if data.nbytes else 0
 
 
-def open_device(index: int = 0) -> CudaDevice:
-    """Open GPU number `index`. Raises: TaichiRuntimeError with what is missing: driver, GPU or CuPy."""
+def open_device(index: int = 0, sources: Path | None = None) -> CudaDevice:
+    """Open GPU number `index`. Raises: TaichiRuntimeError with what is missing: driver, GPU or CuPy.
+
+    sources: cubins carry lines of their text, which is kept in that folder, and launches stand in ranges of NVTX.
+    """
     try:
         import cupy
         from cupy_backends.cuda.api import driver
@@ -407,6 +430,6 @@ def open_device(index: int = 0) -> CudaDevice:
             raise TaichiRuntimeError(f"There is no GPU number {index}: the driver shows {count}.")
         cupy.cuda.Device(index).use()
         cupy.cuda.runtime.free(0)  # makes the context, which loading a kernel needs
-        return CudaDevice(cupy, driver, index)
+        return CudaDevice(cupy, driver, index, sources)
     except cupy.cuda.runtime.CUDARuntimeError as error:
         raise TaichiRuntimeError(f"No CUDA device can be opened: {error}. {INSTALL_HINT}") from error

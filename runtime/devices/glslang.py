@@ -18,6 +18,7 @@ import subprocess
 import threading
 import time
 from collections import OrderedDict
+from pathlib import Path
 
 from ...transpiler.backend.interface import SourceFile
 from ...transpiler.errors import TaichiCompilationError, TaichiRuntimeError
@@ -30,6 +31,13 @@ SHOWN_CHARACTERS = 4000
 SPIRV_MAGIC = 0x07230203
 SPIRV_HEADER_WORDS = 5
 OP_FUNCTION_END = 56
+
+WHOLE_SOURCE = "-gVS"
+"""Source, lines, types and variables by NonSemantic.Shader.DebugInfo.100: what RenderDoc steps through."""
+LINES_AND_SOURCE = ("-g",)
+"""Source and lines as instructions of their own, which every device takes."""
+
+OP_EXTENDED = 12
 
 INSTALL_HINT = "apt-get install glslang-tools"
 MESSAGE = re.compile(r"^(ERROR|WARNING): [^:\n]+:(\d+): (.*)$")
@@ -50,42 +58,39 @@ class Glslang:
         self._modules: OrderedDict[bytes, bytes] = OrderedDict()
         self._lock = threading.Lock()
 
-    def compile(self, file: SourceFile, kernel: str) -> bytes:
-        """Return the SPIR-V of a compute shader.
+    def compile(self, file: SourceFile, kernel: str, path: Path | None = None) -> bytes:
+        """Return the SPIR-V of a compute shader. path: where the same text lies, to be named in debug information.
 
         Raises: TaichiCompilationError with the tool's words, the emitted line and the Python line; TaichiRuntimeError
         where the tool is missing.
         """
-        key = hashlib.sha256(file.text.encode()).digest()
+        key = hashlib.sha256(f"{path}\0{file.text}".encode()).digest()
         with self._lock:
             if key in self._modules:
                 self._modules.move_to_end(key)
                 return self._modules[key]
-        module = self._run(file, kernel)
+        module = self._run(file, kernel, path, self._debug_flags(file))
+        if WHOLE_SOURCE in self._flags and has_null_id(module):
+            module = self._run(file, kernel, path, LINES_AND_SOURCE)
         with self._lock:
             self._modules[key] = module
             while len(self._modules) > CACHE_ENTRIES:
                 self._modules.popitem(last=False)
         return module
 
-    def _run(self, file: SourceFile, kernel: str) -> bytes:
+    def _debug_flags(self, file: SourceFile) -> tuple[str, ...]:
+        """Return the flags for a text: with a whole source, glslang 12 crashes on a `#line` that names a file."""
+        named = "GL_GOOGLE_cpp_style_line_directive" in file.text
+        return LINES_AND_SOURCE if named and WHOLE_SOURCE in self._flags else self._flags
+
+    def _run(self, file: SourceFile, kernel: str, path: Path | None, flags: tuple[str, ...]) -> bytes:
         tool = find_tool()
         if tool is None:
             raise TaichiRuntimeError(
                 f"`glslangValidator` was not found; Vulkan kernels are compiled by it. Hint: {INSTALL_HINT}"
             )
-        command = [
-            tool,
-            "--stdin",
-            "-S",
-            "comp",
-            "--target-env",
-            "vulkan1.2",
-            "--quiet",
-            *self._flags,
-            "-o",
-            "/dev/stdout",
-        ]
+        source = "--stdin" if path is None else str(path)
+        command = [tool, source, "-S", "comp", "--target-env", "vulkan1.2", "--quiet", *flags, "-o", "/dev/stdout"]
         code, output, errors = self._converse(command, file.text.encode(), f"glslangValidator on {file.name}")
         if code < 0:
             raise _failure(file, kernel, f"glslangValidator crashed ({_signal_name(-code)})", output + errors)
@@ -205,6 +210,21 @@ def is_whole(module: bytes) -> bool:
             return False
         position += word >> 16
     return position == len(words) and word & 0xFFFF == OP_FUNCTION_END
+
+
+def has_null_id(module: bytes) -> bool:
+    """Tell whether an extended instruction refers to id 0, which is none.
+
+    glslang 12.0 describes buffer references so under `-gVS`; spirv-val refuses such a module, and drivers may crash.
+    """
+    words = memoryview(module).cast("I")
+    position = SPIRV_HEADER_WORDS
+    while position < len(words):
+        count = words[position] >> 16
+        if words[position] & 0xFFFF == OP_EXTENDED and 0 in words[position + 5 : position + count].tolist():
+            return True
+        position += count
+    return False
 
 
 def _signal_name(number: int) -> str:

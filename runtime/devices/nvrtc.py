@@ -27,6 +27,9 @@ MAJORS = ("13", "12")
 QUIET = ("--ptxas-options=--suppress-stack-size-warning",)
 """Of a recursive function ptxas says that it cannot know the stack's size; `CudaDevice.build` makes room for it."""
 
+LINES = ("-lineinfo",)
+"""Debug information that tells the lines of the text, by its name, and changes no instruction."""
+
 INSTALL_HINT = "Install it with `pip install 'shadesmith[cuda]'` (or `pip install nvidia-cuda-nvrtc`)."
 
 
@@ -62,7 +65,7 @@ def compile_explained(file: SourceFile, arch: str, fast_math: bool) -> Compiled:
 
     The machine code is the same, to the bit. Raises: as `compile_cubin`.
     """
-    return _compile(file, arch, fast_math, ("-lineinfo", "--ptxas-options=-v"), with_ptx=True)
+    return _compile(file, arch, fast_math, (*LINES, "--ptxas-options=-v"), with_ptx=True)
 
 
 def _compile(file: SourceFile, arch: str, fast_math: bool, more: Sequence[str], with_ptx: bool) -> Compiled:

@@ -10,13 +10,16 @@ import shutil
 import subprocess
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 from ...transpiler.backend.interface import BackendModule
 from ...transpiler.errors import TaichiRuntimeError
 from .device import Allocation
-from .glslang import INSTALL_HINT, Glslang, find_tool, run_tool
+from .glslang import INSTALL_HINT, LINES_AND_SOURCE, WHOLE_SOURCE, Glslang, find_tool, run_tool
 from .timer import Timer
 from .vulkan_instance import (
+    NON_SEMANTIC,
+    STATISTICS,
     Adapter,
     Api,
     Instance,
@@ -27,6 +30,7 @@ from .vulkan_instance import (
     read_capabilities,
     version_text,
 )
+from .vulkan_labels import Labels
 from .vulkan_memory import Memory, VulkanAllocation
 from .vulkan_program import Builder, VulkanProgram
 from .vulkan_queue import Queue
@@ -45,7 +49,9 @@ class VulkanDevice:
     name = "vulkan"
     lazy_memory = False
 
-    def __init__(self, api: Api, instance: Instance, adapter: Adapter, force_staging: bool) -> None:
+    def __init__(
+        self, api: Api, instance: Instance, adapter: Adapter, force_staging: bool, sources: Path | None = None
+    ) -> None:
         self._api, self._instance = api, instance
         self.adapter = adapter
         self.is_software = adapter.is_software
@@ -56,12 +62,12 @@ class VulkanDevice:
         self._closing = ExitStack()
         self._closing.callback(instance.close)
         try:
-            self._open(force_staging)
+            self._open(force_staging, sources)
         except BaseException:
             self._closing.close()
             raise
 
-    def _open(self, force_staging: bool) -> None:
+    def _open(self, force_staging: bool, sources: Path | None) -> None:
         """Make the parts, each with how it goes; what was made last goes first."""
         api, adapter = self._api, self.adapter
         self._handle, queue = create_device(api, adapter)
@@ -70,8 +76,9 @@ class VulkanDevice:
         self._closing.callback(self._queue.close)
         self._memory = Memory(api, adapter, self._handle, self._queue, force_staging)
         self._closing.callback(self._memory.close)
-        glslang = Glslang(validate=self._instance.validation)
-        self._builder = Builder(api, adapter, self._handle, self._queue, self._memory, glslang)
+        glslang = Glslang(validate=self._instance.validation, flags=_debug_flags(adapter) if sources else ())
+        labels = Labels(api, self._instance.handle, self._handle) if self._instance.names else None
+        self._builder = Builder(api, adapter, self._handle, self._queue, self._memory, glslang, labels, sources)
         self._closing.callback(self._builder.close)
         self.host_memory = self._memory.addresses_are_host_pointers()
 
@@ -125,6 +132,17 @@ class VulkanDevice:
         self._queue.collect()
         return self._builder.build(module)
 
+    def statistics(self, module: BackendModule) -> dict[str, Any]:
+        """Return what the driver says the tasks of a module take: "device", "tasks", and a "reason" if it says nothing.
+
+        Raises: TaichiCompilationError where a text is refused.
+        """
+        title = f"{self.adapter.name} ({self.adapter.driver})"
+        if "pipelineExecutableInfo" not in self.adapter.features:
+            return {"device": title, "tasks": {}, "reason": f"its driver does not tell (it lacks {STATISTICS})"}
+        self._queue.require()
+        return {"device": title, "tasks": self._builder.statistics(module), "reason": ""}
+
     def synchronize(self) -> None:
         """Wait for all launches. Raises: TaichiRuntimeError if one failed."""
         self._queue.synchronize()
@@ -146,6 +164,11 @@ class VulkanDevice:
             self._queue.finish()
 
 
+def _debug_flags(adapter: Adapter) -> tuple[str, ...]:
+    """Return glslang's flags for debug information that the device takes."""
+    return (WHOLE_SOURCE,) if NON_SEMANTIC in adapter.extensions else LINES_AND_SOURCE
+
+
 def _ours(allocation: Allocation) -> VulkanAllocation:
     assert isinstance(allocation, VulkanAllocation)
     return allocation
@@ -157,25 +180,27 @@ def open_device(
     allow_software: bool = True,
     force_staging: bool = False,
     api: Api | None = None,
+    sources: Path | None = None,
 ) -> VulkanDevice:
     """Open a Vulkan device: discrete before integrated before software, unless one is named.
 
     preference: number or part of the name, also by SHADESMITH_DEVICE or TI_VISIBLE_DEVICE. validation: also by
     SHADESMITH_VALIDATION=1. force_staging: treat memory as if the host could not see it. api: functions to use
-    instead of the installed ones. Raises: TaichiRuntimeError with what is missing and how to get it.
+    instead of the installed ones. sources: SPIR-V carries its source, which is kept in that folder, and pipelines and
+    dispatches get names. Raises: TaichiRuntimeError with what is missing and how to get it.
     """
     if api is None:
         api = load_api()
         _keep_driver_loaded(api)
     if validation is None:
         validation = os.environ.get("SHADESMITH_VALIDATION", "0") not in ("", "0")
-    instance = Instance(api, validation)
+    instance = Instance(api, validation, names=sources is not None)
     try:
         adapter = choose_adapter(instance.adapters(), preference, allow_software)
     except BaseException:
         instance.close()
         raise
-    return VulkanDevice(api, instance, adapter, force_staging)
+    return VulkanDevice(api, instance, adapter, force_staging, sources)
 
 
 _residents: list[Instance] = []

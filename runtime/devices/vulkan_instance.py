@@ -41,6 +41,10 @@ VALIDATION_OR_PERFORMANCE = 0x6
 ATOMIC_FLOAT = "VK_EXT_shader_atomic_float"
 ATOMIC_FLOAT_2 = "VK_EXT_shader_atomic_float2"
 MEMORY_BUDGET = "VK_EXT_memory_budget"
+STATISTICS = "VK_KHR_pipeline_executable_properties"
+DEBUG_UTILS = "VK_EXT_debug_utils"
+NON_SEMANTIC = "VK_KHR_shader_non_semantic_info"
+"""What a device needs to take SPIR-V with a whole source in it, as `-gVS` makes it; part of Vulkan 1.3."""
 
 FEATURES: tuple[tuple[str, str, str | None, tuple[str, ...]], ...] = (
     (
@@ -93,13 +97,19 @@ FEATURES: tuple[tuple[str, str, str | None, tuple[str, ...]], ...] = (
             "shaderSharedFloat64AtomicMinMax",
         ),
     ),
+    (
+        "VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR",
+        "PHYSICAL_DEVICE_PIPELINE_EXECUTABLE_PROPERTIES_FEATURES_KHR",
+        STATISTICS,
+        ("pipelineExecutableInfo",),
+    ),
 )
 """Structs of the feature chain: type, structure type, the extension it needs, the members we turn on if present."""
 
 CORE_FEATURES = ("shaderInt64", "shaderFloat64", "shaderInt16")
 REQUIRED_FEATURES = ("bufferDeviceAddress", "scalarBlockLayout", "timelineSemaphore")
 
-SUBGROUP_FEATURES = ("basic", "vote", "arithmetic", "ballot", "shuffle", "shuffle_relative")
+SUBGROUP_FEATURES = ("basic", "vote", "arithmetic", "ballot", "shuffle", "shuffle_relative", "clustered", "quad")
 """Names of the bits of VkSubgroupFeatureFlagBits, from the lowest on."""
 COMPUTE_STAGE = 0x20
 
@@ -183,9 +193,12 @@ def load_api() -> Api:
 
 
 class Instance:
-    """A Vulkan instance. messages: what the validation layer said so far (warnings and errors)."""
+    """A Vulkan instance. messages: what the validation layer said so far (warnings and errors).
 
-    def __init__(self, api: Api, validation: bool) -> None:
+    names: objects and commands get names that tools show.
+    """
+
+    def __init__(self, api: Api, validation: bool, names: bool = False) -> None:
         self.api = api
         self.messages: list[str] = []
         self.validation = validation and self._has_layer()
@@ -197,13 +210,11 @@ class Instance:
         members: dict[str, Any] = {"pApplicationInfo": application}
         messenger = self._messenger_info() if self.validation else None
         if messenger is not None:
-            members |= {
-                "pNext": messenger,
-                "enabledLayerCount": 1,
-                "ppEnabledLayerNames": api.names([VALIDATION_LAYER]),
-                "enabledExtensionCount": 1,
-                "ppEnabledExtensionNames": api.names(["VK_EXT_debug_utils"]),
-            }
+            layers = api.names([VALIDATION_LAYER])
+            members |= {"pNext": messenger, "enabledLayerCount": 1, "ppEnabledLayerNames": layers}
+        self.names = names and (messenger is not None or DEBUG_UTILS in instance_extensions(api))
+        if messenger is not None or self.names:
+            members |= {"enabledExtensionCount": 1, "ppEnabledExtensionNames": api.names([DEBUG_UTILS])}
         made = api.ffi.new("VkInstance*")
         info = api.new("VkInstanceCreateInfo", "INSTANCE_CREATE_INFO", **members)
         code = api.lib.vkCreateInstance(info, api.ffi.NULL, made)
@@ -312,6 +323,12 @@ class Adapter:
 def version_text(version: int) -> str:
     """Return "1.2.3" for a packed Vulkan version."""
     return f"{version >> 22 & 0x7F}.{version >> 12 & 0x3FF}.{version & 0xFFF}"
+
+
+def instance_extensions(api: Api) -> list[str]:
+    """Return the names of the extensions that the loader and its drivers have."""
+    listed = api.enumerate("VkExtensionProperties", api.lib.vkEnumerateInstanceExtensionProperties, api.ffi.NULL)
+    return [api.ffi.string(item.extensionName).decode() for item in listed]
 
 
 def layer_names(api: Api) -> list[str]:
@@ -448,7 +465,8 @@ def create_device(api: Api, adapter: Adapter) -> tuple[Any, Any]:
         queueCount=1,
         pQueuePriorities=ffi.new("float[]", [1.0]),
     )
-    extensions = [name for name in (ATOMIC_FLOAT, ATOMIC_FLOAT_2, MEMORY_BUDGET) if name in adapter.extensions]
+    known = (ATOMIC_FLOAT, ATOMIC_FLOAT_2, MEMORY_BUDGET, STATISTICS, NON_SEMANTIC)
+    extensions = [name for name in known if name in adapter.extensions]
     head, _ = _feature_chain(api, adapter.extensions, adapter.features)
     info = api.new(
         "VkDeviceCreateInfo",

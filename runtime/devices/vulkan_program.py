@@ -11,15 +11,19 @@ import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
+from pathlib import Path
 from typing import Any
 from weakref import WeakSet, finalize
 
 from ...transpiler.backend.interface import BackendModule, TaskSource
 from ...transpiler.errors import TaichiCompilationError, TaichiRuntimeError, UnsupportedError
 from .glslang import Glslang
+from .kept_sources import keep
 from .vulkan_instance import MAX_PUSH_BYTES, Adapter, Api
+from .vulkan_labels import Labels
 from .vulkan_memory import Memory
 from .vulkan_queue import BATCH, EAGER_THREADS, Queue
+from .vulkan_statistics import read_statistics
 
 STRIDED_GROUPS = 1024
 """Groups of a task whose count only the device knows; its loop strides."""
@@ -66,10 +70,24 @@ class PipelineLayouts:
 
 
 class Builder:
-    """Turns modules into programs on one device."""
+    """Turns modules into programs on one device.
 
-    def __init__(self, api: Api, adapter: Adapter, device: Any, queue: Queue, memory: Memory, glslang: Glslang) -> None:
+    labels: names for tools. sources: the folder in which texts are kept that debug information names.
+    """
+
+    def __init__(
+        self,
+        api: Api,
+        adapter: Adapter,
+        device: Any,
+        queue: Queue,
+        memory: Memory,
+        glslang: Glslang,
+        labels: Labels | None = None,
+        sources: Path | None = None,
+    ) -> None:
         self._api, self._adapter, self._device = api, adapter, device
+        self._labels, self._sources = labels, sources
         self._queue, self._memory, self._glslang = queue, memory, glslang
         self._layouts = PipelineLayouts(api, device)
         self._programs: WeakSet[VulkanProgram] = WeakSet()
@@ -82,21 +100,46 @@ class Builder:
                     f"task {task.name} wants {task.block_dim} threads a block; {self._adapter.name} has at most"
                     f" {self._adapter.max_block_dim}\nHint: give `ti.loop_config(block_dim=...)` a smaller number"
                 )
-        size = module.interface.args_size_bytes
-        layout = self._layouts.get(-(-size // 4) * 4 if size <= MAX_PUSH_BYTES else POINTER_BYTES)
-        workers = min(len(module.files), (os.cpu_count() or 1))
-        if workers <= 1:
-            codes = [self._glslang.compile(file, module.kernel) for file in module.files]
-        else:
-            with ThreadPoolExecutor(workers) as pool:
-                codes = list(pool.map(lambda file: self._glslang.compile(file, module.kernel), module.files))
+        layout, codes = self._layout(module), self._compile(module)
         program = VulkanProgram(self._api, self._queue, self._memory, module, layout, self._adapter.is_software)
+        if self._labels is not None:
+            program.show(self._labels)
         self._programs.add(program)
         for task in module.tasks:  # the program owns each pipeline at once, so a later failure leaks none
-            program.add(task, self._pipeline(codes[task.file], task, module, layout))
+            pipeline = self._pipeline(codes[task.file], task, module, layout)
+            program.add(task, pipeline)
+            if self._labels is not None:
+                self._labels.name(pipeline, task.name)
         return program
 
-    def _pipeline(self, code: bytes, task: TaskSource, module: BackendModule, layout: Any) -> Any:
+    def statistics(self, module: BackendModule) -> dict[str, dict[str, Any]]:
+        """Return what the driver says each task takes, by its name; the device must have the extension for it."""
+        layout, codes = self._layout(module), self._compile(module)
+        found: dict[str, dict[str, Any]] = {}
+        for task in module.tasks:
+            capture = self._api.constants.VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR
+            pipeline = self._pipeline(codes[task.file], task, module, layout, capture)
+            try:
+                found[task.name] = read_statistics(self._api, self._device, pipeline)
+            finally:
+                self._api.lib.vkDestroyPipeline(self._device, pipeline, self._api.ffi.NULL)
+        return found
+
+    def _layout(self, module: BackendModule) -> Any:
+        size = module.interface.args_size_bytes
+        return self._layouts.get(-(-size // 4) * 4 if size <= MAX_PUSH_BYTES else POINTER_BYTES)
+
+    def _compile(self, module: BackendModule) -> list[bytes]:
+        """Return the SPIR-V of each file."""
+        paths = {} if self._sources is None else keep(module, self._sources)
+        workers = min(len(module.files), (os.cpu_count() or 1))
+        if workers <= 1:
+            return [self._glslang.compile(file, module.kernel, paths.get(file.name)) for file in module.files]
+        with ThreadPoolExecutor(workers) as pool:
+            compile = self._glslang.compile
+            return list(pool.map(lambda file: compile(file, module.kernel, paths.get(file.name)), module.files))
+
+    def _pipeline(self, code: bytes, task: TaskSource, module: BackendModule, layout: Any, flags: int = 0) -> Any:
         api, null = self._api, self._api.ffi.NULL
         words = api.ffi.new("uint32_t[]", len(code) // 4)
         api.ffi.memmove(words, code, len(code))
@@ -110,7 +153,13 @@ class Builder:
             module=shader[0],
             pName=api.text(task.entry),
         )
-        info = api.new("VkComputePipelineCreateInfo", "COMPUTE_PIPELINE_CREATE_INFO", stage=stage[0], layout=layout)
+        info = api.new(
+            "VkComputePipelineCreateInfo",
+            "COMPUTE_PIPELINE_CREATE_INFO",
+            flags=flags,
+            stage=stage[0],
+            layout=layout,
+        )
         made = api.ffi.new("VkPipeline*")
         code_made = api.lib.vkCreateComputePipelines(self._device, null, 1, info, null, made)
         api.lib.vkDestroyShaderModule(self._device, shader[0], null)
@@ -168,6 +217,11 @@ class VulkanProgram:
         self._null = api.ffi.NULL
         self._compute = api.constants.VK_SHADER_STAGE_COMPUTE_BIT
         finalize(self, _destroy, api, queue, self.pipelines).atexit = False
+
+    def show(self, labels: Labels) -> None:
+        """Record launches with labels."""
+        barrier, push, _, _ = self._functions
+        self._functions = (barrier, push, labels.bind, labels.dispatch)
 
     def _make_arguments(self, api: Api, size: int) -> None:
         self._block = api.ffi.new("char[]", max(size, 4) + 3)

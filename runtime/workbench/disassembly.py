@@ -12,15 +12,16 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from os.path import basename
 from pathlib import Path
 
 from ...transpiler.backend.interface import BackendModule, SourceFile
 from ...transpiler.errors import TaichiCompilationError, TaichiRuntimeError
-from ..devices.glslang import Glslang, run_tool
+from ..devices.glslang import LINES_AND_SOURCE, Glslang, run_tool
 from ..devices.nvrtc import DEFAULT_ARCH, Compiled, compile_explained
+from .places import without_line_directives
 
 TIME_LIMIT_SECONDS = 60.0
 COMMENT_COLUMN = 72
@@ -30,9 +31,10 @@ NVDISASM_HINT = "Install it with `pip install nvidia-cuda-nvdisasm` (or `pip ins
 SPIRV_DIS_HINT = "Install it with `apt-get install spirv-tools`."
 
 _LOC = re.compile(r"\s*\.loc\s+\d+ (\d+) (\d+)(?:, function_name [^,]+, inlined_at \d+ (\d+) (\d+))?")
+_PTX_FUNCTION = re.compile(r"\s*(?:\.\w+ )*\.(?:entry|func)\b")
 _FILE = re.compile(r'\s*//## File "[^"]*", line (\d+)(?: inlined at "[^"]*", line (\d+))?')
 _OP_LINE = re.compile(r"\s*OpLine %\S+ (\d+) \d+")
-_LABEL = re.compile(r"(\.L_x_\d+|\$__internal_\S+):")
+_LABEL = re.compile(r"(?:\.L_x_\d+|\$\S+|\w+):$")
 _END_OF_BLOCK = re.compile(
     r"\bOp(NoLine|FunctionEnd|Branch|BranchConditional|Switch|Return|ReturnValue|Kill|Unreachable)\b"
 )
@@ -44,14 +46,13 @@ class Listing:
     """A text that was made of a source file. form: "ptx", "sass" or "spirv". file: the source's name.
 
     places: by line of this text (from 1), for instructions only, the lines of the source that it came from: where it
-    stands, then where the functions that hold it were inlined. entries: by line, the kernel that holds it.
+    stands, then where the functions that hold it were inlined.
     """
 
     form: str
     file: str
     text: str
     places: dict[int, tuple[int, ...]]
-    entries: dict[int, str] = field(default_factory=dict)
 
 
 def forms_of(target: str) -> tuple[str, ...]:
@@ -97,7 +98,7 @@ def compiled(module: BackendModule, file: SourceFile, gpu: str = DEFAULT_ARCH) -
 
 @lru_cache(maxsize=32)
 def _compiled(file: SourceFile, gpu: str, fast_math: bool) -> Compiled:
-    return compile_explained(file, gpu, fast_math)
+    return compile_explained(_counted_as_it_is(file), gpu, fast_math)
 
 
 @lru_cache(maxsize=32)
@@ -134,12 +135,11 @@ def _ptx_listing(file: SourceFile, text: str) -> Listing:
             else:
                 callers.pop(here, None)
             writer.place = _chain(here, callers)
-        elif line.lstrip().startswith((".file", ".section")) and not line.startswith("."):
+        elif line.startswith("\t.section"):
             break  # debug information to the end
-        else:
-            entry = re.match(r"\s*(?:\.\w+ )*\.(?:entry|func)\b.*?(\w+)\($", line)
-            if entry is not None:
-                writer.entry, writer.place = entry[1], ()
+        elif not line.startswith("\t.file"):
+            if _PTX_FUNCTION.match(line):
+                writer.place = ()
             is_code = line.rstrip().endswith(";") and not line.lstrip().startswith(".")
             writer.write(f"    {' '.join(line.split())}" if line.startswith("\t") else line, is_code)
     return writer.listing()
@@ -165,15 +165,12 @@ def _sass_listing(file: SourceFile, text: str) -> Listing:
             writer.place = (*writer.place, *place) if inlined else place
             inlined = match[2] is not None
             continue
-        section = re.match(r"\.text\.(\w+):", line)
-        if section is not None:
-            writer.entry, writer.place = section[1], ()
         code = re.match(r"\s*/\*([0-9a-f]+)\*/\s+(.*?;)", line)
         if code is not None:
             writer.write(f"    /*{code[1]}*/  {code[2]}", is_code=code[2] != "NOP;")  # which fill up the end
-        elif _LABEL.match(line) or section is not None:
-            if line.startswith("$"):
-                writer.place = ()  # a function of CUDA's own: a division or root of rare numbers
+        elif _LABEL.match(line):
+            if not line.startswith("."):
+                writer.place = ()  # a function, often CUDA's own: a division or root of rare numbers
             writer.write(line.strip(), is_code=False)
     return writer.listing()
 
@@ -191,7 +188,7 @@ def _spirv_text(file: SourceFile, kernel: str) -> str:
     tool = shutil.which("spirv-dis")
     if tool is None:
         raise TaichiRuntimeError(f"`spirv-dis`, which shows SPIR-V, was not found. {SPIRV_DIS_HINT}")
-    words = Glslang(flags=("-g",)).compile(file, kernel)
+    words = Glslang(flags=LINES_AND_SOURCE).compile(_counted_as_it_is(file), kernel)
     return _converse([tool, "--no-color", "--no-header", "-"], words)
 
 
@@ -227,15 +224,13 @@ def _without_sources(text: str) -> Iterator[str]:
 
 
 class _Writer:
-    """Collects the lines of a listing. place: of the instructions to come; entry: the function that holds them."""
+    """Collects the lines of a listing. place: of the instructions to come."""
 
     def __init__(self, form: str, file: SourceFile, comment: str) -> None:
         self.form, self.file, self.comment = form, file, comment
         self.lines: list[str] = []
         self.place: tuple[int, ...] = ()
-        self.entry = ""
         self.places: dict[int, tuple[int, ...]] = {}
-        self.entries: dict[int, str] = {}
 
     def write(self, line: str, is_code: bool) -> None:
         """Append a line, an instruction with the place it came from."""
@@ -244,8 +239,6 @@ class _Writer:
             return
         if is_code:
             number = len(self.lines) + 1
-            if self.entry:
-                self.entries[number] = self.entry
             if self.place:
                 self.places[number] = self.place
                 line = f"{line.ljust(COMMENT_COLUMN)}  {self.comment} {place_text(self.file, self.place)}"
@@ -255,7 +248,12 @@ class _Writer:
         """Return what was collected."""
         while self.lines and not self.lines[-1]:
             self.lines.pop()
-        return Listing(self.form, self.file.name, "\n".join(self.lines) + "\n", self.places, self.entries)
+        return Listing(self.form, self.file.name, "\n".join(self.lines) + "\n", self.places)
+
+
+def _counted_as_it_is(file: SourceFile) -> SourceFile:
+    """Return a file whose lines compilers count as they are, whatever `#line` says in an edited text."""
+    return replace(file, text=without_line_directives(file.text)) if "#line" in file.text else file
 
 
 def python_of(file: SourceFile, places: Sequence[int]) -> tuple[str, int] | None:

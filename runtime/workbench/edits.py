@@ -21,6 +21,7 @@ from ...transpiler.backend.interface import BackendModule
 from ...transpiler.errors import TaichiCompilationError, warn_user
 from ...transpiler.frontend.specialization import Argument, Specialization, TemplateArgument
 from ..tuning import tunable_of
+from .check import check_edit
 from .edited import edited_module
 from .merge import Merged, has_markers, merge, same_text
 from .rules import Rule, rule_of
@@ -40,6 +41,9 @@ NEW = ".new"
 """Ending, in `.base`, of the generated text that a conflict is with."""
 WROTE = ".wrote"
 """Ending, in `.base`, of a conflict as it was written, to see whether somebody works on it."""
+
+
+_VARIANT = re.compile(r"@[\w-]+(?=\.\w+$)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +170,8 @@ def _files(module: BackendModule) -> tuple[str, ...]:
 
 def build(session: Session, generated: BackendModule, edited: BackendModule, paths: Sequence[Path]) -> None:
     """Check an edit against the generated interface and compile it. Raises: TaichiCompilationError for a bad edit."""
+    names = {_VARIANT.sub("", path.name): path for path in paths}
+    check_edit(generated, edited, session.device.capabilities, names)
     session.programs.find(edited)
 
 

@@ -3,15 +3,16 @@
 In: a module, its final IR with places. Out: plain data, what `map.json` holds:
 
     {"version": 1, "kernel": "paint", "target": "cuda", "gpu": "sm_90",
-     "tasks": [{"name": "paint_0", "entry": "paint_0", "file": "paint.cu"}],
+     "tasks": [{"name": "paint", "entry": "paint_0", "file": "paint.cu", "lines": [1, 58]}],
      "files": [{"name": "paint.cu",
                 "lines": [{"line": 37, "python": {"file": "/home/me/julia.py", "line": 19}, "ir": [4, 5],
                            "ptx": [31, 32], "sass": [12, 13, 20]},
                           {"line": 56, "python": "generated", "ir": [], "ptx": [27], "sass": [9]}, ...]}]}
 
-Every line of a file has an entry. `ir`: numbers of values of the form `final` (`$4`); for the other forms the lines,
-from 1, of the listings that `Inspection.ptx`, `.sass` and `.spirv` show. A form that no tool here can show is left out
-and stands in "missing" with the reason.
+A task's `lines` are those of its file from the end of the task before it to its own end. Every line of a file has an
+entry. `ir`: numbers of values of the form `final` (`$4`); for the other forms the lines, from 1, of the listings that
+`Inspection.ptx`, `.sass` and `.spirv` show. A form that no tool here can show is left out and stands in "missing" with
+the reason.
 """
 
 from __future__ import annotations
@@ -53,10 +54,29 @@ def line_map(module: BackendModule, places: Places, final: str, gpu: str) -> dic
         "kernel": module.kernel,
         "target": module.target,
         **({"gpu": gpu} if module.target == "cuda" else {}),
-        "tasks": [{"name": t.name, "entry": t.entry, "file": module.files[t.file].name} for t in module.tasks],
+        "tasks": _tasks(module),
         "files": files,
         **({"missing": missing} if missing else {}),
     }
+
+
+def _tasks(module: BackendModule) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    ends: dict[int, int] = {}
+    for task in module.tasks:
+        file = module.files[task.file]
+        begin = ends.get(task.file, 0) + 1
+        ends[task.file] = _end_of(file.text.splitlines(), task.entry, begin)
+        found.append({"name": task.name, "entry": task.entry, "file": file.name, "lines": [begin, ends[task.file]]})
+    return found
+
+
+def _end_of(lines: Sequence[str], entry: str, begin: int) -> int:
+    """Return the line on which the function `entry` ends, the last one of the text where that does not show."""
+    named = re.compile(rf"^\S.*\b{re.escape(entry)}\(")
+    heads = (k for k in range(begin - 1, len(lines)) if named.search(lines[k]))
+    head = next(heads, len(lines))
+    return next((k + 1 for k in range(head, len(lines)) if lines[k] == "}"), len(lines))
 
 
 def _values(places: Places, final: str) -> dict[tuple[str, int], list[int]]:

@@ -1,8 +1,8 @@
 """What a task takes of the hardware: registers, spills, shared memory, and how many of its threads run at once.
 
 In: a module, and the GPU it is compiled for. Out: `Resources`, printable. For CUDA no GPU is needed: the cubin and
-ptxas tell everything but the limits of a multiprocessor, which are a table here. For Vulkan the driver of the session
-is asked (VK_KHR_pipeline_executable_properties), in its own words.
+ptxas tell everything but the limits of a multiprocessor, which are a table here. For Vulkan a driver is asked
+(VK_KHR_pipeline_executable_properties), in its own words.
 Source: CUDA C++ Programming Guide, technical specifications per compute capability; the rules of allocation are those
 of NVIDIA's occupancy calculator.
 """
@@ -14,6 +14,8 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ...transpiler.backend.interface import BackendModule, TaskSource
+from ...transpiler.errors import TaichiCompilationError, TaichiRuntimeError
+from ..devices.vulkan import open_device
 from .cubin import Cubin, Usage, read_cubin, read_usage
 from .disassembly import compiled
 
@@ -114,31 +116,29 @@ class Resources:
     def __str__(self) -> str:
         if not self.tasks:
             return f"{self.device}: {self.reason}"
-        lines = [f"{self.device}, a thread's registers, bytes of a thread's spills and of a block's shared memory:"]
+        lines = [f"{self.device}:"]
         for task in self.tasks:
             facts = [f"{task.block_dim} threads a block"]
             facts += [] if task.registers is None else [f"{task.registers} registers"]
             spills = _sum(task.spill_store_bytes, task.spill_load_bytes)
             facts += [] if spills is None else [f"{spills} bytes spilled" if spills else "no spills"]
             facts += [] if task.shared_bytes is None else [f"{task.shared_bytes} bytes shared"]
-            facts += [] if task.occupancy is None else [f"occupancy {task.occupancy:.0%} ({task.limit})"]
+            facts += [] if task.occupancy is None else [f"occupancy {task.occupancy:.0%}, limited by {task.limit}"]
             facts += [f"{name} {value}" for name, value in task.statistics.items()]
             lines.append(f"  {task.task}: {', '.join(facts)}")
         return "\n".join(lines)
 
 
 def resources(module: BackendModule, gpu: str, session: Session | None = None) -> Resources:
-    """Return what the tasks of a module take. gpu: for CUDA, as NVRTC names it. session: its device is asked on Vulkan.
+    """Return what the tasks of a module take. gpu: for CUDA, as NVRTC names it. session: its device is asked on Vulkan,
+    else the first there is.
 
     Raises: TaichiCompilationError where a text is refused; TaichiRuntimeError where NVRTC is missing.
     """
     if module.target == "cuda":
         return _of_cuda(module, gpu)
     if module.target == "vulkan":
-        ask = getattr(session.device, "statistics", None) if session is not None else None
-        if ask is None:
-            return Resources("Vulkan", reason="the driver knows, and no session is on ti.vulkan")
-        return _of_driver(module, ask(module))
+        return _of_vulkan(module, session)
     what = "C compilers do not tell" if module.target == "c" else "the interpreter takes none"
     return Resources(module.target, reason=what)
 
@@ -193,6 +193,22 @@ def occupancy(gpu: str, block_dim: int, registers: int, shared_bytes: int) -> tu
         blocks["shared memory"] = limits.shared_bytes // shared
     limit = min(blocks, key=lambda name: blocks[name])
     return min(blocks[limit] * warps / limits.warps, 1.0), limit
+
+
+def _of_vulkan(module: BackendModule, session: Session | None) -> Resources:
+    """Ask the session's device, else one that is opened for it."""
+    if session is not None and session.device.name == "vulkan":
+        return _of_driver(module, session.device.statistics(module))  # type: ignore[attr-defined]
+    try:
+        device = open_device()
+    except TaichiRuntimeError as error:
+        return Resources("Vulkan", reason=f"only a driver knows, and no device opens: {error}")
+    try:
+        return _of_driver(module, device.statistics(module))
+    except (TaichiCompilationError, TaichiRuntimeError) as error:  # the text may be for a larger device
+        return Resources(device.adapter.name, reason=str(error).strip())
+    finally:
+        device.close()
 
 
 def _of_driver(module: BackendModule, statistics: dict[str, Any]) -> Resources:

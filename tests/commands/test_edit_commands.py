@@ -149,12 +149,60 @@ def test_status_tells_what_runs(command, edited) -> None:
     assert "x: ndarray[f32, 1], factor: f32" in said.text
 
 
+def test_rules_of_named_variants_decide_what_runs(command, edited) -> None:
+    file, text = edited
+    change(text, "BLOCK 128", "BLOCK 64")
+    command("edit", f"{file}:scale", "--arch", "cuda", "--variant", "wide")
+    wide = text.with_name("scale@wide.cu")
+    change(wide, "#define BLOCK 128", '// @when target == "cuda"\n#define BLOCK 256')
+
+    def runs(*words: str) -> dict[str, object]:
+        data = command("status", f"{file}:scale", "--json", *words).data
+        return {entry["variant"]: entry["runs"] for entry in data["edits"]}
+
+    assert runs() == {"edit": False, "wide": True}
+    change(wide, 'target == "cuda"', "x.shape[0] >= 1000")
+    assert runs() == {"edit": None, "wide": None}
+    assert "@when" in command("status", file).text
+    assert runs("--args", "np.ones(2000, np.float32), 2.0") == {"edit": False, "wide": True}
+    assert runs("--args", "np.ones(20, np.float32), 2.0") == {"edit": True, "wide": False}
+    change(wide, "x.shape[0] >= 1000", "x.size >= 1000")
+    said = command("status", file)
+    assert "takes comparisons of names, shapes" in said.notes and str(wide) in said.notes
+
+
 def test_status_of_a_folder_needs_no_program(command, edited) -> None:
     file, text = edited
     change(text, "BLOCK 128", "BLOCK 64")
     file.unlink()
     (entry,) = command("status", text.parents[2], "--json").data["edits"]
     assert entry["kernel"] == "scale" and entry["state"] == "edited" and entry["runs"] is None
+
+
+def test_status_lists_values_that_searches_found(command, edited) -> None:
+    from shadesmith.runtime.workbench.slots import Slot
+    from shadesmith.runtime.workbench.tuned import Entry, write_entry
+
+    file, text = edited
+    write_entry(Slot(text.parent), Entry("NVIDIA H200", "x: 2^20", "edit", "0", {"scale.cu": {"BLOCK": "256"}}, 0.83))
+    said = command("status", file)
+    assert "values found by searches" in said.text and "BLOCK = 256  0.83" in said.text
+    (row,) = command("status", text.parent, "--json").data["tuned"]
+    assert row["device"] == "NVIDIA H200" and row["kernel"] == "scale"
+    (text.parent / "tuned.json").write_text("{")
+    said = command("status", file)
+    assert said.status == 2 and "tuned.json:1" in said.notes
+
+
+def test_a_text_put_there_by_hand_counts(command, edited) -> None:
+    file, text = edited
+    change(text, "BLOCK 128", "BLOCK 64")
+    for path in sorted((text.parent / ".base").iterdir()):
+        path.unlink()
+    (text.parent / ".base").rmdir()
+    (entry,) = command("status", file, "--json").data["edits"]
+    assert entry["kernel"] == "scale" and entry["state"] == "edited" and entry["runs"] is True
+    assert "+#define BLOCK 64" in command("diff", file).text
 
 
 def test_status_where_there_is_nothing(command, tmp_path) -> None:
@@ -168,6 +216,15 @@ def test_a_conflict_has_status_1(command, edited) -> None:
     change(file, "x[i] * factor", "x[i] * factor * factor")
     said = command("status", file)
     assert said.status == 1 and "conflict" in said.text and "*.conflict" in said.text
+
+
+def test_an_edit_that_would_be_refused_is_told_with_its_line(command, edited) -> None:
+    file, text = edited
+    change(text, "    float factor;", "    int factor;  ")
+    said = command("status", file)
+    assert said.status == 1 and "refused" in said.text and f"{text}:" in said.notes and "factor" in said.notes
+    (entry,) = command("status", file, "--json").data["edits"]
+    assert entry["state"] == "refused" and entry["runs"] is False and entry["reason"]
 
 
 def test_a_text_that_is_none_is_told(command, edited) -> None:

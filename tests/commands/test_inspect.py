@@ -87,3 +87,17 @@ def test_another_gpu(command, program) -> None:
     assert ".target sm_80" in said.text
     said = command("inspect", f"{program(KERNEL)}:scale", "--arch", "cuda", "--gpu", "sm_20", "--stage", "ptx")
     assert said.status == 2 and "invalid value for --gpu-architecture" in said.notes
+
+
+def test_an_edited_text_is_shown_with_its_python_lines(command, program) -> None:
+    file = program(KERNEL)
+    path = Path(command("edit", file, "--arch", "cuda").text.strip())
+    said = command("inspect", file, "--arch", "cuda", "--variant", "wide")
+    assert said.status == 2 and "no variant `wide`" in said.notes and "there is edit" in said.notes
+    path.write_text(
+        path.read_text().replace("BLOCK 128", "BLOCK 64").replace("x(i) *= args.factor", "x(i) *= sqrtf(args.factor)")
+    )
+    data = command("inspect", file, "--arch", "cuda", "--variant", "edit", "--stage", "all", "--json").data
+    assert data["resources"]["tasks"][0]["block_dim"] == 64 and "sqrtf" in data["forms"]["source"]
+    root = next(line for line in data["forms"]["ptx"].splitlines() if "sqrt.rn" in line)
+    assert root.endswith("// program.py:7")

@@ -61,6 +61,10 @@ def test_annotations_suffice_where_nothing_is_launched(program) -> None:
     assert "factor" in call.kernel.source(arch=ti.cuda)
 
 
+def test_a_file_with_one_kernel_need_not_name_it(program) -> None:
+    assert find_call(options(program(LIBRARY)), launches=False).kernel.definition.name == "scale"
+
+
 def test_arguments_are_evaluated_in_the_names_of_the_file(program) -> None:
     call = find_call(options(f"{program(LIBRARY)}:scale", args="np.ones(5, np.float32), 2 * 2.5"), launches=True)
     call.kernel(*call.arguments)
@@ -169,11 +173,37 @@ def test_all_kernels_of_a_file_each_with_what_it_needs(program, capsys) -> None:
     assert [call.origin for call in calls] == ["launch 1 of the program", "annotations"]
 
 
+def test_a_program_that_draws_for_ever_is_given_up(program) -> None:
+    animated = program("""
+        @ti.kernel
+        def draw(x: ti.template()):
+            for i in x:
+                x[i] += 1
+
+        @ti.kernel
+        def never(x: ti.template()):
+            for i in x:
+                x[i] = 0
+
+        if __name__ == "__main__":
+            ti.init(arch=ti.cpu, log_level="warn")
+            x = ti.field(ti.i32, 4)
+            while True:
+                draw(x)
+    """)
+    assert [call.kernel.definition.name for call in find_calls(options(animated))] == ["draw"]
+
+
+def test_kernels_of_a_program_that_fails_are_those_that_need_no_launch(program) -> None:
+    failing = program(PROGRAM.replace("x = ti.field(ti.i32, 4)", "raise OSError('no display')"))
+    assert [call.kernel.definition.name for call in find_calls(options(failing))] == ["other"]
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
         ({"program": "missing.py:k"}, "There is no file missing.py"),
-        ({"program": "{file}"}, "names no kernel\nHint: its kernels are fill, other"),
+        ({"program": "{file}"}, "program.py defines 2 kernels\nHint: name one: program.py:fill"),
         ({"program": "{file}:fil"}, "no kernel `fil` in program.py\nHint: did you mean `fill`?"),
         ({"program": "{file}:zzz"}, "no kernel `zzz` in program.py\nHint: its kernels are fill, other"),
         ({"program": "{file}:fill", "args": "x, 1"}, "--args 'x, 1': NameError: name 'x' is not defined"),

@@ -177,6 +177,16 @@ def test_the_map_is_plain_json_and_names_tasks(tmp_path) -> None:
     assert [task["file"] for task in data["tasks"]] == [file["name"] for file in data["files"]]
 
 
+@pytest.mark.parametrize("language", ARCHES)
+def test_tasks_have_their_lines(language) -> None:
+    inspection = kernels.two.inspect(arch=ARCHES[language])
+    texts = {file.name: file.text.splitlines() for file in inspection.module.files}
+    for task in inspection.map["tasks"]:
+        begin, end = task["lines"]
+        part = texts[task["file"]][begin - 1 : end]
+        assert part[-1] == "}" and sum(f" {task['entry']}(" in line for line in part) == 1
+
+
 def test_a_form_of_another_target_lists_those_there_are() -> None:
     with pytest.raises(KeyError, match="no form `sass`; there are python, .*, source, spirv"):
         kernels.smooth.inspect(arch=ti.vulkan).sass
@@ -207,6 +217,7 @@ def test_an_edited_text_keeps_its_python_lines() -> None:
     inspection = kernels.smooth.inspect(arch=ti.cuda)
     module = inspection.module
     name, text = module.files[0].name, module.files[0].text
-    changed = edited_module(module, {name: text.replace("#define BLOCK 128", "// mine\n#define BLOCK 64")})
+    mine = '// mine\n#line 900 "else.cu"\n#define BLOCK 64'
+    changed = edited_module(module, {name: text.replace("#define BLOCK 128", mine)})
     (listing,) = listings(changed, "ptx")
     assert {8, 9, 16} <= python_lines(listing.text, "//") and ".maxntid 64" in listing.text

@@ -82,5 +82,87 @@ def test_shared_memory_is_counted() -> None:
 
 def test_targets_that_tell_nothing_say_so() -> None:
     assert "C compilers do not tell" in str(kernels.smooth.inspect(arch=ti.cpu).resources)
+
+
+def test_a_vulkan_device_is_opened_where_no_session_has_one(monkeypatch) -> None:
     ti.reset()
-    assert "no session is on ti.vulkan" in str(kernels.smooth.inspect(arch=ti.vulkan).resources)
+    monkeypatch.setenv("SHADESMITH_DEVICE", "no such device")
+    assert "no device opens" in str(kernels.smooth.inspect(arch=ti.vulkan).resources)
+    monkeypatch.delenv("SHADESMITH_DEVICE")
+    found = kernels.smooth.inspect(arch=ti.vulkan).resources
+    assert found.tasks or found.reason
+
+
+def test_a_vulkan_driver_is_asked(target: str) -> None:
+    if target != "vulkan":
+        pytest.skip("other targets tell by their compilers")
+    found = kernels.two.inspect(arch=ti.vulkan).resources
+    if not found.tasks:
+        assert "does not tell" in found.reason
+        return
+    assert [task.task for task in found.tasks] == [task.name for task in kernels.two.inspect().module.tasks]
+    assert all(task.registers is not None or task.statistics for task in found.tasks)
+    assert json.loads(json.dumps(found.data()))
+
+
+@pytest.mark.gpu
+def test_occupancy_is_what_the_driver_says(target: str) -> None:
+    if target != "cuda":
+        pytest.skip("of NVIDIA's multiprocessors")
+    from cupy_backends.cuda.api import driver
+
+    from shadesmith.runtime import session as sessions
+
+    device = sessions.CURRENT.device
+    for kernel in (kernels.two, kernels.smooth, kernels.cubes):
+        inspection = kernel.inspect(arch=ti.cuda)
+        loaded = device.build(inspection.module)._loaded
+        per_sm = device.runtime.getDeviceProperties(device.index)["maxThreadsPerMultiProcessor"]
+        for task, found in zip(inspection.module.tasks, inspection.resources.tasks, strict=True):
+            if task.kind == "serial":
+                continue
+            function = loaded.get_function(task.entry)
+            blocks = driver.occupancyMaxActiveBlocksPerMultiprocessor(function.ptr, task.block_dim, 0)
+            assert found.occupancy == blocks * task.block_dim / per_sm
+            assert found.registers == function.num_regs and found.local_bytes == function.local_size_bytes
+            assert found.shared_bytes == function.shared_size_bytes
+
+
+def test_statistics_of_a_driver_are_read_by_name() -> None:
+    from shadesmith.runtime.devices.vulkan_instance import Api, load_api
+    from shadesmith.runtime.devices.vulkan_statistics import read_statistics
+
+    real = load_api()
+    ffi = real.ffi
+    said = [
+        ("Register Count", 2, "u64", 40),
+        ("Uses Scratch", 0, "b32", 1),
+        ("Balance", 1, "i64", -3),
+        ("Load", 3, "f64", 0.5),
+    ]
+
+    @ffi.callback("VkResult(VkDevice, const VkPipelineInfoKHR*, uint32_t*, VkPipelineExecutablePropertiesKHR*)")
+    def list_programs(device, info, count, programs) -> int:
+        count[0] = 1
+        return 0
+
+    @ffi.callback(
+        "VkResult(VkDevice, const VkPipelineExecutableInfoKHR*, uint32_t*, VkPipelineExecutableStatisticKHR*)"
+    )
+    def list_statistics(device, info, count, items) -> int:
+        count[0] = len(said)
+        for k, (name, form, member, value) in enumerate(said if items != ffi.NULL else ()):
+            assert items[k].sType == real.constants.VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_STATISTIC_KHR
+            ffi.memmove(items[k].name, name.encode(), len(name))
+            items[k].format = form
+            setattr(items[k].value, member, value)
+        return 0
+
+    class Driver:
+        def vkGetDeviceProcAddr(self, device, name):
+            return {b"Prop": list_programs, b"Stat": list_statistics}[name[len("vkGetPipelineExecutable") :][:4]]
+
+    api = Api(real.constants)
+    api.lib = Driver()
+    found = read_statistics(api, ffi.NULL, ffi.NULL)
+    assert found == {"Register Count": 40, "Uses Scratch": True, "Balance": -3, "Load": 0.5}

@@ -1,0 +1,139 @@
+"""A Python file that is imported or run as a program here, and watched for launches of kernels.
+
+In: a path and the program's own arguments. Out: its names, and the launch it was stopped at. What it prints goes to
+standard error, since the result of a command is on standard output.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from ...transpiler.errors import TaichiCompilationError, TaichiRuntimeError
+from ..kernel import Kernel
+from .screen import CommandError
+
+
+class Reached(BaseException):
+    """Ends a program that has launched what was waited for; no `except Exception` of the program stops it."""
+
+
+def name_of(kernel: Kernel) -> str:
+    """Return `Class.method`, or the name of a function wherever it is defined."""
+    name: str = kernel.definition.function.__qualname__
+    return name.rpartition("<locals>.")[2]
+
+
+def file_of(kernel: Kernel) -> str:
+    """Return the file a kernel is written in."""
+    return kernel.definition.function.__code__.co_filename
+
+
+class Program:
+    """A Python file that is imported or run here.
+
+    name: what it is imported as. namespace: of its last run. reached: the launch it stopped at.
+    """
+
+    def __init__(self, path: Path, arguments: list[str]) -> None:
+        self.path = path
+        self.name = path.stem if path.stem not in sys.modules else f"{path.stem}_program"
+        self.arguments = arguments
+        self.namespace: dict[str, Any] = {}
+        self.reached: tuple[Kernel, tuple[Any, ...]] | None = None
+        self._imported = False
+
+    def imported(self) -> dict[str, Any]:
+        """Return the kernels of the file by name, after it was imported once; a launch of one ends that."""
+        if not self._imported:
+            self._imported = True
+            self.stop_at(self.name, lambda kernel: file_of(kernel) == str(self.path))
+        return self.kernels()
+
+    def kernels(self) -> dict[str, Kernel]:
+        """Return what stands in the namespace: kernels by name, methods as `Class.method`."""
+        found: dict[str, Kernel] = {}
+        for name, value in list(self.namespace.items()):
+            if isinstance(value, Kernel):
+                found[name] = value
+            elif isinstance(value, type) and value.__module__ == self.namespace.get("__name__"):
+                members = ((member, kernel) for member, kernel in vars(value).items() if isinstance(kernel, Kernel))
+                found.update((f"{name}.{member}", kernel) for member, kernel in members)
+        return found
+
+    def stop_at(self, name: str, wanted: Callable[[Kernel], bool], number: int = 1) -> None:
+        """Run under a name until launch `number` of a wanted kernel, which is then `reached` and does not happen."""
+        count = 0
+
+        def on_launch(kernel: Kernel, arguments: tuple[Any, ...]) -> None:
+            nonlocal count
+            if wanted(kernel):
+                count += 1
+                if count == number:
+                    self.reached = (kernel, arguments)
+                    raise Reached
+
+        self.run(name, on_launch)
+
+    def run(self, name: str, on_launch: Callable[[Kernel, tuple[Any, ...]], None]) -> None:
+        """Run under a name to its end, or until `on_launch` raises `Reached`; what it prints goes to standard error.
+
+        Raises: CommandError with the traceback for an exception of the program.
+        """
+        module = ModuleType(name)
+        module.__file__ = str(self.path)
+        self.namespace, self.reached = module.__dict__, None
+        outer = (sys.modules.get(name), sys.argv, sys.path[:])
+        sys.modules[name], sys.argv = module, [str(self.path), *self.arguments]
+        sys.path.insert(0, str(self.path.parent))
+        try:
+            with watching(on_launch), contextlib.redirect_stdout(sys.stderr):
+                code = compile(self.path.read_bytes(), str(self.path), "exec", dont_inherit=True)
+                exec(code, module.__dict__)
+        except (Reached, SystemExit, KeyboardInterrupt) as end:
+            if isinstance(end, KeyboardInterrupt):
+                raise
+        except (TaichiCompilationError, TaichiRuntimeError):
+            raise
+        except BaseException as error:
+            raise CommandError(f"{self.path.name} failed:\n{_shown(error, self.path)}", _failure_hint(error)) from None
+        finally:
+            sys.argv, sys.path[:] = outer[1], outer[2]
+            if name == "__main__" and outer[0] is not None:  # else it stays: classes are looked up by their modules
+                sys.modules[name] = outer[0]
+
+
+@contextmanager
+def watching(on_launch: Callable[[Kernel, tuple[Any, ...]], None]) -> Iterator[None]:
+    """Call `on_launch` before every launch of any kernel, here where it costs other programs nothing."""
+    original = Kernel.__call__
+
+    def launch(kernel: Kernel, *args: Any, **kwargs: Any) -> Any:
+        on_launch(kernel, kernel._bind(args, kwargs))
+        return original(kernel, *args, **kwargs)
+
+    setattr(Kernel, "__call__", launch)  # noqa: B010 - mypy refuses the assignment
+    try:
+        yield
+    finally:
+        setattr(Kernel, "__call__", original)  # noqa: B010
+
+
+def _shown(error: BaseException, path: Path) -> str:
+    """Return the traceback from the program's first frame on."""
+    frames = traceback.extract_tb(error.__traceback__)
+    first = next((k for k, frame in enumerate(frames) if frame.filename == str(path)), len(frames))
+    lines = traceback.format_list(frames[first:]) + traceback.format_exception_only(type(error), error)
+    return "".join(lines).rstrip()
+
+
+def _failure_hint(error: BaseException) -> str:
+    if isinstance(error, ImportError) and "relative import" in str(error):
+        return "a file that imports by `from .` runs as part of its package only; import it absolutely"
+    return ""
