@@ -59,8 +59,8 @@ class VulkanTimer:
     def hold(self, seconds: float) -> None:
         """Wait for all before, and record what follows without submitting it, up to `stop`.
 
-        On an H200 (580.159) a kernel behind a copy of 64 MiB took 231 us by time stamps around it, in one command buffer
-        with the copy, and 69 us by the clock on the wall, as if the first stamp did not wait for the copy.
+        On an H200 (580.159) a kernel behind a copy of 64 MiB took 231 us by time stamps around it, with the copy in the
+        same command buffer, and 69 us by the clock on the wall, as if the first stamp did not wait for the copy.
         """
         self._queue.synchronize()
         self._queue.is_held = True
