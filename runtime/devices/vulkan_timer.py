@@ -1,7 +1,7 @@
 """Time stamps of a Vulkan queue: two queries a span, written between the commands of the open command buffer.
 
-In: spans between launches. Out: seconds by the device's clock. A span lies in one command buffer, since the queue keeps
-what is recorded until `stop`: the time to submit is not in it.
+In: spans between launches. Out: seconds by the device's clock. A span that was held lies in one command buffer, which
+begins when all work before has ended: neither that nor the time to submit is in it.
 """
 
 from __future__ import annotations
@@ -57,7 +57,12 @@ class VulkanTimer:
         self._destroy.atexit = False
 
     def hold(self, seconds: float) -> None:
-        """Record what follows without submitting it, up to `stop`."""
+        """Wait for all before, and record what follows without submitting it, up to `stop`.
+
+        On an H200 (580.159) a kernel behind a copy of 64 MiB took 231 us by time stamps around it, with the copy in the
+        same command buffer, and 69 us by the clock on the wall, as if the first stamp did not wait for the copy.
+        """
+        self._queue.synchronize()
         self._queue.is_held = True
 
     def start(self) -> None:

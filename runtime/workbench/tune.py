@@ -113,20 +113,8 @@ class _Search:
         if combinations(self.tuning.knobs) <= limit:
             for setting in settings(self.tuning.knobs):
                 self.try_setting(setting)
-            return
-        best: Setting = {name: knobs.written for name, knobs in self.tuning.knobs.items()}
-        tried: set[str] = set()
-        ratio, goes_on = 1.0, True
-        while goes_on and len(tried) < limit:
-            goes_on = False
-            for setting in neighbours(self.tuning.knobs, best):
-                label = Trial(setting, TIMED).label
-                if label in tried or len(tried) >= limit:
-                    continue
-                tried.add(label)
-                trial = self.try_setting(setting)
-                if trial.status == TIMED and trial.interval[1] < 1 and trial.ratio < ratio:
-                    best, ratio, goes_on = setting, trial.ratio, True
+        else:
+            climb(self.tuning.knobs, limit, self.try_setting)
 
     def try_setting(self, setting: Setting) -> Trial:
         """Return the trial of a setting, made now or known from before, and store it."""
@@ -257,6 +245,25 @@ def settings(knobs: dict[str, Knobs]) -> Iterator[Setting]:
     """Yield all settings that the conditions allow, in the order of the text."""
     for values in product(*(list(found.combinations()) for found in knobs.values())):
         yield dict(zip(knobs, values, strict=True))
+
+
+def climb(knobs: dict[str, Knobs], limit: int, try_setting: Callable[[Setting], Trial]) -> None:
+    """Change one value after the other of the best setting so far, from the written one on, until nothing is better."""
+    best: Setting = {name: found.written for name, found in knobs.items()}
+    tried = {Trial(best, TIMED).label}
+    ratio, goes_on = 1.0, True
+    while goes_on:
+        goes_on = False
+        for setting in neighbours(knobs, best):
+            label = Trial(setting, TIMED).label
+            if label in tried:
+                continue
+            if len(tried) > limit:
+                return
+            tried.add(label)
+            trial = try_setting(setting)
+            if trial.status == TIMED and trial.interval[1] < 1 and trial.ratio < ratio:
+                best, ratio, goes_on = setting, trial.ratio, True
 
 
 def neighbours(knobs: dict[str, Knobs], setting: Setting) -> Iterator[Setting]:

@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import log2, prod
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 from ...transpiler.errors import warn_user
@@ -163,8 +164,8 @@ def shape_class(module: BackendModule, args: Sequence[Any]) -> str:
     members = module.interface.members
     for index in sorted(_members_of_extents(module)):
         source = members[index].source
-        if source[0] == "argument" and isinstance(args[source[1]], int):
-            found.append(f"{members[index].name} 2^{_power(args[source[1]])}")
+        if source[0] == "argument" and isinstance(args[source[1]], Integral):
+            found.append(f"{members[index].name} 2^{_power(int(args[source[1]]))}")
     return ", ".join(dict.fromkeys(found)) or "any"
 
 

@@ -50,12 +50,12 @@ def ones() -> ti.ScalarNdarray:
 def test_what_does_more_is_slower_and_the_other_way_round(work, target: str) -> None:
     x = ones()
     path = work.edit(x, 60, variant="more")
-    written_programs.replaced(path, "args.turns", "(3 * args.turns)")
-    found = work.bench(x, 60, seconds=1.0)
+    written_programs.replaced(path, "args.turns", "(20 * args.turns)")
+    found = work.bench(x, 60, seconds=5.0)
     assert [row.name for row in found.rows] == ["generated", "more"]
-    assert found.verdict == found["more"].verdict == "slower" and 1.5 < found["more"].ratio.estimate < 5
+    assert found.verdict == found["more"].verdict == "slower", str(found)
     assert found.fastest == "generated"
-    turned = work.bench(x, 60, variants=["more", "generated"], seconds=1.0)
+    turned = work.bench(x, 60, variants=["more", "generated"], seconds=5.0)
     assert turned.verdict == "faster" and turned.fastest == "generated"
 
 
@@ -176,15 +176,16 @@ def test_mistakes_are_told(work, target: str) -> None:
 
 
 def test_a_timer_reads_its_spans_in_order(work, target: str) -> None:
-    x, timer = ones(), sessions.CURRENT.device.timer()
+    x, timer = ti.ndarray(ti.f32, 64), sessions.CURRENT.device.timer()
     work(x, 1)
-    for turns in (1, 200, 1):
+    for turns in (1, 30_000, 1, 1, 1, 1):
         timer.hold(1e-3)
         timer.start()
         work(x, turns)
         timer.stop()
-    short, long, last = timer.read()
-    assert long > 3 * min(short, last) > 0 and timer.read() == []
+    spans = timer.read()
+    assert len(spans) == 6 and min(spans) > 0 and timer.read() == []
+    assert spans[1] > min(spans[2:]), "30,000 turns take longer than the quickest of four with one"
     timer.close()
 
 

@@ -11,6 +11,9 @@ import written_programs
 
 import shadesmith as ti
 from shadesmith.runtime import session as sessions
+from shadesmith.runtime.workbench.knobs import find_knobs
+from shadesmith.runtime.workbench.trials import Trial
+from shadesmith.runtime.workbench.tune import climb
 from shadesmith.runtime.workbench.tuned import Entry, distance, read_entries, shape_class, winner, write_entry
 from shadesmith.transpiler.errors import (
     ShadesmithWarning,
@@ -73,7 +76,7 @@ def defined(lines: str, text: str) -> str:
 def test_the_fastest_right_setting_wins_and_is_used(work, target: str) -> None:
     x = ones()
     with_extra(work, x)
-    found = work.tune(x, 100, seconds=1.0)
+    found = work.tune(x, 100, seconds=5.0)
     status = {trial.label: trial.status for trial in found.trials}
     assert status == {"EXTRA=0": "timed", "EXTRA=8": "timed", "EXTRA=12": "timed", "EXTRA=oops": "refused"}
     assert found.values == {"EXTRA": "0"} and found.final["EXTRA=0"].verdict == "faster"
@@ -134,14 +137,37 @@ def test_many_settings_are_searched_one_knob_after_the_other(work, target: str) 
     lines = "// @tune EXTRA = 0 | 1 | 2 | 4\n#define EXTRA 4\n"
     lines += "".join(f"#define UNUSED_{k} 0  // @tune UNUSED_{k} = 0 | 1 | 2\n" for k in range(4))
     with_extra(work, x, lines)
-    found = work.tune(x, 100, limit=12, seconds=0.5)
-    assert len(found.trials) <= 12 and found.values["EXTRA"] == "0"
+    found = work.tune(x, 100, limit=3, seconds=0.2)
+    assert [trial.label for trial in found.trials] == [
+        f"EXTRA={n}, UNUSED_0=0, UNUSED_1=0, UNUSED_2=0, UNUSED_3=0" for n in (0, 1, 2)
+    ]
+
+
+def test_a_search_climbs_to_the_best_setting() -> None:
+    """Times are made up: a product of two factors, and one setting that is refused."""
+    text = "".join(f"#define {name} 1  // @tune {name} = 1 | 2 | 4 | 8\n" for name in "ABC")
+    knobs = {"k.cu": find_knobs(text, "k.cu")}
+    tried = []
+
+    def time(setting):
+        a, b, c = (int(value) for value in setting["k.cu"].values())
+        ratio = (abs(a - 4) + 1) * (abs(b - 2) + 1) / 8
+        tried.append((a, b, c))
+        status = "refused" if (a, b) == (2, 1) else "timed"
+        return Trial(setting, status, "", ratio, ratio, (ratio * 0.99, ratio * 1.01))
+
+    climb(knobs, 100, time)
+    assert min(tried, key=lambda t: (abs(t[0] - 4) + 1) * (abs(t[1] - 2) + 1)) == (4, 2, 1)
+    assert len(tried) == len(set(tried)) < 40, "of 64"
+    tried.clear()
+    climb(knobs, 5, time)
+    assert len(tried) == 5
 
 
 def test_each_class_of_shapes_has_its_winner(work, target: str) -> None:
     x, large = ones(), ones(8 * SIZE)
     with_extra(work, x)
-    work.tune(x, 100, seconds=1.0)
+    work.tune(x, 100, seconds=5.0)
     (entry,) = read_entries(work.variants(x, 100).slot)
     assert entry.shapes == "x 2^11" and entry.best
     work(large, 1)
@@ -157,7 +183,7 @@ def test_each_class_of_shapes_has_its_winner(work, target: str) -> None:
 def test_the_tuned_text_is_benched_and_compared_beside_the_others(work, target: str) -> None:
     x = ones()
     with_extra(work, x)
-    tuned = work.tune(x, 100, seconds=1.0)
+    tuned = work.tune(x, 100, seconds=5.0)
     assert tuned.best is not None, str(tuned)
     timing = work.bench(x, 100, seconds=0.5)
     assert [row.name for row in timing.rows] == ["generated", "edit", "tuned"]
@@ -167,7 +193,7 @@ def test_the_tuned_text_is_benched_and_compared_beside_the_others(work, target: 
 def test_what_is_stored_may_go_out_of_date(work, target: str) -> None:
     x = ones()
     path = with_extra(work, x)
-    work.tune(x, 100, seconds=1.0)
+    work.tune(x, 100, seconds=5.0)
     written_programs.replaced(path, "= 0 | 8 | 12 | oops", "= 1 | 2")
     with pytest.warns(ShadesmithWarning, match=r"tuned.json:1: EXTRA=0 in work\.\w+ is no longer among the values"):
         work(x, 1)
@@ -277,7 +303,7 @@ def test_values_are_known_again_in_any_order_of_the_file(work, target: str) -> N
 def test_of_equal_winners_the_one_that_changes_least(work, target: str) -> None:
     x = ones()
     with_extra(work, x, "#define UNUSED 1  // @tune UNUSED = 2 | 1\n" + EXTRA)
-    found = work.tune(x, 100, seconds=1.0)
+    found = work.tune(x, 100, seconds=5.0)
     assert found.values == {"UNUSED": "1", "EXTRA": "0"}, str(found)
 
 
