@@ -19,7 +19,6 @@ import threading
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
-from pathlib import Path
 from typing import Any, Protocol
 from weakref import WeakSet
 
@@ -30,7 +29,6 @@ from ..transpiler.lang.arch import ARCHES, Arch
 from .compiler import prepare
 from .config import Config, read_config
 from .devices.device import Allocation, Device, OutOfMemory
-from .devices.kept_sources import default_folder
 from .holds import Hold, Stages
 from .memory import CLOSED
 from .programs import Programs
@@ -414,11 +412,9 @@ def _gpu_number(environment: Mapping[str, str]) -> int:
     return int(text) if text.isdigit() else 0  # a name chooses among Vulkan's devices
 
 
-def _sources(config: Config) -> Path | None:
-    """Return where texts are kept that profilers shall find, None where `profile_source` is not asked for."""
-    if not config.profile_source:
-        return None
-    return Path(config.dump_dir, "sources") if config.dump_dir else default_folder()
+def _sources(config: Config) -> str | None:
+    """Return the folder of emitted files, "" for the default one, where profilers shall find sources; else None."""
+    return config.dump_dir if config.profile_source else None
 
 
 def _open_module(target: str, **options: Any) -> Device:

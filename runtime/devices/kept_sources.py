@@ -16,11 +16,11 @@ NAME_LENGTH = 64
 """Of a kernel's name, in the name of its folder: file systems end at 255 bytes."""
 
 
-def default_folder() -> Path:
-    """Return where texts are kept if no `dump_dir` is given: the user's cache."""
+def folder_for(dump_dir: str) -> Path:
+    """Return where texts are kept: in the folder of emitted files, without one in the user's cache."""
     from platformdirs import user_cache_path
 
-    return user_cache_path("shadesmith") / "sources"
+    return Path(dump_dir or user_cache_path("shadesmith"), "sources")
 
 
 def keep(module: BackendModule, folder: Path) -> dict[str, Path]:
