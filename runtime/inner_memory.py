@@ -1,7 +1,7 @@
 """Memory that lies within another: what fields of trees and parts of ndarrays have in common.
 
 In: the `Memory` that owns all of it. Out: `InnerMemory`, which says of itself what is so of the whole; where an element
-lies in it, and what whole fields do, says each kind (`trees.PlacedMemory`, `sparse_tree.CellMemory`,
+lies in it, and what whole fields do, says each kind (`trees.PlacedMemory`, `cell_memory.CellMemory`,
 `views.PartMemory`).
 """
 

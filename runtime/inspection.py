@@ -40,6 +40,8 @@ class Inspection:
     places: dict[str, tuple[tuple[int, str, int], ...]]
     """By form, (line, file, Python line) of the lines that some Python line asked for."""
     gpu: str = DEFAULT_GPU
+    calls: tuple[tuple[tuple[str, int], tuple[str, int]], ...] = ()
+    """(file, line) of functions that were built into their callers, with (file, line) of the call."""
 
     @property
     def module(self) -> BackendModule:
@@ -128,7 +130,9 @@ def observe(specialization: Specialization, target: str) -> Inspection:
     seen.setdefault("lowered", seen["frontend"])
     forms = {name: form.text for name, form in seen.items()}
     gpu = dict(specialization.capabilities.extra).get("arch", DEFAULT_GPU)
-    return Inspection(specialization, compilation, forms, {name: form.places for name, form in seen.items()}, gpu)
+    places = {name: form.places for name, form in seen.items()}
+    calls = sorted({call for form in seen.values() for call in form.calls})
+    return Inspection(specialization, compilation, forms, places, gpu, tuple(calls))
 
 
 def printing_observer(config: Any, kernel: str) -> Callable[[str, Form], None] | None:

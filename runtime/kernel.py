@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from .workbench.bench import Timing
     from .workbench.compare import Comparison
     from .workbench.edits import Choice
-    from .workbench.tune import Tuning
+    from .workbench.trials import Tuning
     from .workbench.variants import Variant, Variants
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -412,9 +412,11 @@ def _gpu_number(environment: Mapping[str, str]) -> int:
     return int(text) if text.isdigit() else 0  # a name chooses among Vulkan's devices
 
 
-def _sources(config: Config) -> str | None:
-    """Return the folder of emitted files, "" for the default one, where profilers shall find sources; else None."""
-    return config.dump_dir if config.profile_source else None
+def _sources(config: Config) -> Any:
+    """Return where texts are kept that profilers shall find, None where `profile_source` is not asked for."""
+    if not config.profile_source:
+        return None
+    return importlib.import_module(".devices.kept_sources", __package__).folder_of(config.dump_dir)
 
 
 def _open_module(target: str, **options: Any) -> Device:

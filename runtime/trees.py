@@ -29,11 +29,12 @@ from ..transpiler.ir.snodes import (
     shape_of,
 )
 from ..transpiler.ir.types import Struct, Tensor, Type, element_of, u8
+from .cell_memory import CellMemory
 from .dense_array import owner_text
 from .inner_memory import InnerMemory
 from .memory import CLOSED, STALE, Array, Memory, bytes_of, check_count, ended_error
 from .session import Session
-from .sparse_tree import Beside, CellMemory, SparseTree, describe
+from .sparse_tree import Beside, SparseTree, describe
 
 SHOWN_FIELDS = 3
 """Fields that stand for a tree in errors."""

@@ -80,7 +80,12 @@ def shared_sum() -> tuple[Any, tuple[Any, ...]]:
         for i in a:
             tile = ti.simt.block.SharedArray((256,), ti.f32)
             t = ti.simt.block.thread_idx()
-            tile[t] = a[i] * a[i]
+            tile[t] = 0.0
+            ti.simt.block.sync()
+            x = a[i]
+            for k in range(t):  # later threads take longer, so that one that does not wait for them is too early
+                x = 0.5 * x + 0.25
+            tile[t] = x
             ti.simt.block.sync()
             if t == 0:
                 s = 0.0

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from ..workbench.compare import EDIT, GENERATED, ROUNDS, Comparer, Comparison
+from ..workbench.compare import ROUNDS, Comparer, Comparison, checked_module
+from ..workbench.variants import EDIT, GENERATED
 from .programs import add_program_arguments, find_call
 from .screen import CommandError, Screen
 
@@ -29,7 +30,7 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
     names = options.variant or [EDIT if variants.chosen.variant == GENERATED else variants.chosen.variant]
     if "all" in names:
         names = [*variants.edits, *variants.errors] or [EDIT]
-    modules = {name: variants.module(name) for name in names}
+    modules = {name: checked_module(variants, name) for name in names}
     found: list[Comparison] = []
     with screen.progress(f"compare {variants.generated.kernel}", total=len(modules) + 1) as step:
         comparer = Comparer(variants, options.rounds, options.relative, options.absolute)

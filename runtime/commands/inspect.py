@@ -43,7 +43,7 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
     call = find_call(options, launches=False)
     inspection = call.kernel.inspect(*call.arguments, arch=arch_of(options))
     if options.gpu is not None:
-        inspection = replace(inspection, gpu=_gpu(options.gpu))
+        inspection = replace(inspection, gpu=gpu_of(options.gpu))
     if options.variant is not None:
         inspection = inspection.edited(options.variant)
     names, is_wish = _stages(inspection, options.stage)
@@ -67,7 +67,8 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
     return 0
 
 
-def _gpu(name: str) -> str:
+def gpu_of(name: str) -> str:
+    """Return the architecture that `--gpu` names. Raises: CommandError for what is none."""
     if not re.fullmatch(r"sm_\d+[a-z]?", name):
         raise CommandError(f"`--gpu {name}` is no architecture of NVIDIA's", "write `sm_90` for compute capability 9.0")
     return name

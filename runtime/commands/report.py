@@ -9,6 +9,7 @@ from pathlib import Path
 from ...transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 from ..workbench.report import KernelReport, Page, render
 from ..workbench.report_content import describe_kernel, targets_in_words
+from .inspect import gpu_of
 from .programs import Call, add_program_arguments, arch_of, find_call, find_calls, kernels_in, parse_spec
 from .screen import CommandError, Screen
 
@@ -30,6 +31,7 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
     """Write the page and say where it is."""
     path, arch = parse_spec(options.program).path, arch_of(options)
     is_one = parse_spec(options.program).kernel is not None
+    gpu = gpu_of(options.gpu) if options.gpu is not None else None
     names = kernels_in(path)
     kernels: list[KernelReport] = []
     problems: dict[str, str] = {}
@@ -37,9 +39,7 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
         for call in _calls(options, names, problems):
             step(_name(call))
             try:
-                kernels.append(
-                    describe_kernel(call.kernel, call.arguments, _name(call), arch, options.gpu, options.bench)
-                )
+                kernels.append(describe_kernel(call.kernel, call.arguments, _name(call), arch, gpu, options.bench))
             except (TaichiCompilationError, TaichiRuntimeError) as error:
                 if is_one:
                     raise

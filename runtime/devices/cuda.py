@@ -25,7 +25,7 @@ from ...transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 from ..capabilities import PORTABLE
 from .cuda_timer import CudaTimer
 from .device import OutOfMemory, in_words
-from .kept_sources import folder_for, keep
+from .kept_sources import keep
 from .nvrtc import LINES, compile_cubin
 
 MAX_GROUPS_X = 2**31 - 1
@@ -412,11 +412,10 @@ def _host_address(data: memoryview) -> int:
     return int(np.frombuffer(data, np.uint8).ctypes.data) if data.nbytes else 0
 
 
-def open_device(index: int = 0, sources: str | None = None) -> CudaDevice:
+def open_device(index: int = 0, sources: Path | None = None) -> CudaDevice:
     """Open GPU number `index`. Raises: TaichiRuntimeError with what is missing: driver, GPU or CuPy.
 
-    sources: a folder, "" for the default one; cubins carry lines of their text, which is kept there, and launches stand
-    in ranges of NVTX.
+    sources: cubins carry lines of their text, which is kept in that folder, and launches stand in ranges of NVTX.
     """
     try:
         import cupy
@@ -431,6 +430,6 @@ def open_device(index: int = 0, sources: str | None = None) -> CudaDevice:
             raise TaichiRuntimeError(f"There is no GPU number {index}: the driver shows {count}.")
         cupy.cuda.Device(index).use()
         cupy.cuda.runtime.free(0)  # makes the context, which loading a kernel needs
-        return CudaDevice(cupy, driver, index, None if sources is None else folder_for(sources))
+        return CudaDevice(cupy, driver, index, sources)
     except cupy.cuda.runtime.CUDARuntimeError as error:
         raise TaichiRuntimeError(f"No CUDA device can be opened: {error}. {INSTALL_HINT}") from error

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from ...transpiler.errors import TaichiRuntimeError
@@ -26,6 +27,11 @@ extern "C" __global__ void keep_busy(unsigned long long nanoseconds) {
     } while (now - begin < nanoseconds);
 }
 """
+
+
+@cache
+def _busy_cubin(arch: str) -> bytes:
+    return compile_cubin(BUSY, arch, name="keep_busy.cu")[0]
 
 
 class CudaTimer:
@@ -48,7 +54,7 @@ class CudaTimer:
         self._spans: list[tuple[Any, Any]] = []
         self._idle: list[Any] = []
         module = cupy.cuda.function.Module()
-        module.load(compile_cubin(BUSY, arch, name="keep_busy.cu")[0])
+        module.load(_busy_cubin(arch))
         self._busy = module.get_function("keep_busy")
         self._nanoseconds = ctypes.c_ulonglong()
         self._parameters = (ctypes.c_void_p * 1)(ctypes.addressof(self._nanoseconds))

@@ -16,11 +16,11 @@ NAME_LENGTH = 64
 """Of a kernel's name, in the name of its folder: file systems end at 255 bytes."""
 
 
-def folder_for(dump_dir: str) -> Path:
-    """Return where texts are kept: in the folder of emitted files, without one in the user's cache."""
+def folder_of(dump_dir: str) -> Path:
+    """Return where texts are kept: below `dump_dir`, or in the user's cache if none is given."""
     from platformdirs import user_cache_path
 
-    return Path(dump_dir or user_cache_path("shadesmith"), "sources")
+    return Path(dump_dir, "sources") if dump_dir else user_cache_path("shadesmith") / "sources"
 
 
 def keep(module: BackendModule, folder: Path) -> dict[str, Path]:

@@ -16,7 +16,6 @@ from ...transpiler.backend.interface import BackendModule
 from ...transpiler.errors import TaichiRuntimeError
 from .device import Allocation
 from .glslang import INSTALL_HINT, LINES_AND_SOURCE, WHOLE_SOURCE, Glslang, find_tool, run_tool
-from .kept_sources import folder_for
 from .timer import Timer
 from .vulkan_instance import (
     NON_SEMANTIC,
@@ -181,14 +180,14 @@ def open_device(
     allow_software: bool = True,
     force_staging: bool = False,
     api: Api | None = None,
-    sources: str | None = None,
+    sources: Path | None = None,
 ) -> VulkanDevice:
     """Open a Vulkan device: discrete before integrated before software, unless one is named.
 
     preference: number or part of the name, also by SHADESMITH_DEVICE or TI_VISIBLE_DEVICE. validation: also by
     SHADESMITH_VALIDATION=1. force_staging: treat memory as if the host could not see it. api: functions to use
-    instead of the installed ones. sources: a folder, "" for the default one; SPIR-V carries its source, which is kept
-    there, and pipelines and dispatches get names. Raises: TaichiRuntimeError with what is missing and how to get it.
+    instead of the installed ones. sources: SPIR-V carries its source, which is kept in that folder, and pipelines and
+    dispatches get names. Raises: TaichiRuntimeError with what is missing and how to get it.
     """
     if api is None:
         api = load_api()
@@ -201,7 +200,7 @@ def open_device(
     except BaseException:
         instance.close()
         raise
-    return VulkanDevice(api, instance, adapter, force_staging, None if sources is None else folder_for(sources))
+    return VulkanDevice(api, instance, adapter, force_staging, sources)
 
 
 _residents: list[Instance] = []

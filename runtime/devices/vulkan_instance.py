@@ -109,7 +109,7 @@ FEATURES: tuple[tuple[str, str, str | None, tuple[str, ...]], ...] = (
 CORE_FEATURES = ("shaderInt64", "shaderFloat64", "shaderInt16")
 REQUIRED_FEATURES = ("bufferDeviceAddress", "scalarBlockLayout", "timelineSemaphore")
 
-SUBGROUP_FEATURES = ("basic", "vote", "arithmetic", "ballot", "shuffle", "shuffle_relative")
+SUBGROUP_FEATURES = ("basic", "vote", "arithmetic", "ballot", "shuffle", "shuffle_relative", "clustered", "quad")
 """Names of the bits of VkSubgroupFeatureFlagBits, from the lowest on."""
 COMPUTE_STAGE = 0x20
 

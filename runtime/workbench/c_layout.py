@@ -8,9 +8,10 @@ and whether a type has a sign or fractions. Names of types do not matter, those 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ...transpiler.backend.interface import BackendModule
+from .declared import instead_of
 from .mistakes import (
     dropped_const,
     element_type,
@@ -146,7 +147,7 @@ class Layout:
 
 @dataclass(slots=True)
 class Assertions:
-    """Collects the lines for one text. generated, edited: the two texts."""
+    """Collects the lines for one text. args: the lines that tell whether `Args` is there at all."""
 
     language: Language
     generated: Text
@@ -154,6 +155,7 @@ class Assertions:
     lines: list[Assertion] = field(default_factory=list)
     _expected: Layout = field(init=False)
     _found: Layout = field(init=False)
+    args: tuple[int, ...] = ()
     _types: int = 0
     _seen: dict[str, str] = field(default_factory=dict)
 
@@ -165,34 +167,28 @@ class Assertions:
         block = self.generated.blocks.get("Args")
         if block is None or block.members is None or not block.members:
             return
-        place = self.edited.blocks["Args"].place if "Args" in self.edited.blocks else None
+        other = next((b for name, b in self.edited.blocks.items() if name not in self.generated.blocks), None)
+        found = self.edited.blocks.get("Args", other)
+        place = found.place if found is not None else None
         exists = self._add(self.language.check(f"sizeof({self.language.args}) > 0"), place, missing_struct("Args"))
         exists = self._add(f"typedef {self.language.args} shadesmith_Args;", place, missing_struct("Args"), exists)
+        self.args = exists
         offsets = {member.name.partition("[")[0]: member.offset_bytes for member in reversed(module.interface.members)}
         self._struct("shadesmith_Args", "Args", "Args", exists, offsets, module.interface.args_size_bytes, 0)
-        self._no_extra_members(block)
 
-    def _no_extra_members(self, block: Block) -> None:
-        """Note members of `Args` that the host does not fill; one in a gap changes no offset, so the text is read."""
-        found = self.edited.blocks.get("Args")
+    def _extra_members(self, block: Block, found: Block | None, grown: str, needs: tuple[int, ...]) -> None:
+        """Assert that a struct holds nothing more. grown: the line that fails if the struct has become larger.
+
+        In `Args` a member in a gap is wrong too, though it changes no offset: the host does not fill it.
+        """
         for member in found.members or () if found is not None else ():
-            if block.member(member.name) is None and not self._is_renamed(block, found, member):
-                name = member.name
-                self._add(self.language.check("0"), member.place, extra_member("Args", name), (), "Args", "extra")
+            if found is not None and block.member(member.name) is None and not self._is_renamed(block, found, member):
+                code = self.language.check("0") if block.name == "Args" else grown
+                text = extra_member(found.name, member.name)
+                self._add(code, member.place, text, needs, found.name, "extra")
 
     def _is_renamed(self, block: Block, found: Block | None, member: DeclaredMember) -> bool:
-        assert found is not None
-        return any(self._instead(block, found, gone.name) == member.name for gone in block.members or ())
-
-    def _instead(self, block: Block, found: Block | None, name: str) -> str | None:
-        """Return the member that stands where one is missing, if it is not one of the struct's own."""
-        if found is None or found.members is None or block.members is None or found.member(name) is not None:
-            return None
-        names = [member.name for member in block.members]
-        position = names.index(name)
-        if len(found.members) != len(names) or found.members[position].name in names:
-            return None
-        return found.members[position].name
+        return any(instead_of(block, found, gone.name) is member for gone in block.members or ())
 
     def _add(
         self,
@@ -227,20 +223,20 @@ class Assertions:
             self._add(f"#undef {member.name}")  # a macro of this name would replace it
             declared = found.member(member.name) if found is not None else None
             place = declared.place if declared is not None else own
-            instead = self._instead(block, found, member.name)
-            if instead is not None and found is not None and (other := found.member(instead)) is not None:
-                place = other.place
+            instead = instead_of(block, found, member.name)
+            if instead is not None:
+                place = instead.place
             value = f"(({type} *)0)->{member.name}"
-            gone = missing_member(shown, member.name, str(member), instead)
-            exists = self._add(
-                self.language.check(f"sizeof({value}) < 0x7fffffffffff"), place, gone, needs, shown, "missing"
-            )
+            first = "[0]" if "" in member.extents else ""  # an array without end has no size
+            gone = missing_member(shown, member.name, str(member), instead.name if instead else None)
+            exists = self._add(self.language.check(f"sizeof({value}{first}) > 0"), place, gone, needs, shown, "missing")
             self._member(value, member, declared, place, shown, exists, depth)
             if member.name in offsets:
                 text = moved_member(shown, member.name, offsets[member.name], found_offsets.get(member.name), order)
                 condition = f"__builtin_offsetof({type}, {member.name}) == {offsets[member.name]}"
                 self._add(self.language.check(condition), place, text, exists, shown, "moved")
         if size is not None:
+            self._extra_members(block, found, self.language.check(f"sizeof({type}) == {size}"), needs)
             text = wrong_size(shown, size, found_size if found_size != size else None)
             self._add(self.language.check(f"sizeof({type}) == {size}"), own, text, needs, shown, "size")
 
@@ -259,10 +255,12 @@ class Assertions:
         retyped = retyped_member(struct, member.name, str(member), found)
         element = value
         size = self._expected.size(member)
-        if size and not member.stars:
-            needs = self._add(self.language.check(f"sizeof({value}) == {size}"), place, retyped, needs, struct, "type")
         for _ in member.extents:
             element = f"{element}[0]"
+        if size and not member.stars:
+            single = self._expected.size(replace(member, extents=())) or 1
+            condition = f"sizeof({value}) / sizeof({element}) == {size // single}"
+            needs = self._add(self.language.check(condition), place, retyped, needs, struct, "type")
         if member.stars:
             needs = self._add(
                 self.language.check(f"sizeof({value}) == {POINTER_BYTES} && sizeof(*{value}) > 0"),
@@ -304,7 +302,7 @@ class Assertions:
         elif member.type in OPAQUE:
             condition = f"sizeof({type}) == {OPAQUE[member.type]}"
             self._add(self.language.check(condition), place, mistake, named, struct, "type")
-        elif declared is not None and declared.type in SCALARS:
+        elif declared is not None and self._is_another(member.type, declared.type):
             self._add(self.language.check("0"), place, mistake, needs, struct, "type")
         elif member.type in self.generated.blocks and depth < MAX_DEPTH:
             shown = declared.type if declared is not None else member.type
@@ -313,6 +311,10 @@ class Assertions:
             self._seen[member.type] = shown
             expected, _, offsets = self._expected.of_struct(member.type)
             self._struct(type, member.type, shown, named, offsets, expected, depth + 1)
+
+    def _is_another(self, expected: str, found: str) -> bool:
+        """Tell whether a type cannot be that struct under another name: a scalar, or another struct of the kernel."""
+        return found in SCALARS or (found != expected and found in self.generated.blocks)
 
 
 def failures(lines: list[Assertion], failed: set[int], edited: Mapping[str, Block]) -> list[Assertion]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import ctypes
 import re
 
 from ..devices.host_compiler import find_compiler, lacks_openmp
 from .c_layout import Assertion, Assertions, C, failures
 from .complaints import Complaint, of_gcc, place_of
-from .cubin import CubinError, global_functions
-from .edit import Edit, is_about_const, named_in, note_errors, unclosed_brace
+from .cubin import CubinError, global_functions, undefined_names
+from .declared import Declarations
+from .edit import Edit, casts_away, is_about_const, named_in, note_errors, unclosed_brace
 from .mistakes import missing_entry, store_to_read_only
 from .places import Block, Place, Text
 
@@ -16,6 +18,7 @@ TAIL = "shadesmith-interface"
 """What the compiler is told as the file of the lines behind the edited text."""
 
 _FUNCTION = re.compile(r"^(?:[A-Za-z_][\w \t*]*?[ \t*])([A-Za-z_]\w*)[ \t]*\(([^;{}]*)\)\s*\{", re.MULTILINE)
+_ENDS_EARLY = re.compile(r"at end of input|expected (?:a )?[\"']\}")
 _LOST_CONST = ("-Wdiscarded-qualifiers", "-Wcast-qual", "-Wincompatible-pointer-types-discards-qualifiers")
 _UNDECLARED = "-Wimplicit-function-declaration"
 
@@ -32,10 +35,13 @@ def check_c(edit: Edit) -> None:
     errors = [c for c in complaints if c.level == "error" and c.file != TAIL]
     read_only = read_only_names(generated.blocks.get("Args"), generated, edit.text)
     if errors:
-        note_errors(edit, errors, read_only)
+        Declarations(generated, edit.text, edit.sheet, C.cast).compare()
+        if not edit.sheet.mistakes:
+            note_errors(edit, errors, read_only)
         return
     note_failures(edit, lines, [c for c in complaints if c.level == "error"])
-    _note_warnings(edit, [c for c in complaints if c.level == "warning" and c.file != TAIL], read_only)
+    warnings = [c for c in complaints if c.level == "warning" and c.file != TAIL]
+    _note_warnings(edit, warnings, read_only, {read_only[name] for name, _ in casts_away(generated, read_only)})
     if code is not None:
         _check_object(edit, code)
     elif not edit.sheet.mistakes:
@@ -61,14 +67,16 @@ def note_failures(edit: Edit, lines: list[Assertion], complaints: list[Complaint
     numbers = {complaint.line - 1 for complaint in complaints if complaint.file == TAIL}
     failed = {number for number in numbers if number < len(lines) and lines[number].mistake is not None}
     strays = [c for c in complaints if c.file == TAIL and c.line - 1 not in failed]
-    if strays and (brace := unclosed_brace(edit.text)) is not None:
-        edit.sheet.add(brace, "error: this brace is never closed", "close it with `}`")
+    brace = unclosed_brace(edit.text)
+    if any(_ENDS_EARLY.search(complaint.text) for complaint in complaints) or (strays and brace is not None):
+        edit.sheet.add(brace, "error: the text ends before all that was opened is closed", "close it with `}`")
         return
     for line in failures(lines, failed, edit.text.blocks):
         assert line.mistake is not None
         edit.sheet.add(line.place, *line.mistake)
     if strays and not failed:
-        edit.sheet.add(None, f"error: {strays[0].text}", "the text ends in the middle of something")
+        last = Place(max(1, len(edit.text.text.rstrip().split("\n"))), 1)
+        edit.sheet.add(last, f"error: {strays[0].text}", "the text ends in the middle of something")
 
 
 def read_only_names(args: Block | None, *texts: Text) -> dict[str, str]:
@@ -98,10 +106,11 @@ def _assert_entries(edit: Edit, assertions: Assertions) -> None:
     for old, _ in edit.tasks:
         renamed = instead[0] if len(missing) == len(instead) == 1 and missing[0] == old.entry else None
         head = f"void {old.entry}(const struct Args *arguments)"
-        place = functions[renamed] if renamed is not None else edit.text.word(old.entry)
+        others = [place for name, place in functions.items() if name in entries]
+        place = functions[renamed] if renamed is not None else edit.text.word(old.entry) or next(iter(others), None)
         text = missing_entry(old.entry, renamed, "the function", head)
         assertions.lines.append(Assertion(C.check(f"sizeof(&{old.entry}) > 0"), place, text, (), old.entry, "entry"))
-        needs = (len(assertions.lines) - 1,)
+        needs = (*assertions.args, len(assertions.lines) - 1)
         types = [f"__builtin_types_compatible_p(__typeof__({old.entry}), {t})" for t in ENTRY_TYPES]
         wrong = (
             f"`{old.entry}` has other parameters or another result than the launcher gives it",
@@ -113,15 +122,15 @@ def _assert_entries(edit: Edit, assertions: Assertions) -> None:
 ENTRY_TYPES = ("void(const struct Args *)", "void(struct Args *)")
 
 
-def _note_warnings(edit: Edit, warnings: list[Complaint], read_only: dict[str, str]) -> None:
-    """Note what a C compiler lets pass, but what cannot be right."""
+def _note_warnings(edit: Edit, warnings: list[Complaint], read_only: dict[str, str], cast: set[str]) -> None:
+    """Note what a C compiler lets pass, but what cannot be right. cast: arrays that the generated text casts too."""
     for complaint in warnings:
         place = place_of(complaint, edit.text)
         if place is None:
             continue
         if complaint.flag in _LOST_CONST and is_about_const(complaint.text):
             name = named_in(edit.text, place, read_only)
-            if name is not None:
+            if name is not None and not (name in cast and complaint.flag == "-Wcast-qual"):
                 edit.sheet.add(place, *store_to_read_only(name, "loses its `const`"))
         elif complaint.flag == _UNDECLARED:
             name = "".join(re.findall(r"'(\w+)'", complaint.text)[:1])
@@ -130,10 +139,25 @@ def _note_warnings(edit: Edit, warnings: list[Complaint], read_only: dict[str, s
             )
 
 
+def _is_in_libraries(name: str) -> bool:
+    """Tell whether a name is defined by what the process has, or by libraries that texts are linked with."""
+    for library in (None, "libm.so.6", "libgomp.so.1"):
+        try:
+            getattr(ctypes.CDLL(library), name)
+        except (OSError, AttributeError):
+            continue
+        return True
+    return False
+
+
 def _check_object(edit: Edit, code: bytes) -> None:
     """Note entries that the object file does not offer."""
     try:
         offered = global_functions(code)
+        for name in sorted(undefined_names(code)):
+            place = edit.text.word(name)
+            if place is not None and not _is_in_libraries(name):
+                edit.sheet.add(place, f"`{name}` is declared, but defined nowhere", "define it in this text")
     except CubinError:  # another format than ELF: the loader will tell
         return
     for old, _ in edit.tasks:

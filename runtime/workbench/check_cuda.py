@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from math import prod
 
+from ...transpiler.backend.interface import TaskSource
 from ..devices.compiler_messages import CompilerFailure
 from ..devices.nvrtc import DEFAULT_ARCH, compile_cubin
 from .c_layout import CUDA, CUDA_TEMPLATES, Assertion, Assertions
 from .check_c import TAIL, note_failures, read_only_names, with_tail
 from .complaints import Complaint, of_nvrtc
 from .cubin import Cubin, CubinError, CubinKernel, read_cubin
-from .edit import Edit, check_block_is_said, check_blocks, note_errors
+from .declared import Declarations
+from .edit import Edit, casts_away, check_block_is_said, check_blocks, note_errors
 from .mistakes import missing_entry, store_to_read_only
 from .places import Place, Text
 
@@ -20,7 +22,8 @@ REGISTERS_OF_BLOCK = 65536
 REGISTER_UNIT = 8
 WARP = 32
 
-_KERNEL = re.compile(r"\b__global__\b[^;{}]*?\b([A-Za-z_]\w*)\s*\((?![^)]*\)\s*\()[^;{}]*\)\s*\{")
+_KERNEL = re.compile(r"\b__global__\b[^;{}()]*?\b([A-Za-z_]\w*)\s*\([^;{}]*\)\s*\{")
+_BOUNDS = re.compile(r"\b__(?:launch_bounds|block_size|cluster_dims)__\s*\((?:[^()]|\([^()]*\))*\)")
 _MANGLED = re.compile(r"_Z(\d+)(\w+)")
 
 
@@ -28,6 +31,7 @@ def check_cuda(edit: Edit) -> None:
     """Note all mistakes of an edited CUDA C text."""
     check_blocks(edit)
     check_block_is_said(edit)
+    knows_blocks = not edit.sheet.mistakes
     generated = Text(edit.generated_text)
     read_only = read_only_names(generated.blocks.get("Args"), generated, edit.text)
     assertions = Assertions(CUDA, generated, edit.text)
@@ -38,15 +42,19 @@ def check_cuda(edit: Edit) -> None:
     errors = [complaint for complaint in complaints if complaint.level == "error"]
     own = [complaint for complaint in errors if complaint.file != TAIL]
     if own:
-        _note_own_errors(edit, own, read_only)
+        _check_marks(edit)
+        if any(complaint.line for complaint in own) and not edit.sheet.mistakes:
+            Declarations(generated, edit.text, edit.sheet, CUDA.cast).compare()
+        if not edit.sheet.mistakes:
+            _note_own_errors(edit, own, read_only)
         return
     note_failures(edit, assertions.lines, errors)
     _check_dynamic_shared(edit)
-    _check_casts(edit, read_only)
+    _check_casts(edit, generated, read_only)
     if errors:
         cubin, _ = _compile(edit, edit.counted_text)
     if cubin is not None:
-        _check_cubin(edit, cubin)
+        _check_cubin(edit, cubin, knows_blocks)
 
 
 def _compile(edit: Edit, text: str) -> tuple[Cubin | None, list[Complaint]]:
@@ -108,7 +116,8 @@ def _place_in_text(text: Text, word: str) -> Place | None:
 
 def _kernels_of(text: Text) -> dict[str, Place]:
     """Return the kernels a text defines, with their places."""
-    return {match[1]: text.place(*match.span(1)) for match in _KERNEL.finditer(text.code)}
+    code = _BOUNDS.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text.code)
+    return {match[1]: text.place(*match.span(1)) for match in _KERNEL.finditer(code)}
 
 
 def _head(entry: str, block: int) -> str:
@@ -125,10 +134,11 @@ def _assert_entries(edit: Edit, assertions: Assertions) -> None:
     for old, _ in edit.tasks:
         renamed = instead[0] if len(missing) == len(instead) == 1 and missing[0] == old.entry else None
         head = _head(old.entry, old.block_dim)
-        place = kernels[renamed] if renamed is not None else edit.text.word(old.entry)
+        others = [place for name, place in kernels.items() if name in entries]
+        place = kernels[renamed] if renamed is not None else edit.text.word(old.entry) or next(iter(others), None)
         text = missing_entry(old.entry, renamed, "the kernel", head)
         assertions.lines.append(Assertion(CUDA.check(f"sizeof(&{old.entry}) > 0"), place, text, (), old.entry, "entry"))
-        needs = (len(assertions.lines) - 1,)
+        needs = (*assertions.args, len(assertions.lines) - 1)
         wrong = (
             f"`{old.entry}` has other parameters or another result than the launcher gives it",
             f"its head is `{head}`; new arguments are parameters of the kernel in Python",
@@ -137,29 +147,43 @@ def _assert_entries(edit: Edit, assertions: Assertions) -> None:
         assertions.lines.append(Assertion(CUDA.check(same), place, wrong, needs, old.entry, "parameters"))
 
 
-def _check_cubin(edit: Edit, cubin: Cubin) -> None:
-    """Note kernels that the launcher will not find or cannot start."""
+def _check_marks(edit: Edit) -> None:
+    """Note kernels that are none any more, in a text that is refused for that."""
+    kernels = _kernels_of(edit.text)
+    for old, _ in edit.tasks:
+        place = _definition(edit, old.entry)
+        if place is not None and old.entry not in kernels:
+            edit.sheet.add(place, *_lost_mark(old, "`__global__`"))
+
+
+def _definition(edit: Edit, entry: str) -> Place | None:
+    return edit.text.find(rf"(?<!\w)({re.escape(entry)})\s*\([^;{{}}]*\)\s*\{{")
+
+
+def _lost_mark(old: TaskSource, mark: str) -> tuple[str, str]:
+    text = f"kernel `{old.entry}` lost its {mark}, so the launcher does not find it"
+    return text, f"its head is `{_head(old.entry, old.block_dim)}`"
+
+
+def _check_cubin(edit: Edit, cubin: Cubin, knows_blocks: bool) -> None:
+    """Note kernels that the launcher will not find or cannot start. knows_blocks: their sizes could be read."""
     size = edit.generated.interface.args_size_bytes
     for old, new in edit.tasks:
-        place = edit.text.find(rf"(?<!\w)({re.escape(old.entry)})\s*\([^;{{}}]*\)\s*\{{")
-        head = _head(old.entry, old.block_dim)
+        place = _definition(edit, old.entry)
         kernel = cubin.kernels.get(old.entry)
         if kernel is None and place is not None:
             mangled = any(f"{len(old.entry)}{old.entry}" in name for name in cubin.kernels)
             gone = '`extern "C"`' if mangled else "`__global__`"
-            edit.sheet.add(
-                place,
-                f"kernel `{old.entry}` lost its {gone}, so the launcher does not find it",
-                f"its head is `{head}`",
-            )
+            edit.sheet.add(place, *_lost_mark(old, gone))
         elif kernel is not None:
-            _check_threads(edit, kernel, new.block_dim, place)
+            if knows_blocks:
+                _check_threads(edit, kernel, new.block_dim, place)
             has_args = bool(edit.generated.interface.members)
             if has_args and (len(kernel.parameters) != 1 or kernel.parameters[0].size_bytes != size):
                 sizes = ", ".join(f"{parameter.size_bytes}" for parameter in kernel.parameters) or "none"
                 text = f"`{old.entry}` takes parameters of {sizes} bytes, the launcher gives one of {size}"
                 if not edit.sheet.mistakes:
-                    edit.sheet.add(place, text, f"its head is `{head}`")
+                    edit.sheet.add(place, text, f"its head is `{_head(old.entry, old.block_dim)}`")
 
 
 def _check_threads(edit: Edit, kernel: CubinKernel, block: int, place: Place | None) -> None:
@@ -175,15 +199,16 @@ def _check_threads(edit: Edit, kernel: CubinKernel, block: int, place: Place | N
     elif kernel.max_threads is not None and prod(kernel.max_threads) < block:
         edit.sheet.add(
             bounds,
-            f"`{kernel.name}` is compiled for blocks of up to {prod(kernel.max_threads)} threads, but `BLOCK` is {block}",
+            f"`{kernel.name}` is compiled for blocks of up to {prod(kernel.max_threads)} threads, but `BLOCK` is "
+            f"{block}",
             "write `__launch_bounds__(BLOCK)`, which is right for every `BLOCK`",
         )
     registers = -(-kernel.registers // REGISTER_UNIT) * REGISTER_UNIT * -(-block // WARP) * WARP
     if registers > REGISTERS_OF_BLOCK:
         edit.sheet.add(
             bounds,
-            f"`{kernel.name}` needs {kernel.registers} registers a thread, {registers} for a block of {block}: more than "
-            f"the {REGISTERS_OF_BLOCK} of a multiprocessor",
+            f"`{kernel.name}` needs {kernel.registers} registers a thread, {registers} for a block of {block}: more "
+            f"than the {REGISTERS_OF_BLOCK} of a multiprocessor",
             "write `__launch_bounds__(BLOCK)`, so that the compiler makes do with fewer, or make `BLOCK` smaller",
         )
 
@@ -198,14 +223,9 @@ def _check_dynamic_shared(edit: Edit) -> None:
         )
 
 
-def _check_casts(edit: Edit, read_only: dict[str, str]) -> None:
+def _check_casts(edit: Edit, generated: Text, read_only: dict[str, str]) -> None:
     """Note casts that take the const off an array that is only read, which C++ allows without a word."""
-    names = "|".join(sorted(map(re.escape, read_only), key=len, reverse=True))
-    if not names:
-        return
-    cast = r"(?:\(\s*(?!const\b)[\w ]+?\*+\s*(?:__restrict__\s*)?\)|\bconst_cast\s*<[^>]*>)"
-    cast += rf"\s*\(?\s*&?\s*(?:args\s*\.\s*)?\b({names})\b"
-    for match in re.finditer(cast, edit.text.code):
-        if " const" not in match[0].partition(")")[0]:
-            place = edit.text.place(*match.span(1))
-            edit.sheet.add(place, *store_to_read_only(read_only[match[1]], "loses its `const`"))
+    known = {name for name, _ in casts_away(generated, read_only)}
+    for name, place in casts_away(edit.text, read_only):
+        if name not in known:
+            edit.sheet.add(place, *store_to_read_only(read_only[name], "loses its `const`"))

@@ -15,12 +15,13 @@ from ...transpiler.backend.interface import Interface, TaskSource
 from ...transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 from ..devices.glslang import INSTALL_HINT, TIME_LIMIT_SECONDS, find_tool, is_whole, run_tool
 from .complaints import Complaint, of_glslang
+from .declared import Declarations
 from .device_needs import TOKENS_OF_NEEDS, lacks_capability, lacks_extension
 from .edit import Edit, check_blocks, note_errors, unclosed_brace
 from .edited import constant
-from .glsl_layout import Comparison
+from .glsl_layout import CAST, Comparison
 from .mistakes import missing_entry, store_to_read_only
-from .places import Place
+from .places import Place, Text
 from .spirv import Pointer, Reflection, SpirvError, Struct, reflect
 from .spirv_stores import THROUGH, Store, stores
 
@@ -78,16 +79,24 @@ def _note_errors(edit: Edit, complaints: list[Complaint], log: str) -> None:
             return
     if located:
         brace = unclosed_brace(edit.text)
-        if brace is not None and "unexpected end of file" in log:
-            edit.sheet.add(brace, "error: this brace is never closed", "close it with `}`")
+        if brace is not None and "end of file" in log:
+            edit.sheet.add(brace, "error: the text ends before all that was opened is closed", "close it with `}`")
             return
-        note_errors(edit, located, {})
+        Declarations(Text(edit.generated_text), edit.text, edit.sheet, CAST).compare()
+        if not edit.sheet.mistakes:
+            note_errors(edit, located, {})
     elif "Missing entry point" in log:
         found = edit.text.find(r"^\s*void\s+(\w+)\s*\(\s*\)")
         name = re.findall(r"\w+", edit.text.line(found.line))[1] if found is not None else None
         edit.sheet.add(found, *missing_entry("main", name, "the function", "void main()"))
     else:
-        edit.sheet.add(None, f"error: {errors[0].text if errors else log.strip()[:1000]}")
+        said = errors[0].text if errors else log.strip()[:1000]
+        named = re.search(r"No function definition \(body\) found:\s*([A-Za-z_]\w*)\(", log)
+        if named is not None:
+            text = f"function `{named[1]}` is declared, but defined nowhere"
+            edit.sheet.add(edit.text.word(named[1]), text, "define it in this text")
+        else:
+            edit.sheet.add(None, f"error: {said}")
 
 
 def _missing_push() -> tuple[str, str]:
@@ -159,12 +168,13 @@ def _check_shared(edit: Edit, found: Reflection) -> None:
 
 def _check_needs(edit: Edit, expected: Reflection, found: Reflection) -> None:
     """Note what the device is not opened for, unless the generated text needs it too."""
+    count = len(edit.sheet.mistakes)
     for capability in found.capabilities:
         if capability not in expected.capabilities and lacks_capability(capability, edit.capabilities):
             text = f"the text needs `{capability}`, which {edit.device} lacks or shadesmith does not turn on"
             place = _place_of_need(edit, capability)
             edit.sheet.add(place, text, "write it without; `python -m shadesmith diagnose` shows what there is")
-    for extension in found.extensions:
+    for extension in found.extensions if len(edit.sheet.mistakes) == count else ():
         if extension not in expected.extensions and lacks_extension(extension):
             text = f"the text needs `{extension}`, which shadesmith does not turn on"
             edit.sheet.add(_place_of_need(edit, extension), text, "write it without")

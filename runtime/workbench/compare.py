@@ -17,15 +17,15 @@ import numpy as np
 
 from ...transpiler.errors import TaichiRuntimeError
 from ..foreign import dense_strides
+from . import edits
 from .differences import Mismatch, Output, Tolerance, different, judge, merged
 from .outputs import Located, Outputs, Values
 from .replicas import PATTERNS, Launchable, Outcome, Region, Replicas, Trespass, counts_of, record, run_or_name
+from .variants import EDIT, GENERATED, Variants
 
 if TYPE_CHECKING:
     from ...transpiler.backend.interface import BackendModule
-    from .variants import Variants
 
-GENERATED, EDIT = "generated", "edit"
 ROUNDS = 3
 TURN = re.compile(r"=\s*atomic")
 """In a text: what an atomic gives is used, which depends on the order of threads."""
@@ -298,4 +298,16 @@ def compare(
     """
     if variant is None:
         variant = variants.chosen.variant if variants.chosen.variant != GENERATED else EDIT
-    return Comparer(variants, rounds, relative, absolute).against(variant, variants.module(variant))
+    module = checked_module(variants, variant)
+    return Comparer(variants, rounds, relative, absolute).against(variant, module)
+
+
+def checked_module(variants: Variants, name: str) -> BackendModule:
+    """Return the module of a variant, after its interface was checked and it was compiled; nothing else may run.
+
+    Raises: the edit's own error where it cannot run; TaichiRuntimeError where there is no such variant.
+    """
+    module = variants.module(name)
+    if name != GENERATED:
+        edits.build(variants.session, variants.generated, module, variants.paths.get(name, ()))
+    return module

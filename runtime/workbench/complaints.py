@@ -51,8 +51,16 @@ def of_glslang(log: str) -> list[Complaint]:
     for line in log.splitlines():
         match = _GLSLANG.match(line)
         if match is not None and not any(words in line for words in EMPTY_WORDS):
-            found.append(Complaint(match[2] or "", int(match[3] or 0), 0, match[1].lower(), match[4].strip()))
+            found.append(Complaint(match[2] or "", int(match[3] or 0), 0, match[1].lower(), _in_signs(match[4])))
     return found
+
+
+def _in_signs(message: str) -> str:
+    """Return what glslang says with the signs themselves for its names of them."""
+    text = re.sub(r"^'' : *", "", message.strip())
+    if "syntax error" in text:
+        text = re.sub(r"\b[A-Z]+(?:_[A-Z]+)*\b", lambda word: f"`{TOKENS.get(word[0], word[0].lower())}`", text)
+    return text
 
 
 def of_gcc(log: str) -> list[Complaint]:
@@ -121,6 +129,4 @@ def place_of(complaint: Complaint, text: Text, column_counts_from_text: bool = F
 
 def _tokens(message: str) -> list[str]:
     """Return what a message may be about, the likeliest first."""
-    unexpected = re.search(r"unexpected (\w+)", message)
-    named = [TOKENS[unexpected[1]]] if unexpected is not None and unexpected[1] in TOKENS else []
-    return [*_QUOTED.findall(message), *named]
+    return [*_QUOTED.findall(message), *re.findall(r"unexpected `(\W+)`", message)]

@@ -145,6 +145,12 @@ def global_functions(data: bytes) -> frozenset[str]:
     return frozenset(s.name for s in symbols if s.info & 0xF == 2 and s.info >> 4 in (1, 2) and s.section)
 
 
+def undefined_names(data: bytes) -> frozenset[str]:
+    """Return the names that an ELF object expects others to define. Raises: CubinError as `global_functions` does."""
+    _header(data)
+    return frozenset(s.name for s in _symbols(data, _sections(data)) if s.name and s.section == 0)
+
+
 def read_usage(log: str) -> dict[str, Usage]:
     """Return what ptxas wrote about each kernel and function, by name; {} where it wrote nothing."""
     found: dict[str, Usage] = {}

@@ -34,6 +34,8 @@ SUBGROUPS = {
     "GroupNonUniformBallot": "ballot",
     "GroupNonUniformShuffle": "shuffle",
     "GroupNonUniformShuffleRelative": "shuffle_relative",
+    "GroupNonUniformClustered": "clustered",
+    "GroupNonUniformQuad": "quad",
 }
 
 ATOMICS = {

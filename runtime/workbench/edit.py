@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ...transpiler.backend.interface import BackendModule, TaskSource
@@ -10,6 +12,14 @@ from .complaints import Complaint, place_of
 from .edited import ITEMS, constant
 from .mistakes import Sheet, block_not_a_number, block_too_large, missing_block, store_to_read_only
 from .places import Place, Text, without_line_directives
+
+_ABOUT_CONST = (
+    r"read-only|modifiable lvalue|const-qualified|discards '?const|drops const",
+    r'a value of type "const [^"]*\*" cannot be',
+    r'of type "const [^"]*\*" is incompatible with parameter of type "(?!const)',
+    r"\batomic\w*.*argument types are: \(const ",
+)
+"""What gcc, clang and NVRTC say where something is written through a pointer to const."""
 
 MAX_COMPLAINTS = 5
 """Errors of a compiler in one message; later ones are mostly consequences."""
@@ -81,7 +91,8 @@ def check_block_is_said(edit: Edit) -> None:
     """Note a constant that is gone from which the launcher reads the size of a block."""
     for old, _ in edit.tasks:
         name = _block_name(edit, old)
-        if name and edit.text.macro(name) is None and edit.block_place(old) is None:
+        asks_device = edit.text.word("blockDim") is not None
+        if name and edit.text.macro(name) is None and edit.block_place(old) is None and not asks_device:
             place = edit.text.word(name) or edit.text.word(old.entry)
             edit.sheet.add(place, *missing_block(name, old.block_dim))
 
@@ -103,28 +114,46 @@ def note_errors(
         if complaint.file not in ("", "<stdin>", "stdin", edit.name) and complaint.line:  # a file that it includes
             edit.sheet.add(None, f"{complaint.file}:{complaint.line}: error: {complaint.text}")
         elif place is not None and is_about_const(complaint.text) and (name := named_in(edit.text, place, read_only)):
-            edit.sheet.add(place, *store_to_read_only(name))
+            edit.sheet.add(name_place(edit.text, place, read_only) or place, *store_to_read_only(name))
         else:
             edit.sheet.add(place, f"error: {complaint.text}")
 
 
 def is_about_const(message: str) -> bool:
     """Tell whether a compiler complains that something cannot be written to, or loses its const."""
-    words = ("read-only", "modifiable lvalue", "const-qualified", "discards 'const'", "drops const")
-    return any(word in message for word in words) or (
-        "const " in message and ("cannot be" in message or "(" in message)
-    )
+    return any(re.search(pattern, message) for pattern in _ABOUT_CONST)
 
 
 def named_in(text: Text, place: Place, names: dict[str, str]) -> str | None:
     """Return the array whose name stands at a place, or else first in its line."""
-    line = text.line(place.line)
-    here = line[place.column - 1 : place.column - 1 + place.width]
-    if here in names:
-        return names[here]
-    found = [(at.column, name) for name in names if (at := text.word(name, place.line)) is not None]
-    after = [pair for pair in found if pair[0] >= place.column] or found
-    return names[min(after)[1]] if after else None
+    found = name_place(text, place, names)
+    if found is None:
+        return None
+    return names[text.line(found.line)[found.column - 1 : found.column - 1 + found.width]]
+
+
+def name_place(text: Text, place: Place, names: Iterable[str]) -> Place | None:
+    """Return where the name stands that a place is about: before a sign that stores, else behind."""
+    found = sorted((at for name in names if (at := text.word(name, place.line)) is not None), key=lambda at: at.column)
+    before = [at for at in found if at.column < place.column]
+    after = [at for at in found if at.column >= place.column]
+    stores = text.line(place.line)[place.column - 1 : place.column] in tuple("=+-*/%&|^<>")
+    ordered = before[-1:] if stores and before else after or found
+    return ordered[0] if ordered else None
+
+
+def casts_away(text: Text, names: Iterable[str]) -> list[tuple[str, Place]]:
+    """Return where a text casts to a pointer without const what one of `names` reaches.
+
+    The generated text does so too, to read a component of a vector by an index that only the device knows.
+    """
+    choice = "|".join(sorted(map(re.escape, names), key=len, reverse=True))
+    if not choice:
+        return []
+    cast = r"(?:\(\s*(?!const\b)[\w ]+?\*+\s*(?:__restrict__\s*)?\)|\bconst_cast\s*<[^>]*>)"
+    found = re.finditer(rf"{cast}\s*\(?\s*&?\s*(?:args\s*\.\s*)?\b({choice})\b", text.code)
+    kept = (match for match in found if not re.search(r"\bconst\b", match[0].partition(")")[0]))
+    return [(match[1], text.place(*match.span(1))) for match in kept]
 
 
 def unclosed_brace(text: Text) -> Place | None:

@@ -21,6 +21,7 @@ from ...transpiler.backend.interface import BackendModule
 from ...transpiler.errors import TaichiCompilationError, warn_user
 from ...transpiler.frontend.specialization import Argument, Specialization, TemplateArgument
 from ..tuning import tunable_of
+from .check import check_edit
 from .edited import edited_module
 from .merge import Merged, has_markers, merge, same_text
 from .rules import Rule, rule_of
@@ -40,6 +41,9 @@ NEW = ".new"
 """Ending, in `.base`, of the generated text that a conflict is with."""
 WROTE = ".wrote"
 """Ending, in `.base`, of a conflict as it was written, to see whether somebody works on it."""
+
+
+_VARIANT = re.compile(r"@[\w-]+(?=\.\w+$)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +90,7 @@ def choose(
             return Choice(module, variant_of(module), watched, found.dispatch)
         written, paths = (module, ()) if found.name == GENERATED else load(slot, module, found.name)
         variant = GENERATED if written is module else found.name or EDIT
-        tunable, title = tunable_of(specialization.definition.function), session.device.title
-        edited, knobs = tuned_module(slot, module, written, variant, title, shape_class(module, args), tunable)
+        edited, knobs = _tuned(session, specialization, slot, module, written, variant, args)
         if edited is module:
             return Choice(module, variant_of(module, reason=found.reason), watched)
         build(session, module, edited, paths)
@@ -167,6 +170,8 @@ def _files(module: BackendModule) -> tuple[str, ...]:
 
 def build(session: Session, generated: BackendModule, edited: BackendModule, paths: Sequence[Path]) -> None:
     """Check an edit against the generated interface and compile it. Raises: TaichiCompilationError for a bad edit."""
+    names = {_VARIANT.sub("", path.name): path for path in paths}
+    check_edit(generated, edited, session.device.capabilities, names)
     session.programs.find(edited)
 
 
@@ -258,12 +263,25 @@ def gather(
     return found
 
 
+def _tuned(
+    session: Session,
+    specialization: Specialization,
+    slot: Slot,
+    module: BackendModule,
+    written: BackendModule,
+    variant: str,
+    args: Sequence[object],
+) -> tuple[BackendModule, dict[str, str]]:
+    """Return a variant's module with what a search found for this device and these shapes, and these values."""
+    tunable, shapes = tunable_of(specialization.definition.function), shape_class(module, args)
+    return tuned_module(slot, module, written, variant, session.device.title, shapes, tunable)
+
+
 def _gather_tuned(found: Variants) -> None:
     """Add the text that runs with the values a search found, as `tuned`, unless somebody named a variant so."""
-    name, tunable = found.chosen.variant, tunable_of(found.specialization.definition.function)
-    written, title = found.module(name), found.session.device.title
-    shapes = shape_class(found.generated, found.args)
-    tuned, knobs = tuned_module(found.slot, found.generated, written, name, title, shapes, tunable)
+    name = found.chosen.variant
+    written = found.module(name)
+    tuned, knobs = _tuned(found.session, found.specialization, found.slot, found.generated, written, name, found.args)
     if tuned is not written and TUNED not in found.edits:
         found.edits[TUNED], found.paths[TUNED] = tuned, found.paths.get(name, ())
         found.chosen = replace(found.chosen, digest=digest_of(tuned), knobs=knobs)

@@ -244,7 +244,7 @@ class Comparison:
             self._elements(struct, member, first, second, at or place)
             self._qualifiers(found.name, expected.members[0], found.members[0], at or place)
         self._blame_layout(before, found.name)
-        if len(self.sheet.mistakes) > len(before):  # other members may be wrong in the same way
+        if len(self.sheet.mistakes) > len(before) and expected.name != found.name:  # others may be wrong in this way
             self._seen.discard((one.target, other.target))
 
     def _elements(self, struct: str, member: Member, one: Member, other: Member, place: Place | None) -> None:

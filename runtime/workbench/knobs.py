@@ -268,7 +268,7 @@ def _value(node: ast.expr, values: Values) -> Any:
         case ast.Name(name):
             if name not in values:
                 raise ValueError(f"`{name}` is no knob; there are {', '.join(values)}")
-            return _number(values[name])
+            return number_of(values[name])
         case ast.BinOp(left, op, right) if type(op) in BINARY:
             return BINARY[type(op)](_value(left, values), _value(right, values))
         case ast.Compare(left, ops, rights) if all(type(op) in BINARY for op in ops):
@@ -286,7 +286,7 @@ def _value(node: ast.expr, values: Values) -> Any:
     raise ValueError(f"`{ast.unparse(node)}` is not understood in a condition")
 
 
-def _number(text: str) -> Any:
+def number_of(text: str) -> Any:
     """Return what a value means: a number where it is one, else the text."""
     stripped = text.strip("()").removesuffix("u").removesuffix("f")
     for kind in (lambda value: int(value, 0), float):

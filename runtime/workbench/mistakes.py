@@ -80,7 +80,7 @@ def missing_struct(name: str) -> tuple[str, str]:
 
 def missing_member(struct: str, name: str, declared: str, extra: str | None) -> tuple[str, str]:
     """A member is gone. extra: one that stands there and should not, perhaps the same with another name."""
-    instead = f", found `{extra}` which it does not have" if extra else ""
+    instead = f", found `{extra}` in its place" if extra else ""
     hint = f"name it `{name}` again" if extra else f"put `{declared} {name};` back in its place"
     if extra:
         hint += "; a `#define` may give it a second name"

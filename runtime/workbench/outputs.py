@@ -18,9 +18,11 @@ import numpy as np
 from ...transpiler.backend.interface import ArraySlot, PlaceSlot
 from ...transpiler.ir.snodes import Node, begin_of, digits_of, places_of, shape_of, top_of
 from ...transpiler.ir.types import NUMPY, SCALAR_OF_NUMPY, Struct, Tensor, Type, element_of
+from ..cell_memory import CellMemory
+from ..foreign import dense_strides
 from ..memory import STALE, Array
 from ..printing import Reports
-from ..sparse_tree import Beside, CellMemory, SparseTree
+from ..sparse_tree import Beside, SparseTree
 from .replicas import Recording, Region
 
 if TYPE_CHECKING:
@@ -99,8 +101,7 @@ class Located:
         full = (*self.extents, *self.element_shape)
         if 0 in full:
             return np.empty(full, self.dtype)
-        inner = [self.dtype.itemsize * prod(self.element_shape[axis + 1 :]) for axis in range(len(self.element_shape))]
-        view: Array = np.ndarray(full, self.dtype, contents.data, self.begin_bytes, (*self.strides, *inner))
+        view: Array = np.ndarray(full, self.dtype, contents.data, self.begin_bytes, self._full_strides)
         return view
 
     def values(self, contents: Array) -> Iterator[Values]:
@@ -113,11 +114,14 @@ class Located:
         full = (*self.extents, *self.element_shape)
         if 0 in full:
             return
-        inner = [self.dtype.itemsize * prod(self.element_shape[axis + 1 :]) for axis in range(len(self.element_shape))]
-        view: Array = np.ndarray(
-            (*full, self.dtype.itemsize), np.uint8, covered.data, self.begin_bytes, (*self.strides, *inner, 1)
-        )
+        size = self.dtype.itemsize
+        view: Array = np.ndarray((*full, size), np.uint8, covered.data, self.begin_bytes, (*self._full_strides, 1))
         view[...] = 1
+
+    @property
+    def _full_strides(self) -> tuple[int, ...]:
+        inner = dense_strides(self.element_shape, self.dtype.itemsize)
+        return (*self.strides, *inner)
 
     @property
     def item_bytes(self) -> int:
@@ -297,8 +301,8 @@ def tree_of(owner: Any) -> SparseTree | None:
     """Return the sparse tree that an array of a kernel is in, None for any other."""
     if isinstance(owner, Beside):
         return owner.tree
-    memory = getattr(owner, "memory", None)
-    return memory.tree if isinstance(memory, CellMemory) else None
+    tree = getattr(getattr(owner, "memory", None), "tree", None)
+    return tree if isinstance(tree, SparseTree) else None
 
 
 def _parts(place: PlaceSlot, shape: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:

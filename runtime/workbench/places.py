@@ -14,6 +14,7 @@ _NOISE = re.compile(r'//(?:\\\n|[^\n])*|/\*.*?(?:\*/|\Z)|"(?:\\.|[^"\\\n])*"|\'(
 _BLOCK = re.compile(r"\b(struct|union|uniform|buffer)\b((?:[^;{}()]|\([^()]*\))*)\{")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _DECLARATOR = re.compile(r"([A-Za-z_]\w*)\s*((?:\[[^\[\]]*\]\s*)*)\Z")
+_BEHIND = re.compile(r"\s*(?:__attribute__\s*\(\([^;{}]*\)\)\s*)*([A-Za-z_]\w*)\s*(?:__attribute__[^;{}]*)?;")
 _DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(?:line\b|\d)[^\n]*", re.MULTILINE)
 _QUALIFIERS = frozenset(
     {
@@ -132,7 +133,7 @@ class Text:
         for match in _BLOCK.finditer(self.code):
             end = _closing(self.code, match.end())
             names = [name for name in _NAME.finditer(self.code, match.start(2), match.end(2)) if _is_name(name[0])]
-            behind = re.compile(r"\s*([A-Za-z_]\w*)\s*;").match(self.code, end + 1)
+            behind = _BEHIND.match(self.code, end + 1)
             is_typedef = bool(re.search(r"\btypedef\s*\Z", self.code[: match.start()]))
             name = behind if behind is not None and is_typedef else names[-1] if names else behind
             if name is not None:

@@ -164,6 +164,7 @@ class _Recorder:
     """Stands for a program: takes the packed arguments and starts nothing."""
 
     def __init__(self, size_bytes: int, take: Callable[[bytes], None] | None) -> None:
+        self._size_bytes = size_bytes
         self.arguments = bytearray(max(1, size_bytes))
         self.lock = threading.RLock()
         self.counts: tuple[int, ...] = ()
@@ -173,7 +174,7 @@ class _Recorder:
         """Note what came, while all of it is alive."""
         self.counts = tuple(counts)
         if self._take is not None:
-            self._take(bytes(self.arguments))
+            self._take(bytes(self.arguments[: self._size_bytes]))
         raise _Recorded
 
     def again(self) -> _Recorder:
@@ -205,9 +206,11 @@ def _launch_into(launchable: Launchable, module: BackendModule, recorder: _Recor
     instance = Instance(launchable.session, launchable.specialization, compilation)
     instance.program = recorder
     launch = instance.make_launch(compilation, launchable.kinds, keeps=True)
+    launches = launchable.session.launches
     try:
         launch(*launchable.args)
     except _Recorded:
+        launchable.session.launches = launches  # so that the program goes on with the same random numbers
         return
     raise AssertionError("a launcher returned without submitting")
 

@@ -103,7 +103,10 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class KernelReport:
-    """All about one specialization. edits_note: shown where there are no edits."""
+    """All about one specialization. edits_note: shown where there are no edits.
+
+    calls: (row, row of the call) for lines of functions that were built into their callers.
+    """
 
     name: str
     signature: str
@@ -112,7 +115,13 @@ class KernelReport:
     histories: tuple[History, ...] = ()
     tables: tuple[Table, ...] = ()
     edits: tuple[Text, ...] = ()
+    calls: tuple[tuple[int, int], ...] = ()
     edits_note: str = "No hand edits: what is shown is what runs."
+
+    @property
+    def call_pairs(self) -> str:
+        """`calls` in short, for the script."""
+        return " ".join(f"{row}>{call}" for row, call in self.calls)
 
 
 @dataclass(frozen=True, slots=True)

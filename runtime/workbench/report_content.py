@@ -33,7 +33,7 @@ FORM_TITLES = {"spirv": ("SPIR-V", ";"), "ptx": ("PTX", "//"), "sass": ("SASS", 
 """By form below the source: title, and what a comment begins with."""
 SOURCE_KEYS = tuple(key for _, key, _ in TARGETS)
 
-_SHOWN_LINE = re.compile(r"\s*// (\S+):(\d+)  ")
+_SHOWN_LINE = re.compile(r"\s*// (\S+):(\d+)  (.*)")
 """The comment with a line of Python, as emitted above what became of it."""
 
 Rows = tuple[tuple[str, ...], ...]
@@ -46,7 +46,7 @@ class PythonPane:
 
     def __init__(self, definition: Any, places: Iterable[Place]) -> None:
         source = definition.source
-        self.file = source.file
+        self.file = self.last_file = source.file
         self.lines: list[str] = list(source.lines)
         self.numbers: list[int] = list(range(source.first_line, source.first_line + len(source.lines)))
         self.rows: dict[Place, int] = {(source.file, number): row + 1 for row, number in enumerate(self.numbers)}
@@ -58,11 +58,16 @@ class PythonPane:
         """Return the row of a place, 0 for none."""
         return self.rows.get(place, 0) if place is not None else 0
 
-    def row_of_base(self, name: str, line: int) -> int:
-        """Return the row of a line in a file of that name, without its folder."""
-        return next(
-            (row for (file, number), row in self.rows.items() if number == line and os.path.basename(file) == name), 0
-        )
+    def row_of_comment(self, name: str, line: int, shown: str) -> int:
+        """Return the row that a comment `// name:line  shown` is about, 0 for none.
+
+        In a text made when the file was another, the line has the same words and perhaps another number.
+        """
+        found = [
+            (abs(number - line), row) for (file, number), row in self.rows.items() if os.path.basename(file) == name
+        ]
+        same = [(distance, row) for distance, row in found if self.lines[row - 1].strip() == shown.strip()]
+        return min(same or [entry for entry in found if entry[0] == 0], default=(0, 0))[1]
 
     def text(self) -> Text:
         """Return the pane."""
@@ -72,8 +77,10 @@ class PythonPane:
 
     def _add(self, file: str, line: int) -> None:
         first, lines = enclosing_function(file, line)
-        self.lines += ["", f"# {short_path(file, self.file)}"]
-        self.numbers += [0, 0]
+        heading = [""] if file == self.last_file else ["", f"# {short_path(file, self.file)}"]
+        self.last_file = file
+        self.lines += heading
+        self.numbers += [0] * len(heading)
         for offset, text in enumerate(lines):
             self.lines.append(text)
             self.numbers.append(first + offset)
@@ -159,6 +166,7 @@ def describe_kernel(
         histories=tuple(_histories(compiled, python)),
         tables=(*_tables(compiled, gpu), *times),
         edits=tuple(_edits(compiled, python)),
+        calls=tuple((python.row(place), python.row(call)) for place, call in first.calls),
     )
 
 
@@ -229,7 +237,7 @@ def _rows_of_source(file: SourceFile, python: PythonPane) -> list[int]:
         if text.lstrip().startswith("}"):
             row = opened.get(indentation, row)
         elif shown:
-            row = shown_row = python.row_of_base(shown[1], int(shown[2]))
+            row = shown_row = python.row_of_comment(shown[1], int(shown[2]), shown[3])
         opened[indentation] = row
         rows.append(row)
         if not text or text.startswith("}") or (file.lines and not shown):
@@ -292,6 +300,7 @@ def _all_places(inspections: Sequence[Inspection]) -> set[Place]:
             found |= {(name, line) for _, name, line in file.lines if (name, line) != END_OF_BODY}
         for places in inspection.places.values():
             found |= {(name, line) for _, name, line in places}
+        found |= {call for _, call in inspection.calls}
     return found
 
 

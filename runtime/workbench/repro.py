@@ -23,6 +23,7 @@ from ...transpiler.ir.types import NUMPY
 from ..devices.host_compiler import EXACT_MATH_FLAGS, FAST_MATH_FLAGS, FLAGS, MATH_FLAGS
 from ..devices.vulkan_instance import FEATURES
 from ..memory import Array
+from .compare import checked_module
 from .differences import SPREADS, Tolerance, different, spread_of
 from .outputs import RESULT, Outputs
 from .replicas import Launchable, Outcome, Recording, Region, Replicas, counts_of, record
@@ -65,7 +66,7 @@ def export_repro(variants: Variants, folder: str | Path, variant: str | None = N
     variant: whose text; None: the one that a launch runs. What is expected comes from the generated text in any case.
     Raises: TaichiRuntimeError for the interpreter, sparse trees, more than 2 GiB of memory, and a folder in use.
     """
-    module = variants.module(variant)
+    module = checked_module(variants, variants.chosen.variant if variant is None else variant)
     target = Path(folder).expanduser()
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise TaichiRuntimeError(f"{target} is not empty. Hint: name a new folder for the reproducer")

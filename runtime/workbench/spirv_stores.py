@@ -10,7 +10,7 @@ taken.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from .spirv import Instruction, Reflection, instructions, reflect
 from .spirv_words import Op
@@ -38,7 +38,6 @@ PASSED_ON = frozenset(
     {
         Op.COPY_OBJECT, Op.COPY_LOGICAL, Op.CONVERT_PTR_TO_U, Op.CONVERT_U_TO_PTR, Op.BITCAST, Op.U_CONVERT,
         Op.S_CONVERT, Op.I_ADD, Op.I_SUB, Op.BITWISE_OR, Op.BITWISE_AND, Op.SELECT, Op.PHI, Op.VECTOR_SHUFFLE,
-        Op.COMPOSITE_CONSTRUCT, Op.COMPOSITE_INSERT,
     }
 )  # fmt: skip
 """Their result may be what an operand is, or an address beside it."""
@@ -55,32 +54,48 @@ class Store:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """What an id may be. variable: of which local variable it is the address, 0 for none.
+    """What an id may be. variable: the local variable, or the value made of parts, in which it lies; 0 for memory.
 
-    path: else the place in memory whose address (`is_address`) or whose content it is.
+    path: where in that, or in memory. is_address: it points there; else it is what lies there.
     """
 
     variable: int = 0
     path: Path = ()
     is_address: bool = False
 
+    def inside(self, indices: Iterable[int]) -> _Place:
+        """Return a part of it."""
+        return _Place(self.variable, (*self.path, *indices)[:MAX_PATH], self.is_address)
+
 
 @dataclass(slots=True)
 class _State:
-    """What is known after some rounds. places: by id. contents: of local variables."""
+    """What is known after some rounds. places: by id. contents: what was put into local variables, with its path."""
 
     constants: dict[int, int]
     places: dict[int, set[_Place]] = field(default_factory=dict)
-    contents: dict[int, set[_Place]] = field(default_factory=dict)
+    contents: dict[int, set[tuple[Path, _Place]]] = field(default_factory=dict)
     changed: bool = False
 
-    def add(self, known: dict[int, set[_Place]], id: int, places: Iterable[_Place]) -> None:
+    def add(self, id: int, places: Iterable[_Place]) -> None:
         """Remember more places for an id."""
-        own = known.setdefault(id, set())
+        own = self.places.setdefault(id, set())
         for place in places:
             if place not in own and len(own) < MAX_PLACES:
                 own.add(place)
                 self.changed = True
+
+    def put(self, variable: int, path: Path, places: Iterable[_Place]) -> None:
+        """Remember that something was put into a local variable."""
+        own = self.contents.setdefault(variable, set())
+        for place in places:
+            if (path, place) not in own and len(own) < MAX_PLACES * MAX_PATH:
+                own.add((path, place))
+                self.changed = True
+
+    def of(self, id: int) -> list[_Place]:
+        """Return what an id may be."""
+        return list(self.places.get(id, ()))
 
 
 def stores(module: bytes) -> list[Store]:
@@ -102,9 +117,9 @@ def stores(module: bytes) -> list[Store]:
 def _begin(state: _State, found: Reflection) -> None:
     for variable in found.variables:
         if variable.storage == "PushConstant":
-            state.places[variable.id] = {_Place(path=(), is_address=True)}
+            state.places[variable.id] = {_Place(is_address=True)}
         elif variable.storage in ("Private", "Workgroup"):
-            state.places[variable.id] = {_Place(variable.id)}
+            state.places[variable.id] = {_Place(variable.id, is_address=True)}
 
 
 @dataclass(slots=True)
@@ -131,66 +146,103 @@ def _functions(body: list[Instruction]) -> dict[int, _Function]:
 def _follow(state: _State, instruction: Instruction, functions: dict[int, _Function]) -> None:
     """Draw the conclusions of one instruction."""
     opcode, operands = instruction.opcode, instruction.operands
-    if opcode == Op.STORE and len(operands) > 1:
+    if opcode in (Op.STORE, Op.COPY_MEMORY) and len(operands) > 1:
+        values = state.of(operands[1]) if opcode == Op.STORE else _loaded(state, operands[1])
         for place in _locations(state, operands[0]):
             if place.variable:
-                state.add(state.contents, place.variable, state.places.get(operands[1], ()))
-        return
-    if opcode == Op.COPY_MEMORY and len(operands) > 1:
-        for place in _locations(state, operands[0]):
-            if place.variable:
-                state.add(state.contents, place.variable, _loaded(state, operands[1]))
+                state.put(place.variable, place.path, values)
         return
     if len(operands) < 2:
         return
     result, rest = operands[1], operands[2:]
     if opcode == Op.VARIABLE:
-        state.add(state.places, result, [_Place(result)])
+        state.add(result, [_Place(result, is_address=True)])
     elif opcode in CHAINS or opcode in POINTER_CHAINS:
-        state.add(state.places, result, _chained(state, rest, opcode in POINTER_CHAINS))
+        state.add(result, _chained(state, rest, opcode in POINTER_CHAINS))
     elif opcode == Op.LOAD and rest:
-        state.add(state.places, result, _loaded(state, rest[0]))
+        state.add(result, _loaded(state, rest[0]))
     elif opcode == Op.COMPOSITE_EXTRACT and rest:
-        inner = [_Place(path=_extended(p.path, rest[1:])) for p in state.places.get(rest[0], ()) if not p.is_address]
-        state.add(state.places, result, [*inner, *state.places.get(rest[0], ())])
+        state.add(result, _parts(state, state.of(rest[0]), rest[1:]))
+    elif opcode == Op.COMPOSITE_CONSTRUCT:
+        for number, part in enumerate(rest):
+            state.put(result, (number,), state.of(part))
+        state.add(result, [_Place(result)])
+    elif opcode == Op.COMPOSITE_INSERT and len(rest) > 1:
+        state.put(result, rest[2:][:MAX_PATH], state.of(rest[0]))
+        state.put(result, (), state.of(rest[1]))
+        state.add(result, [_Place(result)])
     elif opcode == Op.FUNCTION_CALL and rest and rest[0] in functions:
         function = functions[rest[0]]
         for parameter, given in zip(function.parameters, rest[1:]):
-            state.add(state.places, parameter, state.places.get(given, ()))
+            state.add(parameter, state.of(given))
         for returned in function.results:
-            state.add(state.places, result, state.places.get(returned, ()))
+            state.add(result, state.of(returned))
     elif opcode in PASSED_ON:
         for operand in rest:
-            state.add(state.places, result, state.places.get(operand, ()))
+            state.add(result, state.of(operand))
 
 
 def _locations(state: _State, id: int) -> list[_Place]:
     """Return where an id points when it is used as an address."""
     return [
-        place if place.is_address or place.variable else _Place(path=_extended(place.path, (THROUGH,)), is_address=True)
-        for place in state.places.get(id, ())
+        place if place.is_address else replace(place.inside((THROUGH,)), is_address=True)
+        for value in state.of(id)
+        for place in ([value] if value.is_address else _values(state, value))
+        if place.is_address or not place.variable
     ]
+
+
+def _values(state: _State, value: _Place) -> list[_Place]:
+    """Return what a value made of parts may be as a whole: a pointer may be taken apart and put together again."""
+    found: list[_Place] = []
+    seen: set[_Place] = set()
+    waiting = [value]
+    while waiting and len(seen) < MAX_PLACES:
+        place = waiting.pop()
+        if place in seen:
+            continue
+        seen.add(place)
+        if place.variable and not place.is_address:
+            waiting += _content(state, place, place.path)
+        else:
+            found.append(place)
+    return found
 
 
 def _loaded(state: _State, id: int) -> list[_Place]:
     """Return what may lie where an id points."""
-    found: list[_Place] = []
-    for place in _locations(state, id):
-        found += state.contents.get(place.variable, ()) if place.variable else [_Place(path=place.path)]
+    return [place for location in _locations(state, id) for place in _content(state, location, location.path)]
+
+
+def _content(state: _State, location: _Place, path: Path) -> list[_Place]:
+    """Return what lies at a path in memory, or was put there into a variable."""
+    if not location.variable:
+        return [_Place(path=path)]
+    found = []
+    for put_at, place in state.contents.get(location.variable, ()):
+        if _meet(put_at, path):
+            found.append(place.inside(path[len(put_at) :]) if not place.is_address else place)
     return found
+
+
+def _parts(state: _State, values: Iterable[_Place], indices: Path) -> list[_Place]:
+    """Return what parts of values may be."""
+    found: list[_Place] = []
+    for value in values:
+        part = value.inside(indices)
+        found += [part] if not part.variable else _content(state, part, part.path) if not part.is_address else [part]
+    return found
+
+
+def _meet(one: Path, other: Path) -> bool:
+    """Tell whether two paths may lead to the same thing, or one into the other."""
+    return all(a == b or SOME in (a, b) for a, b in zip(one, other))
 
 
 def _chained(state: _State, operands: tuple[int, ...], is_element: bool) -> list[_Place]:
     """Return the parts that indices lead to from a base. is_element: the first one counts from the base itself."""
     indices = [state.constants.get(index, SOME) for index in operands[2 if is_element else 1 :]]
-    return [
-        place if place.variable else _Place(path=_extended(place.path, indices), is_address=True)
-        for place in _locations(state, operands[0] if operands else 0)
-    ]
-
-
-def _extended(path: Path, more: Iterable[int]) -> Path:
-    return (*path, *more)[:MAX_PATH]
+    return [place.inside(indices) for place in _locations(state, operands[0] if operands else 0)]
 
 
 def _written(state: _State, instruction: Instruction) -> list[Store]:
@@ -214,6 +266,6 @@ _FOLLOWED = (
     | PASSED_ON
     | {
         Op.FUNCTION, Op.FUNCTION_PARAMETER, Op.FUNCTION_CALL, Op.RETURN_VALUE, Op.VARIABLE, Op.LOAD,
-        Op.COMPOSITE_EXTRACT,
+        Op.COMPOSITE_EXTRACT, Op.COMPOSITE_CONSTRUCT, Op.COMPOSITE_INSERT,
     }
 )  # fmt: skip

@@ -10,10 +10,10 @@ goes on where it was. The fastest three are timed once more, together; one wins 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from itertools import islice, product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 from ..tuning import Tunable
@@ -21,13 +21,14 @@ from . import edits
 from .bench import Timing, time_modules
 from .compare import Comparer, Comparison
 from .knobs import Knobs
-from .ratios import FASTER, Ratio
+from .ratios import FASTER, SLOWER, Ratio, ratio_of
+from .replicas import counts_of
 from .stand import Ground
-from .timing import SECONDS, in_words
+from .timing import SECONDS
+from .trials import FAILED, REFUSED, TIMED, WRONG, Setting, Trial, Tuning
 from .tuned import (
     Entry,
     combinations,
-    flat,
     offered,
     read_entries,
     shape_class,
@@ -46,119 +47,9 @@ TRIAL_SECONDS = 0.4
 """For the rounds of one setting; the last comparison takes longer."""
 FINALISTS = 3
 WRITTEN = "as written"
-TIMED, REFUSED, WRONG, FAILED = "timed", "refused", "wrong", "failed"
 
-Setting = dict[str, dict[str, str]]
 Progress = Callable[[str, int, int], None]
 """Told before each trial: the setting in words, how many were tried, how many there are at most."""
-
-
-@dataclass(frozen=True, slots=True)
-class Trial:
-    """One setting. status: "timed", "refused" (by compiler or check), "wrong" (by compare) or "failed" (when it ran).
-
-    seconds: median of a launch. ratio: to the text as written, with its interval. reason: why it was not timed.
-    """
-
-    setting: Setting
-    status: str
-    reason: str = ""
-    seconds: float = 0.0
-    ratio: float = 1.0
-    interval: tuple[float, float] = (1.0, 1.0)
-
-    @property
-    def label(self) -> str:
-        """The setting in words: "BLOCK=256, ITEMS=4"."""
-        return ", ".join(f"{name}={value}" for name, value in flat(self.setting).items())
-
-    def to_json(self) -> dict[str, Any]:
-        """Return it as plain data."""
-        found: dict[str, Any] = {"values": self.setting, "status": self.status}
-        if self.status == TIMED:
-            return found | {"seconds": self.seconds, "ratio": self.ratio, "interval": list(self.interval)}
-        return found | {"reason": self.reason}
-
-    @classmethod
-    def of_json(cls, data: dict[str, Any]) -> Trial:
-        """Return what `to_json` wrote."""
-        low, high = data.get("interval", (1.0, 1.0))
-        return cls(data["values"], data["status"], data.get("reason", ""), data.get("seconds", 0.0),
-                   data.get("ratio", 1.0), (low, high))  # fmt: skip
-
-
-@dataclass(slots=True)
-class Tuning:
-    """What a search found. trials: in the order they were made. best: the fastest setting; None: the text as written.
-
-    final: the last comparison, of the text as written with the fastest; None where nothing was faster in the trials.
-    knobs: by file. resumed: trials that an earlier search had made.
-    """
-
-    kernel: str
-    variant: str
-    device: str
-    shapes: str
-    knobs: dict[str, Knobs]
-    trials: list[Trial] = field(default_factory=list)
-    best: Setting | None = None
-    final: Timing | None = None
-    resumed: int = 0
-
-    @property
-    def values(self) -> dict[str, str]:
-        """The fastest values by name; as written, where nothing is faster."""
-        return flat(self.best if self.best is not None else {name: k.written for name, k in self.knobs.items()})
-
-    def title(self) -> str:
-        """Return one line about what was tuned."""
-        timed = sum(trial.status == TIMED for trial in self.trials)
-        earlier = f", {self.resumed} of them earlier" if self.resumed else ""
-        return (
-            f"{self.kernel} ({self.variant}) on {self.device}, {self.shapes}: "
-            f"{len(self.trials)} settings tried{earlier}, {timed} timed"
-        )
-
-    def table(self) -> list[tuple[str, ...]]:
-        """Return rows of text, a heading first, the fastest on top."""
-        found: list[tuple[str, ...]] = [("setting", "median", "time to text as written", "")]
-        for trial in sorted(self.trials, key=lambda trial: (trial.status != TIMED, trial.ratio)):
-            low, high = trial.interval
-            if trial.status == TIMED:
-                ratio = f"{trial.ratio:.3f} [{low:.3f}, {high:.3f}]"
-                found.append((trial.label, in_words(trial.seconds), ratio, ""))
-            else:
-                found.append((trial.label, "", "", f"{trial.status}: {trial.reason}"))
-        return found
-
-    def verdict(self) -> str:
-        """Return one line about what won."""
-        if self.best is None:
-            return "nothing is surely faster than the text as written, which stays"
-        shown = ", ".join(f"{name}={value}" for name, value in flat(self.best).items())
-        assert self.final is not None
-        return f"{shown} wins: {self.final[shown].words}; launches with these shapes use it"
-
-    def __str__(self) -> str:
-        table = self.table()
-        widths = [max(len(row[column]) for row in table) for column in range(len(table[0]))]
-        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in table]
-        return "\n".join([self.title(), *lines, self.verdict()])
-
-    __repr__ = __str__
-
-    def to_json(self) -> dict[str, Any]:
-        """Return it as plain data."""
-        return {
-            "kernel": self.kernel,
-            "variant": self.variant,
-            "device": self.device,
-            "shapes": self.shapes,
-            "best": self.best,
-            "values": self.values,
-            "trials": [trial.to_json() for trial in self.trials],
-            "final": None if self.final is None else self.final.to_json(),
-        }
 
 
 def tune(
@@ -200,7 +91,8 @@ class _Search:
         if name != GENERATED:
             edits.build(variants.session, generated, self.written, self.paths)
         shapes = shape_class(generated, variants.args)
-        self.tuning = Tuning(generated.kernel, name, device.title, shapes, knobs)
+        turns = max((1, *counts_of(variants, generated)))
+        self.tuning = Tuning(generated.kernel, name, device.title, shapes, knobs, turns=turns)
         self.entry = Entry(device.title, shapes, name, text_digest(self.written, knobs))
         self.known: dict[str, Trial] = {}
         self.total = 0
@@ -212,7 +104,8 @@ class _Search:
         for entry in read_entries(self.variants.slot) if not restart else ():
             same = (entry.device, entry.shapes, entry.variant, entry.text)
             if same == (self.entry.device, self.entry.shapes, self.entry.variant, self.entry.text):
-                self.known = {trial.label: trial for trial in map(Trial.of_json, entry.trials)}
+                trials = [Trial.of_json(trial, self.tuning.knobs) for trial in entry.trials]
+                self.known = {trial.label: trial for trial in trials}
 
     def explore(self, limit: int) -> None:
         """Try all settings, or where they are too many one knob after the other, until nothing gets better."""
@@ -250,23 +143,40 @@ class _Search:
 
     def _tried(self, setting: Setting, label: str) -> Trial:
         session, generated = self.variants.session, self.variants.generated
+        comparer, laps = self.comparer, _Laps()
         if all(values == self.tuning.knobs[name].written for name, values in setting.items()):
             row = self._timed({WRITTEN: self.written}, TRIAL_SECONDS).rows[0]
-            return Trial(setting, TIMED, "", row.median)
+            return Trial(setting, TIMED, "", row.median, costs=(0.0, 0.0, laps.lap()))
         module = with_values(generated, self.written, setting)
         try:
             edits.build(session, generated, module, self.paths)
         except TaichiCompilationError as error:
-            return Trial(setting, REFUSED, first_line(error))
+            return Trial(setting, REFUSED, first_line(error), costs=laps.all())
+        laps.lap()
         try:
-            comparison = self.comparer.against(label, module)
+            comparison = comparer.against(label, module)
+            laps.lap()
             if not comparison.passed:
-                return Trial(setting, WRONG, first_difference(comparison))
+                return Trial(setting, WRONG, first_difference(comparison), costs=laps.all())
             row = self._timed({WRITTEN: self.written, label: module}, TRIAL_SECONDS).rows[1]
         except TaichiRuntimeError as error:
-            return Trial(setting, FAILED, first_line(error))
+            self._require_device(setting, label, error)
+            return Trial(setting, FAILED, first_line(error), costs=laps.all())
         assert isinstance(row.ratio, Ratio)
-        return Trial(setting, TIMED, "", row.median, row.ratio.estimate, (row.ratio.low, row.ratio.high))
+        interval = row.ratio.low, row.ratio.high
+        return Trial(setting, TIMED, "", row.median, row.ratio.estimate, interval, laps.all())
+
+    def _require_device(self, setting: Setting, label: str, error: TaichiRuntimeError) -> None:
+        """Stop where a setting has broken the device for all that follow; it counts as failed from now on."""
+        try:
+            self.variants.session.device.synchronize()
+        except TaichiRuntimeError:
+            self.tuning.trials.append(Trial(setting, FAILED, first_line(error)))
+            self._store()
+            raise TaichiRuntimeError(
+                f"{label} of kernel `{self.tuning.kernel}` broke the device: {error}\n"
+                "Hint: start the program again; the search goes on behind this setting"
+            ) from error
 
     @property
     def comparer(self) -> Comparer:
@@ -297,16 +207,50 @@ class _Search:
             modules = {WRITTEN: self.written}
             modules |= {trial.label: with_values(generated, self.written, trial.setting) for trial in finalists}
             final = self.tuning.final = self._timed(modules, seconds)
-            row = final[final.fastest]
+            row = final[self._plainest(finalists, final)]
             if row.verdict == FASTER and row.ratio is not None:
                 self.tuning.best = next(trial.setting for trial in finalists if trial.label == row.name)
                 self.entry.ratio = row.ratio.estimate
         self.entry.best = self.tuning.best
         self._store()
 
+    def _plainest(self, finalists: list[Trial], final: Timing) -> str:
+        """Return which of the fastest, between which there is no difference, changes least of the text as written."""
+        best = final[final.fastest].times
+
+        def changes(trial: Trial) -> int:
+            written = self.tuning.knobs
+            return sum(values[k] != written[name].written[k] for name, values in trial.setting.items() for k in values)
+
+        for trial in sorted(finalists, key=changes):
+            row = final[trial.label]
+            if row.verdict == FASTER and ratio_of(row.times, best).verdict() != SLOWER:
+                return trial.label
+        return final.fastest
+
     def _store(self) -> None:
         self.entry.trials = [trial.to_json() for trial in self.tuning.trials]
         write_entry(self.variants.slot, self.entry)
+
+
+class _Laps:
+    """Takes the time of what is done one after the other."""
+
+    def __init__(self) -> None:
+        self._spent: list[float] = []
+        self._begin = time.perf_counter()
+
+    def lap(self) -> float:
+        """End a lap and return its time [s]."""
+        now = time.perf_counter()
+        self._spent.append(now - self._begin)
+        self._begin = now
+        return self._spent[-1]
+
+    def all(self) -> tuple[float, ...]:
+        """End the last lap and return all."""
+        self.lap()
+        return tuple(self._spent)
 
 
 def settings(knobs: dict[str, Knobs]) -> Iterator[Setting]:

@@ -153,6 +153,34 @@ class KernelView {
     this.panes = [...article.querySelectorAll(".pane")];
     this.held = 0;
     this.lit = 0;
+    this.called = new Map();  // row -> rows of functions that were built into it
+    this.callers = new Map();
+    for (const pair of (article.dataset.calls || "").split(" ").filter(Boolean)) {
+      const [row, call] = pair.split(">").map(Number);
+      this.called.set(call, [...this.called.get(call) || [], row]);
+      this.callers.set(row, [...this.callers.get(row) || [], call]);
+    }
+  }
+
+  /** The rows that a row leads to, itself among them. */
+  reach(row, next) {
+    const found = new Set([row]);
+    for (const at of found) for (const other of next.get(at) || []) found.add(other);
+    return found;
+  }
+
+  /**
+   * The lines of a row: also those of functions that it calls. In a pane that has none, those of its callers, into
+   * whose lines it went.
+   */
+  linesOfRow(row) {
+    const found = [];
+    for (const lines of this.index.values()) {
+      let rows = this.reach(row, this.called);
+      if (![...rows].some(other => lines.has(other))) rows = this.reach(row, this.callers);
+      for (const other of rows) found.push(...lines.get(other) || []);
+    }
+    return found;
   }
 
   /** Make elements of the texts, once, when the kernel is shown for the first time. */
@@ -199,7 +227,10 @@ class KernelView {
     }
     const wrap = make("button", { className: "wrap", type: "button", textContent: "wrap lines" });
     wrap.setAttribute("aria-pressed", "false");
-    wrap.onclick = () => wrap.setAttribute("aria-pressed", String(this.article.classList.toggle("wrapped")));
+    wrap.onclick = () => {
+      wrap.setAttribute("aria-pressed", String(this.article.classList.toggle("wrapped")));
+      if (this.held) this.align(this.at);
+    };
     bar.append(wrap);
     const theme = make("button", { className: "theme", type: "button", textContent: "light / dark" });
     theme.onclick = () => {
@@ -332,14 +363,16 @@ class KernelView {
     if (!this.index) {
       this.index = new Map();
       for (const line of this.article.querySelectorAll(".line[data-row]")) {
-        const key = Number(line.dataset.row);
-        if (!this.index.has(key)) this.index.set(key, []);
-        this.index.get(key).push(line);
+        const pre = line.parentElement, key = Number(line.dataset.row);
+        if (!this.index.has(pre)) this.index.set(pre, new Map());
+        const lines = this.index.get(pre);
+        if (!lines.has(key)) lines.set(key, []);
+        lines.get(key).push(line);
       }
     }
     for (const line of this.article.querySelectorAll(".lit, .held")) line.classList.remove("lit", "held");
-    for (const line of this.index.get(this.held) || []) line.classList.add("held");
-    for (const line of this.index.get(row) || []) line.classList.add("lit");
+    if (this.held) for (const line of this.linesOfRow(this.held)) line.classList.add("held");
+    if (row) for (const line of this.linesOfRow(row)) line.classList.add("lit");
     this.lit = row;
     this.marks();
   }

@@ -1,4 +1,5 @@
-"""Record what Taichi 1.7.4 gives for the programs of `tests/sparse_programs.py`.
+"""Record what Taichi 1.7.4 gives for the programs of `tests/sparse_programs.py` and
+`tests/sparse_edge_programs.py`.
 
 usage: PYTHON_WITH_TAICHI record_sparse.py sparse.json
 """
@@ -10,10 +11,11 @@ from pathlib import Path
 import taichi as ti
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from sparse_edge_programs import EDGE_PROGRAMS  # noqa: E402
 from sparse_programs import PROGRAMS  # noqa: E402
 
 found = {}
-for program in PROGRAMS:
+for program in (*PROGRAMS, *EDGE_PROGRAMS):
     ti.init(arch=ti.cpu, log_level=ti.ERROR, offline_cache=False)
     found[program.__name__] = program(ti)
 text = ",\n".join(f'"{name}": {json.dumps(said)}' for name, said in found.items())

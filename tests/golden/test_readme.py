@@ -1,4 +1,4 @@
-"""README shows a kernel and what is emitted for it: the second is made from the first, and may not fall behind."""
+"""README and documents show kernels and what is emitted for them, which may not fall behind."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 import shadesmith as ti
 
 README = Path(__file__).parents[2] / "README.md"
+EXPECTED = Path(__file__).parent / "expected"
 HEAD = "import shadesmith as ti\n\n"
 """What stands above README's Python in the file `jacobi.py`, after which banner and comments are named."""
 
@@ -40,3 +41,13 @@ def test_readme_shows_what_is_emitted(python: None, tmp_path: Path) -> None:
     a, b = ti.ndarray(ti.f32, (8, 8)), ti.ndarray(ti.f32, (8, 8))
     emitted = module.jacobi.source(a, b, 0.5, arch=ti.vulkan)
     assert block("glsl") == emitted, f"README.md should show:\n{emitted}"
+
+
+@pytest.mark.parametrize(("document", "kernels"), [("sparse", ("splat", "prune"))])
+def test_a_document_shows_lines_of_golden_kernels(document: str, kernels: tuple[str, ...]) -> None:
+    text = (README.parent / "docs" / f"{document}.md").read_text(encoding="utf-8")
+    golden = {
+        line for kernel in kernels for line in (EXPECTED / f"{kernel}.cu").read_text(encoding="utf-8").split("\n")
+    }
+    shown = [line for code in re.findall(r"```c\n(.*?)```", text, re.DOTALL) for line in code.split("\n")]
+    assert [line for line in shown if line not in golden and line.strip() != "..."] == []

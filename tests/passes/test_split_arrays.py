@@ -2,6 +2,7 @@ import pytest
 
 from shadesmith.transpiler.ir.statements import Alloca, Array
 from shadesmith.transpiler.ir.types import Struct, Tensor, f32, i32
+from shadesmith.transpiler.options import CompileOptions
 from shadesmith.transpiler.passes.dead_code import dead_code
 from shadesmith.transpiler.passes.split_arrays import split_arrays
 
@@ -101,3 +102,11 @@ def test_a_component_chosen_at_run_time_is_accessed_alone(parts):
 def test_a_kernel_without_parts_is_left_alone(sketch):
     sketch.store(sketch.ptr(sketch.a, 0), sketch.read(sketch.a, 1))
     assert not split_arrays(sketch.kernel(), sketch.context)
+
+
+def test_a_component_chosen_at_run_time_is_checked_once_before_the_branches(parts):
+    parts.context.options = CompileOptions(check_out_of_bound=True)
+    place = parts.element_ptr(parts.ptr(parts.u, 0), [parts.arg("n")])
+    parts.store(place, parts.arg("w"))
+    text = parts.apply(split_arrays, dead_code)
+    assert text.count("check") == 1 and text.index("check") < text.index("if $")

@@ -139,3 +139,32 @@ def test_nodes_of_one_cell(target: str) -> None:
 
     x[0, 1], y[0, 0, 0] = 3, 4
     assert run() == 1 and x[0, 1] == 4 and y[0, 0, 0] == 5
+
+
+@pytest.mark.parametrize("kind", ["pointer", "bitmasked", "dynamic"])
+def test_a_copy_activates_all_cells(target: str, kind: str) -> None:
+    """As in Taichi, which runs over all indices."""
+    x, y, z = ti.field(ti.i32), ti.field(ti.f32, 8), ti.field(ti.i32)
+    node = ti.root.dynamic(ti.i, 8, chunk_size=2) if kind == "dynamic" else getattr(ti.root, kind)(ti.i, 8)
+    node.place(x)
+    other = ti.root.pointer(ti.i, 4)
+    other.dense(ti.i, 2).place(z)
+    z[2], x[0] = 5, 9
+    x.copy_from(z)
+    assert x.to_numpy().tolist() == [0, 0, 5, 0, 0, 0, 0, 0]
+    y.fill(1)
+    y.copy_from(x)
+    assert y.to_numpy().tolist() == x.to_numpy().tolist()
+    for i in range(8):
+        y[i] = i
+    z.copy_from(y)
+    assert z.to_numpy().tolist() == list(range(8)) and other.num_dynamically_allocated == 4
+    count = ti.field(ti.i32, ())
+
+    @ti.kernel
+    def run():
+        for i in x:
+            count[None] += 1
+
+    run()
+    assert count[None] == 8

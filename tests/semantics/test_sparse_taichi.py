@@ -4,7 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
-import sparse_programs
+from sparse_edge_programs import EDGE_PROGRAMS
+from sparse_programs import PROGRAMS
 
 import shadesmith as ti
 
@@ -12,7 +13,7 @@ FILE = Path(__file__).resolve().parents[1] / "data" / "sparse.json"
 RECORDED = json.loads(FILE.read_text())
 
 
-@pytest.mark.parametrize("program", sparse_programs.PROGRAMS, ids=lambda program: program.__name__)
+@pytest.mark.parametrize("program", (*PROGRAMS, *EDGE_PROGRAMS), ids=lambda program: program.__name__)
 def test_programs_give_what_taichi_gives(target: str, program) -> None:
     said = json.loads(json.dumps(program(ti), default=float))
     expected = RECORDED[program.__name__]

@@ -11,7 +11,8 @@ import written_programs
 
 import shadesmith as ti
 from shadesmith.runtime import session as sessions
-from shadesmith.runtime.devices import vulkan_timer
+from shadesmith.runtime.devices import nvrtc, vulkan_timer
+from shadesmith.runtime.devices.cuda_timer import BUSY
 from shadesmith.runtime.devices.timer import HostTimer
 from shadesmith.runtime.workbench.replicas import record
 from shadesmith.runtime.workbench.stand import Ground
@@ -217,3 +218,11 @@ def test_what_has_no_clock_is_timed_by_the_hosts() -> None:
     timer.start()
     timer.stop()
     assert len(waited) == 2 and len(timer.read()) == 1
+
+
+def test_what_keeps_a_gpu_busy_compiles(target: str) -> None:
+    try:
+        cubin, log = nvrtc.compile_cubin(BUSY, name="keep_busy.cu")
+    except TaichiRuntimeError as error:
+        pytest.skip(str(error).splitlines()[0])
+    assert cubin.startswith(b"\x7fELF") and "warning" not in log

@@ -5,16 +5,19 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import compared
+import corpus
 import emitted
 import numpy as np
 import pytest
 
 import shadesmith as ti
 from shadesmith.runtime import session as sessions
+from shadesmith.runtime.devices import vulkan
 from shadesmith.runtime.workbench.compare import Comparer
 
 Texts = str | dict[str, str]
@@ -52,10 +55,11 @@ def edit(kernel: Any, args: tuple[Any, ...], target: str, old: Texts, new: Texts
     raise AssertionError(f"{before} is nowhere in\n{text}")
 
 
-BARRIER = {
-    "cpu": r"re:    \}\n(?:    //[^\n]*\n)*    for \(int thread = 0; [^\n]*\n        int i = [^\n]*\n        int t = thread;\n",
-    "vulkan": "re:    barrier\\(\\);\n",
-    "cuda": "re:    __syncthreads\\(\\);\n",
+LOOP_OF_THREADS = r"    for \(int thread = 0; [^\n]*\n        int i = [^\n]*\n        int t = thread;\n"
+BARRIER = {  # the second one; on the host it is what parts two loops over the threads
+    "cpu": rf"re:(?s:(tile\[t\] = x.*?)    \}}\n(?:    //[^\n]*\n)*{LOOP_OF_THREADS})",
+    "vulkan": r"re:(?s:(tile\[t\] = x.*?)    barrier\(\);\n)",
+    "cuda": r"re:(?s:(tile\[t\] = x.*?)    __syncthreads\(\);\n)",
 }
 ATOMIC = {"cpu": r"re:atomic_add_i32\(&(counts.*), 1\);", "vulkan": r"re:atomicAdd\((counts.*), 1\);",
           "cuda": r"re:atomicAdd\(&(counts.*), 1\);"}  # fmt: skip
@@ -79,7 +83,7 @@ WRONG: dict[str, tuple[Callable[[], Any], Texts, Texts, str]] = {
     "precedence": (compared.bits, "(x(i) + 3) * 5", "(x(i) + 3 * 5)", r"y\[\d+\]: "),
     "an unsigned shift": (compared.bits, "(x(i) + 3) * 5 >> 2", SHIFT, r"y\[\d+\]: "),
     "a lost atomic": (compared.histogram, ATOMIC, LOST, r"counts\[\d\]: "),
-    "a missing barrier": (compared.shared_sum, BARRIER, "", r"sums\[\d+\]: "),
+    "a missing barrier": (compared.shared_sum, BARRIER, r"\1", r"sums\[\d+\]: "),
     "a write behind the end": (compared.bits, "y(i) =", "y(i + 1) =", r"out of bounds: y\[1000\] of shape \(1000,\)"),
     "a write before the begin": (compared.bits, "y(i) =", "y(i - 1) =", r"out of bounds: y\[-1\] of shape \(1000,\)"),
     "a read behind the end": (compared.total, "x(i))", "x(i + 1))", r"return value: 12497500, found "),
@@ -249,6 +253,25 @@ def test_numbers_that_runs_of_the_generated_text_give_differently_are_told(targe
     assert not collect.compare(x).passed
 
 
+def test_random_numbers_are_the_same_in_both_and_go_on_as_without(target: str) -> None:
+    @ti.kernel
+    def draw(x: ti.types.ndarray(ti.f32, 1)):
+        for i in x:
+            x[i] = ti.random()
+
+    def drawn(compares: bool) -> list[float]:
+        ti.init(arch=sessions.CURRENT.arch, log_level=ti.WARN, edits_dir=sessions.CURRENT.config.edits_dir)
+        x = ti.ndarray(ti.f32, 4)
+        draw(x)
+        if compares:
+            assert draw.compare(x).outputs["x"].equal
+        draw(x)
+        return x.to_numpy().tolist()
+
+    edit(draw, (np.zeros(4, np.float32),), target, "x(i) =", "/**/ x(i) =")
+    assert drawn(compares=True) == drawn(compares=False)
+
+
 def test_one_comparer_takes_many_texts(target: str) -> None:
     kernel, args = edited(target)
     variants = kernel.variants(*args)
@@ -265,6 +288,35 @@ def test_a_comparison_is_plain_data(target: str) -> None:
     assert kernel.compare(*args, relative=0.1).passed
 
 
+@pytest.mark.parametrize("maker", [*corpus.MAKERS, *compared.MAKERS], ids=lambda maker: maker.__name__)
+def test_every_text_agrees_with_itself(target: str, maker: Callable[[], Any]) -> None:
+    kernel, args = maker()
+    try:
+        variants = kernel.variants(*args)
+    except ti.UnsupportedError:
+        pytest.skip("this language has no such thing")
+    except ti.TaichiSyntaxError as error:
+        assert "Missing argument" in str(error)
+        pytest.skip("it is for looking at only")
+    found = Comparer(variants).against("the same", variants.generated)
+    assert found.passed and not found.out_of_bounds and not found.notes, found
+
+
+@pytest.mark.parametrize("name", ["a write behind the end", "an element left alone", "a write to another field"])
+def test_memory_that_the_host_does_not_see_is_copied_too(
+    target: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if target != "vulkan":
+        pytest.skip("once is enough")
+    open_device = partial(vulkan.open_device, force_staging=True)
+    monkeypatch.setitem(sessions.OPENERS, "vulkan", lambda config, software: open_device())
+    ti.init(arch=ti.vulkan, log_level=ti.WARN, edits_dir=str(tmp_path))
+    assert not sessions.CURRENT.device.host_memory
+    test_a_wrong_edit_is_found_with_its_python_index(target, name)
+    kernel, args = compared.product()
+    assert Comparer(kernel.variants(*args)).against("same", kernel.variants(*args).generated).passed
+
+
 def test_the_edits_of_this_file_are_good_cuda(target: str, tmp_path: Path) -> None:
     if target != "cpu" or emitted.missing_tool(".cu"):
         pytest.skip("once is enough, and NVRTC needs no GPU")
@@ -276,3 +328,9 @@ def test_the_edits_of_this_file_are_good_cuda(target: str, tmp_path: Path) -> No
         (file,) = (file for file in (tmp_path / name).rglob("*.cu") if file.parent.name != ".base")
         said[name] = emitted.complaint(file.name, file.read_text())
     assert not any(said.values()), said
+
+
+def test_an_edit_that_does_not_compile_is_no_edit_to_compare(target: str) -> None:
+    kernel, args = edited(target, compared.bits, "y(i) =", "y(i) =; nonsense")
+    with pytest.raises(ti.TaichiCompilationError, match="nonsense"):
+        kernel.compare(*args)

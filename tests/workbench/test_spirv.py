@@ -145,6 +145,18 @@ def test_the_local_size_is_found_in_every_form(declared: str, size: tuple[int, i
             " p.v[0] = 1.0;\n}",
             {(6, "a"), (6, "b")},
         ),
+        (
+            "struct Pair { F32 from; F32 to; };\nvoid main() {\n Pair p = Pair(args.a, args.b);\n"
+            " p.to.v[0] = p.from.v[0];\n}",
+            {(4, "b")},
+        ),
+        ("void main() {\n F32 p[2] = F32[2](args.a, args.b);\n p[1].v[0] = p[0].v[0];\n}", {(3, "b")}),
+        ("void main() {\n F32 p[2] = F32[2](args.a, args.b);\n p[args.n].v[0] = 1.0;\n}", {(3, "a"), (3, "b")}),
+        (
+            "struct Pair { F32 from; F32 to; };\nPair turned(Pair p) { return Pair(p.to, p.from); }\nvoid main() {\n"
+            " Pair p = turned(Pair(args.a, args.b));\n p.to.v[0] = 1.0;\n}",
+            {(5, "a")},
+        ),
         ("void main() {\n float x[4]; x[0] = args.a.v[0]; x[args.n] = 1.0;\n}", set()),
         ("void main() {\n float x = args.a.v[args.n]; x += 1.0;\n}", set()),
     ],

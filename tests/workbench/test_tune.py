@@ -264,3 +264,35 @@ def test_a_count_is_part_of_the_class(target: str, tmp_path: Path) -> None:
     )
     variants = program.count.variants(1000, 7)
     assert shape_class(variants.generated, variants.args) == "n 2^10"
+
+
+def test_values_are_known_again_in_any_order_of_the_file(work, target: str) -> None:
+    x = ones()
+    with_extra(work, x, "#define Z 1  // @tune Z = 1\n#define A 1  // @tune A = 1 | 2\n#define EXTRA 1\n")
+    assert work.tune(x, 100, seconds=0.2).resumed == 0
+    found = work.tune(x, 100, seconds=0.2)
+    assert found.resumed == 2 and found.trials[0].label == "Z=1, A=1"
+
+
+def test_of_equal_winners_the_one_that_changes_least(work, target: str) -> None:
+    x = ones()
+    with_extra(work, x, "#define UNUSED 1  // @tune UNUSED = 2 | 1\n" + EXTRA)
+    found = work.tune(x, 100, seconds=1.0)
+    assert found.values == {"UNUSED": "1", "EXTRA": "0"}, str(found)
+
+
+def test_trials_are_exported_as_kernel_tuner_keeps_its_own(work, target: str, tmp_path: Path) -> None:
+    """As util.py of kernel_tuner 1.5.0 writes and reads a cache file; its simulation mode read one of ours."""
+    x = ones()
+    with_extra(work, x)
+    found = work.tune(x, 100, seconds=0.2)
+    found.export(tmp_path / "cache.json")
+    data = json.loads((tmp_path / "cache.json").read_text())
+    assert data["tune_params_keys"] == ["EXTRA"] and data["tune_params"] == {"EXTRA": [0, 8, 12, "oops"]}
+    assert data["device_name"] == found.device and data["problem_size"] == [SIZE] and data["objective"] == "time"
+    assert set(data["cache"]) == {"0", "8", "12", "oops"}
+    fast, failed = data["cache"]["0"], data["cache"]["oops"]
+    assert fast["EXTRA"] == 0 and fast["time"] == pytest.approx(1e3 * found.trials[0].seconds)
+    assert failed["time"] == "CompilationFailedConfig"
+    for name in ("compile_time", "verification_time", "benchmark_time", "framework_time", "strategy_time"):
+        assert fast[name] >= 0 and failed[name] >= 0

@@ -35,6 +35,9 @@ COUNTERS = ("taken", "freed", "highest", "listed", "full")
 """What a pool begins with, a word each."""
 PIECE = 32
 """Items of a list that one entry of the list of a loop stands for: a warp of them."""
+IN_VAIN = 1024
+"""Cells of a pool that threads may take in vain in one loop: where one is suspended while it activates a cell, others
+take over, and give back what they do not need, which can be had again only behind the loop."""
 POOL_IS_FULL, LIST_IS_FULL = 1, 2
 """Bits of `full`."""
 
@@ -199,7 +202,7 @@ def all_cells(node: Node) -> int:
 
 def most_cells(pool: Node) -> int:
     """Return how many cells a pool has at most, nobody's included: a loop may free each and take it again."""
-    return 2 * all_cells(pool) + FIRST_CELL
+    return 2 * all_cells(pool) + IN_VAIN + FIRST_CELL
 
 
 def pieces_of(node: Node) -> int:

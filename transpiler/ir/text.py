@@ -56,10 +56,14 @@ VERSION_LINE = "shadesmith ir 1"
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A kernel as text. places: (line of the text, file, line of Python), for each line that came from one."""
+    """A kernel as text. places: (line of the text, file, line of Python), for each line that came from one.
+
+    calls: for lines of functions that were built into their callers, ((file, line), (file, line) of the call).
+    """
 
     text: str
     places: tuple[tuple[int, str, int], ...]
+    calls: tuple[tuple[tuple[str, int], tuple[str, int]], ...] = ()
 
 
 def print_kernel(kernel: Kernel) -> str:
@@ -106,6 +110,15 @@ def _array(array: Array) -> str:
     return f"{kind}[{array.element}, ({', '.join(map(str, extents))}){flags}]"
 
 
+def _calls(locations: list[SourceLocation]) -> tuple[tuple[tuple[str, int], tuple[str, int]], ...]:
+    found: set[tuple[tuple[str, int], tuple[str, int]]] = set()
+    for location in locations:
+        while location.call_site is not None:
+            found.add(((location.file, location.line), (location.call_site.file, location.call_site.line)))
+            location = location.call_site
+    return tuple(sorted(found))
+
+
 class _Printer:
     """Lines with indentation. locations: of the lines, as many. location: of the statement that is printed now."""
 
@@ -146,7 +159,7 @@ class _Printer:
             self.task(task)
         places = enumerate(self.locations, 1)
         found = tuple((number, place.file, place.line) for number, place in places if place is not NOWHERE)
-        return Form("\n".join(self.lines) + "\n", found)
+        return Form("\n".join(self.lines) + "\n", found, _calls(self.locations))
 
     def function(self, function: Function) -> None:
         """A real function, as tasks are printed: one level inside the kernel."""

@@ -1,6 +1,6 @@
 // ===== collide_0.comp
 // collide(x: ndarray[f32, 1]), task 0 of 4: range_for over i, j
-// from collide.py:9, interface 65244404
+// from collide.py:9, interface d0ff1ba2
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -137,7 +137,7 @@ void main() {
 
 // ===== collide_1.comp
 // collide(x: ndarray[f32, 1]), task 1 of 4: serial, empties the list of pairs
-// from collide.py:9, interface 65244404
+// from collide.py:9, interface d0ff1ba2
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -187,7 +187,7 @@ void main() {
 
 // ===== collide_2.comp
 // collide(x: ndarray[f32, 1]), task 2 of 4: range_for, lists the items of pairs in pieces of 32
-// from collide.py:9, interface 65244404
+// from collide.py:9, interface d0ff1ba2
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -247,7 +247,7 @@ void main() {
 
 // ===== collide_3.comp
 // collide(x: ndarray[f32, 1]), task 3 of 4: range_for over near
-// from collide.py:9, interface 65244404
+// from collide.py:9, interface d0ff1ba2
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require

@@ -1,5 +1,5 @@
 // collide(x: ndarray[f32, 1]), 4 tasks
-// from collide.py:9, interface 65244404
+// from collide.py:9, interface d0ff1ba2
 
 #define BLOCK 128
 

@@ -1,5 +1,5 @@
 // prune(), 6 tasks
-// from prune.py:9, interface 9743161b
+// from prune.py:9, interface 7387811e
 #include <stdbool.h>
 #include <stdint.h>
 

@@ -1,6 +1,6 @@
 // ===== prune_0.comp
 // prune(), task 0 of 6: serial, empties the list of block
-// from prune.py:9, interface 9743161b
+// from prune.py:9, interface 7387811e
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -45,7 +45,7 @@ void main() {
 
 // ===== prune_1.comp
 // prune(), task 1 of 6: range_for, lists the active cells of block
-// from prune.py:9, interface 9743161b
+// from prune.py:9, interface 7387811e
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -102,7 +102,7 @@ void main() {
 
 // ===== prune_2.comp
 // prune(), task 2 of 6: range_for over block
-// from prune.py:9, interface 9743161b
+// from prune.py:9, interface 7387811e
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -180,7 +180,7 @@ void main() {
 
 // ===== prune_3.comp
 // prune(), task 3 of 6: range_for, zeroes the freed cells of block
-// from prune.py:9, interface 9743161b
+// from prune.py:9, interface 7387811e
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -232,7 +232,7 @@ void main() {
 
 // ===== prune_4.comp
 // prune(), task 4 of 6: range_for, gives back the freed cells of block
-// from prune.py:9, interface 9743161b
+// from prune.py:9, interface 7387811e
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -281,7 +281,7 @@ void main() {
 
 // ===== prune_5.comp
 // prune(), task 5 of 6: serial, counts the cells of block
-// from prune.py:9, interface 9743161b
+// from prune.py:9, interface 7387811e
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require

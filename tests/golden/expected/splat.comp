@@ -1,6 +1,6 @@
 // ===== splat_0.comp
 // splat(x: ndarray[f32, 2], gravity: f32), task 0 of 4: range_for over p
-// from splat.py:9, interface 081ee0ce
+// from splat.py:9, interface 4b292a69
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -112,7 +112,7 @@ void main() {
 
 // ===== splat_1.comp
 // splat(x: ndarray[f32, 2], gravity: f32), task 1 of 4: serial, empties the list of block
-// from splat.py:9, interface 081ee0ce
+// from splat.py:9, interface 4b292a69
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -165,7 +165,7 @@ void main() {
 
 // ===== splat_2.comp
 // splat(x: ndarray[f32, 2], gravity: f32), task 2 of 4: range_for, lists the active cells of block
-// from splat.py:9, interface 081ee0ce
+// from splat.py:9, interface 4b292a69
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -230,7 +230,7 @@ void main() {
 
 // ===== splat_3.comp
 // splat(x: ndarray[f32, 2], gravity: f32), task 3 of 4: range_for over mass
-// from splat.py:9, interface 081ee0ce
+// from splat.py:9, interface 4b292a69
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require

@@ -1,5 +1,5 @@
 // splat(x: ndarray[f32, 2], gravity: f32), 4 tasks
-// from splat.py:9, interface 081ee0ce
+// from splat.py:9, interface 4b292a69
 
 #define BLOCK 128
 

@@ -1,0 +1,56 @@
+"""`shadesmith bench`: time the generated text of a kernel and its edits in turns, on copies of the inputs."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from ..workbench.ratios import FASTER, MARGIN, SLOWER
+from ..workbench.timing import SECONDS
+from .programs import add_program_arguments, find_call
+from .screen import CommandError, Screen
+
+if TYPE_CHECKING:
+    from ..workbench.bench import Timing
+
+CONDITIONS = {"faster": "is surely faster than the first", "not-slower": "is not surely slower than the first"}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what this command takes."""
+    add_program_arguments(parser)
+    parser.add_argument(
+        "--variant", action="append", metavar="NAME",
+        help="time only this variant (generated, edit, or a name); may be given again, the first is the base",
+    )  # fmt: skip
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="time spent on rounds (%(default)s)")
+    parser.add_argument(
+        "--margin", type=float, default=100 * MARGIN, help="smaller differences count as none [%%] (%(default)s)"
+    )
+    parser.add_argument(
+        "--require", choices=sorted(CONDITIONS), help="status 1 unless this is true of every variant after the first"
+    )
+
+
+def run(options: argparse.Namespace, screen: Screen) -> int:
+    """Show the times; the status is 1 where a variant is not as `--require` asks."""
+    if options.seconds < 0 or options.margin < 0:
+        raise CommandError("--seconds and --margin take numbers of 0 or more")
+    call = find_call(options, launches=True)
+    screen.note(f"arguments: {call.origin}")
+    with screen.progress("timing"):
+        timing: Timing = call.kernel.bench(
+            *call.arguments, variants=options.variant, seconds=options.seconds, margin=options.margin / 100
+        )
+    screen.show(timing.title())
+    heading, *rows = timing.table()
+    screen.show_table(heading, rows)
+    screen.show_data(timing.to_json())
+    failed = [row.name for row in timing.rows[1:] if not _is_met(options.require, row.verdict)]
+    for name in failed:
+        screen.note(f"shadesmith: `{name}` is not what --require {options.require} asks: {timing[name].words}")
+    return 1 if failed else 0
+
+
+def _is_met(condition: str | None, verdict: str) -> bool:
+    return verdict == FASTER if condition == "faster" else condition is None or verdict != SLOWER

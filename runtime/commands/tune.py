@@ -1,0 +1,46 @@
+"""`shadesmith tune`: try the values of a text's knobs, and keep the fastest that computes the same."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from ..workbench.timing import SECONDS
+from ..workbench.tune import LIMIT
+from .programs import add_program_arguments, find_call
+from .screen import CommandError, Screen
+
+if TYPE_CHECKING:
+    from ..workbench.trials import Tuning
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what this command takes."""
+    add_program_arguments(parser)
+    parser.add_argument("--variant", metavar="NAME", help="whose knobs; without it, those of the text that runs")
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="time for the last comparison (%(default)s)")
+    parser.add_argument("--limit", type=int, default=LIMIT, help="settings tried at most (%(default)s)")
+    parser.add_argument("--restart", action="store_true", help="forget what an earlier search has tried")
+    parser.add_argument("--export", metavar="FILE", help="write all trials as a cache file of Kernel Tuner")
+
+
+def run(options: argparse.Namespace, screen: Screen) -> int:
+    """Show what was tried and what won."""
+    if options.seconds < 0 or options.limit < 1:
+        raise CommandError("--seconds takes a number of 0 or more, --limit of 1 or more")
+    call = find_call(options, launches=True)
+    screen.note(f"arguments: {call.origin}")
+    with screen.progress("tuning") as step:
+        tuning: Tuning = call.kernel.tune(
+            *call.arguments, variant=options.variant, seconds=options.seconds, limit=options.limit,
+            restart=options.restart, progress=lambda label, number, total: step(f"{number + 1} of {total}, {label}"),
+        )  # fmt: skip
+    screen.show(tuning.title())
+    heading, *rows = tuning.table()
+    screen.show_table(heading, rows)
+    screen.show(tuning.verdict())
+    screen.show_data(tuning.to_json())
+    if options.export:
+        tuning.export(options.export)
+        screen.note(f"written: {options.export}")
+    return 0
