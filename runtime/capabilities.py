@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ..transpiler.errors import TaichiRuntimeError
 from ..transpiler.ir.types import SCALARS
+from ..transpiler.lang.arch import ARCHES, Arch
 from ..transpiler.options import Capabilities
+
+if TYPE_CHECKING:
+    from .devices.device import Device
 
 INTEGERS = ("i32", "u32", "i64", "u64")
 BITWISE = ("and", "or", "xor")
@@ -39,3 +48,23 @@ PORTABLE: dict[str, Capabilities] = {
     "python": Capabilities("python", frozenset(SCALARS), max_shared_bytes=SHARED_BYTES),
 }
 """By target: a desktop GPU of today for Vulkan (f32 atomic add), sm_90 for CUDA, a 64-bit host for C."""
+
+
+def capabilities_for(arch: Arch | str | None, device: Device | None) -> Capabilities:
+    """Return what a kernel is compiled for: an architecture, or the device of the session, or C without both.
+
+    arch: also by name, and with the GPU that PTX and SASS are made for: "cuda", "cuda:sm_80".
+    Raises: TaichiRuntimeError for one that is no target of ours.
+    """
+    if arch is None:
+        return device.capabilities if device is not None else PORTABLE["c"]
+    name, _, gpu = arch.partition(":") if isinstance(arch, str) else ("", "", "")
+    target = getattr(ARCHES.get(name) if name else arch, "target", None)
+    if target is None or (gpu and not (target == "cuda" and re.fullmatch(r"sm_\d+[a-z]?", gpu))):
+        raise TaichiRuntimeError(
+            f'{arch!r} is no target of shadesmith. Hint: ti.cpu, ti.vulkan, ti.cuda, ti.python, or "cuda:sm_80"'
+        )
+    found = device.capabilities if device is not None and device.name == target else PORTABLE[target]
+    if not gpu:
+        return found
+    return replace(found, extra=(*(fact for fact in found.extra if fact[0] != "arch"), ("arch", gpu)))

@@ -12,7 +12,6 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from ..transpiler.errors import TaichiCompilationError, TaichiRuntimeError
@@ -75,8 +74,6 @@ def _parser(command: str) -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, purpose in COMMANDS.items():
-        if not Path(__file__).with_name("commands").joinpath(f"{name}.py").exists():
-            continue
         added = commands.add_parser(name, help=purpose, description=purpose[0].upper() + purpose[1:] + ".")
         added.add_argument("--json", action="store_true", help="print one JSON value instead of text")
         added.set_defaults(refuse=added.error)

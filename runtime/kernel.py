@@ -26,7 +26,7 @@ from ..transpiler.lang.annotations import is_template
 from ..transpiler.lang.arch import Arch
 from . import session as sessions
 from .arguments import classify
-from .capabilities import PORTABLE
+from .capabilities import capabilities_for
 from .compiler import compile_kernel, content_key
 from .inspection import Inspection, dump, observe, printing_observer
 from .instance import Instance
@@ -131,16 +131,16 @@ class Kernel:
         return self._instances[self._slow_key(args)].module
 
     @hides_own_frames
-    def source(self, *args: Any, arch: Arch | None = None) -> str:
+    def source(self, *args: Any, arch: Arch | str | None = None) -> str:
         """Return the emitted text for these arguments; nothing is launched and no device is needed.
 
-        arch: another target than the session's, for example `ti.cuda` on a machine without a GPU. A trailing ndarray
-        argument may be left out where its annotation gives dtype and ndim.
+        arch: another target than the session's, for example `ti.cuda` or "cuda:sm_80" on a machine without a GPU. A
+        trailing ndarray argument may be left out where its annotation gives dtype and ndim.
         """
         return self.inspect(*args, arch=arch).source
 
     @hides_own_frames
-    def ir(self, stage: str, *args: Any, arch: Arch | None = None) -> str:
+    def ir(self, stage: str, *args: Any, arch: Arch | str | None = None) -> str:
         """Return one form as text: "frontend", "lowered", "tasks", "final" or "pass:NN:name".
 
         Raises: KeyError listing the forms there are.
@@ -148,13 +148,13 @@ class Kernel:
         return self.inspect(*args, arch=arch).ir(stage)
 
     @hides_own_frames
-    def inspect(self, *args: Any, arch: Arch | None = None) -> Inspection:
+    def inspect(self, *args: Any, arch: Arch | str | None = None) -> Inspection:
         """Return every form of this kernel as text, from Python to the emitted source; nothing is launched."""
         specialization, target = self._specialization(self._complete(args), arch)
         return observe(specialization, target)
 
     @hides_own_frames
-    def key(self, *args: Any, arch: Arch | None = None) -> str:
+    def key(self, *args: Any, arch: Arch | str | None = None) -> str:
         """Return a digest of all that decides the emitted text; equal in every process.
 
         It covers the kernel's text and those of the functions it calls, the arguments' types, template values, captured
@@ -169,7 +169,7 @@ class Kernel:
         return "(" + ", ".join(str(argument) for argument in specialization.arguments) + ")"
 
     @hides_own_frames
-    def edit(self, *args: Any, arch: Arch | None = None, variant: str = "") -> Path:
+    def edit(self, *args: Any, arch: Arch | str | None = None, variant: str = "") -> Path:
         """Write the emitted text for these arguments into its slot and return the file to edit, or the slot's folder.
 
         The next launch runs what is there; a copy that nobody touched is no edit, and one that was edited is left as it
@@ -317,19 +317,12 @@ class Kernel:
             values.append(parameter.annotation)
         return tuple(values) if self._unpack is None else self._unpack(values)
 
-    def _specialization(self, args: Sequence[Any], arch: Arch | None) -> tuple[Specialization, str]:
+    def _specialization(self, args: Sequence[Any], arch: Arch | str | None) -> tuple[Specialization, str]:
         session = sessions.CURRENT
         options = sessions.current_config().compile_options()
-        if arch is not None and getattr(arch, "target", None) is None:
-            raise TaichiRuntimeError(
-                f"{arch!r} is no target of shadesmith. Hint: ti.cpu, ti.vulkan, ti.cuda, ti.python"
-            )
-        target = arch.target if arch is not None else session.device.name if session is not None else "c"
-        assert target is not None
-        same = session is not None and session.device.name == target
-        capabilities = session.device.capabilities if same and session is not None else PORTABLE[target]
+        capabilities = capabilities_for(arch, None if session is None else session.device)
         arguments, _ = classify(self.definition, args, options)
-        return Specialization(self.definition, arguments, options, capabilities), target
+        return Specialization(self.definition, arguments, options, capabilities), capabilities.target
 
     def _enter(self, session: Session) -> None:
         if session is not self._session:

@@ -61,7 +61,7 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
     if options.output is not None:
         _write(options.output, inspection, forms, screen)
     else:
-        _show(inspection, forms, screen)
+        _show(inspection, forms, missing, screen)
     for name, reason in missing.items():
         screen.note(f"shadesmith: no {name}: {reason}")
     return 0
@@ -101,12 +101,13 @@ def _form(inspection: Inspection, name: str) -> Any:
     return inspection.ir(name)
 
 
-def _show(inspection: Inspection, forms: dict[str, Any], screen: Screen) -> None:
+def _show(inspection: Inspection, forms: dict[str, Any], missing: dict[str, str], screen: Screen) -> None:
     module = inspection.module
     texts: dict[str, Any] = {
         name: inspection.ir(name) if isinstance(form, list) else form for name, form in forms.items()
     }
     data: dict[str, Any] = {"kernel": module.kernel, "target": module.target}
+    data |= {"missing": missing} if missing else {}
     data |= {
         name: texts[name].data() if name == RESOURCES else texts[name] for name in (RESOURCES, MAP) if name in texts
     }

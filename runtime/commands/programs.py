@@ -12,6 +12,7 @@ import argparse
 import ast
 import linecache
 import os
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -331,6 +332,9 @@ def _of_annotations(program: Program, name: str) -> Call | None:
 
 def _evaluate(program: Program, kernel: Kernel, options: argparse.Namespace) -> tuple[Any, ...]:
     """Return the values of `--args`, evaluated in the program's namespace; arrays among them need a session."""
+    if not sessions.is_initialized() and _decides_later(program.path):
+        text = f"`ti.init` of {program.path.name} stands where an import does not reach it, so its options do not count"
+        print(f"shadesmith: {text}", file=sys.stderr)
     _ensure_session(None)
     text = options.args.strip().rstrip(",")
     name = "--args"

@@ -40,7 +40,7 @@ MEANINGS = {
     CONFLICTS: "the generated text has changed where this one was edited; a launch refuses it and writes a copy"
     f" with markers beside it, `*{CONFLICT}`, to decide in",
     REFUSED: "does not compile, or its interface is not that of the generated text",
-    UNREADABLE: "no text",
+    UNREADABLE: "no text in UTF-8",
 }
 
 _PLACE = re.compile(r"//.*?([\w.-]+\.\w+):(\d+)  ")

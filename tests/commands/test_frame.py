@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+from shadesmith.runtime.command_line import COMMANDS
 from shadesmith.runtime.commands.screen import Screen
 
 KERNEL = """
@@ -54,6 +55,12 @@ def test_every_command_explains_itself(command) -> None:
     assert said.status == 0 and "inspect" in said.text
     said = command("inspect", "--help")
     assert said.status == 0 and "--stage" in said.text and "--json" in said.text
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_is_there(command, name) -> None:
+    said = command(name, "--help")
+    assert said.status == 0 and f"usage: shadesmith {name}" in said.text and "--json" in said.text
 
 
 def test_a_reader_that_goes_away_is_no_error(program) -> None:

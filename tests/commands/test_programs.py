@@ -76,6 +76,12 @@ def test_an_array_of_ours_among_the_arguments_gets_a_session(program) -> None:
     assert call.arguments[0].shape == (3,)
 
 
+def test_options_that_do_not_count_are_told(program, capsys) -> None:
+    file = program(LIBRARY + "\n    def main():\n        ti.init(arch=ti.cpu, fast_math=False)\n")
+    find_call(options(f"{file}:scale", args="np.ones(5, np.float32), 2.0"), launches=False)
+    assert "`ti.init` of program.py stands where an import does not reach it" in capsys.readouterr().err
+
+
 def test_the_first_launch_of_the_program_gives_arguments(program, capsys) -> None:
     call = find_call(options(f"{program(PROGRAM)}:fill", program_arguments=["-v"]), launches=True)
     assert call.arguments[1] == 0 and call.origin == "launch 1 of the program"

@@ -163,11 +163,15 @@ def test_examples_show_cuda_ptx_and_sass_without_a_gpu(name) -> None:
 
 @needs_nvdisasm
 def test_machine_code_for_another_architecture() -> None:
-    from dataclasses import replace
+    older = kernels.smooth.inspect(arch="cuda:sm_80")
+    assert older.sass != kernels.smooth.inspect(arch="cuda").sass and older.resources.device == "sm_80"
+    assert ".target sm_80" in older.ptx
 
-    inspection = kernels.smooth.inspect(arch=ti.cuda)
-    assert replace(inspection, gpu="sm_80").sass != inspection.sass
-    assert ".target sm_80" in replace(inspection, gpu="sm_80").ptx
+
+@pytest.mark.parametrize("name", ["cuda:80", "vulkan:sm_80", "metal", "nonsense", ":sm_80", ""])
+def test_names_of_no_target_are_refused(name) -> None:
+    with pytest.raises(ti.TaichiRuntimeError, match="is no target of shadesmith"):
+        kernels.smooth.inspect(arch=name)
 
 
 def test_the_map_is_plain_json_and_names_tasks(tmp_path) -> None:
