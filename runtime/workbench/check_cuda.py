@@ -7,7 +7,7 @@ from math import prod
 
 from ...transpiler.backend.interface import TaskSource
 from ..devices.compiler_messages import CompilerFailure
-from ..devices.nvrtc import DEFAULT_ARCH, compile_cubin
+from ..devices.nvrtc import DEFAULT_ARCH, compile_cubin, version
 from .c_layout import CUDA, CUDA_TEMPLATES, Assertion, Assertions
 from .check_c import TAIL, note_failures, read_only_names, with_tail
 from .complaints import Complaint, of_nvrtc
@@ -17,6 +17,8 @@ from .edit import Edit, casts_away, check_block_is_said, check_blocks, note_erro
 from .mistakes import missing_entry, store_to_read_only
 from .places import Place, Text
 
+OFFSETS_SINCE = 13
+"""NVRTC 12 has no `offsetof` of any kind, and no constant expression that tells an offset."""
 REGISTERS_OF_BLOCK = 65536
 """Registers that one multiprocessor has, so at most those of a block."""
 REGISTER_UNIT = 8
@@ -34,7 +36,7 @@ def check_cuda(edit: Edit) -> None:
     knows_blocks = not edit.sheet.mistakes
     generated = Text(edit.generated_text)
     read_only = read_only_names(generated.blocks.get("Args"), generated, edit.text)
-    assertions = Assertions(CUDA, generated, edit.text)
+    assertions = Assertions(CUDA, generated, edit.text, asks_offsets=version()[0] >= OFFSETS_SINCE)
     assertions.lines += [Assertion(line) for line in CUDA_TEMPLATES.strip().splitlines()]
     assertions.of_args(edit.generated)
     _assert_entries(edit, assertions)
