@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from math import prod
 
 from ...transpiler.backend.interface import TaskSource
 from ..devices.compiler_messages import CompilerFailure
-from ..devices.nvrtc import DEFAULT_ARCH, compile_cubin, version
+from ..devices.nvrtc import DEFAULT_ARCH, compile_cubin
 from .c_layout import CUDA, CUDA_TEMPLATES, Assertion, Assertions
 from .check_c import TAIL, note_failures, read_only_names, with_tail
 from .complaints import Complaint, of_nvrtc
@@ -17,8 +18,8 @@ from .edit import Edit, casts_away, check_block_is_said, check_blocks, note_erro
 from .mistakes import missing_entry, store_to_read_only
 from .places import Place, Text
 
-OFFSETS_SINCE = 13
-"""NVRTC 12 has no `offsetof` of any kind, and no constant expression that tells an offset."""
+OFFSET_PROBE = 'struct Pair { int one, two; }; static_assert(__builtin_offsetof(Pair, two) == sizeof(int), "");'
+"""Refused by NVRTC 12 and 13.0, which have no `offsetof` of any kind, nor a constant expression that tells an offset."""
 REGISTERS_OF_BLOCK = 65536
 """Registers that one multiprocessor has, so at most those of a block."""
 REGISTER_UNIT = 8
@@ -36,7 +37,7 @@ def check_cuda(edit: Edit) -> None:
     knows_blocks = not edit.sheet.mistakes
     generated = Text(edit.generated_text)
     read_only = read_only_names(generated.blocks.get("Args"), generated, edit.text)
-    assertions = Assertions(CUDA, generated, edit.text, asks_offsets=version()[0] >= OFFSETS_SINCE)
+    assertions = Assertions(CUDA, generated, edit.text, asks_offsets=_knows_offsets())
     assertions.lines += [Assertion(line) for line in CUDA_TEMPLATES.strip().splitlines()]
     assertions.of_args(edit.generated)
     _assert_entries(edit, assertions)
@@ -57,6 +58,16 @@ def check_cuda(edit: Edit) -> None:
         cubin, _ = _compile(edit, edit.counted_text)
     if cubin is not None:
         _check_cubin(edit, cubin, knows_blocks)
+
+
+@cache
+def _knows_offsets() -> bool:
+    """Tell whether NVRTC can say where a member lies."""
+    try:
+        compile_cubin(OFFSET_PROBE)
+    except CompilerFailure:
+        return False
+    return True
 
 
 def _compile(edit: Edit, text: str) -> tuple[Cubin | None, list[Complaint]]:

@@ -234,7 +234,7 @@ def test_a_damaged_buffer_harms_nobody(target, capfd, words):
     header = buffer._header.copy()
     header[0] += len(words)
     damaged = np.concatenate([header, np.array(words, np.uint32)])
-    sessions.CURRENT.device.write(buffer._allocation, memoryview(damaged.tobytes()))
+    sessions.CURRENT.device.write(buffer.allocation, memoryview(damaged.tobytes()))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         run(2.0)
