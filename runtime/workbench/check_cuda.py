@@ -19,7 +19,7 @@ from .mistakes import missing_entry, store_to_read_only
 from .places import Place, Text
 
 OFFSET_PROBE = 'struct Pair { int one, two; }; static_assert(__builtin_offsetof(Pair, two) == sizeof(int), "");'
-"""Refused by NVRTC 12 and 13.0, which have no `offsetof` of any kind, nor a constant expression that tells an offset."""
+"""Refused by NVRTC 12 and 13.0, which know no `offsetof`, nor another constant expression that tells an offset."""
 REGISTERS_OF_BLOCK = 65536
 """Registers that one multiprocessor has, so at most those of a block."""
 REGISTER_UNIT = 8
