@@ -1,13 +1,13 @@
 """Two kernels to tune by hand: a Jacobi step and a matrix product. docs/hand-tuning.md goes through it.
 
-The folder `edits` beside this file holds their emitted CUDA and GLSL with vector loads and tiles in shared memory: they
-run as soon as this program does, on ti.cuda and ti.vulkan. `python examples/hand_tuning.py cuda 4096` compares each
-with the generated text and times both.
+The folder `edits` beside this file holds their emitted CUDA and GLSL with vector loads and tiles in shared memory; they
+run as soon as this program does. `python hand_tuning.py --arch cuda --size 4096` compares each with the generated text
+and times both.
 """
 
 from __future__ import annotations
 
-import sys
+import argparse
 
 import numpy as np
 
@@ -39,17 +39,21 @@ def numbers(rows: int, columns: int) -> ti.ndarray:
     return array
 
 
-def main(arch: str = "gpu", size: str = "1024") -> None:
-    ti.init(arch=arch)
-    n = int(size)
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--arch", default="gpu")
+    parser.add_argument("--size", type=int, default=1024)
+    options = parser.parse_args()
+    ti.init(arch=getattr(ti, options.arch))
+    n = options.size
     a, b, c = numbers(n, n), numbers(n, n), ti.ndarray(ti.f32, (n, n))
     for kernel, arguments in ((jacobi, (a, b)), (multiply, (a, b, c))):
         kernel(*arguments)
-        print(f"\n{kernel.__name__} of {n} x {n}: {kernel.last_launch}")
+        print(f"{kernel.__name__} of {n} x {n}: {kernel.last_launch}")
         if kernel.last_launch.variant != "generated":
             print(kernel.compare(*arguments))
             print(kernel.bench(*arguments))
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main()

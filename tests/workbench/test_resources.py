@@ -124,8 +124,8 @@ def test_occupancy_is_what_the_driver_says(target: str) -> None:
             function = loaded.get_function(task.entry)
             blocks = driver.occupancyMaxActiveBlocksPerMultiprocessor(function.ptr, task.block_dim, 0)
             assert found.occupancy == blocks * task.block_dim / per_sm
-            assert found.registers == function.num_regs and found.local_bytes == function.local_size_bytes
-            assert found.shared_bytes == function.shared_size_bytes
+            shared, local, registers = (driver.funcGetAttribute(number, function.ptr) for number in (1, 3, 4))
+            assert (found.shared_bytes, found.local_bytes, found.registers) == (shared, local, registers)
 
 
 def test_statistics_of_a_driver_are_read_by_name() -> None:
