@@ -205,8 +205,10 @@ def begin(specialization: Specialization, module: BackendModule, edits_dir: str,
     if variant and not re.fullmatch(r"[\w-]+", variant):
         raise EditError(f"`{variant}` cannot name a variant. Hint: use letters, digits, `_` and `-`")
     if not module.files:
-        what = "the interpreter runs no text" if module.target == "python" else "it does nothing"
-        raise EditError(f"kernel `{module.kernel}` has no text to edit: {what}. Hint: `kernel.edit(..., arch=ti.cuda)`")
+        why = "it does nothing"
+        if module.target == "python":
+            why = "the interpreter runs no text. Hint: name a target, `kernel.edit(..., arch=ti.cuda)`"
+        raise EditError(f"kernel `{module.kernel}` has no text to edit: {why}")
     slot = slot_of(specialization, edits_dir)
     paths = []
     for file in module.files:
