@@ -14,8 +14,9 @@ What counts as equal enough, where the caller does not say otherwise:
 
 What is usual is the median of the magnitudes that are not 0: where terms cancel, an error is as large as the terms'
 rounding. Not-a-number equals itself. Where runs of the generated text differ among themselves, twice their spread is
-added; numbers whose runs differ in their order alone are compared in ascending order. So are those of arrays that are
-only written where the kernel uses what an atomic gives, a place in a list: on the host runs often agree by chance.
+added, and an integer that they give differently may be any; numbers whose runs differ in their order alone are compared
+in ascending order. So are those of arrays that are only written where the kernel uses what an atomic gives, a place in a
+list: on the host runs often agree by chance.
 """
 
 from __future__ import annotations
@@ -160,6 +161,9 @@ def _judge_numbers(
     if expected.is_written:
         relative, absolute = tolerance.of(base[0])
         wrong = differs & ~_close(one, other, relative, absolute + SPREADS * spread)
+        if not is_float:
+            for array in base[1:]:
+                wrong &= ~different(base[0], array)
     position = int(np.flatnonzero((wrong if wrong.any() else differs).ravel())[0])
     pair = [_item(array, position, pattern) for array in (one, other)]
     count = int(np.count_nonzero(wrong))
