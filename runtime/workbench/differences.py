@@ -15,8 +15,8 @@ What counts as equal enough, where the caller does not say otherwise:
 What is usual is the median of the magnitudes that are not 0: where terms cancel, an error is as large as the terms'
 rounding. Not-a-number equals itself. Where runs of the generated text differ among themselves, twice their spread is
 added, and an integer that they give differently may be any; numbers whose runs differ in their order alone are compared
-in ascending order. So are those of arrays that are only written where the kernel uses what an atomic gives, a place in a
-list: on the host runs often agree by chance.
+in ascending order. So are those of arrays that are only written where the kernel uses what an atomic gives, a place in
+a list: on the host runs often agree by chance.
 """
 
 from __future__ import annotations
