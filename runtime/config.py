@@ -8,6 +8,7 @@ are written as numbers, switches as 0 and 1, an empty variable counts as none.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
@@ -160,6 +161,8 @@ OPTIONS: dict[str, Any] = {field.name: field.default for field in fields(Config)
 ENVIRONMENT_PREFIXES = ("SHADESMITH_", "TI_")
 EDITS_FOLDER = "edits"
 """Of texts changed by hand, beside the Python file of a kernel."""
+UNNAMED_FILE = "interactive"
+"""Stands for the file of a kernel that was typed into a shell or a notebook."""
 CHOICES = {"edits": ("strict", "fallback", "off", "watch")}
 """What options of text may be, where they may not be any."""
 DEFAULT_TYPES: dict[str, tuple[Scalar, ...]] = {
@@ -258,3 +261,8 @@ def _default_type(name: str, value: Any) -> Scalar:
         names = ", ".join(f"ti.{t.name}" for t in types)
         raise TypeError(f"option `{name}` of ti.init is one of {names}, and {value} was given")
     return value  # type: ignore[no-any-return]
+
+
+def plain_name(text: str) -> str:
+    """Return a text as part of a file's name."""
+    return re.sub(r"[^\w.]+", "_", text).strip("_.") or "x"

@@ -36,7 +36,7 @@ from .packs import unpacker
 from .session import Session
 from .tracebacks import hides_own_frames
 from .tuning import tunable_of
-from .workbench_door import edits_of, workbench
+from .workbench_door import edited_key, edits_of, workbench
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -158,9 +158,11 @@ class Kernel:
         """Return a digest of all that decides the emitted text; equal in every process.
 
         It covers the kernel's text and those of the functions it calls, the arguments' types, template values, captured
-        globals, the shapes and places of fields, options and capabilities. The kernel is read anew with each call.
+        globals, the shapes and places of fields, options and capabilities; and the edited text that runs instead, if
+        there is one. The kernel is read anew with each call.
         """
-        return content_key(self._specialization(self._complete(args), arch)[0])
+        specialization, target = self._specialization(self._complete(args), arch)
+        return edited_key(sessions.current_config(), specialization, target, content_key(specialization))
 
     @hides_own_frames
     def signature(self, *args: Any) -> str:

@@ -10,10 +10,11 @@ import importlib
 import os
 from collections.abc import Sequence
 from dataclasses import replace
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from ..transpiler.frontend.specialization import Specialization
-from .config import EDITS_FOLDER
+from .config import EDITS_FOLDER, UNNAMED_FILE, Config, plain_name
 
 if TYPE_CHECKING:
     from ..transpiler.pipeline import Compilation
@@ -24,6 +25,27 @@ if TYPE_CHECKING:
 def workbench(name: str) -> Any:
     """Return a module of the workbench."""
     return importlib.import_module(f"{__package__}.workbench.{name}")
+
+
+def edited_key(config: Config, specialization: Specialization, target: str, key: str) -> str:
+    """Return the key of what runs: `key`, that of the generated text, unless an edit takes its place."""
+    if config.edits == "off" or not _has_folder(config, specialization):
+        return key
+    digest: str = workbench("edits").digest_of_edit(specialization, target, config.edits_dir)
+    return sha256(f"{key} {digest}".encode()).hexdigest()[: len(key)] if digest else key
+
+
+def _has_folder(config: Config, specialization: Specialization) -> bool:
+    """Tell whether there are slots of kernels of this kernel's file."""
+    file = specialization.definition.function.__code__.co_filename
+    stem, beside = UNNAMED_FILE, os.getcwd()
+    if os.path.isfile(file):
+        stem, beside = plain_name(os.path.splitext(os.path.basename(file))[0]), os.path.dirname(os.path.abspath(file))
+    try:
+        slots = os.listdir(os.path.expanduser(config.edits_dir) or os.path.join(beside, EDITS_FOLDER))
+    except OSError:
+        return False
+    return any(slot.startswith(f"{stem}.") for slot in slots)
 
 
 def edits_of(
@@ -37,12 +59,8 @@ def edits_of(
 
     wanted: the variant that the program asks for.
     """
-    if session.config.edits == "off":
-        return compilation, None
-    file = specialization.definition.function.__code__.co_filename
-    beside = os.path.dirname(os.path.abspath(file)) if os.path.isfile(file) else os.getcwd()
-    folder = os.path.expanduser(session.config.edits_dir) or os.path.join(beside, EDITS_FOLDER)
-    if session.config.edits != "watch" and wanted is None and not os.path.isdir(folder):
+    policy = session.config.edits
+    if policy == "off" or not (policy == "watch" or wanted is not None or _has_folder(session.config, specialization)):
         return compilation, None
     choice: Choice = workbench("edits").choose(session, specialization, compilation.module, args, wanted)
     return replace(compilation, module=choice.module), choice

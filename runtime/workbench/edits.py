@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from ...transpiler.backend.interface import BackendModule
 from ...transpiler.errors import TaichiCompilationError, warn_user
 from ...transpiler.frontend.specialization import Argument, Specialization, TemplateArgument
+from ..compiler import compile_kernel
 from ..tuning import tunable_of
 from .check import check_edit
 from .edited import edited_module
@@ -239,6 +240,20 @@ def _shown(argument: Argument) -> str:
         return str(argument)
     array = getattr(argument.value, "describe_array", None)
     return str(array()) if array is not None else type(argument.value).__qualname__
+
+
+def digest_of_edit(specialization: Specialization, target: str, edits_dir: str) -> str:
+    """Return a digest of the texts that take the place of the generated ones, "" where none does.
+
+    Raises: EditError for an edit that cannot be read or merged.
+    """
+    slot = slot_of(specialization, edits_dir)
+    if not slot.folder.is_dir():
+        return ""
+    module = compile_kernel(specialization, target).module
+    name = select(specialization, slot, module).name
+    edited, _ = load(slot, module, name) if name != GENERATED else (module, ())
+    return "" if edited is module else digest_of(edited)
 
 
 def gather(

@@ -27,7 +27,7 @@ from ...transpiler.frontend.definition import KernelDefinition
 from ...transpiler.frontend.specialization import Argument, ArrayArgument, Specialization, TemplateArgument
 from ...transpiler.ir.types import described
 from ...transpiler.options import CompileOptions
-from ..config import EDITS_FOLDER
+from ..config import EDITS_FOLDER, UNNAMED_FILE, plain_name
 
 BASE = ".base"
 FACTS = "slot.json"
@@ -91,7 +91,7 @@ def slot_of(specialization: Specialization, edits_dir: str = "") -> Slot:
     label = "-".join(map(_label, specialization.arguments)) or "no_arguments"
     material = [*map(_identity, specialization.arguments), _options(specialization.options)]
     digest = hashlib.sha256("\x00".join(material).encode()).hexdigest()[:6]
-    kernel = f"{_stem(definition)}.{_plain(definition.function.__qualname__.replace('<locals>', 'in'))}"
+    kernel = f"{_stem(definition)}.{plain_name(definition.function.__qualname__.replace('<locals>', 'in'))}"
     return Slot(folder_of(definition, edits_dir) / kernel / f"{label[:MAX_LABEL].rstrip('-_.')}-{digest}")
 
 
@@ -166,26 +166,21 @@ def _literal(name: str) -> str:
 
 def _stem(definition: KernelDefinition) -> str:
     file = python_file(definition)
-    return _plain(file.stem) if file is not None else "interactive"
-
-
-def _plain(text: str) -> str:
-    """Return a text as part of a file's name."""
-    return re.sub(r"[^\w.]+", "_", text).strip("_.") or "x"
+    return plain_name(file.stem) if file is not None else UNNAMED_FILE
 
 
 def _label(argument: Argument) -> str:
     """Return how a slot's name shows an argument."""
     if isinstance(argument, ArrayArgument):
         flags = f"{'_strided' if argument.strided else ''}{'_clamped' if argument.clamped else ''}"
-        return _plain(f"{described(argument.element)}_{argument.ndim}d{flags}")
+        return plain_name(f"{described(argument.element)}_{argument.ndim}d{flags}")
     if isinstance(argument, TemplateArgument):
         value = argument.value
         if value is None or isinstance(value, bool | int | float | str):
-            return _plain(str(value))
+            return plain_name(str(value))
         array = getattr(value, "describe_array", None)
-        return "field" if array is not None else _plain(getattr(value, "__name__", type(value).__name__))
-    return _plain(str(argument))
+        return "field" if array is not None else plain_name(getattr(value, "__name__", type(value).__name__))
+    return plain_name(str(argument))
 
 
 def _identity(argument: Argument) -> str:

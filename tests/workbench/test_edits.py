@@ -97,6 +97,21 @@ def test_the_next_process_finds_the_edit(target: str, tmp_path: Path) -> None:
     assert np.all(y == 2) and program.scale.last_launch.variant == "generated", "another specialization is another slot"
 
 
+def test_the_key_covers_the_edit(target: str, tmp_path: Path) -> None:
+    program = written_programs.write(tmp_path / "p.py", SCALE)
+    args = 2.0, ones()
+    generated = program.scale.key(*args)
+    path = begin(program.scale, *args)
+    assert program.scale.key(*args) == generated, "an untouched copy is no edit"
+    keys = set()
+    for number in ("10.0", "20.0"):
+        path.write_text((path.parent / ".base" / path.name).read_text().replace("* x(i)", f"* x(i) + {number}"))
+        keys.add(program.scale.key(*args))
+    assert len(keys - {generated}) == 2
+    again(edits="off")
+    assert program.scale.key(*args) == generated
+
+
 def test_policies(target: str, tmp_path: Path) -> None:
     program = written_programs.write(tmp_path / "p.py", SCALE)
     path = begin(program.scale, 2.0, ones())
