@@ -52,6 +52,8 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+FASTEST = "fastest"
+"""What `Kernel.use` takes for the variant that is fastest when measured."""
 COMPILING = threading.RLock()
 """Held by the thread that compiles: passes set limits of the whole process, and two threads may want the same."""
 
@@ -219,6 +221,9 @@ class Kernel:
     def use(self, variant: str | None) -> None:
         """Run a text of the slot from the next launch on: "generated", "edit", or the name of a variant; None: as rules
         say. A launch for whose arguments there is no such variant raises TaichiRuntimeError.
+
+        "fastest": the first launch of each kind of arguments compares and times all texts on copies, and the fastest of
+        those that compute the same runs from then on.
         """
         self._wanted = variant
         self._instances.clear()
@@ -393,7 +398,11 @@ class Kernel:
             warn_user(text)
         if session.config.dump_dir:
             dump(session.config.dump_dir, compilation.module, specialization)
-        compilation, choice = edits_of(session, specialization, compilation, args, wanted or self._wanted)
+        wanted = wanted or self._wanted
+        if wanted == FASTEST:
+            gathered = workbench("edits").gather(session, specialization, compilation, kinds, tuple(args))
+            wanted = workbench("measured").fastest(gathered)
+        compilation, choice = edits_of(session, specialization, compilation, args, wanted)
         instance = Instance(session, specialization, compilation)
         session.compiled_functions += 1
         launch = instance.make_launch(compilation, kinds, keeps)

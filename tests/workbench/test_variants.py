@@ -57,6 +57,33 @@ def test_a_program_asks_for_a_variant(kernel) -> None:
     assert run(kernel) == 2
 
 
+LARGEST = """
+    @ti.kernel
+    def largest(table: ti.types.ndarray(ti.i32, 1), x: ti.types.ndarray(ti.i32, 1)):
+        for i in x:
+            found = 0
+            for k in range(200000):
+                found = ti.max(found, table[(i + k) % 64])
+            x[i] = found
+"""
+
+
+def test_the_fastest_that_is_right_runs(target: str, tmp_path: Path) -> None:
+    if target == "python":
+        pytest.skip("the interpreter runs no text")
+    kernel = written_programs.write(tmp_path / "p.py", LARGEST).largest
+    table, x = np.arange(64, dtype=np.int32), np.zeros(256, np.int32)
+    for name, turns in (("slow", 300000), ("wrong", 3), ("quick", 64)):
+        written_programs.replaced(kernel.edit(table, x, variant=name), "200000", str(turns))
+    kernel.use("fastest")
+    with pytest.warns(ti.ShadesmithWarning, match="`wrong` computes something else"):
+        kernel(table, x)
+    assert np.all(x == 63) and kernel.last_launch.variant == "quick"
+    kernel.use(None)
+    kernel(table, x)
+    assert kernel.last_launch.variant == "generated"
+
+
 def test_a_variant_that_was_never_written(kernel) -> None:
     kernel.use("five")
     with pytest.raises(ti.TaichiRuntimeError, match="no variant `five`"):
