@@ -107,6 +107,7 @@ class HostDevice:
         self.compiler = compiler
         self.threads = threads
         self.openmp = True
+        self._limited: Library | None = None
         self.capabilities = PORTABLE["c"]
         self.used_bytes = self._lazy_bytes = 0
         self._budget = Budget("the host")
@@ -174,7 +175,7 @@ class HostDevice:
         hidden = [[entry for entry in entries if entry not in part] for part in parts]
         libraries = [load_library(binary) for binary in self._compile(module, hidden)]
         if self.threads is not None and self.openmp:
-            _limit_threads(libraries, self.threads)
+            self._limited = _limit_threads(libraries, self.threads) or self._limited
         owners = [next(library for part, library in zip(parts, libraries) if entry in part) for entry in entries]
         try:
             return HostProgram(module, owners)
@@ -205,18 +206,27 @@ class HostDevice:
         return HostTimer(self.synchronize)
 
     def close(self) -> None:
-        """Nothing to do: memory and libraries go with the objects that hold them."""
+        """Let the next device use all cores again; memory and libraries go with the objects that hold them."""
+        if self._limited is not None:
+            _limit_threads([self._limited], _default_threads())
 
 
-def _limit_threads(libraries: Sequence[Library], count: int) -> None:
-    """Set how many threads the loops of launches from this thread use, if there are any.
+def _limit_threads(libraries: Sequence[Library], count: int) -> Library | None:
+    """Set how many threads the loops of launches from this thread use; return the library that was asked for it.
 
     A library without a parallel loop is not linked with OpenMP's runtime (`--as-needed`), and lacks its functions.
     """
     for library in libraries:
         with contextlib.suppress(OSError):
             library.function("omp_set_num_threads", ctypes.c_int)(count)
-            return
+            return library
+    return None
+
+
+def _default_threads() -> int:
+    """Return how many threads loops use where nobody has asked for a number."""
+    wanted = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
+    return int(wanted) if wanted.isdigit() and int(wanted) else _core_limit() or _usable_cores()
 
 
 def open_device(threads: int | None = None) -> HostDevice:

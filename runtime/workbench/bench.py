@@ -22,6 +22,7 @@ from ...transpiler.errors import TaichiRuntimeError
 from . import edits
 from .ratios import CONFIDENCE, FASTER, MARGIN, NO_DIFFERENCE, Ratio, ratio_of
 from .replicas import record
+from .slots import shown
 from .stand import Ground
 from .timing import SECONDS, in_words, measure, quartiles, shared_confidence
 from .variants import GENERATED, Variants
@@ -195,5 +196,5 @@ def time_modules(
         ratio = ratio_of(times, columns[0], each) if rows else None
         verdict = ratio.verdict(margin) if ratio is not None else ""
         rows.append(Row(name, tuple(times), ratio, verdict, margin))
-    kernel = f"{variants.generated.kernel}({', '.join(map(str, variants.specialization.arguments))})"
+    kernel = f"{variants.generated.kernel}({', '.join(map(shown, variants.specialization.arguments))})"
     return Timing(kernel, session.device.title, timer.clock, tuple(rows), stand.repeats, margin, confidence)

@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING, Any
 
 from ...transpiler.backend.interface import BackendModule
 from ...transpiler.errors import TaichiCompilationError, warn_user
-from ...transpiler.frontend.specialization import Argument, Specialization, TemplateArgument
+from ...transpiler.frontend.specialization import Specialization
 from ..compiler import compile_kernel
 from ..tuning import tunable_of
 from .check import check_edit
 from .edited import edited_module
 from .merge import Merged, has_markers, merge, same_text
 from .rules import Rule, rule_of
-from .slots import EditError, Slot, is_writable, python_file, read_text, slot_of, without_checks, write_text
+from .slots import EditError, Slot, is_writable, python_file, read_text, shown, slot_of, without_checks, write_text
 from .tuned import shape_class, tuned_module
 from .variants import EDIT, GENERATED, TUNED, Variant, Variants, digest_of, unknown_variant, variant_of
 
@@ -230,16 +230,8 @@ def _facts(specialization: Specialization, module: BackendModule) -> dict[str, o
     return {
         "kernel": definition.function.__qualname__,
         "file": file.name if file is not None else None,
-        "arguments": {leaf.name: _shown(argument) for leaf, argument in arguments},
+        "arguments": {leaf.name: shown(argument) for leaf, argument in arguments},
     }
-
-
-def _shown(argument: Argument) -> str:
-    """Return an argument's type; of objects the kind alone, since their texts hold addresses."""
-    if not isinstance(argument, TemplateArgument):
-        return str(argument)
-    array = getattr(argument.value, "describe_array", None)
-    return str(array()) if array is not None else type(argument.value).__qualname__
 
 
 def digest_of_edit(specialization: Specialization, target: str, edits_dir: str) -> str:

@@ -13,8 +13,6 @@ from typing import Any
 
 from ...transpiler.backend.interface import END_OF_BODY, BackendModule, Expression, SourceFile
 from ...transpiler.errors import TaichiCompilationError, TaichiRuntimeError
-from ...transpiler.frontend.specialization import Argument, TemplateArgument
-from ...transpiler.ir.types import described
 from ...transpiler.lang.arch import Arch, cpu, cuda, vulkan
 from .. import session as sessions
 from ..inspection import Inspection
@@ -25,6 +23,7 @@ from .report import History, KernelReport, Pane, Table, Text
 from .report_edits import describe_edits
 from .report_times import compile_times, measured_times, stored_times
 from .resources import COLUMNS, resources
+from .slots import shown
 
 PACKAGE_FOLDER = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 TARGETS: tuple[tuple[Arch, str, str], ...] = ((vulkan, "glsl", "GLSL"), (cuda, "cuda", "CUDA"), (cpu, "c", "C"))
@@ -193,21 +192,7 @@ def _forms(kernel: Kernel, arguments: Sequence[Any], arch: Arch, key: str, title
 
 def _signature(inspection: Inspection) -> list[str]:
     definition, arguments = inspection.specialization.definition, inspection.specialization.arguments
-    return [f"{leaf.name}: {_shown(argument)}" for leaf, argument in zip(definition.leaves, arguments)]
-
-
-def _shown(argument: Argument) -> str:
-    """Return an argument's type; of objects the kind, since their texts hold addresses."""
-    if not isinstance(argument, TemplateArgument):
-        return str(argument)
-    value = argument.value
-    if value is None or isinstance(value, bool | int | float | str):
-        return repr(value)
-    describe = getattr(value, "describe_array", None)
-    if describe is None or isinstance(value, type):
-        return getattr(value, "__name__", type(value).__name__)
-    array = describe()
-    return f"{array.kind}[{described(array.element)}, {array.shape}]"
+    return [f"{leaf.name}: {shown(argument)}" for leaf, argument in zip(definition.leaves, arguments)]
 
 
 # --- the source and what is below it

@@ -25,7 +25,9 @@ from typing import Any
 from ...transpiler.errors import TaichiCompilationError
 from ...transpiler.frontend.definition import KernelDefinition
 from ...transpiler.frontend.specialization import Argument, ArrayArgument, Specialization, TemplateArgument
+from ...transpiler.ir.snodes import digits_of
 from ...transpiler.ir.types import described
+from ...transpiler.lang.describe import ArrayDescription
 from ...transpiler.options import CompileOptions
 from ..config import EDITS_FOLDER, UNNAMED_FILE, plain_name
 
@@ -196,9 +198,29 @@ def _identity(argument: Argument) -> str:
     if isinstance(value, list | tuple):
         return f"({', '.join(_identity(TemplateArgument(item)) for item in value)})"
     array = getattr(value, "describe_array", None)
-    if array is not None and not isinstance(value, type):
-        return str(array())
-    return str(getattr(value, "__qualname__", type(value).__qualname__))
+    if array is None or isinstance(value, type):
+        return str(getattr(value, "__qualname__", type(value).__qualname__))
+    found = array()
+    place = "" if found.place is None else f" {[tuple(digit) for digit in digits_of(found.place)]}"
+    return f"{array_text(found)}{found.offset or ''}{place}"
+
+
+def shown(argument: Argument) -> str:
+    """Return an argument's type or number as people read it; of objects the kind, since their texts hold addresses."""
+    if not isinstance(argument, TemplateArgument):
+        return str(argument)
+    value = argument.value
+    if value is None or isinstance(value, bool | int | float | str):
+        return repr(value)
+    describe = getattr(value, "describe_array", None)
+    if describe is None or isinstance(value, type):
+        return str(getattr(value, "__name__", type(value).__name__))
+    return array_text(describe())
+
+
+def array_text(array: ArrayDescription) -> str:
+    """Return an array's type as people read it: `field[f32[2], 64x32]`."""
+    return f"{array.kind}[{described(array.element)}, {'x'.join(map(str, array.shape)) or '0-D'}]"
 
 
 def _options(options: CompileOptions) -> str:

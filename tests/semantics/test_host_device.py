@@ -179,7 +179,12 @@ def test_threads_are_limited_as_asked():
     text = "int omp_get_max_threads(void);\n" + SCALE.replace("args.a * x(i)", "omp_get_max_threads()")
     text = text.replace("    #pragma omp parallel for firstprivate(args)\n", "")
     assert run(open_device(threads=3), make_module(text), [0.0])[0] == 3.0
-    assert run(open_device(threads=1), make_module(text), [0.0])[0] == 1.0
+    device = open_device(threads=1)
+    assert run(device, make_module(text), [0.0])[0] == 1.0
+    device.close()
+    assert run(open_device(), make_module(text), [0.0])[0] == len(os.sched_getaffinity(0)), (
+        "all again, for whoever comes"
+    )
 
 
 def test_python_threads_launch_side_by_side(device):

@@ -112,6 +112,6 @@ def test_looking_inside_with_wrong_arguments(tmp_path: Path) -> None:
     kernel = load("@ti.kernel\ndef k(x: ti.f32) -> ti.f32:\n    return x\n", tmp_path / "look.py")["k"]
     with pytest.raises(ti.TaichiSyntaxError, match="takes 1, found 3"):
         kernel.source(1.0, 2.0, 3.0)
-    for arch in ("cuda", 3, ti.gpu):
+    for arch in ("cuda:sm", "nonsense", 3, ti.gpu):
         with pytest.raises(ti.TaichiRuntimeError, match="no target"):
             kernel.source(1.0, arch=arch)

@@ -24,4 +24,4 @@ def test_random_trees_do_what_sets_do(target: str, first: int) -> None:
         pytest.skip("SHADESMITH_FULL=1 runs it")
     for seed in range(first, first + TOGETHER):
         ti.init(arch=getattr(ti, target), debug=seed % 3 == 0, enable_fallback=False, log_level=ti.WARN)
-        Case(seed, target != "vulkan").run(STEPS)
+        Case(seed, target not in ("vulkan", "cuda")).run(STEPS)
