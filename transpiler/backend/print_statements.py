@@ -150,7 +150,8 @@ class Statements:
             if len(text) <= MAX_WIDTH + len(INDENT):
                 self.lines[-1] = last._replace(text=text)
             else:
-                first = next(k for k in range(start, len(self.lines)) if not self.lines[k].text.startswith("//"))
+                printed = enumerate(self.lines[start:], start)
+                first = next(k for k, line in printed if line.text and not line.text.startswith("//"))
                 self.lines.insert(first, Line(last.depth, f"// {beside.text}"))
         for note in statement.notes:
             if note.where == "below":
