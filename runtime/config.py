@@ -43,6 +43,7 @@ EFFECTIVE: dict[str, str] = {
     "print_full_traceback": "errors show shadesmith's own frames too",
     "edits": "what becomes of emitted texts changed by hand: strict, fallback, off or watch",
     "edits_dir": "folder of such texts; beside the Python file, if empty",
+    "why_comments": "emitted texts say where a pass dropped an atomic operation, a branch or a task",
     "warn_stale_globals": "warns at a launch where a global differs from the constant compiled in",
 }
 """Options that change something, and what. All others are accepted for Taichi's programs and change nothing."""
@@ -132,6 +133,7 @@ class Config:
     edits_dir: str = ""
     report_bytes: int = 1 << 20
     check_overflow: bool = False
+    why_comments: bool = True
     warn_stale_globals: bool = False
 
     def compile_options(self) -> CompileOptions:
@@ -153,6 +155,7 @@ class Config:
             block_dim=min(self.default_gpu_block_dim, self.max_block_dim),
             unrolling_limit=self.unrolling_limit,
             verify=self.debug,
+            why_comments=self.why_comments,
             disabled_passes=frozenset(disabled),
         )
 

@@ -28,6 +28,7 @@ class CompileOptions:
     unrolling_limit: int = 32
     verify: bool = False
     line_comments: bool = True
+    why_comments: bool = True
     disabled_passes: frozenset[str] = frozenset()
 
 

@@ -14,6 +14,7 @@ from .errors import TaichiCompilationError
 from .frontend.build import build
 from .frontend.specialization import Specialization
 from .ir.forms import Captured, FrontendResult
+from .ir.notes import notes_of
 from .ir.snodes import Node, begin_of, digits_of, is_sparse_tree, top_of
 from .ir.statements import Array
 from .ir.tasks import Kernel
@@ -60,7 +61,7 @@ def content_key(specialization: Specialization) -> str:
     kernel = build(specialization).kernel
     arrays = [f"{array.name} at {_place_text(array)}" for array in kernel.arrays]
     trees = [str(_node_text(top)) for top in kernel.trees if is_sparse_tree(top)]
-    material = [specialization.key, print_frontend(kernel), *arrays, *trees]
+    material = [specialization.key, print_frontend(kernel), *notes_of(kernel), *arrays, *trees]
     return sha256("\x00".join(material).encode()).hexdigest()[:16]
 
 

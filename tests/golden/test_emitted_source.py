@@ -46,5 +46,14 @@ def test_line_map_points_at_the_line_below_each_comment(name: str, language: str
         assert lines[emitted - 2].strip().startswith(f"// {Path(python_file).name}:{python_line}  ")
 
 
+@pytest.mark.parametrize("language", SUFFIX)
+@pytest.mark.parametrize("name", ["left_out", "fall", "drift"])
+def test_line_map_points_past_comments_on_what_passes_dropped(name: str, language: str) -> None:
+    file = compiled(name, language).files[0]
+    lines = file.text.split("\n")
+    assert any("(demote_atomics)" in line for line in lines)
+    assert not any(lines[emitted - 1].strip().startswith("//") for emitted, _, _ in file.lines)
+
+
 def test_interface_is_the_same_on_all_targets() -> None:
     assert len({compiled("jacobi", target).interface for target in SUFFIX}) == 1

@@ -51,6 +51,7 @@ from .placement import Placement, place
 from .print_cells import WRITERS as CELL_WRITERS
 from .print_cells import purpose_of
 from .print_expressions import Expressions, Written
+from .print_notes import inert
 from .print_statements import INDENT, Line, Statements, basename, declare_axis, infix_symbol, python_comment
 from .print_statements import WRITERS as STATEMENT_WRITERS
 from .random_stream import task_seed
@@ -224,6 +225,7 @@ class _Printer:
         comments, atomics = self.options.line_comments, self.capabilities.atomics
         printer = Statements(expressions, placement, Names(self.taken), comments, atomics, writers)
         printer.result_names = [member.name for member in self.form.result_members]
+        printer.explains = self.options.why_comments
         printer.shared_atomics = self.capabilities.shared_atomics
         printer.declare_per_thread = declare_per_thread
         return printer
@@ -442,7 +444,13 @@ class _Printer:
         first = f"{self.name}({signature})"
         first += f", {self._title(printed[0])}" if len(printed) == 1 else f", {tasks} tasks"
         place = "" if location is NOWHERE else f"from {basename(location.file)}:{location.line}, "
-        return [*wrap(first, COLUMNS - 3, subsequent_indent="    "), f"{place}interface {digest(self.form.interface)}"]
+        notes = self.kernel.notes if printed and printed[0].number == 0 else []
+        ordered = sorted({(n.location.file, n.location.line, inert(n.text)) for n in notes})
+        return [
+            *wrap(first, COLUMNS - 3, subsequent_indent="    "),
+            f"{place}interface {digest(self.form.interface)}",
+            *(line for *_, text in ordered for line in wrap(text, COLUMNS - 3, subsequent_indent="    ")),
+        ]
 
     def _title(self, p: _Printed) -> str:
         several = f"task {p.number} of {len(self.kernel.tasks)}: " if len(self.kernel.tasks) > 1 else ""

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from ..errors import NOWHERE, InternalError, SourceLocation, UnsupportedError
 from ..ir.functions import Call
-from ..ir.nodes import Block, Effect, Statement, operands
+from ..ir.nodes import Block, Effect, Note, Statement, operands
 from ..ir.sparse import Append
 from ..ir.statements import (
     Alloca,
@@ -38,6 +38,7 @@ from .atomics import is_native
 from .naming import Names
 from .placement import ATOMS, PLACES, Placement
 from .print_expressions import Expressions, Written, is_shared, result_of
+from .print_notes import inert, left_out
 from .spelling import Spelling, spell_atomic, spell_operation
 from .target import Target
 
@@ -89,6 +90,9 @@ class Statements:
         self.shared_atomics: frozenset[tuple[str, str]] = frozenset()
         self.declare_per_thread: Callable[[Statements, Alloca, str], str] = _as_local
         self.commented: set[tuple[str, int]] = set()
+        self.explains = False
+        """Whether the notes of statements are printed."""
+        self.noted: set[tuple[str, str, int]] = set()
         self.forward: set[tuple[str, int]] = set()
         self.last: tuple[str, int] | None = None
         self.result_names: list[str] = []
@@ -126,6 +130,33 @@ class Statements:
             self.lines.append(Line(self.depth, f"// {python_comment(location)}"))
         return location
 
+    def note(self, note: Note) -> bool:
+        """Tell whether a note is new; print one of a statement that is gone."""
+        said = (note.text, note.location.file, note.location.line)
+        if said in self.noted:
+            return False
+        self.noted.add(said)
+        self.lines.append(Line(self.depth, f"// {inert(note.text)}"))
+        return True
+
+    def _explain(self, statement: Statement, start: int) -> None:
+        """Print the notes of a statement whose lines begin at `start`: one beside it, where it fits, others below."""
+        beside = next((note for note in statement.notes if note.where == "beside"), None)
+        line = (statement.location.file, statement.location.line)
+        if beside is not None and len(self.lines) > start and (beside.text, *line) not in self.noted:
+            self.noted.add((beside.text, *line))
+            last = self.lines[-1]
+            text = f"{last.text}  // {beside.text}"
+            if len(text) <= MAX_WIDTH + len(INDENT):
+                self.lines[-1] = last._replace(text=text)
+            else:
+                printed = enumerate(self.lines[start:], start)
+                first = next(k for k, line in printed if line.text and not line.text.startswith("//"))
+                self.lines.insert(first, Line(last.depth, f"// {beside.text}"))
+        for note in statement.notes:
+            if note.where == "below":
+                self.note(note)
+
     @contextmanager
     def captured(self) -> Iterator[list[Line]]:
         """Collect the lines printed within the context instead of appending them."""
@@ -144,9 +175,15 @@ class Statements:
         self.depth -= 1
 
     def block(self, block: Block) -> None:
-        """Print every statement of a block."""
-        for statement in block.statements:
+        """Print every statement of a block, and what was left out between them."""
+        above = left_out(block.statements) if self.explains else {}
+        for position, statement in enumerate(block.statements):
+            for note in above.get(position, ()):
+                self.note(note)
+            start = len(self.lines)
             self.statement(statement)
+            if statement.notes and self.explains:
+                self._explain(statement, start)
 
     def statement(self, statement: Statement) -> None:
         """Print one statement, or keep its text for its user."""

@@ -13,6 +13,7 @@ from typing import Any
 from ..errors import InternalError, TaichiCompilationError, TaichiSyntaxError, TaichiTypeError
 from ..ir.forms import FrontendResult
 from ..ir.nodes import Statement
+from ..ir.notes import settle
 from ..ir.statements import ArgLoad, Parameter
 from ..ir.types import Struct, StructError, Type, count_scalars
 from . import build_access, build_calls, build_loops, build_match
@@ -89,6 +90,7 @@ def _build(context: Context) -> FrontendResult:
         text = f"`{context.kernel.name}` may end without `return`; it gives 0 then"
         context.warn(text, "end every branch with `return`")
     build_functions(context)
+    settle(context.kernel)
     return FrontendResult(context.kernel, context.fields, context.captured, context.warnings, context.trees)
 
 

@@ -11,7 +11,7 @@ from ..ir.statements import Array, ArrayShape, Break, Const, Continue, LoopIndex
 from ..ir.types import Scalar, describe_type, i32
 from .build_assignment import static_argument
 from .build_expressions import bind_target
-from .build_statements import NEVER, Completion, execute, leave_loop
+from .build_statements import NEVER, Completion, execute, leave_loop, says_static
 from .context import Context, LoopRecord, statement
 from .iteration import compile_time_items
 from .scope import Exit
@@ -241,7 +241,7 @@ def build_while(context: Context, node: ast.While) -> Completion:
             node,
         )
     location = context.builder.location
-    loop = While(Block())
+    loop = While(Block(), is_known=says_static(context, node.test))
     context.loop_options = {}
     with context.builder.into(loop.condition):
         value = context.truth(node.test)

@@ -12,6 +12,7 @@ from typing import Any
 
 from ..errors import TaichiSyntaxError
 from ..ir.nodes import Block, Statement
+from ..ir.notes import about_condition
 from ..ir.statements import Array, Assert, Break, Const
 from ..ir.types import u1
 from ..lang.matrix import Matrix
@@ -124,17 +125,30 @@ def _if(context: Context, node: ast.If) -> Completion:
     value = context.truth(node.test)
     context.builder.location = location
     if not isinstance(value, Statement | Array | Matrix | list | tuple):
+        if context.specialization.options.why_comments and not says_static(context, node.test):
+            context.builder.add(about_condition(location, context.python(bool, value), "frontend"))
         outer, context.is_conditional = context.is_conditional, _guards(context, node.test)
         done = scoped(context, node.body if context.python(bool, value) else node.orelse)
         context.is_conditional = outer
         return done
     condition = context.condition(value, "if", node.test)
     otherwise = (lambda: scoped(context, node.orelse)) if node.orelse else None
-    return branch(context, condition, lambda: scoped(context, node.body), otherwise)
+    return branch(context, condition, lambda: scoped(context, node.body), otherwise, is_python=True)
+
+
+def says_static(context: Context, test: ast.expr) -> bool:
+    """Tell whether a reader of Python sees that a condition is known."""
+    return isinstance(test, ast.Constant) or any(
+        static_argument(context, inner) is not None for inner in ast.walk(test) if isinstance(inner, ast.Call)
+    )
 
 
 def branch(
-    context: Context, condition: Statement, build_then: Branch, build_otherwise: Branch | None = None
+    context: Context,
+    condition: Statement,
+    build_then: Branch,
+    build_otherwise: Branch | None = None,
+    is_python: bool = False,
 ) -> Completion:
     """Append an `if` on a run-time condition, its sides built by callables."""
     location = context.builder.location
@@ -146,7 +160,7 @@ def branch(
     exits = _merge(first.exits, second.exits)
     context.builder.location = location
     keeps_otherwise = build_otherwise is not None or bool(exits)
-    context.add_if(condition, then, otherwise if keeps_otherwise else None)
+    context.add_if(condition, then, otherwise if keeps_otherwise else None).is_python = is_python
     return Completion(first.falls or second.falls, exits, _tail(then, first, otherwise, second) if exits else None)
 
 

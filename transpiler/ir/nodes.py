@@ -30,9 +30,20 @@ class Effect(Flag):
     """Other threads may have written any shared or global memory by now: nothing read before is known after it."""
 
 
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Why the text differs from the Python line. where: "beside", "above" or "below" its statement; location: of what
+    is gone."""
+
+    text: str
+    where: str = "beside"
+    location: SourceLocation = NOWHERE
+
+
 @dataclass(eq=False, slots=True, kw_only=True)
 class Statement:
-    """Base of all statements. type: of its value, None without one. name: what the user's program calls it."""
+    """Base of all statements. type: of its value, None without one. name: what the user's program calls it. notes:
+    comments for its text."""
 
     OPERANDS: ClassVar[tuple[str, ...]] = ()
     """Attributes that hold a statement, a list of statements, or None."""
@@ -43,6 +54,7 @@ class Statement:
     location: SourceLocation = NOWHERE
     type: Type | None = None
     name: str | None = None
+    notes: tuple[Note, ...] = ()
 
 
 @dataclass(eq=False, slots=True)

@@ -295,8 +295,16 @@ class AtomicOp(Statement):
 
 
 @dataclass(eq=False, slots=True)
+class Remark(Statement):
+    """The place of a Python statement that `step` left out; `ir/notes.py` turns it into a note at once."""
+
+    said: str
+    step: str
+
+
+@dataclass(eq=False, slots=True)
 class If(Statement):
-    """Statements under a condition."""
+    """Statements under a condition. is_python: it is an `if` of the user's, no check or guard of a pass."""
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("condition",)
     BLOCKS: ClassVar[tuple[str, ...]] = ("then", "otherwise")
@@ -304,16 +312,19 @@ class If(Statement):
     condition: Statement
     then: Block = field(default_factory=Block)
     otherwise: Block | None = None
+    is_python: bool = False
 
 
 @dataclass(eq=False, slots=True)
 class While(Statement):
-    """Run `body` as long as the result of `condition`, evaluated anew each turn, holds."""
+    """Run `body` as long as the result of `condition`, evaluated anew each turn, holds. is_known: Python shows that
+    it does or does not."""
 
     BLOCKS: ClassVar[tuple[str, ...]] = ("condition", "body")
     EFFECT: ClassVar[Effect] = Effect.CONTROL
     condition: Block
     body: Block = field(default_factory=Block)
+    is_known: bool = False
 
 
 @dataclass(eq=False, slots=True)

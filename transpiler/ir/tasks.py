@@ -8,7 +8,7 @@ from enum import Enum
 
 from ..errors import NOWHERE, SourceLocation
 from .functions import Function
-from .nodes import Block, walk
+from .nodes import Block, Note, walk
 from .snodes import Node, Tree
 from .statements import Array, Parameter, RangeFor, Temporary
 from .types import Struct, Type
@@ -47,7 +47,7 @@ class Kernel:
     """A function on its way through the compiler: in `body` until `offload`, then in `tasks` (and `body` is empty).
 
     arrays: by slot. returns: types of the results in order, with `Return.values` alike. temporaries: made by `offload`.
-    functions: the real functions it calls, in the order they are first called.
+    functions: the real functions it calls, in the order they are first called. notes: comments on the whole.
     shared: arrays of blocks of threads, by slot. trees: those that its arrays lie in, by their tops.
     """
 
@@ -62,6 +62,7 @@ class Kernel:
     shared: list[Array] = field(default_factory=list)
     trees: dict[Node, Tree] = field(default_factory=dict)
     location: SourceLocation = NOWHERE
+    notes: list[Note] = field(default_factory=list)
 
     def roots(self) -> list[Block]:
         """Return the outermost blocks: the body, or each task's prologue and body; then the bodies of functions."""

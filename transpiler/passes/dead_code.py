@@ -8,6 +8,7 @@ for i in 0..n { }      (removed: a range loop always ends)
 from __future__ import annotations
 
 from ..ir.nodes import Block, Effect, Statement, operands, walk_blocks
+from ..ir.notes import no_task
 from ..ir.statements import If, RangeFor, StructFor
 from ..ir.tasks import Kernel
 from ..ir.threads import ThreadFor
@@ -23,6 +24,7 @@ def dead_code(kernel: Kernel, context: PassContext) -> bool:
     One walk from the end suffices: a value's uses stand after it, so they are gone before it is looked at.
     """
     sweep = _Sweep(kernel)
+    sweep.explains = context.options.why_comments and not kernel.tasks
     for function in kernel.functions:
         sweep.block(function.body)
     if not kernel.tasks:
@@ -38,6 +40,8 @@ class _Sweep:
     def __init__(self, kernel: Kernel) -> None:
         self.uses: dict[Statement, int] = {}
         self.changed = False
+        self.kernel = kernel
+        self.explains = False
         for root in kernel.roots():
             for block in walk_blocks(root):
                 for statement in block.statements:
@@ -66,12 +70,17 @@ class _Sweep:
             if inner.result is not None:
                 self.uses[inner.result] -= 1
 
+    def _explain(self, dropped: Statement, block: Block) -> None:
+        if self.explains and block is self.kernel.body:
+            no_task(self.kernel, dropped, "dead_code")
+
     def block(self, block: Block) -> None:
         kept: list[Statement] = []
         for statement in reversed(block.statements):
             if statement.BLOCKS:
                 if self.uses.get(statement, 0) == 0 and not _does_something(statement):
                     self._release(statement)
+                    self._explain(statement, block)
                     self.changed = True
                     continue
                 for attribute in reversed(statement.BLOCKS):
@@ -80,6 +89,7 @@ class _Sweep:
                         self.block(inner)
                 if _is_empty(statement):
                     self._release(statement)
+                    self._explain(statement, block)
                     self.changed = True
                     continue
             elif not statement.EFFECT & (Effect.WRITE | Effect.CONTROL) and not self.uses.get(statement):

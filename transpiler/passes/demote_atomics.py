@@ -16,7 +16,7 @@ from typing import TypeGuard
 
 from ..ir.builder import Builder
 from ..ir.functions import Reference, calls
-from ..ir.nodes import Block, Statement, walk
+from ..ir.nodes import Block, Note, Statement, walk
 from ..ir.ops import ATOMIC_OPS
 from ..ir.sparse import CellIndex
 from ..ir.statements import (
@@ -39,13 +39,19 @@ from .rewrite import Rewriter
 
 def demote_atomics(kernel: Kernel, context: PassContext) -> bool:
     """Replace atomic operations by load, operation, store where the result is the same."""
-    plain = _alone_in_tasks(kernel, context) if kernel.tasks else _alone_in_body(kernel.body)
-    plain |= {atomic for function in kernel.functions for atomic in walk(function.body) if _is_local(atomic)}
+    plain = _alone_in_tasks(kernel, context) if kernel.tasks else dict.fromkeys(_alone_in_body(kernel.body), "")
+    for function in kernel.functions:
+        plain.update((atomic, "") for atomic in walk(function.body) if _is_local(atomic))
     if not plain:
         return False
+    explains = context.options.why_comments
 
     def rule(rewriter: Rewriter, atomic: Statement) -> Statement | None:
-        return make_plain(rewriter, atomic) if isinstance(atomic, AtomicOp) and atomic in plain else None
+        if not isinstance(atomic, AtomicOp) or atomic not in plain:
+            return None
+        if explains and plain[atomic]:
+            atomic.notes += (Note(f"not atomic: {plain[atomic]} (demote_atomics)"),)
+        return make_plain(rewriter, atomic)
 
     return Rewriter({AtomicOp: rule}).run(kernel)
 
@@ -60,7 +66,7 @@ def make_plain(rewriter: Rewriter, atomic: AtomicOp) -> Statement:
     builder = Builder(Block(rewriter.out))
     builder.location = atomic.location
     old = builder.load(atomic.pointer)
-    builder.store(atomic.pointer, builder.op(ATOMIC_OPS[atomic.op], old, atomic.value))
+    builder.store(atomic.pointer, builder.op(ATOMIC_OPS[atomic.op], old, atomic.value)).notes = atomic.notes
     return old
 
 
@@ -77,20 +83,23 @@ def _alone_in_body(body: Block) -> set[AtomicOp]:
     return found
 
 
-def _alone_in_tasks(kernel: Kernel, context: PassContext) -> set[AtomicOp]:
-    """Atomics that no other thread of their task can meet."""
-    found: set[AtomicOp] = set()
+def _alone_in_tasks(kernel: Kernel, context: PassContext) -> dict[AtomicOp, str]:
+    """Atomics that no other thread of their task can meet, and why, where Python does not show it."""
+    found: dict[AtomicOp, str] = {}
     for task in kernel.tasks:
         atomics = [statement for statement in walk(task.body) if isinstance(statement, AtomicOp)]
         if not atomics:
             continue
         owned = _owned_arrays(task)
-        if context.capabilities.blocks_in_turn:  # one core runs all threads of a block
-            owned |= set(kernel.shared)
+        in_turn = set(kernel.shared) if context.capabilities.blocks_in_turn else set()
         for atomic in atomics:
             base = base_pointer(atomic.pointer)
-            if task.loop is None or isinstance(base, Alloca) or (isinstance(base, GlobalPtr) and base.array in owned):
-                found.add(atomic)
+            if task.loop is None or isinstance(base, Alloca):
+                found[atomic] = ""
+            elif isinstance(base, GlobalPtr) and base.array in owned:
+                found[atomic] = "no other thread writes it" if base.array.is_shared else "no other turn writes it"
+            elif isinstance(base, GlobalPtr) and base.array in in_turn:
+                found[atomic] = "one core runs the whole block"
     return found
 
 

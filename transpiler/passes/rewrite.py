@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from ..errors import NOWHERE
-from ..ir.nodes import Block, Statement
+from ..ir.nodes import Block, Effect, Statement
 from ..ir.statements import ArgLoad, Const, LoopIndex
 from ..ir.tasks import Kernel
 
@@ -79,6 +79,8 @@ class Rewriter:
         """Emit a new statement at the place of `origin`, whose location it takes."""
         if statement.location is NOWHERE:
             statement.location = origin.location
+        if origin.notes and statement.EFFECT & Effect.WRITE:
+            statement.notes = origin.notes
         self.out.append(statement)
         return statement
 

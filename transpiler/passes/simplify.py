@@ -14,6 +14,7 @@ from collections.abc import Callable
 
 from ..ir.builder import flat_index
 from ..ir.nodes import Block, Statement, operands
+from ..ir.notes import about_condition, no_task, settle
 from ..ir.statements import (
     Break,
     Cast,
@@ -47,15 +48,29 @@ class _Simplifier(Rewriter):
     def __init__(self, context: PassContext) -> None:
         super().__init__(RULES)
         self.fast_math = context.options.fast_math
+        self.explains = context.options.why_comments
+        self.explained = False
 
     def run(self, kernel: Kernel) -> bool:
+        top = list(kernel.body.statements) if self.explains else []
         changed = super().run(kernel)
+        if self.explained:
+            settle(kernel)
+        for loop in top:
+            if isinstance(loop, RangeFor) and any(_is_empty_range(loop, axis) for axis in range(len(loop.begins))):
+                no_task(kernel, loop, "simplify")
         for task in kernel.tasks:
             if task.loop is not None:
                 changed |= _drop_last(task.body)
         for function in kernel.functions:
             changed |= _drop_last(function.body, Return)
         return changed
+
+    def explain(self, statement: Statement, value: object) -> None:
+        """Say why an `if` or `while` of the user's is gone."""
+        if self.explains:
+            self.explained = True
+            self.out.append(about_condition(statement.location, value, "simplify"))
 
     def block(self, block: Block) -> None:
         """Rewrite a block up to where control leaves it."""
@@ -85,6 +100,8 @@ def _if(rewriter: Rewriter, statement: Statement) -> Statement | None:
     condition = statement.condition
     if isinstance(condition, Const):
         taken = statement.then if condition.value else statement.otherwise
+        if statement.is_python and isinstance(rewriter, _Simplifier):
+            rewriter.explain(statement, condition.value)
         for inner in taken.statements if taken is not None else ():
             if isinstance(inner, (RangeFor, StructFor)):
                 inner.serialize = True  # as under a condition: at the top level it would run in parallel
@@ -122,6 +139,8 @@ def _if_expression(rewriter: Rewriter, statement: Statement) -> Statement | None
 def _while(rewriter: Rewriter, loop: Statement) -> Statement | None:
     assert isinstance(loop, While)
     if loop.condition.result is not None and is_const(loop.condition.result, False):
+        if isinstance(rewriter, _Simplifier) and not loop.is_known:
+            rewriter.explain(loop, False)
         for inner in loop.condition.statements:
             rewriter.visit(inner)
         return GONE

@@ -168,6 +168,7 @@ static inline void task_3(const struct Args args, int turn, int i_inside, int j_
     // splat.py:13  if i > 0 and mass[i - 1, j] > 0:
     if (i > 0 && mass(i - 1, j) > 0.0f) {
         // splat.py:14  momentum[i, j].y -= gravity * mass[i, j]
+        // not atomic: no other turn writes it (demote_atomics)
         momentum_in(block, i, j).y -= args.gravity * mass_in(block, i, j);
     }
 }

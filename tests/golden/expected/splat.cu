@@ -147,6 +147,7 @@ __device__ inline void task_3(const Args &args, int turn, int i_inside, int j_in
     // splat.py:13  if i > 0 and mass[i - 1, j] > 0:
     if (i > 0 && mass(i - 1, j) > 0.0f) {
         // splat.py:14  momentum[i, j].y -= gravity * mass[i, j]
+        // not atomic: no other turn writes it (demote_atomics)
         momentum_in(block, i, j).y -= args.gravity * mass_in(block, i, j);
     }
 }

@@ -52,7 +52,7 @@ static inline void task(const struct Args args, int block, int count) {
             // tiles.py:14  if t < stride:
             if (t < stride) {
                 // tiles.py:15  tile[t] += tile[t + stride]
-                tile[t] += tile[t + stride];
+                tile[t] += tile[t + stride];  // not atomic: no other thread writes it (demote_atomics)
             }
         }
         // tiles.py:16  ti.simt.block.sync()

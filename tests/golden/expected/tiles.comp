@@ -56,7 +56,7 @@ void task(int i, bool has_turn) {
             // tiles.py:14  if t < stride:
             if (t < stride) {
                 // tiles.py:15  tile[t] += tile[t + stride]
-                tile[t] += tile[t + stride];
+                tile[t] += tile[t + stride];  // not atomic: no other thread writes it (demote_atomics)
             }
         }
         // tiles.py:16  ti.simt.block.sync()

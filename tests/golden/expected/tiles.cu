@@ -50,7 +50,7 @@ __device__ inline void task(const Args &args, int i, bool has_turn) {
             // tiles.py:14  if t < stride:
             if (t < stride) {
                 // tiles.py:15  tile[t] += tile[t + stride]
-                tile[t] += tile[t + stride];
+                tile[t] += tile[t + stride];  // not atomic: no other thread writes it (demote_atomics)
             }
         }
         // tiles.py:16  ti.simt.block.sync()

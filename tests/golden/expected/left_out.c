@@ -1,0 +1,35 @@
+// kernel(x: ndarray[f32, 1], dt: f32), range_for over i
+// from left_out.py:18, interface 0886e1ab
+// no task for the loop in line 19: it does nothing (dead_code)
+// `if debug:` in line 35 left out: always false (frontend)
+
+struct Args {
+    float *x_data;  // x: ndarray[f32, 1]
+    float dt;       // dt: f32
+    int x_n;        // x.shape[0]
+};
+
+#define x(i) args.x_data[i]
+
+// left_out.py:22  for i in range(1, x.shape[0] - 1):
+static inline void task(const struct Args args, int i) {
+    // `if debug:` left out: always false (frontend)
+    // `if order == 2:` is always true (frontend)
+    // left_out.py:13  found = (x[i + 1] - x[i - 1]) / 2
+    float found = (x(i + 1) - x(i - 1)) / 2.0f;
+    // left_out.py:26  x[i] -= dt * slope(x, i)
+    x(i) -= args.dt * found;  // not atomic: no other turn writes it (demote_atomics)
+    // `if limit > 2:` left out: always false (simplify)
+    // `elif order == 1:` left out: always false (frontend)
+    // left_out.py:32  x[i] *= 0.5
+    x(i) *= 0.5f;
+}
+
+void kernel_0(const struct Args *arguments) {
+    const struct Args args = *arguments;
+    int end_i = args.x_n - 1;
+    #pragma omp parallel for firstprivate(args) schedule(static) if (end_i - 1 >= 8192)
+    for (int i = 1; i < end_i; i++) {
+        task(args, i);
+    }
+}

@@ -1,0 +1,40 @@
+// kernel(x: ndarray[f32, 1], dt: f32), range_for over i
+// from left_out.py:18, interface 0886e1ab
+// no task for the loop in line 19: it does nothing (dead_code)
+// `if debug:` in line 35 left out: always false (frontend)
+#version 460
+#extension GL_EXT_buffer_reference : require
+#extension GL_EXT_scalar_block_layout : require
+
+#define BLOCK 128
+layout(local_size_x = BLOCK) in;
+
+layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
+layout(push_constant, scalar) uniform Args {
+    F32 x_data;  // x: ndarray[f32, 1]
+    float dt;    // dt: f32
+    int x_n;     // x.shape[0]
+} args;
+
+#define x(i) args.x_data.v[i]
+
+// left_out.py:22  for i in range(1, x.shape[0] - 1):
+void task(int i) {
+    // `if debug:` left out: always false (frontend)
+    // `if order == 2:` is always true (frontend)
+    // left_out.py:13  found = (x[i + 1] - x[i - 1]) / 2
+    float found = (x(i + 1) - x(i - 1)) / 2.0;
+    // left_out.py:26  x[i] -= dt * slope(x, i)
+    x(i) -= args.dt * found;  // not atomic: no other turn writes it (demote_atomics)
+    // `if limit > 2:` left out: always false (simplify)
+    // `elif order == 1:` left out: always false (frontend)
+    // left_out.py:32  x[i] *= 0.5
+    x(i) *= 0.5;
+}
+
+void main() {
+    uint count = uint(max(args.x_n - 1 - 1, 0));
+    for (uint index = gl_GlobalInvocationID.x; index < count; index += gl_NumWorkGroups.x * BLOCK) {
+        task(1 + int(index));
+    }
+}

@@ -1,0 +1,35 @@
+// kernel(x: ndarray[f32, 1], dt: f32), range_for over i
+// from left_out.py:18, interface 0886e1ab
+// no task for the loop in line 19: it does nothing (dead_code)
+// `if debug:` in line 35 left out: always false (frontend)
+
+#define BLOCK 128
+
+struct Args {
+    float *x_data;  // x: ndarray[f32, 1]
+    float dt;       // dt: f32
+    int x_n;        // x.shape[0]
+};
+
+#define x(i) args.x_data[i]
+
+// left_out.py:22  for i in range(1, x.shape[0] - 1):
+__device__ inline void task(const Args &args, int i) {
+    // `if debug:` left out: always false (frontend)
+    // `if order == 2:` is always true (frontend)
+    // left_out.py:13  found = (x[i + 1] - x[i - 1]) / 2
+    float found = (x(i + 1) - x(i - 1)) / 2.0f;
+    // left_out.py:26  x[i] -= dt * slope(x, i)
+    x(i) -= args.dt * found;  // not atomic: no other turn writes it (demote_atomics)
+    // `if limit > 2:` left out: always false (simplify)
+    // `elif order == 1:` left out: always false (frontend)
+    // left_out.py:32  x[i] *= 0.5
+    x(i) *= 0.5f;
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK) kernel_0(const Args args) {
+    unsigned count = unsigned(max(args.x_n - 1 - 1, 0));
+    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += gridDim.x * BLOCK) {
+        task(args, 1 + int(index));
+    }
+}

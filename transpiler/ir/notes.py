@@ -1,0 +1,78 @@
+"""Why a text differs from its Python: what a pass dropped, said where a reader would ask for it.
+
+A `Note` belongs to a statement and is printed beside it, above or below; one of a whole kernel is in `Kernel.notes`.
+What is gone has no statement: a `Remark` holds its place until `settle` gives its note to the nearest one that stays.
+"""
+
+from __future__ import annotations
+
+from ..errors import NOWHERE, SourceLocation
+from .nodes import Block, Effect, Note, Statement, walk, walk_blocks
+from .statements import LocalStore, RangeFor, Remark, StructFor
+from .tasks import Kernel
+
+MAX_HEAD = 60
+"""Characters of a Python line within a comment."""
+
+
+def about_condition(location: SourceLocation, value: object, step: str) -> Remark:
+    """Return what stands for an `if` or `while` of which `step` found that its condition is always `value`."""
+    said = "is always true" if value else "left out: always false"
+    return Remark(said, step, location=location)
+
+
+def no_task(kernel: Kernel, loop: Statement, step: str) -> None:
+    """Note that a loop that would be a task was dropped; the compiler's own loops (without a line) are no news."""
+    own = isinstance(loop, RangeFor) and loop.purpose
+    if isinstance(loop, (RangeFor, StructFor)) and not loop.serialize and loop.location is not NOWHERE and not own:
+        text = f"no task for the loop in line {loop.location.line}: it does nothing ({step})"
+        kernel.notes.append(Note(text, "above", loop.location))
+
+
+def settle(kernel: Kernel) -> None:
+    """Replace all remarks by notes."""
+    for root in kernel.roots():
+        for block in walk_blocks(root):
+            if any(isinstance(statement, Remark) for statement in block.statements):
+                _settle(kernel, block)
+
+
+def notes_of(kernel: Kernel) -> list[str]:
+    """Return all notes of a kernel as text, for a key."""
+    return [str(note) for note in kernel.notes] + [
+        f"{note.where} {note.text}" for root in kernel.roots() for statement in walk(root) for note in statement.notes
+    ]
+
+
+def _settle(kernel: Kernel, block: Block) -> None:
+    statements, block.statements = block.statements, [s for s in block.statements if not isinstance(s, Remark)]
+    for position, remark in enumerate(statements):
+        if not isinstance(remark, Remark):
+            continue
+        below = _lasting(statements[position + 1 :])
+        target = below or _lasting(statements[position - 1 :: -1] if position else [])
+        if target is None or remark.location is NOWHERE:
+            continue
+        head = _head(remark.location.python_line)
+        parallel = isinstance(target, (RangeFor, StructFor)) and not target.serialize and block is kernel.body
+        place = f" in line {remark.location.line}" if parallel else ""
+        text = f"`{head}`{place} {remark.said} ({remark.step})"
+        note = Note(text, "above" if below else "below", remark.location)
+        if parallel:
+            kernel.notes.append(note)
+        else:
+            target.notes = (*target.notes, note)
+
+
+def _head(line: str) -> str:
+    """Return as much of a Python line as a comment has room for; dots say that it goes on."""
+    opened = sum(map(line.count, "([{")) - sum(map(line.count, ")]}"))
+    if len(line) > MAX_HEAD:
+        return f"{line[: MAX_HEAD - 4]} ..."
+    return f"{line} ..." if opened > 0 else line
+
+
+def _lasting(statements: list[Statement]) -> Statement | None:
+    """Return the first statement with a text of its own that other passes rarely drop, else any with an effect."""
+    found = [s for s in statements if s.EFFECT & (Effect.WRITE | Effect.CONTROL)]
+    return next((s for s in found if not isinstance(s, LocalStore)), found[0] if found else None)
