@@ -125,10 +125,7 @@ class Kernel:
     @hides_own_frames
     def compile(self, *args: Any, **kwargs: Any) -> BackendModule:
         """Compile for these arguments on the current device without launching; returns the module."""
-        self._enter(sessions.current())
-        args = self._bind(args, kwargs)
-        if self._unpack is not None:
-            args = self._unpack(args)
+        args = self._bind_in_session(args, kwargs)
         self._find(args)
         return self._instances[self._slow_key(args)].module
 
@@ -184,17 +181,13 @@ class Kernel:
         module = compile_kernel(specialization, target).module
         edits_dir = sessions.current_config().edits_dir
         path: Path = workbench("edits").begin(specialization, module, edits_dir, variant)
-        self._instances.clear()
-        self._launchers.clear()
+        self._forget_all()
         return path
 
     @hides_own_frames
     def variants(self, *args: Any, **kwargs: Any) -> Variants:
         """Return the generated text for these arguments and all edits of it, ready to build; nothing is launched."""
-        self._enter(sessions.current())
-        args = self._bind(args, kwargs)
-        if self._unpack is not None:
-            args = self._unpack(args)
+        args = self._bind_in_session(args, kwargs)
         with COMPILING:
             specialization, kinds, compilation = self._emit(args)
         found: Variants = workbench("edits").gather(self._session, specialization, compilation, kinds, args)
@@ -226,8 +219,7 @@ class Kernel:
         those that compute the same runs from then on.
         """
         self._wanted = variant
-        self._instances.clear()
-        self._launchers.clear()
+        self._forget_all()
 
     @hides_own_frames
     def bench(
@@ -251,8 +243,7 @@ class Kernel:
         """
         variants, tunable = self.variants(*args), tunable_of(self.definition.function)
         found: Tuning = workbench("tune").tune(variants, variant, tunable, **options)
-        self._instances.clear()
-        self._launchers.clear()
+        self._forget_all()
         return found
 
     @hides_own_frames
@@ -280,6 +271,12 @@ class Kernel:
     def captured(self) -> dict[str, Any]:
         """Return the globals that were read as constants, with the values compiled in."""
         return {name: value for instance in self.instances() for name, value in instance.captured.items()}
+
+    def _bind_in_session(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        """Return the arguments of a call in the current session, packs taken apart."""
+        self._enter(sessions.current())
+        values = self._bind(args, kwargs)
+        return values if self._unpack is None else self._unpack(values)
 
     def _bind(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Any, ...]:
         parameters = self.definition.parameters
@@ -334,9 +331,13 @@ class Kernel:
     def _enter(self, session: Session) -> None:
         if session is not self._session:
             self._session = session
-            self._instances.clear()
-            self._launchers.clear()
+            self._forget_all()
             self._keys.identities.clear()
+
+    def _forget_all(self) -> None:
+        """Compile anew with the next launch."""
+        self._instances.clear()
+        self._launchers.clear()
 
     def _slow_key(self, args: Sequence[Any]) -> Any:
         try:

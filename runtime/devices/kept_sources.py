@@ -6,11 +6,11 @@ In: a module. Out: paths that stay: a folder for each content, so that an older 
 from __future__ import annotations
 
 import hashlib
-import os
 from pathlib import Path
 
 from ...transpiler.backend.interface import BackendModule
 from ...transpiler.errors import TaichiRuntimeError
+from ..whole_files import write_text
 
 NAME_LENGTH = 64
 """Of a kernel's name, in the name of its folder: file systems end at 255 bytes."""
@@ -32,12 +32,9 @@ def keep(module: BackendModule, folder: Path) -> dict[str, Path]:
     place = folder.expanduser().absolute() / f"{module.kernel[:NAME_LENGTH]}-{content[:12]}"
     paths = {file.name: place / file.name for file in module.files}
     try:
-        place.mkdir(parents=True, exist_ok=True)
         for file in module.files:
             if not _holds(paths[file.name], file.text):
-                temporary = place / f".{file.name}-{os.getpid()}"
-                temporary.write_text(file.text, encoding="utf-8")
-                os.replace(temporary, paths[file.name])
+                write_text(paths[file.name], file.text)
     except OSError as error:
         raise TaichiRuntimeError(
             f"profile_source=True keeps emitted texts in {place}, which cannot be written: {error.strerror or error}. "

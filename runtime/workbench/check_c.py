@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import re
+from collections.abc import Callable
 
+from ...transpiler.backend.interface import TaskSource
 from ..devices.host_compiler import find_compiler, lacks_openmp
 from .c_layout import Assertion, Assertions, C, failures
 from .complaints import Complaint, of_gcc, place_of
@@ -28,7 +30,7 @@ def check_c(edit: Edit) -> None:
     generated = Text(edit.generated_text)
     assertions = Assertions(C, generated, edit.text)
     assertions.of_args(edit.generated)
-    _assert_entries(edit, assertions)
+    assert_entries(edit, assertions, functions_of(edit.text), "the function", _head, _fits)
     lines = assertions.lines
     code, log = _compile(with_tail(edit.counted_text, lines))
     complaints = of_gcc(log)
@@ -97,26 +99,43 @@ def functions_of(text: Text, without: str = r"\bstatic\b") -> dict[str, Place]:
     return found
 
 
-def _assert_entries(edit: Edit, assertions: Assertions) -> None:
-    """Assert that the functions are there which the launcher calls, each with one parameter."""
+def assert_entries(
+    edit: Edit,
+    assertions: Assertions,
+    defined: dict[str, Place],
+    what: str,
+    head_of: Callable[[TaskSource], str],
+    fits: Callable[[str], str],
+) -> None:
+    """Assert that everything is there which the launcher starts, each with the parameters it gives.
+
+    defined: what the text defines. what: its kind. fits: the condition that an entry has the right type.
+    """
+    check = assertions.language.check
     entries = {old.entry for old, _ in edit.tasks}
-    functions = functions_of(edit.text)
-    instead = [name for name in functions if name not in entries]
-    missing = [old.entry for old, _ in edit.tasks if old.entry not in functions]
+    instead = [name for name in defined if name not in entries]
+    missing = [old.entry for old, _ in edit.tasks if old.entry not in defined]
     for old, _ in edit.tasks:
         renamed = instead[0] if len(missing) == len(instead) == 1 and missing[0] == old.entry else None
-        head = f"void {old.entry}(const struct Args *arguments)"
-        others = [place for name, place in functions.items() if name in entries]
-        place = functions[renamed] if renamed is not None else edit.text.word(old.entry) or next(iter(others), None)
-        text = missing_entry(old.entry, renamed, "the function", head)
-        assertions.lines.append(Assertion(C.check(f"sizeof(&{old.entry}) > 0"), place, text, (), old.entry, "entry"))
+        head = head_of(old)
+        others = [place for name, place in defined.items() if name in entries]
+        place = defined[renamed] if renamed is not None else edit.text.word(old.entry) or next(iter(others), None)
+        text = missing_entry(old.entry, renamed, what, head)
+        assertions.lines.append(Assertion(check(f"sizeof(&{old.entry}) > 0"), place, text, (), old.entry, "entry"))
         needs = (*assertions.args, len(assertions.lines) - 1)
-        types = [f"__builtin_types_compatible_p(__typeof__({old.entry}), {t})" for t in ENTRY_TYPES]
         wrong = (
             f"`{old.entry}` has other parameters or another result than the launcher gives it",
             f"its head is `{head}`; new arguments are parameters of the kernel in Python",
         )
-        assertions.lines.append(Assertion(C.check(" || ".join(types)), place, wrong, needs, old.entry, "parameters"))
+        assertions.lines.append(Assertion(check(fits(old.entry)), place, wrong, needs, old.entry, "parameters"))
+
+
+def _head(task: TaskSource) -> str:
+    return f"void {task.entry}(const struct Args *arguments)"
+
+
+def _fits(entry: str) -> str:
+    return " || ".join(f"__builtin_types_compatible_p(__typeof__({entry}), {type})" for type in ENTRY_TYPES)
 
 
 ENTRY_TYPES = ("void(const struct Args *)", "void(struct Args *)")

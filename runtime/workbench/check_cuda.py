@@ -10,12 +10,12 @@ from ...transpiler.backend.interface import TaskSource
 from ..devices.compiler_messages import CompilerFailure
 from ..devices.nvrtc import DEFAULT_ARCH, compile_cubin
 from .c_layout import CUDA, CUDA_TEMPLATES, Assertion, Assertions
-from .check_c import TAIL, note_failures, read_only_names, with_tail
+from .check_c import TAIL, assert_entries, note_failures, read_only_names, with_tail
 from .complaints import Complaint, of_nvrtc
 from .cubin import Cubin, CubinError, CubinKernel, read_cubin
 from .declared import Declarations
 from .edit import Edit, casts_away, check_block_is_said, check_blocks, note_errors
-from .mistakes import missing_entry, store_to_read_only
+from .mistakes import store_to_read_only
 from .places import Place, Text
 
 OFFSET_PROBE = 'struct Pair { int one, two; }; static_assert(__builtin_offsetof(Pair, two) == sizeof(int), "");'
@@ -40,7 +40,7 @@ def check_cuda(edit: Edit) -> None:
     assertions = Assertions(CUDA, generated, edit.text, asks_offsets=_knows_offsets())
     assertions.lines += [Assertion(line) for line in CUDA_TEMPLATES.strip().splitlines()]
     assertions.of_args(edit.generated)
-    _assert_entries(edit, assertions)
+    assert_entries(edit, assertions, _kernels_of(edit.text), "the kernel", _head, _fits)
     cubin, complaints = _compile(edit, with_tail(edit.counted_text, assertions.lines))
     errors = [complaint for complaint in complaints if complaint.level == "error"]
     own = [complaint for complaint in errors if complaint.file != TAIL]
@@ -133,31 +133,13 @@ def _kernels_of(text: Text) -> dict[str, Place]:
     return {match[1]: text.place(*match.span(1)) for match in _KERNEL.finditer(code)}
 
 
-def _head(entry: str, block: int) -> str:
-    bounds = " __launch_bounds__(BLOCK)" if block > 1 else ""
-    return f'extern "C" __global__ void{bounds} {entry}(const Args args)'
+def _head(task: TaskSource) -> str:
+    bounds = " __launch_bounds__(BLOCK)" if task.block_dim > 1 else ""
+    return f'extern "C" __global__ void{bounds} {task.entry}(const Args args)'
 
 
-def _assert_entries(edit: Edit, assertions: Assertions) -> None:
-    """Assert that the kernels are there which the launcher starts, each with `Args` by value."""
-    entries = {old.entry for old, _ in edit.tasks}
-    kernels = _kernels_of(edit.text)
-    instead = [name for name in kernels if name not in entries]
-    missing = [old.entry for old, _ in edit.tasks if old.entry not in kernels]
-    for old, _ in edit.tasks:
-        renamed = instead[0] if len(missing) == len(instead) == 1 and missing[0] == old.entry else None
-        head = _head(old.entry, old.block_dim)
-        others = [place for name, place in kernels.items() if name in entries]
-        place = kernels[renamed] if renamed is not None else edit.text.word(old.entry) or next(iter(others), None)
-        text = missing_entry(old.entry, renamed, "the kernel", head)
-        assertions.lines.append(Assertion(CUDA.check(f"sizeof(&{old.entry}) > 0"), place, text, (), old.entry, "entry"))
-        needs = (*assertions.args, len(assertions.lines) - 1)
-        wrong = (
-            f"`{old.entry}` has other parameters or another result than the launcher gives it",
-            f"its head is `{head}`; new arguments are parameters of the kernel in Python",
-        )
-        same = f"shadesmith_same<decltype({old.entry}), void(Args)>::value"
-        assertions.lines.append(Assertion(CUDA.check(same), place, wrong, needs, old.entry, "parameters"))
+def _fits(entry: str) -> str:
+    return f"shadesmith_same<decltype({entry}), void(Args)>::value"
 
 
 def _check_marks(edit: Edit) -> None:
@@ -175,7 +157,7 @@ def _definition(edit: Edit, entry: str) -> Place | None:
 
 def _lost_mark(old: TaskSource, mark: str) -> tuple[str, str]:
     text = f"kernel `{old.entry}` lost its {mark}, so the launcher does not find it"
-    return text, f"its head is `{_head(old.entry, old.block_dim)}`"
+    return text, f"its head is `{_head(old)}`"
 
 
 def _check_cubin(edit: Edit, cubin: Cubin, knows_blocks: bool) -> None:
@@ -196,7 +178,7 @@ def _check_cubin(edit: Edit, cubin: Cubin, knows_blocks: bool) -> None:
                 sizes = ", ".join(f"{parameter.size_bytes}" for parameter in kernel.parameters) or "none"
                 text = f"`{old.entry}` takes parameters of {sizes} bytes, the launcher gives one of {size}"
                 if not edit.sheet.mistakes:
-                    edit.sheet.add(place, text, f"its head is `{_head(old.entry, old.block_dim)}`")
+                    edit.sheet.add(place, text, f"its head is `{_head(old)}`")
 
 
 def _check_threads(edit: Edit, kernel: CubinKernel, block: int, place: Place | None) -> None:

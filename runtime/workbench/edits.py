@@ -22,11 +22,12 @@ from ...transpiler.errors import TaichiCompilationError, warn_user
 from ...transpiler.frontend.specialization import Specialization
 from ..compiler import compile_kernel
 from ..tuning import tunable_of
+from ..whole_files import write_text
 from .check import check_edit
 from .edited import edited_module
 from .merge import Merged, has_markers, merge, same_text
 from .rules import Rule, rule_of
-from .slots import EditError, Slot, is_writable, python_file, read_text, shown, slot_of, without_checks, write_text
+from .slots import EditError, Slot, is_writable, python_file, read_text, shown, slot_of, without_checks
 from .tuned import shape_class, tuned_module
 from .variants import EDIT, GENERATED, TUNED, Variant, Variants, digest_of, unknown_variant, variant_of
 

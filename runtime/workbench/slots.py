@@ -16,8 +16,6 @@ import inspect
 import json
 import os
 import re
-import tempfile
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -30,6 +28,7 @@ from ...transpiler.ir.types import described
 from ...transpiler.lang.describe import ArrayDescription
 from ...transpiler.options import CompileOptions
 from ..config import EDITS_FOLDER, UNNAMED_FILE, plain_name
+from ..whole_files import write_text
 
 BASE = ".base"
 FACTS = "slot.json"
@@ -135,30 +134,9 @@ def read_text(path: Path) -> str | None:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def write_text(path: Path, text: str) -> None:
-    """Write a file so that it is there wholly or not at all. Raises: OSError."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-
-
 def is_writable(path: Path) -> bool:
     """Tell whether a file or folder may be changed; those of an installed package may not, as a rule."""
     return os.access(path, os.W_OK)
-
-
-def lines_with(text: str, pattern: str) -> Iterator[int]:
-    """Yield the lines (from 1) of a text that hold a regular expression outside comments to the line's end."""
-    for number, line in enumerate(text.splitlines(), 1):
-        if re.search(pattern, line.partition("//")[0]):
-            yield number
 
 
 def _literal(name: str) -> str:

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..whole_files import write_text
 from .bench import Timing
 from .knobs import Knobs, number_of
-from .slots import write_text
 from .timing import in_words
 from .tuned import flat
 
