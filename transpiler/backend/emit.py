@@ -558,6 +558,8 @@ def digest(interface: Interface) -> str:
     data = asdict(interface)
     for site in data["reports"]:
         site.update(frames=[])
+    if not data["textures"]:
+        del data["textures"]
     for array in data["arrays"]:
         for key in ("offset", "place"):
             if not array[key]:
