@@ -1,7 +1,7 @@
 """What a texture is to a device: texels in an order the hardware chooses, read through a filter.
 
-In: `TextureSpec`. Out: `TextureMemory`, whose numbers a launcher packs. Texels come and go by allocations, in which they
-lie packed, x fastest: texel (x, y, z) is number (z * height + y) * width + x.
+In: `TextureSpec`. Out: `TextureMemory`, whose numbers a launcher packs. Texels come and go by allocations, in which
+they lie packed, x fastest: texel (x, y, z) is number (z * height + y) * width + x.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ class TextureSpec:
 class TextureMemory(Protocol):
     """A texture of a device, zeroed when made.
 
-    filter: the one it is sampled with. sampled, texels, storage: what goes into `Args` where a kernel samples it, fetches
-    from it, loads and stores: 0 where the device takes no number.
+    filter: the one it is sampled with. sampled, texels, storage: what goes into `Args` where a kernel samples it,
+    fetches from it, loads and stores: 0 where the device takes no number.
     """
 
     spec: TextureSpec
@@ -62,18 +62,16 @@ class TextureMemory(Protocol):
     storage: int
 
 
-class LacksFormat(UnsupportedError):
-    """A device has no textures of a format."""
-
-    def __init__(self, spec: TextureSpec, where: str) -> None:
-        name = spec.format.name
-        if spec.format.channels == 3:
-            hint = f"use ti.Format.{name.replace('rgb', 'rgba')}, as GPUs store three channels in the room of four"
-        elif spec.format.swapped:
-            hint = f"use ti.Format.{name.replace('bgra', 'rgba')}"
-        else:
-            hint = "use ti.Format.rgba8 or ti.Format.rgba32f, which every device has"
-        super().__init__(f"{where} has no textures of ti.Format.{name}.\nHint: {hint}")
+def lacks_format(spec: TextureSpec, where: str) -> UnsupportedError:
+    """Return the error for a device, `where`, that has no textures of a format."""
+    name = spec.format.name
+    if spec.format.channels == 3:
+        hint = f"use ti.Format.{name.replace('rgb', 'rgba')}, as GPUs store three channels in the room of four"
+    elif spec.format.is_swapped:
+        hint = f"use ti.Format.{name.replace('bgra', 'rgba')}"
+    else:
+        hint = "use ti.Format.rgba8 or ti.Format.rgba32f, which every device has"
+    return UnsupportedError(f"{where} has no textures of ti.Format.{name}.\nHint: {hint}")
 
 
 def choose_filter(spec: TextureSpec, can_interpolate: bool, where: str) -> str:

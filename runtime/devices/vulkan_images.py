@@ -11,8 +11,9 @@ from itertools import count
 from typing import Any
 
 from ...transpiler.errors import TaichiRuntimeError, UnsupportedError
+from ...transpiler.ir.textures import ADDRESS_MODES
 from .device import OutOfMemory
-from .textures import LacksFormat, TextureSpec, choose_filter
+from .textures import TextureSpec, choose_filter, lacks_format
 from .vulkan_instance import Adapter, Api
 from .vulkan_memory import ImageMemory, Memory, VulkanAllocation
 from .vulkan_queue import BATCH, Queue
@@ -28,13 +29,10 @@ SAMPLED, STORED, INTERPOLATED, COPIED = 0x1, 0x2, 0x1000, 0xC000
 KINDS = {"unorm": "UNORM", "srgb": "SRGB", "float": "SFLOAT", "uint": "UINT", "int": "SINT"}
 """How Vulkan ends the names of formats."""
 
-ADDRESS_MODES = ("repeat", "mirrored_repeat", "clamp_to_edge", "clamp_to_border")
-"""In the order of VkSamplerAddressMode."""
-
 
 def format_name(spec: TextureSpec) -> str:
     """Return what Vulkan calls a format: "R8G8B8A8_UNORM"."""
-    letters = "BGRA" if spec.format.swapped else "RGBA"[: spec.format.channels]
+    letters = "BGRA" if spec.format.is_swapped else "RGBA"[: spec.format.channels]
     bits = spec.format.channel.size_bytes * 8
     return "".join(f"{letter}{bits}" for letter in letters) + "_" + KINDS[spec.format.kind]
 
@@ -94,8 +92,8 @@ class Images:
         properties = api.ffi.new("VkFormatProperties*")
         api.lib.vkGetPhysicalDeviceFormatProperties(self._adapter.handle, format, properties)
         features = properties.optimalTilingFeatures
-        if not features & SAMPLED or features & COPIED != COPIED:
-            raise LacksFormat(spec, self._adapter.name)
+        if spec.format.channels == 3 or not features & SAMPLED or features & COPIED != COPIED:  # 3: few have them
+            raise lacks_format(spec, self._adapter.name)
         usage = vk.VK_IMAGE_USAGE_SAMPLED_BIT | vk.VK_IMAGE_USAGE_TRANSFER_SRC_BIT | vk.VK_IMAGE_USAGE_TRANSFER_DST_BIT
         if features & STORED:
             usage |= vk.VK_IMAGE_USAGE_STORAGE_BIT
@@ -104,7 +102,7 @@ class Images:
             self._adapter.handle, format, len(spec.shape) - 1, vk.VK_IMAGE_TILING_OPTIMAL, usage, 0, limits
         )
         if code == NO_SUCH_FORMAT:
-            raise LacksFormat(spec, self._adapter.name)
+            raise lacks_format(spec, self._adapter.name)
         api.check(code, "asking for the limits of textures")
         most = limits.maxExtent.width, limits.maxExtent.height, limits.maxExtent.depth
         if any(extent > limit for extent, limit in zip(spec.extents, most)):
@@ -136,7 +134,9 @@ class Images:
         made = api.ffi.new("VkImage*")
         code = lib.vkCreateImage(self._device, info, null, made)
         if code in (-1, -2):
-            raise OutOfMemory(self._adapter.name, spec.size_bytes, self._memory.lent_bytes, None, "no room for an image")
+            raise OutOfMemory(
+                self._adapter.name, spec.size_bytes, self._memory.lent_bytes, None, "no room for an image"
+            )
         api.check(code, "making a texture")
         texture.image = made[0]
         self._textures.add(texture)
@@ -169,7 +169,10 @@ class Images:
         return made[0]
 
     def _sampler(self, texture: VulkanTexture) -> Any:
-        """Return the sampler of a texture; textures that are sampled alike share one."""
+        """Return the sampler of a texture; textures that are sampled alike share one.
+
+        Vulkan numbers the address modes as `ADDRESS_MODES` does.
+        """
         spec = texture.spec
         key = texture.filter, spec.address_modes, spec.is_integer
         if key not in self._samplers:
@@ -361,7 +364,10 @@ class DescriptorSets:
     def _pool(self, kinds: tuple[bool, ...]) -> Any:
         api = self._api
         sizes = [
-            api.new("VkDescriptorPoolSize", type=self._type(kind), descriptorCount=kinds.count(kind) * SETS_A_POOL)
+            api.ffi.new(
+                "VkDescriptorPoolSize*",
+                {"type": self._type(kind), "descriptorCount": kinds.count(kind) * SETS_A_POOL},
+            )
             for kind in sorted(set(kinds))
         ]
         info = api.new(
