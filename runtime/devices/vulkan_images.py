@@ -15,7 +15,7 @@ from ...transpiler.ir.textures import ADDRESS_MODES
 from .device import OutOfMemory
 from .textures import TextureSpec, choose_filter, lacks_format
 from .vulkan_instance import Adapter, Api
-from .vulkan_memory import ImageMemory, Memory, VulkanAllocation
+from .vulkan_memory import OUT_OF_MEMORY, ImageMemory, Memory, VulkanAllocation
 from .vulkan_queue import BATCH, Queue
 
 SETS_A_POOL = 16
@@ -111,7 +111,13 @@ class Images:
                 f"{self._adapter.name} has no textures of shape {spec.shape}; with {axes} axes they have at most "
                 f"{most[:axes]} texels.\nHint: use an ndarray, or several textures"
             )
+        if spec.size_bytes > limits.maxResourceSize:
+            raise self._refusal(spec)
         return int(usage)
+
+    def _refusal(self, spec: TextureSpec) -> OutOfMemory:
+        reason = "the driver makes no image of this size"
+        return OutOfMemory(self._adapter.name, spec.size_bytes, self._memory.lent_bytes, None, reason)
 
     def _make(self, spec: TextureSpec, format: int, usage: int) -> VulkanTexture:
         api, lib, null = self._api, self._api.lib, self._api.ffi.NULL
@@ -133,10 +139,8 @@ class Images:
         )
         made = api.ffi.new("VkImage*")
         code = lib.vkCreateImage(self._device, info, null, made)
-        if code in (-1, -2):
-            raise OutOfMemory(
-                self._adapter.name, spec.size_bytes, self._memory.lent_bytes, None, "no room for an image"
-            )
+        if code in OUT_OF_MEMORY:
+            raise self._refusal(spec)
         api.check(code, "making a texture")
         texture.image = made[0]
         self._textures.add(texture)

@@ -36,7 +36,9 @@ DEVICE_TYPES = ("other", "integrated", "discrete", "virtual", "cpu")
 PREFERENCE = ("discrete", "integrated", "virtual", "other", "cpu")
 
 WARNING_OR_ERROR = 0x1100
-VALIDATION_OR_PERFORMANCE = 0x6
+VALIDATION_OR_PERFORMANCE, PERFORMANCE = 0x6, 0x4
+GENERAL_LAYOUT = "DrawState-InvalidImageLayout"
+"""Part of the warning, one a copy, that textures stay in the layout GENERAL, as they do on purpose (`vulkan_images`)."""
 
 ATOMIC_FLOAT = "VK_EXT_shader_atomic_float"
 ATOMIC_FLOAT_2 = "VK_EXT_shader_atomic_float2"
@@ -250,7 +252,9 @@ class Instance:
         ffi, messages = self.api.ffi, self.messages
 
         def on_message(severity: int, kind: int, data: Any, user: Any) -> int:
-            messages.append(ffi.string(data.pMessage).decode(errors="replace"))
+            text = ffi.string(data.pMessage).decode(errors="replace")
+            if not (kind & PERFORMANCE and GENERAL_LAYOUT in text):
+                messages.append(text)
             return 0
 
         signature = (

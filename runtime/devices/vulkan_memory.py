@@ -341,11 +341,12 @@ class Memory:
         taken = ImageMemory(self._take(needs.size, index, asked_bytes, api.ffi.NULL), needs.size, heap, asked_bytes)
         self._used[heap] += taken.taken_bytes
         self.lent_bytes += asked_bytes
-        try:
-            api.check(api.lib.vkBindImageMemory(self._device, image, taken.handle, 0), "binding memory")
-        except TaichiRuntimeError:
+        code = api.lib.vkBindImageMemory(self._device, image, taken.handle, 0)
+        if code < 0:
             self.give_back(taken)
-            raise
+        if code in OUT_OF_MEMORY:
+            raise self._refusal(asked_bytes, heap, f"the driver said {api.code_name(code)}")
+        api.check(code, "binding memory")
         return taken
 
     def give_back(self, taken: ImageMemory) -> None:
