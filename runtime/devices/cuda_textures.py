@@ -6,14 +6,11 @@ texels, which the kernel's text converts.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
-from ...transpiler.errors import UnsupportedError
+from ...transpiler.errors import TaichiRuntimeError, UnsupportedError
 from .device import OutOfMemory, in_words
 from .textures import TextureSpec, choose_filter, lacks_format
-
-if TYPE_CHECKING:
-    from .cuda import CudaDevice
 
 ADDRESS_MODES = {
     "repeat": "cudaAddressModeWrap",
@@ -25,6 +22,32 @@ KINDS = {"float": "Float", "int": "Signed"}
 """Kinds of channels; all others are unsigned integers."""
 LIMITS = ("1DWidth", "2DWidth 2DHeight", "3DWidth 3DHeight 3DDepth")
 """Ends of the names of the attributes that limit extents, of textures and surfaces, by the number of axes."""
+
+
+class Gpu(Protocol):
+    """The CUDA device, as far as textures need it."""
+
+    cupy: Any
+    runtime: Any
+    index: int
+    title: str
+    used_bytes: int
+    failure: tuple[type[Exception], ...]
+
+    def allocate(self, size_bytes: int, lazily: bool = False) -> Any:
+        """Give zeroed memory."""
+
+    def free(self, allocation: Any) -> None:
+        """Take it back."""
+
+    def ordered_stream(self) -> Any:
+        """Return the stream on which copies are ordered with launches."""
+
+    def synchronize(self) -> None:
+        """Wait for all streams."""
+
+    def describe(self, error: Exception) -> TaichiRuntimeError:
+        """Return the error that names the kernels launched last."""
 
 
 class CudaTexture:
@@ -78,7 +101,7 @@ def _descriptor(cupy: Any, spec: TextureSpec, modes: list[int], filter: int, nor
     )
 
 
-def make_texture(device: CudaDevice, spec: TextureSpec) -> CudaTexture:
+def make_texture(device: Gpu, spec: TextureSpec) -> CudaTexture:
     """Make a texture of zeros. Raises: UnsupportedError naming the format or extent; OutOfMemory."""
     cupy = device.cupy
     if spec.format.channels == 3 or spec.format.is_swapped:
@@ -96,7 +119,7 @@ def make_texture(device: CudaDevice, spec: TextureSpec) -> CudaTexture:
     return texture
 
 
-def _make_again(device: CudaDevice, spec: TextureSpec) -> CudaTexture:
+def _make_again(device: Gpu, spec: TextureSpec) -> CudaTexture:
     try:
         return CudaTexture(device.cupy, spec, device.title)
     except device.failure as error:
@@ -106,7 +129,7 @@ def _make_again(device: CudaDevice, spec: TextureSpec) -> CudaTexture:
         raise OutOfMemory(where, spec.size_bytes, device.used_bytes, free, reason) from error
 
 
-def _check_extents(device: CudaDevice, spec: TextureSpec) -> None:
+def _check_extents(device: Gpu, spec: TextureSpec) -> None:
     """Raise UnsupportedError for a texture larger than the GPU's largest."""
     runtime = device.runtime
     uses = ("Texture", "Surface") if spec.format.is_storage else ("Texture",)
@@ -122,7 +145,7 @@ def _check_extents(device: CudaDevice, spec: TextureSpec) -> None:
         )
 
 
-def _view(device: CudaDevice, texture: CudaTexture, pointer: Any) -> Any:
+def _view(device: Gpu, texture: CudaTexture, pointer: Any) -> Any:
     """Return CuPy's array over packed texels, in the shape in which a CUDA array is copied: channels beside x."""
     format = texture.spec.format
     width, *others = texture.spec.shape
@@ -130,7 +153,7 @@ def _view(device: CudaDevice, texture: CudaTexture, pointer: Any) -> Any:
     return device.cupy.ndarray(shape, format.channel.numpy, memptr=pointer)
 
 
-def clear(device: CudaDevice, texture: CudaTexture) -> None:
+def clear(device: Gpu, texture: CudaTexture) -> None:
     """Set all texels to zero: a new array holds whatever was there."""
     size_bytes = texture.spec.size_bytes
     zeros = device.allocate(size_bytes)
@@ -138,7 +161,7 @@ def clear(device: CudaDevice, texture: CudaTexture) -> None:
     device.free(zeros)
 
 
-def copy_in(device: CudaDevice, source: Any, texture: CudaTexture) -> None:
+def copy_in(device: Gpu, source: Any, texture: CudaTexture) -> None:
     """Set all texels from an allocation, in order with launches on the current stream."""
     try:
         stream = device.ordered_stream()
@@ -147,7 +170,7 @@ def copy_in(device: CudaDevice, source: Any, texture: CudaTexture) -> None:
         raise device.describe(error) from error
 
 
-def copy_out(device: CudaDevice, texture: CudaTexture, destination: Any) -> None:
+def copy_out(device: Gpu, texture: CudaTexture, destination: Any) -> None:
     """Copy all texels into an allocation likewise."""
     try:
         stream = device.ordered_stream()
