@@ -1,4 +1,4 @@
-"""Textures: the formats of texels as a table, a kernel's texture parameters, and the statements that read and write them.
+"""Textures: the formats of texels as a table, texture parameters, and the statements that read and write texels.
 
 A texture has 1 to 3 axes and one level. A kernel sees a texel as a vector of 4: of f32 where the format holds floats or
 numbers scaled to [0, 1], of u32 or i32 where it holds integers. Channels that a format lacks read as 0, alpha as 1.
@@ -7,12 +7,13 @@ What the statements mean stands once for the interpreter (`backend/texels.py`); 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from .nodes import Effect, Statement
+from .nodes import Effect, Statement, operands
 from .types import SCALARS, Scalar, Tensor, f32, i32, u32
 
 ELEMENTS: dict[str, Scalar] = {"unorm": f32, "srgb": f32, "float": f32, "depth": f32, "uint": u32, "int": i32}
@@ -115,7 +116,7 @@ Source: Vulkan 1.3, table of formats that require VK_FORMAT_FEATURE_STORAGE_IMAG
 
 
 def format_of(channel: Scalar, channels: int) -> TexelFormat | None:
-    """Return the format that Taichi 1.2 wrote as `channel_format` and `num_channels`: small integers are scaled ones."""
+    """Return the format that Taichi 1.2 wrote by its channels: integers of 8 and 16 bits are scaled to [0, 1]."""
     kinds = ("unorm", "uint", "int", "float")
     rows = (row for kind in kinds for row in FORMATS.values() if row.kind == kind and not row.is_swapped)
     return next((row for row in rows if (row.channel, row.channels) == (channel, channels)), None)
@@ -136,7 +137,7 @@ def descriptor(
 
 @dataclass(eq=False, slots=True)
 class Texture:
-    """A texture parameter of a kernel. parameter: position in the signature. slot: position among the kernel's textures.
+    """A texture parameter. parameter: position in the signature. slot: position among the kernel's textures.
 
     format: of one that the kernel may store to, a row of `FORMATS`; None for one that is sampled, whose format comes
     with each launch. element: of its texels in the kernel. lod: the level that loads and stores mean.
@@ -223,3 +224,16 @@ WORDS: dict[type[Statement], str] = {
     ImageStore: "image store",
 }
 """How the forms of the IR call them."""
+
+
+def texture_text(statement: Statement, refs: Callable[[list[Statement]], str]) -> str | None:
+    """Return the text form of a statement of this module, None for others. refs: the text of operands."""
+    if isinstance(statement, TEXTURE_STATEMENTS):
+        return f"{WORDS[type(statement)]} {statement.texture.name} ({refs(operands(statement))})"
+    return None
+
+
+def describe_texture(texture: Texture) -> str:
+    """Return a texture's type as texts show it: `texture[f32, 2]`, `rw_texture[rgba8, 2]`."""
+    kind = f"texture[{texture.element}" if texture.format is None else f"rw_texture[{texture.format.name}"
+    return f"{kind}, {texture.ndim}]"

@@ -11,7 +11,8 @@ from ..ir.textures import FORMATS, TexelFormat, format_of
 from ..ir.types import f32
 from .hooks import scalar_of
 
-Format: Any = IntEnum("Format", {"unknown": 0} | {row.name: row.number for row in FORMATS.values()}, module=__name__)
+VALUES = {"unknown": 0} | {row.name: row.number for row in FORMATS.values()}
+Format: Any = IntEnum("Format", VALUES, module=__name__)  # type: ignore[misc]  # members are those of the table
 Format.__doc__ = "Formats of texels, `ti.Format.rgba8` and others; names and values are Taichi's."
 
 STORED = ", ".join(row.name for row in FORMATS.values() if row.is_storage)
