@@ -177,6 +177,8 @@ class Texture:
         memory.refresh_lazily()
         memory.flush()
         self._session.device.copy_to_texture(memory.allocation, self._alive())
+        if not memory.mirrored:  # who writes to it next waits for the copy, as for a launch
+            self._session.epoch += 1
 
     def _write(self, values: Array) -> None:
         """Set the texels from numbers of shape (width, height, ..., channels)."""
