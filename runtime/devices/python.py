@@ -11,7 +11,7 @@ import struct
 import threading
 from collections.abc import Sequence
 from math import prod
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -26,7 +26,10 @@ from ...transpiler.ir.types import NUMPY, Struct, Tensor
 from ..capabilities import PORTABLE
 from ..launcher import PACK_CODES
 from ..memory import view_address, view_strided
+from .device import Allocation
 from .host_memory import LAZY_BYTES, Budget
+from .host_textures import HostTexture, copy_in, copy_out
+from .textures import TextureMemory, TextureSpec
 from .timer import HostTimer, Timer
 
 
@@ -175,6 +178,22 @@ class PythonDevice:
         """Repeat `pattern` over the memory; a last part that is too short for it is left alone."""
         whole = allocation.size_bytes - allocation.size_bytes % len(pattern)
         allocation.data[:whole].reshape(-1, len(pattern))[...] = np.frombuffer(pattern, np.uint8)
+
+    def make_texture(self, spec: TextureSpec) -> HostTexture:
+        """Make a texture of zeros, of any format. Raises: OutOfMemory."""
+        return HostTexture(spec, self.allocate)
+
+    def free_texture(self, texture: TextureMemory) -> None:
+        """Give its memory back."""
+        self.free(cast(HostTexture, texture).allocation)
+
+    def copy_to_texture(self, source: Allocation, texture: TextureMemory) -> None:
+        """Set all texels from an allocation, where they lie packed."""
+        copy_in(source, cast(HostTexture, texture))
+
+    def copy_from_texture(self, texture: TextureMemory, destination: Allocation) -> None:
+        """Copy all texels likewise into an allocation."""
+        copy_out(cast(HostTexture, texture), destination)
 
     def share(self, allocation: PythonAllocation) -> object:
         """Return what keeps the bytes valid."""
