@@ -17,7 +17,7 @@ import numpy as np
 
 from ...transpiler.backend.interface import ArraySlot, BackendModule, Interface, PlaceSlot, ResultField
 from ...transpiler.backend.interpreter import run
-from ...transpiler.backend.texels import HostTexture
+from ...transpiler.backend.texels import TexelArray
 from ...transpiler.errors import TaichiRuntimeError
 from ...transpiler.ir.statements import Parameter
 from ...transpiler.ir.tasks import Kernel
@@ -95,9 +95,9 @@ class PythonProgram:
         return np.array(components, type_.element.numpy).reshape(type_.shape)
 
 
-def _texture(address: int) -> TextureInMemory:
+def _texture(address: int) -> TexelArray:
     """Return the texture that a descriptor in memory tells of."""
-    return HostTexture(view_address(address, DESCRIPTOR, (1,))[0], view_address)
+    return TexelArray(view_address(address, DESCRIPTOR, (1,))[0], view_address)
 
 
 def _view_in_tree(

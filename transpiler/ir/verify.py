@@ -189,6 +189,8 @@ class _Checker:
                 self.loops.pop()
             case ThreadFor():
                 self.block(statement.body)
+            case TextureSample() | TextureFetch() | ImageLoad() | ImageStore():
+                self.texel(statement)
             case Break():
                 _need(bool(self.loops), "a break outside loops", statement)
                 loop = self.loops[-1]
@@ -254,8 +256,6 @@ class _Checker:
                 self.access(statement)
             case Barrier() | Collective() | Exchange():
                 self.together(statement)
-            case TextureSample() | TextureFetch() | ImageLoad() | ImageStore():
-                self.texel(statement)
             case Return():
                 results = self.kernel.returns if self.function is None else self.function.results
                 _need([v.type for v in statement.values] == results, "results of other types", statement)

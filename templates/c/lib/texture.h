@@ -112,7 +112,7 @@ static inline void nearest_texel(const Texture *texture, float x, float y, float
     }
 }
 
-// The texture at a place, 0 to 1 along each axis (half where there is no axis): the nearest texel, or a mean of those around the place.
+// The texture at a place, 0 to 1 along each axis, half where there is none: the nearest texel, or a mean of those around.
 static inline void sample_floats(const Texture *texture, float x, float y, float z, float *texel) {
     int at[3];
     nearest_texel(texture, x, y, z, at);
