@@ -132,6 +132,14 @@ class Texture:
         values = self._read().transpose(*reversed(range(axes)), axes)
         return np.ascontiguousarray(values[..., 0] if self.spec.format.channels == 1 else values)
 
+    def read_packed(self) -> Array:
+        """Return the stored numbers as they lie packed, shape (..., height, width, channels)."""
+        return self._read()
+
+    def twin(self) -> Texture:
+        """Return a new texture of the same kind, of zeros."""
+        return Texture(self.fmt, self.shape, filter=self.spec.filter, address=self.spec.address_modes)
+
     @hides_own_frames
     def from_image(self, image: Any) -> None:
         """Set the texels from a picture of Pillow's, as Taichi does.
