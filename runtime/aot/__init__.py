@@ -3,6 +3,12 @@
 What an archive holds stands in docs/archive.md, what one does with it in docs/aot.md.
 """
 
+from ..compat.later import missing
+from .export import export, export_as
 from .module import KernelTemplate, Module
 
-__all__ = ["KernelTemplate", "Module"]
+__all__ = ["KernelTemplate", "Module", "export", "export_as"]
+
+
+def __getattr__(name: str) -> object:
+    raise missing("ti.aot", name)
