@@ -1,11 +1,17 @@
 """Textures in kernels: every format, place and filter against NumPy, and what passes must keep."""
 
+import runpy
+import shutil
 from itertools import product
 
 import numpy as np
 import pytest
+from emitted import complaint, missing_tool
+from golden_kernels import compiled
 
 import shadesmith as ti
+from shadesmith.runtime.devices.glslang import Glslang
+from shadesmith.transpiler.backend.interface import SourceFile
 from shadesmith.transpiler.ir.textures import ADDRESS_MODES, FORMATS
 
 STORED = [name for name, row in FORMATS.items() if row.is_storage]
@@ -346,3 +352,74 @@ def test_texels_cross_barriers(target: str) -> None:
     found = np.zeros(128, np.float32)
     reverse(t, found)
     np.testing.assert_array_equal(found, values.reshape(2, 64)[:, ::-1].ravel())
+
+
+# --- texts ----------------------------------------------------------------------------------------------------------
+
+
+def instructions(module: bytes, opcode: int) -> int:
+    """Count the instructions of SPIR-V with a number."""
+    words = np.frombuffer(module, np.uint32)
+    found, at = 0, 5
+    while at < len(words):
+        found += int(words[at] & 0xFFFF) == opcode
+        at += int(words[at] >> 16)
+    return found
+
+
+@pytest.mark.skipif(shutil.which("glslangValidator") is None, reason="needs glslangValidator")
+def test_the_seeds_shader_loads_and_stores_one_texel() -> None:
+    """Taichi 1.7.4 emits four loads of the same texel (S3-18)."""
+    text = compiled("texture_add", "vulkan").files[0].text
+    assert text.count("imageLoad(") == text.count("imageStore(") == 1
+    module = Glslang().compile(SourceFile("kernel.comp", text), "kernel")
+    assert [instructions(module, opcode) for opcode in (98, 99)] == [1, 1]  # OpImageRead, OpImageWrite
+
+
+def test_equal_reads_are_one_until_something_is_stored() -> None:
+    @ti.kernel
+    def read(t: floats_2d, s: ti.types.texture(2), out: ti.types.ndarray(ti.f32, 1)):
+        for i in range(8):
+            p = ti.Vector([i, 0])
+            out[4 * i] = t.load(p).x + t.load(p).y + s.fetch(p, 0).x * s.fetch(p, 0).y
+            out[4 * i + 1] = s.sample_lod(p * 0.5, 0.0).x + s.sample_lod(p * 0.5, 0.0).y
+            out[4 * i + 2] = t.load(p).z
+            t.store(p, ti.Vector([1.0, 0.0, 0.0, 0.0]))
+            out[4 * i + 3] = t.load(p).w
+
+    text = read.source(arch=ti.vulkan)
+    assert [text.count(f"{name}(") for name in ("imageLoad", "texelFetch", "textureLod")] == [2, 1, 1]
+
+
+def test_a_read_stays_before_a_store_that_may_change_it() -> None:
+    @ti.kernel
+    def swap(a: floats_2d, b: floats_2d):
+        for i in range(8):
+            p = ti.Vector([i, 0])
+            kept = a.load(p)
+            a.store(p, b.load(p))
+            b.store(p, kept)
+
+    lines = [line.strip() for line in swap.source(arch=ti.vulkan).splitlines() if "image" in line and "//" not in line]
+    assert lines[2:] == [
+        "vec4 kept = imageLoad(a, p);",
+        "imageStore(a, p, imageLoad(b, p));",
+        "imageStore(b, p, kept);",
+    ]
+
+
+@pytest.mark.parametrize("axes", [1, 2, 3])
+@pytest.mark.parametrize("element", ["f32", "i32", "u32"])
+def test_texts_of_all_formats_compile(axes: int, element: str, tmp_path) -> None:
+    """One kernel that loads and stores every format, and samples and fetches, in GLSL, CUDA C and C."""
+    names = [name for name in STORED if FORMATS[name].element.name == element]
+    rw = [f"{n}: ti.types.rw_texture(num_dimensions={axes}, fmt=ti.Format.{n})" for n in names]
+    lines = ["import shadesmith as ti", "@ti.kernel", f"def every({', '.join(rw)}, s: ti.types.texture({axes})):"]
+    lines += [f"    for I in ti.grouped({names[0]}):", *(f"        {n}.store(I, {n}.load(I) + 1)" for n in names)]
+    lines += [f"        {names[0]}.store(I, s.fetch(I, 0) + s.sample_lod(I * 0.1, 0.0))"]
+    path = tmp_path / "every.py"
+    path.write_text("\n".join(lines))
+    every = runpy.run_path(str(path))["every"]
+    for arch, suffix in ((ti.vulkan, ".comp"), (ti.cuda, ".cu"), (ti.cc, ".c")):
+        if not missing_tool(suffix):
+            assert complaint(f"every{suffix}", every.source(arch=arch)) == ""
