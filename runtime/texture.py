@@ -38,7 +38,18 @@ class Texture:
     that the device lacks.
     """
 
-    __slots__ = ("__weakref__", "_hold", "_session", "fmt", "memory", "num_dims", "shape", "signature", "spec")
+    __slots__ = (
+        "__weakref__",
+        "_hold",
+        "_session",
+        "fmt",
+        "memory",
+        "num_dims",
+        "sampled_signature",
+        "shape",
+        "signature",
+        "spec",
+    )
 
     @hides_own_frames
     def __init__(
@@ -59,15 +70,21 @@ class Texture:
         row = _format_row(fmt, num_channels, channel_format)
         extents = _extents(arr_shape if shape is None else shape)
         self.spec = TextureSpec(row, extents, _filter(filter), _modes(address, len(extents)))
-        self.fmt: Any = Format[row.name]
-        self.shape, self.num_dims = extents, len(extents)
-        self.signature = f"texture({row.name}, {len(extents)})"
+        self._set_up(row, len(extents))
+        self.shape = extents
         self._session = session
         owner = f"texture of {row.name}, shape {extents}"
         self._hold = Hold(_Lender(session, self.spec), self.spec.size_bytes, owner)
         self.memory: Any = self._hold.allocation
         """What launches ask for its numbers: `TextureMemory`."""
         session.register(self)
+
+    def _set_up(self, row: TexelFormat, axes: int) -> None:
+        """Set what compiled kernels depend on: sampled textures are compiled apart by the numbers that kernels see."""
+        self.fmt: Any = Format[row.name]
+        self.num_dims = axes
+        self.signature = f"texture({row.name}, {axes})"
+        self.sampled_signature = f"texture({row.element}, {axes})"
 
     @property
     def filter(self) -> str:
@@ -177,6 +194,8 @@ class Texture:
         memory.refresh_lazily()
         memory.flush()
         self._session.device.copy_to_texture(memory.allocation, self._alive())
+        if not memory.mirrored:  # who writes to it next waits for the copy, as for a launch
+            self._session.epoch += 1
 
     def _write(self, values: Array) -> None:
         """Set the texels from numbers of shape (width, height, ..., channels)."""
@@ -221,6 +240,16 @@ class Texture:
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a texture cannot be pickled: it is memory of a device. Hint: `to_numpy()`")
+
+
+def stand_in(axes: int, row: TexelFormat) -> Texture:
+    """Return a texture without memory, for compiling a kernel before there is one to launch it with."""
+    made = Texture.__new__(Texture)
+    made.spec = TextureSpec(row, (1,) * axes, None, ("repeat",) * axes)
+    made._set_up(row, axes)
+    made.shape = made.spec.shape
+    made.memory = Ended()
+    return made
 
 
 class Ended:

@@ -18,7 +18,7 @@ DESCRIPTOR_BYTES = -(-DESCRIPTOR.itemsize // 64) * 64
 """Where texels begin: at a cache line of their own."""
 
 
-class HostTexture:
+class TextureInMemory:
     """A descriptor and texels in host memory. allocation: of both."""
 
     __slots__ = ("allocation", "filter", "sampled", "spec", "storage", "texels")
@@ -35,11 +35,11 @@ class HostTexture:
         self.sampled = self.texels = self.storage = address
 
 
-def copy_in(source: Allocation, texture: HostTexture) -> None:
+def copy_in(source: Allocation, texture: TextureInMemory) -> None:
     """Set all texels from an allocation, where they lie packed."""
     ctypes.memmove(texture.allocation.address + DESCRIPTOR_BYTES, source.address, texture.spec.size_bytes)
 
 
-def copy_out(texture: HostTexture, destination: Allocation) -> None:
+def copy_out(texture: TextureInMemory, destination: Allocation) -> None:
     """Copy all texels likewise into an allocation."""
     ctypes.memmove(destination.address, texture.allocation.address + DESCRIPTOR_BYTES, texture.spec.size_bytes)

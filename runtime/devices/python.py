@@ -28,7 +28,7 @@ from ..launcher import PACK_CODES
 from ..memory import view_address, view_strided
 from .device import Allocation
 from .host_memory import LAZY_BYTES, Budget
-from .host_textures import HostTexture, copy_in, copy_out
+from .host_textures import TextureInMemory, copy_in, copy_out
 from .textures import TextureMemory, TextureSpec
 from .timer import HostTimer, Timer
 
@@ -179,21 +179,21 @@ class PythonDevice:
         whole = allocation.size_bytes - allocation.size_bytes % len(pattern)
         allocation.data[:whole].reshape(-1, len(pattern))[...] = np.frombuffer(pattern, np.uint8)
 
-    def make_texture(self, spec: TextureSpec) -> HostTexture:
+    def make_texture(self, spec: TextureSpec) -> TextureInMemory:
         """Make a texture of zeros, of any format. Raises: OutOfMemory."""
-        return HostTexture(spec, self.allocate)
+        return TextureInMemory(spec, self.allocate)
 
     def free_texture(self, texture: TextureMemory) -> None:
         """Give its memory back."""
-        self.free(cast(HostTexture, texture).allocation)
+        self.free(cast(TextureInMemory, texture).allocation)
 
     def copy_to_texture(self, source: Allocation, texture: TextureMemory) -> None:
         """Set all texels from an allocation, where they lie packed."""
-        copy_in(source, cast(HostTexture, texture))
+        copy_in(source, cast(TextureInMemory, texture))
 
     def copy_from_texture(self, texture: TextureMemory, destination: Allocation) -> None:
         """Copy all texels likewise into an allocation."""
-        copy_out(cast(HostTexture, texture), destination)
+        copy_out(cast(TextureInMemory, texture), destination)
 
     def share(self, allocation: PythonAllocation) -> object:
         """Return what keeps the bytes valid."""
