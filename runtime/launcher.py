@@ -83,6 +83,35 @@ def make_launcher(
     return launch
 
 
+def make_packer(
+    module: BackendModule, kinds: Sequence[str], constants: dict[tuple[Any, ...], int], hooks: dict[str, Any]
+) -> Callable[..., tuple[Sequence[int], bytes]]:
+    """Return a function of the kernel's arguments that gives what its launcher would submit, and submits nothing."""
+    kept = _Kept(module.interface.args_size_bytes)
+    keep = make_launcher(module, kept, kinds, constants, hooks)
+
+    def pack(*args: Any) -> tuple[Sequence[int], bytes]:
+        keep(*args)
+        return kept.counts, kept.packed
+
+    return pack
+
+
+class _Kept:
+    """A program that runs nothing and keeps what it was given."""
+
+    lock = None
+
+    def __init__(self, size_bytes: int) -> None:
+        self.arguments = bytearray(size_bytes)
+        self.counts: Sequence[int] = ()
+        self.packed = b""
+
+    def submit(self, counts: Sequence[int], packed: bytes | None = None) -> None:
+        """Keep counts and arguments."""
+        self.counts, self.packed = counts, bytes(self.arguments) if packed is None else packed
+
+
 class _Writer:
     """Writes the text of one launcher."""
 

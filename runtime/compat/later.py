@@ -12,7 +12,7 @@ Later = tuple[str, int | None] | tuple[str, int | None, str]
 
 NODES: Later = ("layouts by SNodes, sparse ones too,", 4, "use dense fields: `ti.field(dtype, shape=(n, m))`")
 PROFILER: Later = ("times of kernels", None, "use `time.perf_counter()` around launches and `ti.sync()`")
-KEEPING: Later = ("the cache, AOT modules and graphs", 6)
+KEEPING: Later = ("the cache and AOT modules", 6)
 DERIVATIVES: Later = ("derivatives", None)
 TEXTURES: Later = ("textures", None, "use an array of vectors: `ti.Vector.field(4, ti.f32, shape=(n, m))`")
 MESHES: Later = ("meshes", None)
@@ -27,7 +27,7 @@ LATER: dict[str, dict[str, Later]] = {
             ),
             NODES,
         ),
-        **dict.fromkeys(("DeviceCapability", "aot", "graph"), KEEPING),
+        **dict.fromkeys(("DeviceCapability", "aot"), KEEPING),
         **dict.fromkeys(("ad",), DERIVATIVES),
         **dict.fromkeys(("Format", "Texture"), TEXTURES),
         **dict.fromkeys(("Mesh", "MeshInstance", "mesh_local", "mesh_patch_idx"), MESHES),

@@ -15,6 +15,7 @@ PACKAGE, RUNTIME = __name__.split(".")[0], __name__.rsplit(".", 2)[0]
 
 NAMES = {
     "GUI": "gui",
+    "graph": "graph",
     "hex_to_rgb": "gui_arguments",
     "profiler": "profiler",
     "rgb_to_hex": "gui_arguments",
@@ -22,7 +23,17 @@ NAMES = {
     "ui": "ui",
 }
 """Modules of `runtime` by the names that the root package has of them; of a module itself its own."""
-PATHS = ("profiler", "tools", "tools.diagnose", "tools.image", "tools.np2ply", "tools.video", "tools.vtk", "ui")
+PATHS = (
+    "graph",
+    "profiler",
+    "tools",
+    "tools.diagnose",
+    "tools.image",
+    "tools.np2ply",
+    "tools.video",
+    "tools.vtk",
+    "ui",
+)
 """Import paths below the root package, and below `runtime`."""
 
 

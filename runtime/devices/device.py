@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ...transpiler.errors import TaichiRuntimeError
@@ -66,6 +67,25 @@ class Program(Protocol):
         """Return the same code with an argument block of its own."""
 
 
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """What `Program.submit` would start: a program of the device, the count of each task, and the packed arguments."""
+
+    program: Any
+    counts: Sequence[int]
+    arguments: bytes
+
+
+class Recording(Protocol):
+    """Launches in order, prepared once and started any number of times."""
+
+    def update(self, number: int, counts: Sequence[int], arguments: bytes) -> None:
+        """Change launch number `number` from the next `run` on; runs before it, which may be under way, keep theirs."""
+
+    def run(self) -> None:
+        """Start all launches in order, after all work before; it does not wait."""
+
+
 class Device(Protocol):
     """One device. Everything is ordered as on one stream: reads see all launches before them."""
 
@@ -118,6 +138,9 @@ class Device(Protocol):
 
     def build(self, module: BackendModule) -> Program:
         """Compile the module's files. Raises: TaichiCompilationError with the emitted line and the Python line."""
+
+    def record(self, launches: Sequence[Launch]) -> Recording:
+        """Prepare launches of programs of this device to be started together."""
 
     def synchronize(self) -> None:
         """Wait for all launches. Raises: TaichiRuntimeError if one failed."""

@@ -21,7 +21,9 @@ import numpy as np
 from ...transpiler.backend.interface import BackendModule, SourceFile
 from ...transpiler.errors import ShadesmithWarning, TaichiCompilationError
 from ..capabilities import PORTABLE
+from .calls import Calls
 from .compiler_messages import CompilerFailure
+from .device import Launch
 from .host_compiler import HostCompiler, Library, find_compiler, lacks_openmp, load_library
 from .host_memory import LAZY_BYTES, Budget
 from .timer import HostTimer, Timer
@@ -197,6 +199,10 @@ class HostDevice:
             stacklevel=2,
         )
         return self.compiler.compile(file, fast_math, False, hidden)
+
+    def record(self, launches: Sequence[Launch]) -> Calls:
+        """Prepare launches to be started together."""
+        return Calls(launches)
 
     def synchronize(self) -> None:
         """Return at once: a launch ends before `submit` does."""

@@ -1,0 +1,227 @@
+"""CUDA graphs: launches that the driver starts by one call.
+
+In: launches. Out: `CudaGraph`, a chain of kernel nodes, instantiated once; a launch whose arguments change sets the
+parameters of its nodes, and a task without turns is a node that is switched off. The driver's own functions are called
+through ctypes, since CuPy captures graphs but does not change their nodes (14.2).
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections import deque
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any, Protocol
+from weakref import finalize
+
+from ...transpiler.errors import TaichiRuntimeError
+from .device import Launch
+
+Start = Callable[[int, int], None]
+
+
+class NodeParameters(ctypes.Structure):
+    """`CUDA_KERNEL_NODE_PARAMS_v2`; the first version ends before `kernel`."""
+
+    _fields_ = (
+        ("function", ctypes.c_void_p),
+        *((f"grid_{axis}", ctypes.c_uint) for axis in "xyz"),
+        *((f"block_{axis}", ctypes.c_uint) for axis in "xyz"),
+        ("shared_bytes", ctypes.c_uint),
+        ("parameters", ctypes.c_void_p),
+        ("extra", ctypes.c_void_p),
+        ("kernel", ctypes.c_void_p),
+        ("context", ctypes.c_void_p),
+    )
+
+
+HANDLE = ctypes.c_void_p
+SIGNATURES: dict[str, tuple[Any, ...]] = {
+    "cuGraphCreate": (ctypes.POINTER(HANDLE), ctypes.c_uint),
+    "cuGraphAddKernelNode": (
+        ctypes.POINTER(HANDLE), HANDLE, ctypes.POINTER(HANDLE), ctypes.c_size_t, ctypes.POINTER(NodeParameters),
+    ),
+    "cuGraphInstantiateWithFlags": (ctypes.POINTER(HANDLE), HANDLE, ctypes.c_ulonglong),
+    "cuGraphExecKernelNodeSetParams": (HANDLE, HANDLE, ctypes.POINTER(NodeParameters)),
+    "cuGraphNodeSetEnabled": (HANDLE, HANDLE, ctypes.c_uint),
+    "cuGraphLaunch": (HANDLE, HANDLE),
+    "cuGraphExecDestroy": (HANDLE,),
+    "cuGraphDestroy": (HANDLE,),
+}  # fmt: skip
+"""Functions of the driver by the names that its documentation has; all return a CUresult."""
+
+SECOND_VERSIONS = ("cuGraphAddKernelNode", "cuGraphExecKernelNodeSetParams")
+"""Functions for which drivers from 12.0 on have a second version, which takes the longer struct."""
+
+
+@cache
+def functions() -> dict[str, Callable[..., int]]:
+    """Return the driver's functions by name."""
+    library = ctypes.CDLL("libcuda.so.1")
+    found: dict[str, Callable[..., int]] = {}
+    for name, types in SIGNATURES.items():
+        newer = getattr(library, f"{name}_v2", None) if name in SECOND_VERSIONS else None
+        function = getattr(library, name) if newer is None else newer
+        function.argtypes, function.restype = types, ctypes.c_int
+        found[name] = function
+    return found
+
+
+class Owner(Protocol):
+    """The device, as far as a graph needs it."""
+
+    current_stream: Callable[[], Any]
+    driver_error: Callable[[int], Exception]
+    recent: deque[str]
+    stream: int
+
+    def note_stream(self, stream: int, is_given: bool = False) -> None:
+        """Remember that work is on more than one stream."""
+
+    def enter_thread(self, error: Exception) -> bool:
+        """Make the GPU's context this thread's, if the lack of one is the error."""
+
+    def describe(self, error: Exception) -> TaichiRuntimeError:
+        """Return the error that names the kernels launched last."""
+
+    def when_idle(self, item: object) -> None:
+        """Keep something until the GPU has done all work given so far."""
+
+
+class Noted:
+    """Stands for the driver's `launchKernel`. last: what it was called with, None where it was not."""
+
+    __slots__ = ("last",)
+
+    def __init__(self) -> None:
+        self.last: tuple[int, ...] | None = None
+
+    def launch(self, *launched: int) -> None:
+        """Note a launch."""
+        self.last = launched
+
+
+class Node:
+    """One task in the graph."""
+
+    __slots__ = ("handle", "is_enabled", "parameters", "start")
+
+    def __init__(self, start: Start) -> None:
+        self.start = start
+        self.parameters = NodeParameters(grid_x=1, grid_y=1, grid_z=1, block_x=1, block_y=1, block_z=1)
+        self.handle = HANDLE()
+        self.is_enabled = True
+
+
+class CudaGraph:
+    """Launches as one CUDA graph."""
+
+    def __init__(self, device: Owner, launches: Sequence[Launch]) -> None:
+        self._device = device
+        self._driver = functions()
+        self._launches = list(launches)
+        self._names = list(dict.fromkeys(launch.program.name for launch in launches))
+        self._blocks: list[Any] = []
+        self._nodes: list[list[Node]] = []
+        self._noted = Noted()
+        for launch in launches:
+            block = (ctypes.c_ubyte * max(1, len(launch.arguments)))()
+            starts = launch.program.starts(self._noted.launch, block)
+            self._blocks.append(block)
+            self._nodes.append([Node(start) for start in starts])
+        self._graph, self._exec = HANDLE(), HANDLE()
+        self._handles: list[HANDLE] = [self._exec, self._graph]
+        finalize(self, _give_back, device, self._driver, self._handles, self._launches).atexit = False
+        self._build()
+
+    def update(self, number: int, counts: Sequence[int], arguments: bytes) -> None:
+        """Change a launch; runs that are under way keep what they were started with."""
+        ctypes.memmove(self._blocks[number], arguments, len(arguments))
+        for node, count in zip(self._nodes[number], counts, strict=True):
+            if self._fill(node, count):
+                self._call("cuGraphExecKernelNodeSetParams", self._exec, node.handle, ctypes.byref(node.parameters))
+                self._enable(node, True)
+            else:
+                self._enable(node, False)
+
+    def run(self) -> None:
+        """Launch the graph on CuPy's current stream."""
+        if not any(self._nodes):
+            return
+        device = self._device
+        stream = device.current_stream().ptr
+        if stream != device.stream:
+            device.note_stream(stream)
+        device.recent.extend(self._names)
+        self._call("cuGraphLaunch", self._exec, stream)
+
+    def _build(self) -> None:
+        """Add all nodes, each after the one before, and instantiate."""
+        self._call("cuGraphCreate", ctypes.byref(self._graph), 0)
+        before: HANDLE | None = None
+        idle = []
+        for launch, block, nodes in zip(self._launches, self._blocks, self._nodes, strict=True):
+            ctypes.memmove(block, launch.arguments, len(launch.arguments))
+            for node, count in zip(nodes, launch.counts, strict=True):
+                if not self._fill(node, count):
+                    self._fill(node, 1)  # a node needs a grid, also while it is switched off
+                    idle.append(node)
+                self._call(
+                    "cuGraphAddKernelNode",
+                    ctypes.byref(node.handle),
+                    self._graph,
+                    None if before is None else ctypes.byref(before),
+                    0 if before is None else 1,
+                    ctypes.byref(node.parameters),
+                )
+                before = node.handle
+        self._call("cuGraphInstantiateWithFlags", ctypes.byref(self._exec), self._graph, 0)
+        for node in idle:
+            self._enable(node, False)
+
+    def _fill(self, node: Node, count: int) -> bool:
+        """Set the parameters of a node for so many turns. Returns False where there is nothing to start."""
+        self._noted.last = None
+        node.start(count, 0)
+        if self._noted.last is None:
+            return False
+        function, grid_x, _, _, block_x, _, _, _, _, parameters, _ = self._noted.last
+        made = node.parameters
+        made.function, made.grid_x, made.block_x, made.parameters = function, grid_x, block_x, parameters
+        return True
+
+    def _enable(self, node: Node, is_enabled: bool) -> None:
+        if node.is_enabled != is_enabled:
+            self._call("cuGraphNodeSetEnabled", self._exec, node.handle, int(is_enabled))
+            node.is_enabled = is_enabled
+
+    def _call(self, name: str, *args: Any) -> None:
+        """Call the driver. Raises: TaichiRuntimeError with what it says."""
+        device, function = self._device, self._driver[name]
+        code = function(*args)
+        if not code:
+            return
+        error = device.driver_error(code)
+        if not device.enter_thread(error):
+            raise device.describe(error) from error
+        code = function(*args)
+        if code:
+            error = device.driver_error(code)
+            raise device.describe(error) from error
+
+
+def _give_back(device: Owner, driver: dict[str, Callable[..., int]], handles: list[HANDLE], programs: object) -> None:
+    """Destroy a graph once the GPU has run it. programs: which have to live until then."""
+    device.when_idle(Destruction(driver, handles, programs))
+
+
+class Destruction:
+    """Destroys a graph when nothing refers to it any more."""
+
+    def __init__(self, driver: dict[str, Callable[..., int]], handles: list[HANDLE], programs: object) -> None:
+        self._driver, self._handles, self._programs = driver, handles, programs
+
+    def __del__(self) -> None:
+        for name, handle in zip(("cuGraphExecDestroy", "cuGraphDestroy"), self._handles, strict=True):
+            if handle.value:
+                self._driver[name](handle)
