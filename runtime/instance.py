@@ -188,7 +188,7 @@ class Instance:
         return launch
 
     def _make_packer(self, kinds: Sequence[str], constants: Any, hooks: dict[str, Any]) -> Callable[..., Any]:
-        """Return what takes the kernel's arguments and gives what a launch would submit: counts and packed arguments."""
+        """Return what takes the kernel's arguments and gives what a launch would submit; see `make_packer`."""
         return self._wrapped(make_packer(self.module, kinds, constants, hooks))
 
     def _wrapped(self, launch: Callable[..., Any]) -> Callable[..., Any]:

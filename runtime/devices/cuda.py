@@ -109,7 +109,7 @@ class CudaProgram:
         return self._module.kernel
 
     def starts(self, launch: Callable[..., None], arguments: Any) -> list[Callable[[int, int], None]]:
-        """Return a function a task that calls `launch`, the driver's or one in its place, given a count and a stream."""
+        """Return a function a task, of a count and a stream, that calls `launch`, the driver's or one in its place."""
         functions = [self._loaded.get_function(task.entry).ptr for task in self._module.tasks]
         return [
             _starter(launch, self._device.resident_threads, task, function, arguments)

@@ -117,7 +117,7 @@ class Arg:
         return 0 if self.tag is ArgKind.SCALAR else Matrix(np.zeros(self.element_shape).tolist())
 
     def check(self, value: Any) -> None:
-        """Check a value that a run is given. Raises: TaichiRuntimeTypeError naming argument, type and what was given."""
+        """Check a value that a run is given. Raises: TaichiRuntimeTypeError naming argument, type and value."""
         if self.tag is ArgKind.NDARRAY:
             self._check_array(value)
         elif self.tag is ArgKind.MATRIX:
@@ -200,7 +200,7 @@ def _read_type(given: dict[str, Any], tag: ArgKind, called: str) -> Type:
     elif shape and isinstance(found, Tensor) and found.shape != tuple(shape):
         raise TaichiRuntimeError(f"{called} has dtype {describe_type(found)} and element_shape {tuple(shape)}")
     wanted: tuple[type, ...] = {ArgKind.SCALAR: (Scalar,), ArgKind.MATRIX: (Tensor,)}.get(tag, (Scalar, Tensor, Struct))
-    if not isinstance(found, wanted):
+    if found is None or not isinstance(found, wanted):
         words = {ArgKind.SCALAR: "a number type, as ti.f32", ArgKind.MATRIX: "a type as ti.types.vector(3, ti.f32)"}
         shown = repr(declared) if found is None else describe_type(found)
         raise TaichiRuntimeError(f"{called} of kind {tag.name} needs {words.get(tag, 'a type')}, found {shown}")

@@ -27,8 +27,9 @@ class Sequential:
         dispatch = make_dispatch(kernel_fn, args)
         for leaf in dispatch.leaves:
             if isinstance(leaf, Arg) and not leaf.is_like(self._arguments.setdefault(leaf.name, leaf)):
+                first = self._arguments[leaf.name]
                 raise TaichiCompilationError(
-                    f"An arg with name {leaf.name} already exists: {self._arguments[leaf.name]!r}, and {leaf!r} is another"
+                    f"An arg with name {leaf.name} already exists: {first!r}, and {leaf!r} is another"
                 )
         self._nodes.append(dispatch)
 

@@ -59,8 +59,8 @@ def make_dispatch(function: Any, args: Sequence[Any]) -> Dispatch:
             _check(leaf, parameter.name, parameter.annotation, kernel.definition.name, options)
         elif isinstance(leaf, DenseArray) and leaf.KIND == "ndarray":
             raise TaichiCompilationError(
-                f"`{parameter.name}` of kernel `{kernel.definition.name}` was given an ndarray, which a graph takes with "
-                "each run. Hint: pass a `ti.graph.Arg` of kind NDARRAY"
+                f"`{parameter.name}` of kernel `{kernel.definition.name}` was given an ndarray, which a graph takes "
+                "with each run. Hint: pass a `ti.graph.Arg` of kind NDARRAY"
             )
     try:
         dispatch.specialise(examples(dispatch), options)
@@ -80,7 +80,7 @@ def _check(arg: Arg, parameter: str, annotation: Any, kernel: str, options: Comp
     if is_template(annotation):
         if arg.tag is not ArgKind.NDARRAY:
             raise TaichiCompilationError(
-                f"{where}: a ti.template() is compiled in. Hint: pass its value to `dispatch`, or annotate the parameter"
+                f"{where}: a ti.template() is compiled in. Hint: pass its value to `dispatch`, or annotate it"
                 f" with `{describe_type(arg.type)}`"
             )
         return
@@ -97,7 +97,7 @@ def _check(arg: Arg, parameter: str, annotation: Any, kernel: str, options: Comp
 
 
 def _picker(leaves: tuple[Any, ...]) -> Callable[[Mapping[str, Any]], tuple[Any, ...]]:
-    """Return what picks the values of leaves, in the fastest way there is for them: each run calls it for each launch."""
+    """Return what picks the values of leaves, in the fastest way there is: a run calls it for each launch."""
     names = [leaf.name for leaf in leaves if isinstance(leaf, Arg)]
     if len(names) == len(leaves) > 1:
         return itemgetter(*names)

@@ -94,7 +94,7 @@ class Graph:
         return found
 
     def drop(self) -> None:
-        """Forget what was compiled: memory that it knows is freed, or may be. It is compiled again with the next run."""
+        """Forget what was compiled, until the next run: memory that it knows is freed, or may be."""
         self._plan = None
         self._plans = {}
 
