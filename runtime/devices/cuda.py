@@ -197,7 +197,6 @@ class CudaDevice:
         self._kept_stream = self.current_stream()
         self.used_bytes = 0
         self._waiting: list[Any] = []
-        self._is_closed = False
         self.copies_to_host = self.copies_to_device = 0
         properties = self.runtime.getDeviceProperties(index)
         self.arch = f"sm_{properties['major']}{properties['minor']}"
@@ -394,11 +393,6 @@ class CudaDevice:
         """Prepare launches as one CUDA graph."""
         return CudaGraph(self, launches)
 
-    def when_idle(self, item: object) -> None:
-        """Keep something until the GPU has done all work given so far. Finalizers call it, at any moment."""
-        if not self._is_closed:
-            self._waiting.append(item)
-
     def timer(self) -> CudaTimer:
         """Return what takes the time of launches on CuPy's current stream, by the GPU's clock."""
         return CudaTimer(self.cupy, self.launch_kernel, self.arch, self.describe, self.failure)
@@ -429,8 +423,6 @@ class CudaDevice:
             self.runtime.deviceSynchronize()
         except self.failure:
             self.recent.clear()
-        self._is_closed = True
-        self._waiting = []
 
 
 def _host_address(data: memoryview) -> int:

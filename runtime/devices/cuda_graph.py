@@ -84,9 +84,6 @@ class Owner(Protocol):
     def describe(self, error: Exception) -> TaichiRuntimeError:
         """Return the error that names the kernels launched last."""
 
-    def when_idle(self, item: object) -> None:
-        """Keep something until the GPU has done all work given so far."""
-
 
 class Noted:
     """Stands for the driver's `launchKernel`. last: what it was called with, None where it was not."""
@@ -130,8 +127,7 @@ class CudaGraph:
             self._blocks.append(block)
             self._nodes.append([Node(start) for start in starts])
         self._graph, self._exec = HANDLE(), HANDLE()
-        self._handles: list[HANDLE] = [self._exec, self._graph]
-        finalize(self, _give_back, device, self._driver, self._handles, self._launches).atexit = False
+        finalize(self, _destroy, self._driver, (self._exec, self._graph), self._launches).atexit = False
         self._build()
 
     def update(self, number: int, counts: Sequence[int], arguments: bytes) -> None:
@@ -210,18 +206,8 @@ class CudaGraph:
             raise device.describe(error) from error
 
 
-def _give_back(device: Owner, driver: dict[str, Callable[..., int]], handles: list[HANDLE], programs: object) -> None:
-    """Destroy a graph once the GPU has run it. programs: which have to live until then."""
-    device.when_idle(Destruction(driver, handles, programs))
-
-
-class Destruction:
-    """Destroys a graph when nothing refers to it any more."""
-
-    def __init__(self, driver: dict[str, Callable[..., int]], handles: list[HANDLE], programs: object) -> None:
-        self._driver, self._handles, self._programs = driver, handles, programs
-
-    def __del__(self) -> None:
-        for name, handle in zip(("cuGraphExecDestroy", "cuGraphDestroy"), self._handles, strict=True):
-            if handle.value:
-                self._driver[name](handle)
+def _destroy(driver: dict[str, Callable[..., int]], handles: Sequence[HANDLE], programs: object) -> None:
+    """Destroy a graph; the driver lets runs end that are under way. programs: whose code it runs until then."""
+    for name, handle in zip(("cuGraphExecDestroy", "cuGraphDestroy"), handles, strict=True):
+        if handle.value:
+            driver[name](handle)
