@@ -18,16 +18,20 @@ class Calls:
     """Launches of programs without a lock, whose `submit` takes packed arguments."""
 
     def __init__(self, launches: Sequence[Launch]) -> None:
-        self._calls: list[Call] = [(one.program.submit, one.counts, one.arguments) for one in launches]
+        self._calls = [_call(launch) for launch in launches]
 
-    def update(self, number: int, counts: Sequence[int], arguments: bytes) -> None:
-        """Change a launch."""
-        self._calls[number] = (self._calls[number][0], counts, arguments)
+    def update(self, number: int, launch: Launch) -> None:
+        """Replace a launch."""
+        self._calls[number] = _call(launch)
 
     def run(self) -> None:
         """Run all launches."""
         for submit, counts, arguments in self._calls:
             submit(counts, arguments)
+
+
+def _call(launch: Launch) -> Call:
+    return launch.program.submit, launch.counts, launch.arguments
 
 
 class LockedCalls:
@@ -36,9 +40,9 @@ class LockedCalls:
     def __init__(self, launches: Sequence[Launch]) -> None:
         self._launches = list(launches)
 
-    def update(self, number: int, counts: Sequence[int], arguments: bytes) -> None:
-        """Change a launch."""
-        self._launches[number] = Launch(self._launches[number].program, counts, arguments)
+    def update(self, number: int, launch: Launch) -> None:
+        """Replace a launch."""
+        self._launches[number] = launch
 
     def run(self) -> None:
         """Run all launches."""

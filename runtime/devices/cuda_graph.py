@@ -130,10 +130,10 @@ class CudaGraph:
         finalize(self, _destroy, self._driver, (self._exec, self._graph), self._launches).atexit = False
         self._build()
 
-    def update(self, number: int, counts: Sequence[int], arguments: bytes) -> None:
-        """Change a launch; runs that are under way keep what they were started with."""
-        ctypes.memmove(self._blocks[number], arguments, len(arguments))
-        for node, count in zip(self._nodes[number], counts, strict=True):
+    def update(self, number: int, launch: Launch) -> None:
+        """Replace a launch; runs that are under way keep what they were started with."""
+        ctypes.memmove(self._blocks[number], launch.arguments, len(launch.arguments))
+        for node, count in zip(self._nodes[number], launch.counts, strict=True):
             if self._fill(node, count):
                 self._call("cuGraphExecKernelNodeSetParams", self._exec, node.handle, ctypes.byref(node.parameters))
                 self._enable(node, True)

@@ -69,18 +69,25 @@ class Program(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """What `Program.submit` would start: a program of the device, the count of each task, and the packed arguments."""
+    """What `Program.submit` would start: a program of the device, the count of each task, and the packed arguments.
+
+    textures: memory for `Program.use_textures`, () of programs without it.
+    """
 
     program: Any
     counts: Sequence[int]
     arguments: bytes
+    textures: tuple[Any, ...] = ()
 
 
 class Recording(Protocol):
     """Launches in order, prepared once and started any number of times."""
 
-    def update(self, number: int, counts: Sequence[int], arguments: bytes) -> None:
-        """Change launch number `number` from the next `run` on; runs before it, which may be under way, keep theirs."""
+    def update(self, number: int, launch: Launch) -> None:
+        """Replace launch number `number`, by one of the same program, from the next `run` on.
+
+        Runs before it, which may be under way, keep theirs.
+        """
 
     def run(self) -> None:
         """Start all launches in order, after all work before; it does not wait."""

@@ -56,6 +56,8 @@ class Tape:
             program = self._programs.get(launch.program)
             if program is None:
                 program = self._programs[launch.program] = launch.program.onto(self)
+            if launch.textures:
+                program.use_textures(launch.textures)
             program.arguments[:] = launch.arguments
             program.submit_held(launch.counts)  # which copies them
         self._queue.end_tape(self.handle, is_last)
@@ -82,41 +84,51 @@ class VulkanRecording:
         self._stale = set(range(self._count))
         self._spare: list[Tape] = []
         self._all: list[Tape] = []
-        self._submission: Submission | None = None
+        self._whole: Submission | None = None
+        """All command buffers, as long as none is replaced."""
         self._names = list(dict.fromkeys(launch.program.name for launch in launches))
         finalize(self, _give_back, queue, memory, self._all).atexit = False
 
-    def update(self, number: int, counts: Sequence[int], arguments: bytes) -> None:
-        """Change a launch; its command buffer is recorded anew before the next run."""
-        self._launches[number] = Launch(self._launches[number].program, counts, arguments)
+    def update(self, number: int, launch: Launch) -> None:
+        """Replace a launch; its command buffer is recorded anew before the next run."""
+        self._launches[number] = launch
         self._stale.add(number // CHUNK)
 
     def run(self) -> None:
-        """Submit everything."""
+        """Submit everything. Where much is recorded anew, the device begins while the rest is recorded."""
         queue = self._queue
         with queue.lock:
             queue.require()
+            begin = 0
+            for chunk in sorted(self._stale):
+                self._record(chunk)
+                if len(self._stale) > 1:
+                    self._submit(begin, chunk + 1)
+                    begin = chunk + 1
             if self._stale:
-                self._record_stale()
-            if self._submission is None:  # nothing to launch
-                return
-            serial = queue.submit(self._submission)
-            for tape in self._tapes:
-                assert tape is not None
-                tape.serial = serial
+                self._stale.clear()
+                self._whole = None
+            if begin < self._count:
+                self._submit(begin, self._count)
             queue.recent.extend(self._names)
 
-    def _record_stale(self) -> None:
-        for chunk in sorted(self._stale):
-            tape, old = self._free_tape(), self._tapes[chunk]
-            begin = chunk * CHUNK
-            tape.record(self._launches[begin : begin + CHUNK], chunk == self._count - 1)
-            self._tapes[chunk] = tape
-            if old is not None:
-                self._spare.append(old)
-        self._stale.clear()
-        if self._count:
-            self._submission = self._queue.make_submission([tape.handle for tape in self._tapes if tape is not None])
+    def _submit(self, begin: int, end: int) -> None:
+        tapes = [tape for tape in self._tapes[begin:end] if tape is not None]
+        submission = self._whole if end - begin == self._count else None
+        if submission is None:
+            submission = self._queue.make_submission([tape.handle for tape in tapes])
+            self._whole = submission if end - begin == self._count else self._whole
+        serial = self._queue.submit(submission)
+        for tape in tapes:
+            tape.serial = serial
+
+    def _record(self, chunk: int) -> None:
+        tape, old = self._free_tape(), self._tapes[chunk]
+        begin = chunk * CHUNK
+        tape.record(self._launches[begin : begin + CHUNK], chunk == self._count - 1)
+        self._tapes[chunk] = tape
+        if old is not None:
+            self._spare.append(old)
 
     def _free_tape(self) -> Tape:
         """Return a tape that the device does not read, of those not in use or a new one."""

@@ -153,7 +153,9 @@ class Arg:
             raise self._refusal(value, f"a {describe_type(self.type)}", "")
 
     def _refusal(self, value: Any, wanted: str, hint: str) -> TaichiRuntimeTypeError:
-        found = repr(value) if isinstance(value, (bool, int, float, str)) else f"a {type(value).__name__}"
+        kind = type(value)
+        package = "" if kind.__module__ == "builtins" else kind.__module__.partition(".")[0] + "."
+        found = repr(value) if isinstance(value, (bool, int, float, str)) else f"a {package}{kind.__name__}"
         return TaichiRuntimeTypeError(f"{self._called} takes {wanted}, found {found}.{hint}")
 
 

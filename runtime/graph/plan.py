@@ -16,11 +16,12 @@ from weakref import ref
 from .. import session as sessions
 from ..devices.device import Launch, Recording
 from ..instance import Instance
+from ..launcher import Packed
 from ..session import Session
 from .argument import Arg, ArgKind
 from .dispatch import Dispatch
 
-Packer = Callable[..., tuple[Sequence[int], bytes]]
+Packer = Callable[..., Packed]
 
 
 @dataclass(slots=True)
@@ -70,7 +71,7 @@ class RecordedPart:
     seeded: list[int] = field(default_factory=list)
     twins: list[int] = field(default_factory=list)
     recording: Recording | None = None
-    packed: list[tuple[Sequence[int], bytes]] = field(default_factory=list)
+    packed: list[Packed] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         first: dict[Any, int] = {}
@@ -86,22 +87,19 @@ class RecordedPart:
         """Replay, with what changed packed anew."""
         if self.recording is None:
             self.packed = list(self._pack(range(len(self.steps)), values).values())
-            launches = [
-                Launch(step.instance.program, counts, packed)
-                for step, (counts, packed) in zip(self.steps, self.packed, strict=True)
-            ]
-            self.recording = self.session.device.record(launches)
+            pairs = zip(self.steps, self.packed, strict=True)
+            self.recording = self.session.device.record([Launch(step.instance.program, *one) for step, one in pairs])
         elif changed or self.seeded:
             numbers = {number for name in changed for number in self.users.get(name, ())}.union(self.seeded)
             for number, found in self._pack(sorted(numbers), values).items():
                 if found != self.packed[number]:
-                    self.recording.update(number, *found)
+                    self.recording.update(number, Launch(self.steps[number].instance.program, *found))
                     self.packed[number] = found
         self.recording.run()
 
-    def _pack(self, numbers: Iterable[int], values: Mapping[str, Any]) -> dict[int, tuple[Sequence[int], bytes]]:
+    def _pack(self, numbers: Iterable[int], values: Mapping[str, Any]) -> dict[int, Packed]:
         """Pack some launches, in the order in which plain calls would draw random numbers."""
-        found: dict[int, tuple[Sequence[int], bytes]] = {}
+        found: dict[int, Packed] = {}
         for number in numbers:
             twin = self.twins[number]
             if twin in found:

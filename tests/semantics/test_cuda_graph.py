@@ -151,7 +151,7 @@ def test_nodes_form_a_chain_and_are_instantiated_once(told):
 def test_an_update_sets_the_nodes_of_its_launch(told):
     graph = CudaGraph(Device(), [Launch(Program(), (1, 1), packed(1)), Launch(Program(), (1, 1), packed(2))])
     node = int(told()[1].split()[1]) + 2
-    graph.update(1, (1000, 1), packed(77))
+    graph.update(1, Launch(Program(), (1000, 1), packed(77)))
     assert told() == [
         f"set {node}: func 40 grid 8,1,1 block 128,1,1 shared 0 args 77 extra 0",
         f"set {node + 1}: func 41 grid 1,1,1 block 1,1,1 shared 0 args 77 extra 0",
@@ -163,9 +163,9 @@ def test_a_task_without_turns_is_switched_off_and_on_again(told):
     lines = told()
     node = int(lines[1].split()[1])
     assert lines[-2:] == ["instantiate", f"enable {node}: 0"]
-    graph.update(0, (0, 1), packed(2))
+    graph.update(0, Launch(Program(), (0, 1), packed(2)))
     assert [line.split(":")[0] for line in told()] == [f"set {node + 1}"]
-    graph.update(0, (5, 1), packed(3))
+    graph.update(0, Launch(Program(), (5, 1), packed(3)))
     assert [line.split(":")[0] for line in told()] == [f"set {node}", f"enable {node}", f"set {node + 1}"]
 
 
