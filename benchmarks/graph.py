@@ -3,9 +3,10 @@
     python benchmarks/graph.py --arch cuda                                   (goal: 5 times cheaper per kernel)
     python benchmarks/graph.py --arch vulkan --taichi /path/to/python-with-taichi    (goal: at most Taichi's graph)
 
-Rows: the same arguments with each run, one number that changes (which every kernel takes), and kernels that draw random
-numbers. Each measurement is a process of its own, the modules alternate; times are from the first launch to the end of
-the work, per kernel [us], medians of the rounds, with the spread of the ratios.
+Rows: the same arguments with each run, where each kernel goes on with what the one before it wrote; the same on 50
+arrays in turn, so that most kernels have nothing to do with each other; one number that changes, which every kernel
+takes; and kernels that draw random numbers. Each measurement is a process of its own, the modules alternate; times are
+from the first launch to the end of the work, per kernel [us], medians of the rounds, with the spread of the ratios.
 """
 
 import argparse
@@ -21,7 +22,8 @@ from typing import Any
 
 KERNELS = 1000
 RUNS = 5
-ROWS = ("same arguments", "a changed number", "random numbers")
+ARRAYS = 50
+ROWS = ("same arguments", "50 arrays in turn", "a changed number", "random numbers")
 GOALS = {"cuda": 0.2, "vulkan": 1.0}
 """Cost of a graph's kernel in that of a plain call (cuda), and of Taichi's graph (vulkan), same arguments."""
 
@@ -42,18 +44,26 @@ def make_rows(ti: Any) -> dict[str, tuple[Callable[[int], object], Callable[[int
     x = ti.ndarray(ti.f32, 32)
     number = ti.graph.Arg(ti.graph.ArgKind.SCALAR, "a", ti.f32)
     array = ti.graph.Arg(ti.graph.ArgKind.NDARRAY, "x", ti.f32, ndim=1)
-    steps, draws = ti.graph.GraphBuilder(), ti.graph.GraphBuilder()
-    for _ in range(KERNELS):
+    many = [ti.graph.Arg(ti.graph.ArgKind.NDARRAY, f"x{k}", ti.f32, ndim=1) for k in range(ARRAYS)]
+    steps, wide, draws = ti.graph.GraphBuilder(), ti.graph.GraphBuilder(), ti.graph.GraphBuilder()
+    for k in range(KERNELS):
         steps.dispatch(step, number, array)
+        wide.dispatch(step, number, many[k % ARRAYS])
         draws.dispatch(draw, array)
-    steps, draws = steps.compile(), draws.compile()
-    same = {"a": 1.5, "x": x}
+    steps, wide, draws = steps.compile(), wide.compile(), draws.compile()
+    arrays = [ti.ndarray(ti.f32, 32) for _ in range(ARRAYS)]
+    same = {"a": 1.5, "x": x, **{f"x{k}": y for k, y in enumerate(arrays)}}
 
     def calls(kernel: Any, *args: Any) -> None:
         for _ in range(KERNELS):
             kernel(*args)
 
+    def calls_in_turn() -> None:
+        for k in range(KERNELS):
+            step(1.5, arrays[k % ARRAYS])
+
     return {
+        "50 arrays in turn": (lambda k: wide.run(same), lambda k: calls_in_turn()),
         "same arguments": (lambda k: steps.run(same), lambda k: calls(step, 1.5, x)),
         "a changed number": (lambda k: steps.run({"a": 0.5 + k, "x": x}), lambda k: calls(step, 0.5 + k, x)),
         "random numbers": (lambda k: draws.run(same), lambda k: calls(draw, x)),

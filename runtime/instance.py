@@ -28,6 +28,7 @@ from .session import Session
 from .sparse_tree import Beside
 from .staging import Stage, stage_arguments
 from .stale_globals import watch
+from .touched import Touches, make_touches
 from .trees import depend_on_tree
 
 if TYPE_CHECKING:
@@ -187,9 +188,11 @@ class Instance:
             launch = watch(launch, self.module.kernel, compilation.captured)
         return launch
 
-    def _make_packer(self, kinds: Sequence[str], constants: Any, hooks: dict[str, Any]) -> Callable[..., Any]:
-        """Return what takes the kernel's arguments and gives what a launch would submit; see `make_packer`."""
-        return self._wrapped(make_packer(self.module, kinds, constants, hooks))
+    def _make_packer(self, kinds: Sequence[str], constants: Any, hooks: dict[str, Any]) -> tuple[Any, Touches]:
+        """Return functions of the kernel's arguments: what a launch would submit, and what memory it touches."""
+        is_sparse = any(source[0] == "capacity" for source in constants)
+        touches = make_touches(self.module.interface, hooks["held"][1:], self._temporaries, is_sparse)
+        return self._wrapped(make_packer(self.module, kinds, constants, hooks)), touches
 
     def _wrapped(self, launch: Callable[..., Any]) -> Callable[..., Any]:
         types = [a.type if isinstance(a, ScalarArgument) else None for a in self.arguments]

@@ -1,7 +1,8 @@
 """CUDA graphs: launches that the driver starts by one call.
 
-In: launches. Out: `CudaGraph`, a chain of kernel nodes, instantiated once; a launch whose arguments change sets the
-parameters of its nodes, and a task without turns is a node that is switched off. The driver's own functions are called
+In: launches. Out: `CudaGraph`, kernel nodes that follow each other where they touch the same memory, instantiated once.
+A launch whose arguments change sets the parameters of its nodes; a task without turns is a node that is switched off.
+Only where other arrays make other launches follow each other it is built again. The driver's own functions are called
 through ctypes, since CuPy captures graphs but does not change their nodes (14.2).
 """
 
@@ -16,6 +17,7 @@ from weakref import finalize
 
 from ...transpiler.errors import TaichiRuntimeError
 from .device import Launch
+from .hazards import Hazards
 
 Start = Callable[[int, int], None]
 
@@ -115,23 +117,74 @@ class CudaGraph:
 
     def __init__(self, device: Owner, launches: Sequence[Launch]) -> None:
         self._device = device
-        self._driver = functions()
         self._launches = list(launches)
         self._names = list(dict.fromkeys(launch.program.name for launch in launches))
-        self._blocks: list[Any] = []
-        self._nodes: list[list[Node]] = []
-        self._noted = Noted()
-        for launch in launches:
-            block = (ctypes.c_ubyte * max(1, len(launch.arguments)))()
-            starts = launch.program.starts(self._noted.launch, block)
-            self._blocks.append(block)
-            self._nodes.append([Node(start) for start in starts])
-        self._graph, self._exec = HANDLE(), HANDLE()
-        finalize(self, _destroy, self._driver, (self._exec, self._graph), self._launches).atexit = False
-        self._build()
+        self._edges = _edges_of(launches)
+        self._built = Built(device, launches, self._edges)
+        self._has_moved = False
 
     def update(self, number: int, launch: Launch) -> None:
         """Replace a launch; runs that are under way keep what they were started with."""
+        if launch.touched != self._launches[number].touched:
+            self._has_moved = True
+        self._launches[number] = launch
+        self._built.update(number, launch)
+
+    def run(self) -> None:
+        """Launch the graph on CuPy's current stream."""
+        if self._has_moved:
+            self._has_moved = False
+            edges = _edges_of(self._launches)
+            if edges != self._edges:
+                self._edges, self._built = edges, Built(self._device, self._launches, edges)
+        if self._built.is_empty:
+            return
+        device = self._device
+        stream = device.current_stream().ptr
+        if stream != device.stream:
+            device.note_stream(stream)
+        device.recent.extend(self._names)
+        self._built.launch(stream)
+
+
+def _edges_of(launches: Sequence[Launch]) -> list[list[int]]:
+    """Return for each launch the launches that it must come after; those without tasks have no part in it."""
+    hazards = Hazards()
+    return [
+        sorted(hazards.add(number, launch.touched)) if launch.counts else [] for number, launch in enumerate(launches)
+    ]
+
+
+class Built:
+    """A graph, instantiated: each task after the one before in its launch, and each launch after some others."""
+
+    def __init__(self, device: Owner, launches: Sequence[Launch], edges: Sequence[Sequence[int]]) -> None:
+        self._device = device
+        self._driver = functions()
+        self._noted = Noted()
+        self._blocks: list[Any] = []
+        self._nodes: list[list[Node]] = []
+        for launch in launches:
+            block = (ctypes.c_ubyte * max(1, len(launch.arguments)))()
+            ctypes.memmove(block, launch.arguments, len(launch.arguments))
+            self._blocks.append(block)
+            self._nodes.append([Node(start) for start in launch.program.starts(self._noted.launch, block)])
+        self._graph, self._exec = HANDLE(), HANDLE()
+        programs = [launch.program for launch in launches]
+        finalize(self, _destroy, self._driver, (self._exec, self._graph), programs).atexit = False
+        self._build(launches, edges)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to launch."""
+        return not any(self._nodes)
+
+    def launch(self, stream: int) -> None:
+        """Launch the graph."""
+        self._call("cuGraphLaunch", self._exec, stream)
+
+    def update(self, number: int, launch: Launch) -> None:
+        """Set the parameters of a launch's nodes."""
         ctypes.memmove(self._blocks[number], launch.arguments, len(launch.arguments))
         for node, count in zip(self._nodes[number], launch.counts, strict=True):
             if self._fill(node, count):
@@ -140,40 +193,25 @@ class CudaGraph:
             else:
                 self._enable(node, False)
 
-    def run(self) -> None:
-        """Launch the graph on CuPy's current stream."""
-        if not any(self._nodes):
-            return
-        device = self._device
-        stream = device.current_stream().ptr
-        if stream != device.stream:
-            device.note_stream(stream)
-        device.recent.extend(self._names)
-        self._call("cuGraphLaunch", self._exec, stream)
-
-    def _build(self) -> None:
-        """Add all nodes, each after the one before, and instantiate."""
+    def _build(self, launches: Sequence[Launch], edges: Sequence[Sequence[int]]) -> None:
         self._call("cuGraphCreate", ctypes.byref(self._graph), 0)
-        before: HANDLE | None = None
         idle = []
-        for launch, block, nodes in zip(self._launches, self._blocks, self._nodes, strict=True):
-            ctypes.memmove(block, launch.arguments, len(launch.arguments))
+        for launch, nodes, before in zip(launches, self._nodes, edges, strict=True):
+            ends = [self._nodes[other][-1].handle.value for other in before]
             for node, count in zip(nodes, launch.counts, strict=True):
                 if not self._fill(node, count):
                     self._fill(node, 1)  # a node needs a grid, also while it is switched off
                     idle.append(node)
-                self._call(
-                    "cuGraphAddKernelNode",
-                    ctypes.byref(node.handle),
-                    self._graph,
-                    None if before is None else ctypes.byref(before),
-                    0 if before is None else 1,
-                    ctypes.byref(node.parameters),
-                )
-                before = node.handle
+                self._add(node, ends)
+                ends = [node.handle.value]
         self._call("cuGraphInstantiateWithFlags", ctypes.byref(self._exec), self._graph, 0)
         for node in idle:
             self._enable(node, False)
+
+    def _add(self, node: Node, before: Sequence[int | None]) -> None:
+        handles = (HANDLE * len(before))(*before) if before else None
+        count, parameters = len(before), ctypes.byref(node.parameters)
+        self._call("cuGraphAddKernelNode", ctypes.byref(node.handle), self._graph, handles, count, parameters)
 
     def _fill(self, node: Node, count: int) -> bool:
         """Set the parameters of a node for so many turns. Returns False where there is nothing to start."""

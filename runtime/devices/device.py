@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ...transpiler.errors import TaichiRuntimeError
 from ...transpiler.options import Capabilities
+from .hazards import Touched
 from .timer import Timer
 
 if TYPE_CHECKING:
@@ -71,13 +72,15 @@ class Program(Protocol):
 class Launch:
     """What `Program.submit` would start: a program of the device, the count of each task, and the packed arguments.
 
-    textures: memory for `Program.use_textures`, () of programs without it.
+    textures: memory for `Program.use_textures`, () of programs without it. touched: what memory it reads and writes;
+    launches that touch none in common may run side by side.
     """
 
     program: Any
     counts: Sequence[int]
     arguments: bytes
     textures: tuple[Any, ...] = ()
+    touched: Touched = None
 
 
 class Recording(Protocol):

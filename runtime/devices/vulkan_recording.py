@@ -13,6 +13,7 @@ from typing import Any
 from weakref import finalize
 
 from .device import Launch
+from .hazards import Hazards
 from .vulkan_memory import Memory
 from .vulkan_queue import Queue, Submission
 
@@ -36,7 +37,7 @@ class Tape:
         self._programs: dict[Any, Any] = {}
         self.commands = self.handle
         self.owner = queue.owner
-        self.recorded = 1
+        self.recorded = 0
         self.recent: deque[str] = deque(maxlen=0)
         self.stages, self.barrier = queue.stages, queue.barrier
 
@@ -46,13 +47,21 @@ class Tape:
         return self
 
     def record(self, launches: Sequence[Launch], is_last: bool) -> None:
-        """Record launches, each after all before it. is_last: the host may read what they wrote. Lock held."""
+        """Record launches; one that touches what another does since the last barrier has a barrier before it.
+
+        is_last: the host may read what they wrote. The lock is held.
+        """
         sizes = [program.indirect_bytes for program in (launch.program for launch in launches)]
         self._make_room(sum(-(-size // ARGUMENT_ALIGNMENT) * ARGUMENT_ALIGNMENT for size in sizes))
         self.arguments_used = 0
-        self.recorded = 1  # not 0: there is work before the first
         self._queue.begin_tape(self.handle)
-        for launch in launches:
+        hazards, ready = Hazards(), 0
+        for number, launch in enumerate(launches):
+            before = hazards.add(number, launch.touched)
+            waits = number == 0 or any(other >= ready for other in before)
+            if waits:
+                ready = number
+            self.recorded = int(waits)  # 0: no barrier before its first task
             program = self._programs.get(launch.program)
             if program is None:
                 program = self._programs[launch.program] = launch.program.onto(self)

@@ -15,22 +15,26 @@ from weakref import ref
 
 from .. import session as sessions
 from ..devices.device import Launch, Recording
+from ..devices.hazards import Touched
 from ..instance import Instance
 from ..launcher import Packed
 from ..session import Session
+from ..touched import Touches
 from .argument import Arg, ArgKind
 from .dispatch import Dispatch
 
-Packer = Callable[..., Packed]
+Ready = tuple[Sequence[int], bytes, tuple[Any, ...], Touched]
+"""What a launch is made of, but for its program."""
+Way = tuple[Callable[..., Packed], Touches]
 
 
 @dataclass(slots=True)
 class Compiled:
-    """A dispatch, compiled. packer: None where it is launched as a plain call."""
+    """A dispatch, compiled. way: how it is packed and what it touches; None where it is launched as a plain call."""
 
     dispatch: Dispatch
     instance: Instance
-    packer: Packer | None
+    way: Way | None
 
     @property
     def is_seeded(self) -> bool:
@@ -71,7 +75,7 @@ class RecordedPart:
     seeded: list[int] = field(default_factory=list)
     twins: list[int] = field(default_factory=list)
     recording: Recording | None = None
-    packed: list[Packed] = field(default_factory=list)
+    packed: list[Ready] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         first: dict[Any, int] = {}
@@ -87,28 +91,32 @@ class RecordedPart:
         """Replay, with what changed packed anew."""
         if self.recording is None:
             self.packed = list(self._pack(range(len(self.steps)), values).values())
-            pairs = zip(self.steps, self.packed, strict=True)
-            self.recording = self.session.device.record([Launch(step.instance.program, *one) for step, one in pairs])
+            self.recording = self.session.device.record(list(map(self._launch, self.steps, self.packed)))
         elif changed or self.seeded:
             numbers = {number for name in changed for number in self.users.get(name, ())}.union(self.seeded)
             for number, found in self._pack(sorted(numbers), values).items():
                 if found != self.packed[number]:
-                    self.recording.update(number, Launch(self.steps[number].instance.program, *found))
+                    self.recording.update(number, self._launch(self.steps[number], found))
                     self.packed[number] = found
         self.recording.run()
 
-    def _pack(self, numbers: Iterable[int], values: Mapping[str, Any]) -> dict[int, Packed]:
+    def _pack(self, numbers: Iterable[int], values: Mapping[str, Any]) -> dict[int, Ready]:
         """Pack some launches, in the order in which plain calls would draw random numbers."""
-        found: dict[int, Packed] = {}
+        found: dict[int, Ready] = {}
         for number in numbers:
             twin = self.twins[number]
             if twin in found:
                 found[number] = found[twin]
             else:
                 step = self.steps[number]
-                assert step.packer is not None
-                found[number] = step.packer(*step.dispatch.values(values))
+                assert step.way is not None
+                pack, touches = step.way
+                leaves = step.dispatch.values(values)
+                found[number] = *pack(*leaves), touches(leaves)
         return found
+
+    def _launch(self, step: Compiled, ready: Ready) -> Launch:
+        return Launch(step.instance.program, *ready)
 
 
 class Plan:
@@ -122,10 +130,10 @@ class Plan:
         self.signatures = signatures_of(arguments, values)
         self._kinds = {name: arg.tag for name, arg in arguments.items()}
         self._seen: dict[str, Any] = {}
-        packers: dict[Instance, Packer | None] = {}
-        self.steps = [_compile(dispatch, values, packers) for dispatch in dispatches]
+        ways: dict[Instance, Way | None] = {}
+        self.steps = [_compile(dispatch, values, ways) for dispatch in dispatches]
         self._parts: list[Part] = []
-        for is_recorded, steps in groupby(self.steps, lambda step: step.packer is not None):
+        for is_recorded, steps in groupby(self.steps, lambda step: step.way is not None):
             if is_recorded:
                 self._parts.append(RecordedPart(self.session, list(steps)))
             else:
@@ -172,10 +180,10 @@ def signatures_of(arguments: Mapping[str, Arg], values: Mapping[str, Any]) -> tu
     return tuple(values[name].signature for name, arg in arguments.items() if arg.tag is ArgKind.NDARRAY)
 
 
-def _compile(dispatch: Dispatch, values: Mapping[str, Any], packers: dict[Instance, Packer | None]) -> Compiled:
-    """Compile a dispatch, unless a plain call or another dispatch has done so. packers: those made already."""
+def _compile(dispatch: Dispatch, values: Mapping[str, Any], ways: dict[Instance, Way | None]) -> Compiled:
+    """Compile a dispatch, unless a plain call or another dispatch has done so. ways: those made already."""
     instance, launch = dispatch.kernel.launcher(dispatch.values(values))
-    if instance not in packers:
+    if instance not in ways:
         make = getattr(launch, "make_packer", None)
-        packers[instance] = None if make is None else make()
-    return Compiled(dispatch, instance, packers[instance])
+        ways[instance] = None if make is None else make()
+    return Compiled(dispatch, instance, ways[instance])

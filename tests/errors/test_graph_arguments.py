@@ -136,7 +136,11 @@ def test_what_is_appended():
         ({"n": 1.5}, ti.TaichiRuntimeTypeError, r"`n` takes a number of type i32, found 1.5. Hint: pass `int\(n\)`"),
         ({"n": "1"}, ti.TaichiRuntimeTypeError, "`n` takes a number of type i32, found '1'"),
         ({"x": 3}, ti.TaichiRuntimeTypeError, r"`x` takes an ndarray \(f32, ndim=1\), found 3"),
-        ({"x": np.zeros(3, np.float32)}, ti.TaichiRuntimeTypeError, r"found a numpy.ndarray. Hint: make one by `ti.ndarray"),
+        (
+            {"x": np.zeros(3, np.float32)},
+            ti.TaichiRuntimeTypeError,
+            r"found a numpy.ndarray. Hint: make one by `ti.ndarray",
+        ),
         ({"x": "field"}, ti.TaichiRuntimeTypeError, "`x` takes an ndarray"),
         ({"x": (ti.i32, 3)}, ti.TaichiRuntimeTypeError, "found one of i32, ndim=1"),
         ({"x": (ti.f32, (3, 3))}, ti.TaichiRuntimeTypeError, "found one of f32, ndim=2"),

@@ -33,10 +33,12 @@ static void show(char *out, const Node *n) {
 }
 int cuGraphCreate(void **graph, unsigned flags) { *graph = (void *)7; return tell("create"); }
 int cuGraphAddKernelNode_v2(void **node, void *graph, void *const *before, size_t count, const Node *n) {
-    char text[300], all[400];
+    char text[300], all[500];
     show(text, n);
     *node = (void *)(size_t)(100 + nodes++);
-    sprintf(all, "add %d after %d: %s", (int)(size_t)*node, count ? (int)(size_t)*before : -1, text);
+    int at = sprintf(all, "add %d after", (int)(size_t)*node);
+    for (size_t k = 0; k < count; k++) at += sprintf(all + at, " %d", (int)(size_t)before[k]);
+    sprintf(all + at, ": %s", text);
     return tell(all);
 }
 int cuGraphAddKernelNode(void) { return 1; }
@@ -137,7 +139,7 @@ def test_nodes_form_a_chain_and_are_instantiated_once(told):
     shown = "func {} grid {},1,1 block {},1,1 shared 0 args {} extra 0"
     assert lines == [
         "create",
-        f"add {first} after -1: " + shown.format(40, 3, 128, 1),
+        f"add {first} after: " + shown.format(40, 3, 128, 1),
         f"add {first + 1} after {first}: " + shown.format(41, 1, 1, 1),
         f"add {first + 2} after {first + 1}: " + shown.format(40, 1, 128, 2),
         f"add {first + 3} after {first + 2}: " + shown.format(41, 1, 1, 2),
@@ -146,6 +148,29 @@ def test_nodes_form_a_chain_and_are_instantiated_once(told):
     graph.run()
     graph.run()
     assert told() == ["launch 9 on 5", "launch 9 on 5"]
+
+
+def test_launches_follow_those_that_touch_the_same_memory(told):
+    def launch(number, *touched):
+        return Launch(Program(), (1, 1), packed(number), (), touched)
+
+    x, y, z = 11, 12, 13
+    launches = [launch(0, (x, True)), launch(1, (y, True)), launch(2, (x, False), (y, False)), launch(3, (x, False))]
+    launches += [launch(4, (x, True)), Launch(Program(), (1, 1), packed(5)), launch(6, (z, True))]
+    graph = CudaGraph(Device(), launches)
+
+    def before():
+        lines = [line for line in told() if line.startswith("add")]
+        first = int(lines[0].split()[1])
+        return [[int(n) - first for n in line.partition("after")[2].partition(":")[0].split()] for line in lines[::2]]
+
+    assert before() == [[], [], [1, 3], [1], [5, 7], [1, 3, 5, 7, 9], [11]]
+    graph.update(3, launch(3, (x, False)))
+    graph.run()
+    assert [line.split()[0] for line in told()] == ["set", "set", "launch"]
+    graph.update(3, launch(3, (z, False)))
+    graph.run()
+    assert before() == [[], [], [1, 3], [], [5], [1, 3, 5, 7, 9], [11]]
 
 
 def test_an_update_sets_the_nodes_of_its_launch(told):

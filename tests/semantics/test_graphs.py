@@ -146,6 +146,54 @@ def test_each_run_draws_new_numbers_as_plain_calls_do(target):
     assert len({tuple(numbers) for numbers in found}) == 6
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_launches_that_share_memory_keep_their_order(target, seed):
+    size = 64 if target == "python" else 40_000
+
+    @ti.kernel
+    def blend(x: ti.types.ndarray(dtype=ti.f32, ndim=1), y: ti.types.ndarray(dtype=ti.f32, ndim=1), a: ti.f32):
+        for i in y:
+            y[i] = y[i] * 0.5 + x[i] * a
+
+    field = ti.field(ti.f32, size)
+
+    @ti.kernel
+    def through_field(x: ti.types.ndarray(dtype=ti.f32, ndim=1)):
+        for i in x:
+            field[i] = field[i] * 0.25 + x[i]
+        for i in x:
+            x[i] += field[(i * 5 + 1) % size]
+
+    random = np.random.default_rng(seed)
+    names = [f"x{k}" for k in range(6)]
+    args = [ti.graph.Arg(KIND.NDARRAY, name, ti.f32, ndim=1) for name in names]
+    launches = []
+    for _ in range(100):
+        k, m = random.integers(0, 6, 2)
+        if random.random() < 0.15:
+            launches.append((through_field, [int(k)], []))
+        else:
+            launches.append((blend, [int(k), int(m)], [float(np.float32(random.random()))]))
+    graph = graph_of(*[(kernel, *[args[k] for k in arrays], *numbers) for kernel, arrays, numbers in launches])
+
+    def results(run):
+        field.fill(1.0)
+        arrays = [array(*np.linspace(k, k + 1, size)) for k in range(6)]
+        run(arrays, names)
+        arrays[5] = arrays[0]
+        run(arrays, names)
+        run(arrays[::-1], names)
+        return [x.to_numpy() for x in arrays] + [field.to_numpy()]
+
+    def call(arrays, names):
+        for kernel, numbers, rest in launches:
+            kernel(*[arrays[k] for k in numbers], *rest)
+
+    found = results(lambda arrays, names: graph.run(dict(zip(names, arrays))))
+    for one, other in zip(found, results(call)):
+        np.testing.assert_array_equal(one, other)
+
+
 def test_vectors_matrices_and_structs_are_arguments(target):
     pair = ti.types.struct(a=ti.f32, b=ti.i32)
 
