@@ -11,8 +11,10 @@ from typing import Any
 
 from ..transpiler.frontend.definition import KernelDefinition
 from ..transpiler.lang.annotations import NdarrayAnnotation, is_template
+from ..transpiler.lang.textures import RWTextureType, TextureType
 from .identities import Identities
 from .interop import describe_argument, key_of_argument
+from .texture_arguments import key_of_texture
 
 Key = Callable[[Sequence[Any]], Hashable]
 
@@ -29,9 +31,15 @@ class Keys:
         keyed = [
             (position, leaf.annotation)
             for position, leaf in enumerate(definition.leaves)
-            if isinstance(leaf.annotation, NdarrayAnnotation) or is_template(leaf.annotation)
+            if isinstance(leaf.annotation, NdarrayAnnotation | TextureType | RWTextureType)
+            or is_template(leaf.annotation)
         ]
-        names = {"array": key_of_argument, "open_array": _key_with_elements, "template": self.identities.key_of}
+        names = {
+            "array": key_of_argument,
+            "open_array": _key_with_elements,
+            "texture": key_of_texture,
+            "template": self.identities.key_of,
+        }
         self.fast: Key = _tuple_of(
             [_graded(f"args[{position}].signature", position, annotation) for position, annotation in keyed], {}
         )
@@ -45,6 +53,8 @@ def _tuple_of(items: Sequence[str], names: dict[str, Any]) -> Key:
 
 
 def _item(position: int, annotation: Any) -> str:
+    if isinstance(annotation, TextureType | RWTextureType):
+        return f"texture(args[{position}])"
     if not isinstance(annotation, NdarrayAnnotation):
         return f"template(args[{position}])"
     way = "open_array" if annotation.is_element_open else "array"

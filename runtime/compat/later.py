@@ -14,7 +14,6 @@ NODES: Later = ("layouts by SNodes, sparse ones too,", 4, "use dense fields: `ti
 PROFILER: Later = ("times of kernels", None, "use `time.perf_counter()` around launches and `ti.sync()`")
 KEEPING: Later = ("the cache and AOT modules", 6)
 DERIVATIVES: Later = ("derivatives", None)
-TEXTURES: Later = ("textures", None, "use an array of vectors: `ti.Vector.field(4, ti.f32, shape=(n, m))`")
 MESHES: Later = ("meshes", None)
 LIBRARIES: Later = ("linear algebra and algorithms", None)
 QUANTISED: Later = ("quantised types", None, "use a small type such as `ti.i8`, `ti.u16` or `ti.f16`")
@@ -29,7 +28,6 @@ LATER: dict[str, dict[str, Later]] = {
         ),
         **dict.fromkeys(("DeviceCapability", "aot"), KEEPING),
         **dict.fromkeys(("ad",), DERIVATIVES),
-        **dict.fromkeys(("Format", "Texture"), TEXTURES),
         **dict.fromkeys(("Mesh", "MeshInstance", "mesh_local", "mesh_patch_idx"), MESHES),
         **dict.fromkeys(("algorithms", "linalg", "sparse_matrix_builder"), LIBRARIES),
         **dict.fromkeys(("BitpackedFields",), QUANTISED),
@@ -44,7 +42,6 @@ LATER: dict[str, dict[str, Later]] = {
         PROFILER,
     ),
     "ti.types": {
-        **dict.fromkeys(("rw_texture", "texture"), TEXTURES),
         **dict.fromkeys(("sparse_matrix_builder",), LIBRARIES),
         **dict.fromkeys(("quant",), QUANTISED),
     },
