@@ -59,15 +59,19 @@ class Texture:
         row = _format_row(fmt, num_channels, channel_format)
         extents = _extents(arr_shape if shape is None else shape)
         self.spec = TextureSpec(row, extents, _filter(filter), _modes(address, len(extents)))
-        self.fmt: Any = Format[row.name]
-        self.shape, self.num_dims = extents, len(extents)
-        self.signature = f"texture({row.name}, {len(extents)})"
+        self._describe()
         self._session = session
         owner = f"texture of {row.name}, shape {extents}"
         self._hold = Hold(_Lender(session, self.spec), self.spec.size_bytes, owner)
         self.memory: Any = self._hold.allocation
         """What launches ask for its numbers: `TextureMemory`."""
         session.register(self)
+
+    def _describe(self) -> None:
+        name, extents = self.spec.format.name, self.spec.shape
+        self.fmt: Any = Format[name]
+        self.shape, self.num_dims = extents, len(extents)
+        self.signature = f"texture({name}, {len(extents)})"
 
     @property
     def filter(self) -> str:
@@ -223,6 +227,15 @@ class Texture:
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a texture cannot be pickled: it is memory of a device. Hint: `to_numpy()`")
+
+
+def stand_in(fmt: Any, num_dims: int) -> Texture:
+    """Return what is to compilers a texture of this format and number of axes; it has no memory."""
+    found = Texture.__new__(Texture)
+    found.spec = TextureSpec(_format_row(fmt, None, None), (1,) * num_dims, None, _modes("repeat", num_dims))
+    found._describe()
+    found.memory = Ended()
+    return found
 
 
 class Ended:

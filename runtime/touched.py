@@ -31,7 +31,7 @@ def make_touches(interface: Interface, captured: Sequence[Hold], temporaries: Ho
     if temporaries is not None:
         known.append((id(temporaries), True))
     given = [(array.parameter, array.written) for array in interface.arrays if array.parameter is not None]
-    textures = [(texture.parameter, texture.written) for texture in getattr(interface, "textures", ())]
+    textures = [(texture.parameter, texture.written) for texture in interface.textures]
 
     def touches(args: Sequence[Any]) -> Touched:
         return (

@@ -13,14 +13,18 @@ from typing import Any
 
 import numpy as np
 
-from ...transpiler.errors import TaichiRuntimeError, TaichiRuntimeTypeError
+from ...transpiler.errors import TaichiCompilationError, TaichiRuntimeError, TaichiRuntimeTypeError
+from ...transpiler.ir.textures import FORMATS, TexelFormat
 from ...transpiler.ir.types import Scalar, Struct, Tensor, Type, describe_type
 from ...transpiler.lang.annotations import as_type
 from ...transpiler.lang.matrix import Matrix
+from ...transpiler.lang.textures import Format, format_row, legacy_format
 from .. import session as sessions
 from ..dense_array import DenseArray
 from ..ndarray import stand_in
 from ..packing import flatten
+from ..texture import Texture
+from ..texture import stand_in as texture_stand_in
 from ..tracebacks import hides_own_frames
 
 
@@ -43,23 +47,35 @@ class ArgKind(Enum):
 PARAMETERS: dict[ArgKind, tuple[str, ...]] = {
     ArgKind.SCALAR: ("tag", "name", "dtype"),
     ArgKind.MATRIX: ("tag", "name", "dtype", "element_shape"),
-    ArgKind.NDARRAY: ("tag", "name", "dtype", "ndim", "field_dim", "element_shape"),
+    ArgKind.NDARRAY: ("tag", "name", "dtype", "ndim", "element_shape", "field_dim"),
+    ArgKind.TEXTURE: ("tag", "name", "ndim", "fmt", "num_channels", "channel_format", "shape"),
+    ArgKind.RWTEXTURE: ("tag", "name", "ndim", "fmt", "num_channels", "channel_format", "shape"),
 }
 """What each kind is made with, in order."""
 
-DATA_KINDS = {ArgKind.SCALAR: "scalar", ArgKind.MATRIX: "matrix", ArgKind.NDARRAY: "ndarray"}
+DATA_KINDS = {
+    ArgKind.SCALAR: "scalar",
+    ArgKind.MATRIX: "matrix",
+    ArgKind.NDARRAY: "ndarray",
+    ArgKind.TEXTURE: "texture",
+    ArgKind.RWTEXTURE: "rw_texture",
+}
 """What each kind is called in a module's manifest."""
+
+WITH_MEMORY = (ArgKind.NDARRAY, ArgKind.TEXTURE, ArgKind.RWTEXTURE)
+"""Kinds whose values are objects with a `signature`, which a graph knows by weak references."""
 
 
 class Arg:
     """An argument of a graph, given by name when it runs.
 
     tag: an `ArgKind`. name: what `Graph.run` finds its value by. dtype: a number type; of MATRIX and of an NDARRAY of
-    vectors a vector or matrix type, or a number type and `element_shape`. ndim, or `field_dim`: axes of an NDARRAY.
+    vectors a vector or matrix type, or a number type and `element_shape`. ndim, or `field_dim`: axes of an NDARRAY or a
+    texture. fmt: of an RWTEXTURE, or `num_channels` and `channel_format`; `shape` tells its axes too.
     Raises: TaichiRuntimeError naming what this kind is made with.
     """
 
-    __slots__ = ("field_dim", "name", "tag", "type")
+    __slots__ = ("field_dim", "fmt", "name", "tag", "type")
 
     @hides_own_frames
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -73,8 +89,9 @@ class Arg:
         if not isinstance(name, str) or not name:
             raise TaichiRuntimeError(f"a graph argument needs a name, found {name!r}. Hint: `name='x'`")
         self.tag, self.name = tag, name
-        self.field_dim = _axes(given, self._called) if tag is ArgKind.NDARRAY else 0
-        self.type: Type = _read_type(given, tag, self._called)
+        self.field_dim = _axes(given, self._called) if tag in WITH_MEMORY else 0
+        self.fmt: Any = _read_format(given, tag, self._called)
+        self.type: Type = self.fmt.element if self.fmt else _read_type(given, tag, self._called)
 
     @property
     def _called(self) -> str:
@@ -95,18 +112,30 @@ class Arg:
         return self.type.element if isinstance(self.type, Tensor) else self.type
 
     def __repr__(self) -> str:
-        axes = f", ndim={self.field_dim}" if self.tag is ArgKind.NDARRAY else ""
-        return f"Arg(ArgKind.{self.tag.name}, {self.name!r}, {describe_type(self.type)}{axes})"
+        return f"Arg(ArgKind.{self.tag.name}, {self.name!r}, {self.shown_type()})"
+
+    def shown_type(self) -> str:
+        """Return what it takes as text."""
+        if self.tag is ArgKind.NDARRAY:
+            return f"ndarray({self._array_type()})"
+        if self.fmt is not None:
+            fmt = f"{self.fmt.name}, " if self.tag is ArgKind.RWTEXTURE else ""
+            return f"{DATA_KINDS[self.tag]}({fmt}ndim={self.field_dim})"
+        return describe_type(self.type)
 
     def is_like(self, other: Arg) -> bool:
         """Tell whether another argument, of the same name, takes the same values."""
-        return (self.tag, self.type, self.field_dim) == (other.tag, other.type, other.field_dim)
+        mine, theirs = [(arg.tag, arg.type, arg.field_dim, arg.fmt) for arg in (self, other)]
+        return mine == theirs
 
     def to_data(self) -> dict[str, Any]:
         """Return the argument as a module's manifest has it."""
         data: dict[str, Any] = {"name": self.name, "kind": DATA_KINDS[self.tag]}
         if self.tag is ArgKind.NDARRAY:
             return {**data, "element": str(self.dtype()), "element_shape": list(self.element_shape), "ndim": self.ndim}
+        if self.fmt is not None:
+            fmt = {"format": self.fmt.name} if self.tag is ArgKind.RWTEXTURE else {}
+            return {**data, "ndim": self.ndim, **fmt}
         shape = {"element_shape": list(self.element_shape)} if self.tag is ArgKind.MATRIX else {}
         return {**data, "type": str(self.dtype()), **shape}
 
@@ -114,6 +143,8 @@ class Arg:
         """Return what stands for a value where kernels are compiled; only its type matters."""
         if self.tag is ArgKind.NDARRAY:
             return stand_in(self.type, self.field_dim, self.name)
+        if self.fmt is not None:
+            return texture_stand_in(Format[self.fmt.name], self.field_dim)
         return 0 if self.tag is ArgKind.SCALAR else Matrix(np.zeros(self.element_shape).tolist())
 
     def check(self, value: Any) -> None:
@@ -122,6 +153,8 @@ class Arg:
             self._check_array(value)
         elif self.tag is ArgKind.MATRIX:
             self._check_matrix(value)
+        elif self.fmt is not None:
+            self._check_texture(value)
         else:
             assert isinstance(self.type, Scalar)
             accepted = Real if self.type.is_float else (Integral, np.bool_)
@@ -132,14 +165,21 @@ class Arg:
     def _check_array(self, value: Any) -> None:
         if not isinstance(value, DenseArray) or value.KIND != "ndarray" or value.path:
             hint = " Hint: make one by `ti.ndarray(...)`, and copy to it by `x.from_numpy(a)`"
-            raise self._refusal(value, f"an ndarray ({self._array_type()})", hint)
+            raise self._refusal(value, f"an {self.shown_type()}", hint)
         if value.memory.is_gone:
             raise value.memory.gone()
         if value.element != self.type or len(value.shape) != self.field_dim:
             found = f"{describe_type(value.element)}, ndim={len(value.shape)}"
-            raise TaichiRuntimeTypeError(
-                f"{self._called} takes an ndarray ({self._array_type()}), found one of {found}"
-            )
+            raise TaichiRuntimeTypeError(f"{self._called} takes an {self.shown_type()}, found one of {found}")
+
+    def _check_texture(self, value: Any) -> None:
+        wanted = f"a {self.shown_type()}"
+        if not isinstance(value, Texture):
+            raise self._refusal(value, wanted, " Hint: make one by `ti.Texture(...)`")
+        is_other = self.tag is ArgKind.RWTEXTURE and value.spec.format is not self.fmt
+        if is_other or value.num_dims != self.field_dim:
+            raise TaichiRuntimeTypeError(f"{self._called} takes {wanted}, found {value!r}")
+        value.memory.sampled  # noqa: B018 - raises where its session has ended
 
     def _array_type(self) -> str:
         return f"{describe_type(self.type)}, ndim={self.field_dim}"
@@ -161,9 +201,7 @@ class Arg:
 
 def _by_name(tag: ArgKind, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
     """Return what was given by name. Raises: TaichiRuntimeError for names that this kind does not know."""
-    known = PARAMETERS.get(tag)
-    if known is None:
-        raise TaichiRuntimeError(f"graphs take no textures yet, and an argument of kind {tag.name} was given")
+    known = PARAMETERS[tag]
     allowed = f"you can only create a graph argument of kind {tag.name} with: {', '.join(known)}"
     if len(args) > len(known):
         raise TaichiRuntimeError(f"Invalid arguments: {len(args)} were given, {allowed}")
@@ -185,9 +223,27 @@ def _axes(given: dict[str, Any], called: str) -> int:
     if given.get("ndim") is not None and given.get("field_dim") is not None:
         raise TaichiRuntimeError(f"{called}: ndim and field_dim mean the same. Hint: write ndim alone")
     axes = given.get("ndim") if given.get("field_dim") is None else given["field_dim"]
+    if axes is None and given.get("shape") is not None:
+        axes = len(given["shape"])
     if isinstance(axes, bool) or not isinstance(axes, Integral) or axes < 0:
-        raise TaichiRuntimeError(f"{called} is an NDARRAY and needs ndim, found {axes!r}. Hint: `ndim=1`")
+        kind = "an NDARRAY" if given["tag"] is ArgKind.NDARRAY else "a texture"
+        raise TaichiRuntimeError(f"{called} is {kind} and needs ndim, found {axes!r}. Hint: `ndim=1`")
     return int(axes)
+
+
+def _read_format(given: dict[str, Any], tag: ArgKind, called: str) -> TexelFormat | None:
+    """Return the format of a texture, of a sampled one some format. Raises: TaichiRuntimeError where it is missing."""
+    if tag not in (ArgKind.TEXTURE, ArgKind.RWTEXTURE):
+        return None
+    fmt, channels, channel = given.get("fmt"), given.get("num_channels"), given.get("channel_format")
+    if fmt is None and channels is None and channel is None:
+        if tag is ArgKind.TEXTURE:
+            return FORMATS["rgba8"]  # kernels are compiled for others when a run brings one
+        raise TaichiRuntimeError(f"{called} is an RWTEXTURE and needs fmt. Hint: `fmt=ti.Format.rgba8`")
+    try:
+        return legacy_format(channels, channel) if fmt is None else format_row(fmt)
+    except TaichiCompilationError as error:
+        raise TaichiRuntimeError(f"{called}: {error}") from None
 
 
 def _read_type(given: dict[str, Any], tag: ArgKind, called: str) -> Type:

@@ -13,12 +13,14 @@ from ...transpiler.errors import TaichiCompilationError, TaichiRuntimeTypeError
 from ...transpiler.frontend.specialization import Argument
 from ...transpiler.ir.types import describe_type
 from ...transpiler.lang.annotations import NdarrayAnnotation, as_type, is_template
+from ...transpiler.lang.textures import RWTextureType, TextureType
 from ...transpiler.options import CompileOptions
 from .. import session as sessions
 from ..arguments import classify
 from ..dense_array import DenseArray
 from ..kernel import BoundKernel, Kernel
 from ..packing import flatten
+from ..texture import Texture
 from .argument import Arg, ArgKind
 
 
@@ -57,10 +59,11 @@ def make_dispatch(function: Any, args: Sequence[Any]) -> Dispatch:
     for parameter, leaf in zip(kernel.definition.leaves, dispatch.leaves, strict=True):
         if isinstance(leaf, Arg):
             _check(leaf, parameter.name, parameter.annotation, kernel.definition.name, options)
-        elif isinstance(leaf, DenseArray) and leaf.KIND == "ndarray":
+        elif isinstance(leaf, Texture) or (isinstance(leaf, DenseArray) and leaf.KIND == "ndarray"):
+            what, kind = ("a texture", "TEXTURE") if isinstance(leaf, Texture) else ("an ndarray", "NDARRAY")
             raise TaichiCompilationError(
-                f"`{parameter.name}` of kernel `{kernel.definition.name}` was given an ndarray, which a graph takes "
-                "with each run. Hint: pass a `ti.graph.Arg` of kind NDARRAY"
+                f"`{parameter.name}` of kernel `{kernel.definition.name}` was given {what}, which a graph takes "
+                f"with each run. Hint: pass a `ti.graph.Arg` of kind {kind}"
             )
     try:
         dispatch.specialise(examples(dispatch), options)
@@ -84,16 +87,25 @@ def _check(arg: Arg, parameter: str, annotation: Any, kernel: str, options: Comp
                 f" with `{describe_type(arg.type)}`"
             )
         return
-    is_array = isinstance(annotation, NdarrayAnnotation)
-    wanted = None if is_array else as_type(annotation, options)
-    if is_array != (arg.tag is ArgKind.NDARRAY):
-        needed = "NDARRAY" if is_array else "SCALAR or MATRIX"
+    wanted = as_type(annotation, options)
+    kinds = _kinds_for(annotation)
+    if arg.tag not in kinds:
+        needed = " or ".join(kind.name for kind in kinds)
         raise TaichiCompilationError(f"{where} has kind {arg.tag.name}, and {needed} is needed")
     if wanted is not None and arg.type != wanted:
         raise TaichiCompilationError(
             f"{where}: Arg {parameter}'s dtype {describe_type(arg.type)} doesn't match kernel's annotated "
             f"dtype={describe_type(wanted)}. Hint: `dtype={describe_type(wanted)}`"
         )
+
+
+def _kinds_for(annotation: Any) -> tuple[ArgKind, ...]:
+    """Return the kinds of arguments that a parameter takes."""
+    if isinstance(annotation, NdarrayAnnotation):
+        return (ArgKind.NDARRAY,)
+    if isinstance(annotation, TextureType):
+        return (ArgKind.TEXTURE,)
+    return (ArgKind.RWTEXTURE,) if isinstance(annotation, RWTextureType) else (ArgKind.SCALAR, ArgKind.MATRIX)
 
 
 def _picker(leaves: tuple[Any, ...]) -> Callable[[Mapping[str, Any]], tuple[Any, ...]]:

@@ -8,7 +8,6 @@ from difflib import get_close_matches
 from typing import Any
 
 from ...transpiler.errors import TaichiRuntimeError
-from ...transpiler.ir.types import describe_type
 from .. import session as sessions
 from ..kernel import Kernel
 from ..tracebacks import hides_own_frames
@@ -68,7 +67,7 @@ class Graph:
         """Return the launches in order, and the emitted text of each kernel once."""
         names, plan = self._names(), self._plan
         assert plan is not None
-        takes = ", ".join(f"{_shown(name)}: {_type_of(arg)}" for name, arg in self.arguments.items())
+        takes = ", ".join(f"{_shown(name)}: {arg.shown_type()}" for name, arg in self.arguments.items())
         head = f"{len(self.dispatches)} launches of {len(set(names))} kernels"
         lines = [f"// graph({takes}): {head}"]
         for number, (name, dispatch) in enumerate(zip(names, self.dispatches, strict=True), 1):
@@ -141,11 +140,6 @@ class Graph:
                 close = get_close_matches(name, [key for key in args if isinstance(key, str)], 1)
                 meant = f"; `{close[0]}` was given, did you mean that?" if close else ""
                 raise TaichiRuntimeError(f"Missing runtime value for graph argument `{name}`{meant}")
-
-
-def _type_of(arg: Arg) -> str:
-    text = describe_type(arg.type)
-    return f"ndarray({text}, ndim={arg.ndim})" if arg.tag.name == "NDARRAY" else text
 
 
 def _shown(name: str) -> str:

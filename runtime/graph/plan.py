@@ -20,7 +20,7 @@ from ..instance import Instance
 from ..launcher import Packed
 from ..session import Session
 from ..touched import Touches
-from .argument import Arg, ArgKind
+from .argument import WITH_MEMORY, Arg, ArgKind
 from .dispatch import Dispatch
 
 Ready = tuple[Sequence[int], bytes, tuple[Any, ...], Touched]
@@ -171,13 +171,13 @@ class Plan:
             part.run(values, changed)
         session.epoch += 1
         self._seen = {
-            name: ref(values[name]) if kind is ArgKind.NDARRAY else values[name] for name, kind in self._kinds.items()
+            name: ref(values[name]) if kind in WITH_MEMORY else values[name] for name, kind in self._kinds.items()
         }
 
 
 def signatures_of(arguments: Mapping[str, Arg], values: Mapping[str, Any]) -> tuple[Any, ...]:
     """Return what compiled kernels depend on of the arrays among some values."""
-    return tuple(values[name].signature for name, arg in arguments.items() if arg.tag is ArgKind.NDARRAY)
+    return tuple(values[name].signature for name, arg in arguments.items() if arg.tag in WITH_MEMORY)
 
 
 def _compile(dispatch: Dispatch, values: Mapping[str, Any], ways: dict[Instance, Way | None]) -> Compiled:

@@ -135,7 +135,7 @@ def test_what_is_appended():
         ({"N": 1}, ti.TaichiRuntimeError, "graph argument `n`"),
         ({"n": 1.5}, ti.TaichiRuntimeTypeError, r"`n` takes a number of type i32, found 1.5. Hint: pass `int\(n\)`"),
         ({"n": "1"}, ti.TaichiRuntimeTypeError, "`n` takes a number of type i32, found '1'"),
-        ({"x": 3}, ti.TaichiRuntimeTypeError, r"`x` takes an ndarray \(f32, ndim=1\), found 3"),
+        ({"x": 3}, ti.TaichiRuntimeTypeError, r"`x` takes an ndarray\(f32, ndim=1\), found 3"),
         (
             {"x": np.zeros(3, np.float32)},
             ti.TaichiRuntimeTypeError,
