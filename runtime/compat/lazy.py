@@ -14,7 +14,9 @@ from types import ModuleType
 PACKAGE, RUNTIME = __name__.split(".")[0], __name__.rsplit(".", 2)[0]
 
 NAMES = {
+    "DeviceCapability": "aot.targets",
     "GUI": "gui",
+    "aot": "aot",
     "graph": "graph",
     "hex_to_rgb": "gui_arguments",
     "profiler": "profiler",
@@ -24,6 +26,7 @@ NAMES = {
 }
 """Modules of `runtime` by the names that the root package has of them; of a module itself its own."""
 PATHS = (
+    "aot",
     "graph",
     "profiler",
     "tools",
