@@ -26,6 +26,7 @@ from ..transpiler.errors import ShadesmithWarning, TaichiRuntimeError, as_seen_b
 from ..transpiler.ir.types import Scalar
 from ..transpiler.lang import arch as arches
 from ..transpiler.lang.arch import ARCHES, Arch
+from .cache.store import Store, store_of
 from .compiler import prepare
 from .config import Config, read_config
 from .devices.device import Allocation, Device, OutOfMemory
@@ -71,6 +72,7 @@ class Session:
     pending: actions that must happen before the next launch: writing back a mirror. lock: threads hold it while they do
     so, and while they fill or change mirrors. stages: memory for arguments that launches copy to the device. holds: of
     all memory in use, for reports.
+    store: where kernels are kept between processes, None where they are not.
     reports: the buffer for records of print and assert (`printing.ReportBuffer`), made by the first kernel with some.
     compiled_functions: counted by kernels; launches: by those that take a seed.
     """
@@ -92,6 +94,7 @@ class Session:
         "programs",
         "reports",
         "stages",
+        "store",
         "waited",
         "watched",
     )
@@ -107,6 +110,7 @@ class Session:
         self.launches = 0
         self.pending: list[Callable[[], None]] = []
         self.programs = Programs(device)
+        self.store: Store | None = store_of(config)
         self.is_closed = False
         self.stages = Stages(self)
         self.holds: WeakSet[Hold] = WeakSet()
@@ -426,10 +430,16 @@ def _open_module(target: str, **options: Any) -> Device:
 
 
 OPENERS: dict[str, Callable[[Config, bool], Device]] = {
-    "c": lambda config, software: _open_module("host", threads=config.cpu_max_num_threads or None),
+    "c": lambda config, software: _open_module(
+        "host", threads=config.cpu_max_num_threads or None, store=store_of(config)
+    ),
     "python": lambda config, software: _open_module("python"),
-    "cuda": lambda config, software: _open_module("cuda", index=_gpu_number(os.environ), sources=_sources(config)),
-    "vulkan": lambda config, software: _open_module("vulkan", allow_software=software, sources=_sources(config)),
+    "cuda": lambda config, software: _open_module(
+        "cuda", index=_gpu_number(os.environ), sources=_sources(config), store=store_of(config)
+    ),
+    "vulkan": lambda config, software: _open_module(
+        "vulkan", allow_software=software, sources=_sources(config), store=store_of(config)
+    ),
 }
 """How to open the device of a target. The flag says whether a software driver will do."""
 

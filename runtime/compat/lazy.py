@@ -15,6 +15,7 @@ PACKAGE, RUNTIME = __name__.split(".")[0], __name__.rsplit(".", 2)[0]
 
 NAMES = {
     "GUI": "gui",
+    "cache": "cache",
     "hex_to_rgb": "gui_arguments",
     "profiler": "profiler",
     "rgb_to_hex": "gui_arguments",
