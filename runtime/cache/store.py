@@ -11,7 +11,6 @@ for the disk took 2.2 ms an entry instead of 0.12 (ext4), and more on network fi
 from __future__ import annotations
 
 import os
-import tempfile
 import threading
 import time
 from collections.abc import Mapping
@@ -31,6 +30,7 @@ OWN_STAGES = frozenset({"sources", "tools"})
 WITHOUT_VERSION = frozenset({"binary", *OWN_STAGES})
 """Stages that our own sources do not decide: what is made of a text, flags and a tool alone."""
 
+NEW_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 VERIFY_HINT = "Hint: `shadesmith cache verify` finds all such files"
 
 TOUCH_SECONDS = 600.0
@@ -146,7 +146,8 @@ class Store:
         self._grow(len(data))
 
     def _write_temporary(self, data: bytes) -> str:
-        descriptor, temporary = tempfile.mkstemp(prefix=TEMPORARY, dir=self._folder_text)
+        temporary = os.path.join(self._folder_text, f"{TEMPORARY}{os.getpid()}-{os.urandom(8).hex()}")
+        descriptor = os.open(temporary, NEW_FLAGS, 0o600)
         try:
             with open(descriptor, "wb", buffering=0) as file:
                 rest = memoryview(data)
