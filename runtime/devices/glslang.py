@@ -93,7 +93,7 @@ class Glslang:
 
     def _request(self, file: SourceFile, path: Path | None) -> Request:
         settings = (*TARGET, *self._flags, "validated" if self._validate else "", str(path or ""))
-        return Request("glslangValidator", file_identity(_require_tool()), settings, file, exact=bool(self._flags))
+        return Request("glslangValidator", file_identity(require_tool()), settings, file, exact=bool(self._flags))
 
     def _make(self, file: SourceFile, kernel: str, path: Path | None) -> bytes:
         module = self._run(file, kernel, path, self._debug_flags(file))
@@ -107,7 +107,7 @@ class Glslang:
         return LINES_AND_SOURCE if named and WHOLE_SOURCE in self._flags else self._flags
 
     def _run(self, file: SourceFile, kernel: str, path: Path | None, flags: tuple[str, ...]) -> bytes:
-        tool = _require_tool()
+        tool = require_tool()
         COUNTS.compiler_ran("glslangValidator")
         source = "--stdin" if path is None else str(path)
         command = [tool, source, *TARGET, *flags, "-o", "/dev/stdout"]
@@ -147,7 +147,8 @@ def find_tool() -> str | None:
     return shutil.which("glslangValidator") or shutil.which("glslang")
 
 
-def _require_tool() -> str:
+def require_tool() -> str:
+    """Return the path of the GLSL compiler. Raises: TaichiRuntimeError with how to install it."""
     tool = find_tool()
     if tool is None:
         raise TaichiRuntimeError(

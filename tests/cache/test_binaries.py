@@ -19,6 +19,7 @@ from shadesmith.runtime.cache.binaries import Request, find_or_make
 from shadesmith.runtime.cache.stats import stats
 from shadesmith.runtime.cache.store import Store
 from shadesmith.runtime.devices import host_compiler, nvrtc
+from shadesmith.runtime.devices.compiler_identity import MISSING, compiler_identity
 from shadesmith.runtime.devices.glslang import Glslang, find_tool
 from shadesmith.runtime.devices.host_compiler import HostCompiler, find_compiler, load_library
 from shadesmith.transpiler.backend.interface import SourceFile
@@ -140,7 +141,7 @@ def without_comments(text: str) -> str:
 def test_what_depends_on_other_files_is_not_kept(kept, text, reason):
     assert depends_on_more(text) == reason
     made = find_or_make(kept, lambda: Request("cc", "1", (), SourceFile("a.c", text)), lambda: {"a": b"1"})
-    assert made == {"a": b"1"} and len(list(kept.folder.glob("*.binary"))) == (not reason)
+    assert made == {"a": b"1"} and len(list(Path(kept.folder).glob("*.binary"))) == (not reason)
 
 
 # --- keys
@@ -269,6 +270,13 @@ def test_a_lack_of_openmp_is_found_out_once(tmp_path, monkeypatch):
         counts.append(len(Path(f"{script}.runs").read_text().splitlines()))
     assert counts[0] == counts[1]
     ti.reset()
+
+
+def test_every_target_has_its_compiler(monkeypatch, tmp_path):
+    found = {target: compiler_identity(target) for target in ("c", "vulkan", "cuda", "python")}
+    assert found["c"] != MISSING and found["python"] == "" and len(set(found.values())) >= 3
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert (compiler_identity("vulkan"), compiler_identity("c")) == (MISSING, MISSING)
 
 
 # --- loading
