@@ -10,7 +10,7 @@ from ..transpiler.frontend.specialization import Specialization
 
 if TYPE_CHECKING:
     from ..transpiler.ir.text import Form
-    from ..transpiler.pipeline import Compilation
+    from ..transpiler.compilation import Compilation
 
 PACKAGE = __package__.rpartition(".")[0]
 LANGUAGES = {"vulkan": "glsl", "cuda": "cuda", "c": "c"}

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ..transpiler.backend.interface import BackendModule
-    from ..transpiler.pipeline import Compilation
+    from ..transpiler.compilation import Compilation
     from .workbench.bench import Timing
     from .workbench.compare import Comparison
     from .workbench.edits import Choice
