@@ -83,7 +83,8 @@ def _compile(specialization: Specialization, target: str, observer: Observer | N
     added = [(array.node, array.role) for array in kernel.arrays[len(result.fields) :] if array.node is not None]
     beside = dict(enumerate(added, len(result.fields)))
     fields = (*result.fields, *(result.trees[top_of(node)].sparse_memory(node, role) for node, role in added))
-    loops = tuple(None if task.loop is None else (task.loop.location.file, task.loop.location.line) for task in kernel.tasks)
+    begins = [None if task.loop is None else task.loop.location for task in kernel.tasks]
+    loops = tuple(None if place is None else (place.file, place.line) for place in begins)
     return Compilation(module, fields, result.captured, warnings, times, beside, loops, result.read)
 
 

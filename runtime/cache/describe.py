@@ -241,9 +241,8 @@ def describe_class(walk: Walk, value: type, makes: bool) -> str:
         return walk.cannot(value) if name is None else name
     number, is_new = walk.number(value)
     name = f"class#{number}"
-    if type(value).__name__ not in METACLASSES or any(
-        isinstance(member, WRITTEN_IN_C) and name not in IMPLICIT for name, member in vars(value).items()
-    ):
+    in_c = any(isinstance(member, WRITTEN_IN_C) and name not in IMPLICIT for name, member in vars(value).items())
+    if in_c or type(value).__name__ not in METACLASSES:
         walk.cannot(value, "a class that is not written in Python")
     walk.hold(value, lambda: vars(value), is_class=True, makes=makes)
     outer, walk.owner = walk.owner, value
@@ -252,8 +251,8 @@ def describe_class(walk: Walk, value: type, makes: bool) -> str:
     if not is_new:
         return name
     if isinstance(value, enum.EnumMeta):
-        members = ((name, member.value) for name, member in value.__members__.items())
-        return f"enum {name}{walk.inside(value, [item for pair in members for item in pair])}"
+        members: dict[str, enum.Enum] = dict(value.__members__)
+        return f"enum {name}{walk.inside(value, [*members, *(member.value for member in members.values())])}"
     return f"{name} {value.__qualname__!r}({', '.join(bases)})"
 
 
@@ -283,7 +282,7 @@ def _content(walk: Walk, value: Any, base: type) -> str:
         texts = walk.inside(value, [item for pair in dict.items(value) for item in pair])
         return f"{texts}"
     if base in (tuple, list, set, frozenset):
-        texts = walk.inside(value, base.__iter__(value))  # type: ignore[attr-defined]
+        texts = walk.inside(value, base.__iter__(value))
         return f"{texts if base in (tuple, list) else sorted(texts)}"
     return repr(base(value))
 

@@ -73,15 +73,16 @@ def _type(walk: Walk, value: Any) -> str:
 
 
 @lru_cache
-def _names_of(kind: type) -> tuple[str, ...]:
+def _names_of(kind: Any) -> tuple[str, ...]:
     return tuple(member.name for member in fields(kind))
 
 
 def _data(walk: Walk, value: Any) -> str:
     """Describe a dataclass of ours by its members."""
-    names = _names_of(type(value))
+    kind: Any = type(value)
+    names = _names_of(kind)
     texts = walk.inside(value, [getattr(value, name) for name in names])
-    return f"{type(value).__qualname__}({', '.join(map('='.join, zip(names, texts, strict=True)))})"
+    return f"{kind.__qualname__}({', '.join(map('='.join, zip(names, texts, strict=True)))})"
 
 
 def _kernel(walk: Walk, value: Any, definition: KernelDefinition) -> str:
@@ -286,4 +287,3 @@ HANDLERS: dict[type, Callable[[Any, Any], str]] = {
     SNode: _snode,
 }
 """How objects of a class of ours, exactly, are described; of others the members, if they are dataclasses."""
-

@@ -319,7 +319,9 @@ class Walk:
         found = False
         for holder in self.holders:
             members = holder.items()
-            for name in sorted(name for name in members if name not in holder.done and self._wants(holder, name, members)):
+            for name in sorted(
+                name for name in members if name not in holder.done and self._wants(holder, name, members)
+            ):
                 holder.done.add(name)
                 found = True
                 self._member(holder, name, members[name])

@@ -1,7 +1,7 @@
 """What a Python function says, found without parsing it: its lines, and the names in them.
 
 In: a function. Out: for one that kernels build (`TextOfFunction`), its lines as its author wrote them and every dotted
-name in them; for one that Python runs while a kernel is compiled (`CodeOfFunction`), its bytecode and the names in that.
+name in them; for one that Python runs while it compiles (`CodeOfFunction`), its bytecode and the names in that.
 A syntax tree would be exact, and would cost as much as the frontend; so names are taken from all of the text, comments
 and strings included: what is named too often makes a key change too often, never too seldom.
 """
@@ -13,6 +13,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
+from opcode import opmap
 from types import CodeType
 from typing import Any
 
@@ -96,13 +97,7 @@ def code_of(function: Any) -> CodeOfFunction:
     return CodeOfFunction("\n".join(pieces), tuple(outer), frozenset(names), imports)
 
 
-def _import_name() -> int:
-    from opcode import opmap
-
-    return opmap["IMPORT_NAME"]
-
-
-IMPORT_NAME = _import_name()
+IMPORT_NAME = opmap["IMPORT_NAME"]
 
 
 def _nested(code: CodeType) -> Iterator[CodeType]:

@@ -7,7 +7,6 @@ have these numbers in the process that finds it.
 
 from __future__ import annotations
 
-
 from dataclasses import replace
 from typing import Any
 
@@ -66,9 +65,9 @@ def _slot(compilation: Compilation, fingerprint: Fingerprint, slot: int) -> Any:
         return None
     if isinstance(owner, Beside):
         node, role = compilation.beside[slot]
-        for number, (top, _) in enumerate(fingerprint.trees):
+        for tree, (top, _) in enumerate(fingerprint.trees):
             if top is top_of(node):
-                return [number, list(path_from_top(node)), role]
+                return [tree, list(path_from_top(node)), role]
         raise Unkept("it reads a tree that was not looked at")
     number = fingerprint.numbers.get(id(owner))
     if number is None:
@@ -114,14 +113,18 @@ def _module(entry: Entry, places: Places) -> BackendModule:
     same = old.functions == places.functions
     if not same and (old.order() != places.order() or old.files() != places.files()):
         raise Moved("functions stand in another order")
+    texts = []
     for file in data["files"]:
         text, spots = entry.parts[file["name"]].decode(), entry.header["spots"][file["name"]]
         if not same:
             if spots is None:
                 raise Moved("functions stand elsewhere, and it is not known which of them a line in the text means")
             text = put_in_place(text, spots, places)
-        file["text"] = text
-    return replace(read_module(data), program=None)
+        texts.append(text)
+        file["text"] = ""
+    module = read_module(data)
+    files = (replace(file, text=text) for file, text in zip(module.files, texts, strict=True))
+    return replace(module, files=tuple(files))
 
 
 def _owner(found: Any, fingerprint: Fingerprint) -> Any:
@@ -149,5 +152,3 @@ def _captured(found: Any, fingerprint: Fingerprint) -> Captured:
         case _:
             raise ValueError(f"a captured value of kind {kind!r}")
     return Captured(value, lambda: value, NOWHERE)
-
-

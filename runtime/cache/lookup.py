@@ -1,7 +1,7 @@
 """The one way to a kernel's text: from the cache where it is kept, else from the compiler, and kept then.
 
-In: a specialization in a session. Out: `Compilation`, and a reason for every miss in `ti.cache.stats()`. On a hit nothing
-of the frontend, the passes and the printers is imported.
+In: a specialization in a session. Out: `Compilation`, and a reason for every miss in `ti.cache.stats()`. On a hit
+nothing of the frontend, the passes and the printers is imported.
 """
 
 from __future__ import annotations
@@ -79,9 +79,7 @@ def _why_not(target: str, config: Config, observer: object, is_kept: bool) -> st
     return None
 
 
-def _compile(
-    specialization: Specialization, target: str, observer: Callable[[str, Form], None] | None
-) -> Compilation:
+def _compile(specialization: Specialization, target: str, observer: Callable[[str, Form], None] | None) -> Compilation:
     COUNTS.frontend_ran()
     return compile_kernel(specialization, target, observer)
 

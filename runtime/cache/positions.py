@@ -1,4 +1,4 @@
-"""Where a kept text stands in the user's files: lines are kept relative to functions, and put in place when it is found.
+"""Where a kept text stands in the user's files: lines are kept relative to functions, and put in place when found.
 
 In: the functions a text was made of, as files and lines now. Out: the same text, reports and warnings as if it had been
 compiled where the functions stand now. What would come out in another form is refused: a text whose functions have
@@ -51,7 +51,7 @@ class Places:
         raise Unplaced(f"{file}:{line} is in no function that was looked at")
 
     def candidates(self, line: int, base: str | None = None) -> list[tuple[int, int]]:
-        """Return the functions that line may be in, where only the last part of the file's name is known, or nothing."""
+        """Return the functions that line may be in, where only the end of its file's name is known, or nothing."""
         return [
             (number, line - first)
             for number, (file, first, count) in enumerate(self.functions)
@@ -183,5 +183,3 @@ def place(data: dict[str, Any], places: Places) -> None:
     for task in data["tasks"]:
         if task["loop"] is not None:
             task["loop"]["line"] = places.line(*task["loop"]["line"])
-
-

@@ -238,7 +238,9 @@ SITE: dict[str, Read] = {
     "kind": text(64, IDENTIFIER),
     "frames": plain(
         lambda data, path: read_object(
-            data, path, {"file": text(), "function": text(), "span": plain(number(0, MAX_EXTENT)), "text": text(MAX_TEXT)}
+            data,
+            path,
+            {"file": text(), "function": text(), "span": plain(number(0, MAX_EXTENT)), "text": text(MAX_TEXT)},
         )
     ),
     "task": number(0, 4095),
@@ -338,7 +340,9 @@ OPTIONS: dict[str, Read] = {"fast_math": truth, "debug": truth, "recursive": tru
 def _options(data: Any, path: str) -> dict[str, Any]:
     """Read what tools need; `recursive` is left out where it does not hold."""
     known = data if type(data) is dict else {}
-    found: dict[str, Any] = read_object(data, path, {k: v for k, v in OPTIONS.items() if k in known or k != "recursive"})
+    found: dict[str, Any] = read_object(
+        data, path, {k: v for k, v in OPTIONS.items() if k in known or k != "recursive"}
+    )
     return found
 
 

@@ -15,8 +15,8 @@ class FrontendResult:
     """kernel: statements still as the author nested them.
 
     fields: Python objects of captured arrays, by slot (None: parameter). captured: globals read as constants, by the
-    expression that reads them. trees: owners of the memory of sparse trees, by the tops of these. read: the objects that
-    were read by a name or as a member, by identity.
+    expression that reads them. trees: owners of the memory of sparse trees, by the tops of these. read: the objects
+    that were read by a name or as a member, by identity.
     """
 
     kernel: Kernel
