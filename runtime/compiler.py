@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from ..transpiler.frontend.specialization import Specialization
 
 if TYPE_CHECKING:
-    from ..transpiler.compilation import Compilation
+    from ..transpiler.backend.compilation import Compilation
     from ..transpiler.ir.text import Form
+    from .config import Config
 
 PACKAGE = __package__.rpartition(".")[0]
 
@@ -22,6 +23,19 @@ def compile_kernel(
     """Turn a specialization into text; see `transpiler.pipeline.compile_kernel`."""
     pipeline = importlib.import_module(f"{PACKAGE}.transpiler.pipeline")
     compilation: Compilation = pipeline.compile_kernel(specialization, target, observer)
+    return compilation
+
+
+def find_or_compile(
+    specialization: Specialization,
+    target: str,
+    config: Config,
+    observer: Callable[[str, Form], None] | None = None,
+    is_kept: bool = True,
+) -> Compilation:
+    """Return a kernel's text from the cache, or compile it; see `cache.lookup.find_or_compile`."""
+    lookup = importlib.import_module(f"{PACKAGE}.runtime.cache.lookup")
+    compilation: Compilation = lookup.find_or_compile(specialization, target, config, observer, is_kept)
     return compilation
 
 
