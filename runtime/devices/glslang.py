@@ -27,6 +27,7 @@ from ..cache.stats import COUNTS
 from ..cache.store import Store
 from ..cache.tools import file_identity
 
+ENVIRONMENT = "vulkan1.2"
 TIME_LIMIT_SECONDS = 60.0
 OUTPUT_LIMIT_BYTES = 64 << 20
 CACHE_ENTRIES = 512
@@ -36,7 +37,6 @@ SPIRV_MAGIC = 0x07230203
 SPIRV_HEADER_WORDS = 5
 OP_FUNCTION_END = 56
 
-TARGET = ("-S", "comp", "--target-env", "vulkan1.2", "--quiet")
 MODULE = "spirv"
 """Name of the only part of an entry in the cache."""
 
@@ -52,15 +52,20 @@ MESSAGE = re.compile(r"^(ERROR|WARNING): [^:\n]+:(\d+): (.*)$")
 
 
 class Glslang:
-    """Compiles GLSL for Vulkan 1.2 and remembers what it compiled. Safe to use from several threads.
+    """Compiles GLSL for Vulkan and remembers what it compiled. Safe to use from several threads.
 
     validate: hand every module to `spirv-val` as well, where that tool is installed. flags: further ones of the tool.
+    environment: the Vulkan that the shader is for.
     """
 
     def __init__(
-        self, validate: bool = False, time_limit_seconds: float = TIME_LIMIT_SECONDS, flags: tuple[str, ...] = ()
+        self,
+        validate: bool = False,
+        time_limit_seconds: float = TIME_LIMIT_SECONDS,
+        flags: tuple[str, ...] = (),
+        environment: str = ENVIRONMENT,
     ) -> None:
-        self._flags = flags
+        self._flags, self._environment = flags, environment
         self._validate = validate
         self._time_limit = time_limit_seconds
         self._modules: OrderedDict[bytes, bytes] = OrderedDict()
@@ -91,8 +96,11 @@ class Glslang:
                 self._modules.popitem(last=False)
         return module
 
+    def _target(self) -> tuple[str, ...]:
+        return "-S", "comp", "--target-env", self._environment, "--quiet"
+
     def _request(self, file: SourceFile, path: Path | None) -> Request:
-        settings = (*TARGET, *self._flags, "validated" if self._validate else "", str(path or ""))
+        settings = (*self._target(), *self._flags, "validated" if self._validate else "", str(path or ""))
         return Request("glslangValidator", file_identity(require_tool()), settings, file, exact=bool(self._flags))
 
     def _make(self, file: SourceFile, kernel: str, path: Path | None) -> bytes:
@@ -110,7 +118,7 @@ class Glslang:
         tool = require_tool()
         COUNTS.compiler_ran("glslangValidator")
         source = "--stdin" if path is None else str(path)
-        command = [tool, source, *TARGET, *flags, "-o", "/dev/stdout"]
+        command = [tool, source, *self._target(), *flags, "-o", "/dev/stdout"]
         code, output, errors = self._converse(command, file.text.encode(), f"glslangValidator on {file.name}")
         if code < 0:
             raise _failure(file, kernel, f"glslangValidator crashed ({_signal_name(-code)})", output + errors)
@@ -126,7 +134,7 @@ class Glslang:
         tool = shutil.which("spirv-val")
         if tool is None:
             return
-        command = [tool, "--target-env", "vulkan1.2", "--scalar-block-layout", "-"]
+        command = [tool, "--target-env", self._environment, "--scalar-block-layout", "-"]
         code, output, errors = self._converse(command, module, f"spirv-val on {file.name}")
         if code != 0:
             raise _failure(file, kernel, "spirv-val refused the SPIR-V of the emitted text", output + errors)

@@ -34,9 +34,12 @@ TIME_LIMIT = 60.0
 
 CANDIDATES = ("gcc", "cc", "clang")
 
-FLAGS = ("-std=gnu11", "-O3", "-march=native", "-fPIC", "-shared", "-w", "-fwrapv", "-fdiagnostics-color=never")
+FLAGS = ("-std=gnu11", "-O3", "-fPIC", "-shared", "-w", "-fwrapv", "-fdiagnostics-color=never")
 """-O3, not -O2: gcc vectorises loops of unknown length only there (8 ms more for saxpy).
 -fwrapv: integers wrap as on the GPU. -w: warnings are for our tests, not for users."""
+
+NATIVE = "-march=native"
+"""For this processor; `aot` compiles for others too."""
 
 CONCERNS = ("-Wno-unused", "-Wcast-qual", "-Wimplicit-function-declaration", "-Wno-unknown-pragmas")
 """What an edited text is looked through for: a `const` that is cast away, a function that is declared nowhere."""
@@ -75,16 +78,18 @@ class HostCompiler:
         hidden: Sequence[Sequence[str]] = ((),),
         store: Store | None = None,
         anew: bool = False,
+        march: str = NATIVE,
     ) -> list[bytes]:
         """Return shared objects made of one text: for each element of `hidden` one without those functions.
 
         They are compiled side by side, so a text with several tasks is ready sooner. A function is left out by making
         it static (`-Df="static f"`): the compiler drops it before the costly part.
-        store: what processes before have compiled, and where this is kept. anew: compile in any case.
+        store: what processes before have compiled, and where this is kept. anew: compile in any case. march: which
+        processors they are for, "" for all of the kind.
         Raises: TaichiCompilationError with the emitted and the Python line where the compiler refuses the text, or
         where it hangs, dies or writes nothing; TaichiRuntimeError where it cannot be started at all.
         """
-        flags, libraries = self._flags(fast_math, openmp), self._libraries(openmp)
+        flags, libraries = self._flags(fast_math, openmp, march), self._libraries(openmp)
         made = find_or_make(
             store,
             lambda: Request(
@@ -135,7 +140,7 @@ class HostCompiler:
         """
         with _private_folder() as folder:
             output = Path(folder, "kernel.o")
-            flags = [flag for flag in FLAGS if flag not in ("-O3", "-w", "-shared")]
+            flags = [NATIVE, *(flag for flag in FLAGS if flag not in ("-O3", "-w", "-shared"))]
             gcc = ("-pipe", "-fno-diagnostics-show-caret") if self.gcc else ("-fno-caret-diagnostics",)
             parallel = ("-fopenmp",) if openmp else ()
             command = (*self.command, *flags, *CONCERNS, *gcc, *parallel, "-x", "c", "-c", "-", "-o", str(output))
@@ -151,9 +156,11 @@ class HostCompiler:
             text = f"`{self.command[0]}` claims success on {file.name}, but wrote no library ({error.strerror})."
             raise CompilerFailure(text, "") from error
 
-    def _flags(self, fast_math: bool, openmp: bool) -> tuple[str, ...]:
+    def _flags(self, fast_math: bool, openmp: bool, march: str) -> tuple[str, ...]:
         precision = FAST_MATH_FLAGS if fast_math else EXACT_MATH_FLAGS
-        return (*FLAGS, *MATH_FLAGS, *precision, *(GCC_FLAGS if self.gcc else ()), *(("-fopenmp",) if openmp else ()))
+        processor = (march,) if march else ()
+        more = (*(GCC_FLAGS if self.gcc else ()), *(("-fopenmp",) if openmp else ()))
+        return (*FLAGS, *processor, *MATH_FLAGS, *precision, *more)
 
     def _libraries(self, openmp: bool) -> tuple[str, ...]:
         if not self.gcc:

@@ -13,9 +13,10 @@ import pytest
 
 import shadesmith as ti
 from shadesmith.runtime import session as sessions
-from shadesmith.runtime.cache import tools
+from shadesmith.runtime.cache import cleaning, tools
 from shadesmith.runtime.cache.bare_text import bare_text, depends_on_more
 from shadesmith.runtime.cache.binaries import Request, find_or_make
+from shadesmith.runtime.cache.entries import read_summary
 from shadesmith.runtime.cache.stats import stats
 from shadesmith.runtime.cache.store import Store
 from shadesmith.runtime.devices import host_compiler, nvrtc
@@ -455,3 +456,30 @@ def test_what_is_not_to_be_kept_is_not(target, tmp_path, monkeypatch):
     start(arch, tmp_path / "other", monkeypatch, offline_cache=False)
     double(np.ones(4, np.float32))
     assert not (tmp_path / "other").exists() and sessions.CURRENT.store is None
+
+
+def test_a_kernel_that_is_not_to_be_kept_leaves_nothing(target, tmp_path, monkeypatch):
+    arch = sessions.CURRENT.arch
+
+    @ti.kernel(offline_cache=False)
+    def secret(x: ti.types.ndarray(ti.f32, 1)):
+        for i in x:
+            x[i] *= 2
+
+    @ti.kernel
+    def plain(x: ti.types.ndarray(ti.f32, 1)):
+        for i in x:
+            x[i] *= 3
+
+    start(arch, tmp_path, monkeypatch)
+    x = np.ones(4, np.float32)
+    secret(x)
+    plain(x)
+    assert x.tolist() == [6.0] * 4
+    kept = {
+        entry.stage: read_summary(entry.path).what
+        for entry in cleaning.kept(str(tmp_path))
+        if entry.stage in ("text", "binary")
+    }
+    assert set(kept) == ({"text", "binary"} if target != "python" else set())
+    assert not any(what.startswith("secret") for what in kept.values())
