@@ -32,8 +32,8 @@ from .stale_globals import watch
 from .trees import depend_on_tree
 
 if TYPE_CHECKING:
+    from ..transpiler.backend.compilation import Compilation
     from ..transpiler.backend.interface import BackendModule
-    from ..transpiler.pipeline import Compilation
 
 MIN_BUFFER_BYTES = 16
 
@@ -46,10 +46,12 @@ class Instance:
     here but by the kernel: so no memory goes while a launch is under way that uses it.
     """
 
-    def __init__(self, session: Session, specialization: Specialization, compilation: Compilation) -> None:
+    def __init__(
+        self, session: Session, specialization: Specialization, compilation: Compilation, is_kept: bool = True
+    ) -> None:
         self.session = session
         self.definition = specialization.definition
-        self.code = session.programs.find(compilation.module)
+        self.code = session.programs.find(compilation.module, is_kept)
         self.module: BackendModule = self.code.module
         self.captured = {path: found.value for path, found in compilation.captured.items()}
         self.times = compilation.times
