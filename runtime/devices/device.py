@@ -119,6 +119,9 @@ class Device(Protocol):
     def build(self, module: BackendModule) -> Program:
         """Compile the module's files. Raises: TaichiCompilationError with the emitted line and the Python line."""
 
+    def load(self, module: BackendModule, codes: Sequence[bytes]) -> Program:
+        """Make a program of what compilers made of the module's files, for this device. Raises: TaichiRuntimeError."""
+
     def synchronize(self) -> None:
         """Wait for all launches. Raises: TaichiRuntimeError if one failed."""
 

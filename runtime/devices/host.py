@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from ...transpiler.backend.interface import BackendModule, SourceFile
-from ...transpiler.errors import ShadesmithWarning, TaichiCompilationError
+from ...transpiler.errors import ShadesmithWarning, TaichiCompilationError, TaichiRuntimeError
 from ..capabilities import PORTABLE
 from .compiler_messages import CompilerFailure
 from .host_compiler import HostCompiler, Library, find_compiler, lacks_openmp, load_library
@@ -182,6 +182,17 @@ class HostDevice:
         except OSError as error:  # an entry is missing: only a text changed by hand can do that
             text = f"{module.files[0].name} lacks a function the launcher calls: {error}."
             raise TaichiCompilationError(text) from error
+
+    def load(self, module: BackendModule, codes: Sequence[bytes]) -> HostProgram:
+        """Load shared objects, which is to run what is in them. Raises: TaichiRuntimeError where the system refuses."""
+        libraries = [load_library(code) for code in codes]
+        if self.threads is not None and libraries:
+            self._limited = _limit_threads(libraries, self.threads) or self._limited
+        try:
+            return HostProgram(module, [libraries[task.file] for task in module.tasks])
+        except OSError as error:
+            text = f"the shared object of kernel `{module.kernel}` lacks a function the launcher calls: {error}."
+            raise TaichiRuntimeError(text) from error
 
     def _compile(self, module: BackendModule, hidden: Sequence[Sequence[str]]) -> list[bytes]:
         file, fast_math = module.files[0], bool(module.options.get("fast_math", True))
