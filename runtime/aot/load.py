@@ -273,8 +273,8 @@ def _captured(kernel: Kernel, module: LoadedModule) -> tuple[TreePart | None, ..
         if isinstance(value, dict):
             places[member.source[1]] = module.tree(value["tree"]), value["offset_bytes"]
         elif value is not None:
-            kind, slot, *more = member.source
-            numbers.setdefault(slot, {})[(kind, *more)] = value
+            slot, key = member.source[1], (member.source[0], *member.source[2:])
+            numbers.setdefault(slot, {})[key] = value
     found: list[TreePart | None] = []
     for slot in range(len(interface.arrays)):
         if slot not in places and slot not in numbers:

@@ -34,7 +34,8 @@ def struct_of(name: str, members: Sequence[Sequence[Any]]) -> Struct:
 def declared(type: Type) -> Any:
     """Return a type as an author writes it in a struct."""
     if isinstance(type, Tensor):
-        return vector(*type.shape, type.element) if len(type.shape) == 1 else matrix(*type.shape, type.element)
+        rows, *columns = type.shape
+        return matrix(rows, columns[0], type.element) if columns else vector(rows, type.element)
     return type.origin if isinstance(type, Struct) else type
 
 
