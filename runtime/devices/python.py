@@ -171,7 +171,7 @@ class PythonDevice:
         """Return what keeps the bytes valid."""
         return allocation.data
 
-    def build(self, module: BackendModule) -> PythonProgram:
+    def build(self, module: BackendModule, keep: bool = True) -> PythonProgram:
         """Keep the module's kernel. Raises: TaichiRuntimeError where the module was stored without it."""
         if module.program is None:
             raise TaichiRuntimeError(f"module `{module.kernel}` holds no kernel that the interpreter could run")
