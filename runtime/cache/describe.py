@@ -51,6 +51,8 @@ def describe(walk: Walk, value: Any) -> str:
         return handler(walk, value)
     if isinstance(value, type):
         return describe_class(walk, value, makes=True)
+    if isinstance(value, enum.Enum) and is_own(kind.__module__):
+        return f"{kind.__name__}.{value.name}"
     if is_own(kind.__module__):
         return describe_own.describe(walk, value)
     if isinstance(value, np.generic):
