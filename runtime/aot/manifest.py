@@ -32,6 +32,7 @@ from ..memory import hold_of
 from ..parts import PartsMemory
 from ..sparse_tree import Beside
 from ..trees import PlacedMemory
+from . import translations
 from .binaries import Binaries
 
 FORMAT, VERSION = "shadesmith-module", 1
@@ -179,8 +180,10 @@ def _strides(field: Any, place: dict[str, int]) -> list[int] | None:
 # --- kernels
 
 
-def kernel_data(compiled: Compiled, folder: str, trees: Trees) -> tuple[dict[str, Any], dict[str, bytes]]:
-    """Return a kernel, and its members."""
+def kernel_data(
+    compiled: Compiled, folder: str, trees: Trees, also: Sequence[str] = ()
+) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """Return a kernel, and its members. also: languages that its shaders are translated to."""
     module = compiled.module
     data = module.to_json()
     members: dict[str, bytes] = {}
@@ -192,6 +195,10 @@ def kernel_data(compiled: Compiled, folder: str, trees: Trees) -> tuple[dict[str
             member = stem.rpartition(".")[0] + SUFFIXES[kind]
             members[member] = binary
             file["binary"][kind] = member
+        for language in also if "spirv" in binaries else ():
+            member = stem.rpartition(".")[0] + translations.SUFFIXES.get(language, "")
+            members[member] = translations.translate(binaries["spirv"], language, file["name"])
+            file["translations"][language] = member
         for kind in (more for known in binaries for more in OPTIONAL_BINARIES.get(known, ())):
             file["binary"].setdefault(kind, None)
         file["lines"] = [[line, _file_name(path), python] for line, path, python in file["lines"]]
