@@ -24,7 +24,9 @@ from ...transpiler.frontend.specialization import (
     ScalarArgument,
     Specialization,
     StructArgument,
+    TextureArgument,
 )
+from ...transpiler.ir.textures import TexelFormat
 from ...transpiler.ir.types import Scalar, Struct, Tensor, Type
 from ...transpiler.options import Capabilities, CompileOptions
 from ..captured import captured_constants
@@ -99,6 +101,10 @@ def parameter_data(name: str, argument: Argument, takes_gradient: bool) -> dict[
             return {"name": name, "kind": "struct", "type": struct.name, "members": members_data(struct)}
         case ArrayArgument(element=kind, ndim=ndim):
             return {"name": name, "kind": "ndarray", "ndim": ndim, "gradient": takes_gradient, **element_data(kind)}
+        case TextureArgument(ndim=ndim, element=scalar, format=None):
+            return {"name": name, "kind": "texture", "ndim": ndim, "element": scalar.name}
+        case TextureArgument(ndim=ndim, format=TexelFormat(name=format), lod=lod):
+            return {"name": name, "kind": "rw_texture", "ndim": ndim, "format": format, "lod": lod}
     return {"name": name, "kind": "template", "value": str(argument)}
 
 
