@@ -13,9 +13,10 @@ from weakref import ref
 
 import numpy as np
 
-from ..transpiler.errors import ShadesmithWarning, TaichiRuntimeError
+from ..transpiler.errors import ShadesmithWarning
 from ..transpiler.frontend.specialization import ScalarArgument, Specialization, StructArgument, TemplateArgument
 from ..transpiler.ir.types import Scalar, Tensor
+from .captured import Constants, captured_constants
 from .devices.device import GpuDevice
 from .holds import Hold
 from .identities import objects_in, weakly
@@ -122,22 +123,8 @@ class Instance:
             return None
         return Reports(self.session, self.module, self.program.arguments)
 
-    def _constants(self, fields: Sequence[Any]) -> dict[tuple[Any, ...], int]:
-        constants: dict[tuple[Any, ...], int] = {}
-        for slot, field in enumerate(fields):
-            if field is not None:
-                try:
-                    constants["pointer", slot] = field.allocation.address
-                except TaichiRuntimeError as error:
-                    name = self.module.interface.arrays[slot].name
-                    raise TaichiRuntimeError(f"`{name}` of kernel `{self.module.kernel}`: {error}") from None
-                if self.module.interface.takes_strides(slot):
-                    constants.update((("stride", slot, axis), step) for axis, step in enumerate(field.strides))
-                if self.module.interface.takes_begin(slot):
-                    constants["pointer", slot], constants["begin", slot] = field.allocation.lowest, field.begin
-            if isinstance(field, Beside):
-                constants["capacity", slot] = field.capacity
-                constants.update({("shape", slot, axis): extent for axis, extent in enumerate(field.shape)})
+    def _constants(self, fields: Sequence[Any]) -> Constants:
+        constants = captured_constants(self.module.interface, fields, self.module.kernel)
         if self._result is not None:
             constants[("result",)] = self._result.allocation.address
         if self._temporaries is not None:

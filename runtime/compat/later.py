@@ -27,7 +27,7 @@ LATER: dict[str, dict[str, Later]] = {
             ),
             NODES,
         ),
-        **dict.fromkeys(("DeviceCapability", "aot", "graph"), KEEPING),
+        **dict.fromkeys(("graph",), KEEPING),
         **dict.fromkeys(("ad",), DERIVATIVES),
         **dict.fromkeys(("Format", "Texture"), TEXTURES),
         **dict.fromkeys(("Mesh", "MeshInstance", "mesh_local", "mesh_patch_idx"), MESHES),

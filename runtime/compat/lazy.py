@@ -14,7 +14,9 @@ from types import ModuleType
 PACKAGE, RUNTIME = __name__.split(".")[0], __name__.rsplit(".", 2)[0]
 
 NAMES = {
+    "DeviceCapability": "aot.targets",
     "GUI": "gui",
+    "aot": "aot",
     "hex_to_rgb": "gui_arguments",
     "profiler": "profiler",
     "rgb_to_hex": "gui_arguments",
@@ -22,7 +24,7 @@ NAMES = {
     "ui": "ui",
 }
 """Modules of `runtime` by the names that the root package has of them; of a module itself its own."""
-PATHS = ("profiler", "tools", "tools.diagnose", "tools.image", "tools.np2ply", "tools.video", "tools.vtk", "ui")
+PATHS = ("aot", "profiler", "tools", "tools.diagnose", "tools.image", "tools.np2ply", "tools.video", "tools.vtk", "ui")
 """Import paths below the root package, and below `runtime`."""
 
 

@@ -23,6 +23,7 @@ from pathlib import Path
 from ...transpiler.backend.interface import SourceFile
 from ...transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 
+ENVIRONMENT = "vulkan1.2"
 TIME_LIMIT_SECONDS = 60.0
 OUTPUT_LIMIT_BYTES = 64 << 20
 CACHE_ENTRIES = 512
@@ -44,15 +45,20 @@ MESSAGE = re.compile(r"^(ERROR|WARNING): [^:\n]+:(\d+): (.*)$")
 
 
 class Glslang:
-    """Compiles GLSL for Vulkan 1.2 and remembers what it compiled. Safe to use from several threads.
+    """Compiles GLSL for Vulkan and remembers what it compiled. Safe to use from several threads.
 
     validate: hand every module to `spirv-val` as well, where that tool is installed. flags: further ones of the tool.
+    environment: the Vulkan that the shader is for.
     """
 
     def __init__(
-        self, validate: bool = False, time_limit_seconds: float = TIME_LIMIT_SECONDS, flags: tuple[str, ...] = ()
+        self,
+        validate: bool = False,
+        time_limit_seconds: float = TIME_LIMIT_SECONDS,
+        flags: tuple[str, ...] = (),
+        environment: str = ENVIRONMENT,
     ) -> None:
-        self._flags = flags
+        self._flags, self._environment = flags, environment
         self._validate = validate
         self._time_limit = time_limit_seconds
         self._modules: OrderedDict[bytes, bytes] = OrderedDict()
@@ -90,7 +96,18 @@ class Glslang:
                 f"`glslangValidator` was not found; Vulkan kernels are compiled by it. Hint: {INSTALL_HINT}"
             )
         source = "--stdin" if path is None else str(path)
-        command = [tool, source, "-S", "comp", "--target-env", "vulkan1.2", "--quiet", *flags, "-o", "/dev/stdout"]
+        command = [
+            tool,
+            source,
+            "-S",
+            "comp",
+            "--target-env",
+            self._environment,
+            "--quiet",
+            *flags,
+            "-o",
+            "/dev/stdout",
+        ]
         code, output, errors = self._converse(command, file.text.encode(), f"glslangValidator on {file.name}")
         if code < 0:
             raise _failure(file, kernel, f"glslangValidator crashed ({_signal_name(-code)})", output + errors)
@@ -106,7 +123,7 @@ class Glslang:
         tool = shutil.which("spirv-val")
         if tool is None:
             return
-        command = [tool, "--target-env", "vulkan1.2", "--scalar-block-layout", "-"]
+        command = [tool, "--target-env", self._environment, "--scalar-block-layout", "-"]
         code, output, errors = self._converse(command, module, f"spirv-val on {file.name}")
         if code != 0:
             raise _failure(file, kernel, "spirv-val refused the SPIR-V of the emitted text", output + errors)

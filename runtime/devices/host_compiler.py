@@ -29,9 +29,12 @@ TIME_LIMIT = 60.0
 
 CANDIDATES = ("gcc", "cc", "clang")
 
-FLAGS = ("-std=gnu11", "-O3", "-march=native", "-fPIC", "-shared", "-w", "-fwrapv", "-fdiagnostics-color=never")
+FLAGS = ("-std=gnu11", "-O3", "-fPIC", "-shared", "-w", "-fwrapv", "-fdiagnostics-color=never")
 """-O3, not -O2: gcc vectorises loops of unknown length only there (8 ms more for saxpy).
 -fwrapv: integers wrap as on the GPU. -w: warnings are for our tests, not for users."""
+
+NATIVE = "-march=native"
+"""For this processor; `aot` compiles for others too."""
 
 CONCERNS = ("-Wno-unused", "-Wcast-qual", "-Wimplicit-function-declaration", "-Wno-unknown-pragmas")
 """What an edited text is looked through for: a `const` that is cast away, a function that is declared nowhere."""
@@ -63,9 +66,16 @@ class HostCompiler:
     gcc: bool
 
     def compile(
-        self, file: SourceFile, fast_math: bool, openmp: bool, hidden: Sequence[Sequence[str]] = ((),)
+        self,
+        file: SourceFile,
+        fast_math: bool,
+        openmp: bool,
+        hidden: Sequence[Sequence[str]] = ((),),
+        march: str = NATIVE,
     ) -> list[bytes]:
         """Return shared objects made of one text: for each element of `hidden` one without those functions.
+
+        march: which processors they are for, "" for all of the kind.
 
         They are compiled side by side, so a text with several tasks is ready sooner. A function is left out by making
         it static (`-Df="static f"`): the compiler drops it before the costly part.
@@ -75,7 +85,7 @@ class HostCompiler:
         with _private_folder() as folder:
             outputs = [Path(folder, f"kernel_{number}.so") for number in range(len(hidden))]
             commands = [
-                (*self.command, *self._flags(fast_math, openmp), *(f"-D{name}=static {name}" for name in names))
+                (*self.command, *self._flags(fast_math, openmp, march), *(f"-D{name}=static {name}" for name in names))
                 + ("-x", "c", "-", "-o", str(output), *self._libraries(openmp))
                 for names, output in zip(hidden, outputs)
             ]
@@ -92,7 +102,7 @@ class HostCompiler:
         """
         with _private_folder() as folder:
             output = Path(folder, "kernel.o")
-            flags = [flag for flag in FLAGS if flag not in ("-O3", "-w", "-shared")]
+            flags = [NATIVE, *(flag for flag in FLAGS if flag not in ("-O3", "-w", "-shared"))]
             gcc = ("-pipe", "-fno-diagnostics-show-caret") if self.gcc else ("-fno-caret-diagnostics",)
             parallel = ("-fopenmp",) if openmp else ()
             command = (*self.command, *flags, *CONCERNS, *gcc, *parallel, "-x", "c", "-c", "-", "-o", str(output))
@@ -108,9 +118,17 @@ class HostCompiler:
             text = f"`{self.command[0]}` claims success on {file.name}, but wrote no library ({error.strerror})."
             raise CompilerFailure(text, "") from error
 
-    def _flags(self, fast_math: bool, openmp: bool) -> tuple[str, ...]:
+    def _flags(self, fast_math: bool, openmp: bool, march: str) -> tuple[str, ...]:
         precision = FAST_MATH_FLAGS if fast_math else EXACT_MATH_FLAGS
-        return (*FLAGS, *MATH_FLAGS, *precision, *(GCC_FLAGS if self.gcc else ()), *(("-fopenmp",) if openmp else ()))
+        processor = (march,) if march else ()
+        return (
+            *FLAGS,
+            *processor,
+            *MATH_FLAGS,
+            *precision,
+            *(GCC_FLAGS if self.gcc else ()),
+            *(("-fopenmp",) if openmp else ()),
+        )
 
     def _libraries(self, openmp: bool) -> tuple[str, ...]:
         if not self.gcc:

@@ -60,6 +60,14 @@ def compile_cubin(
     return compiled.cubin, compiled.log
 
 
+def compile_ptx(file: SourceFile, arch: str, fast_math: bool) -> bytes:
+    """Compile to PTX for `arch` ("compute_75"), which drivers turn into code for GPUs like it and newer ones.
+
+    Raises: as `compile_cubin`.
+    """
+    return _compile(file, arch, fast_math, (), with_ptx=True, with_cubin=False).ptx.encode()
+
+
 def compile_explained(file: SourceFile, arch: str, fast_math: bool) -> Compiled:
     """Compile as `compile_cubin` does, with the lines of the text in PTX and cubin, and resources in the log.
 
@@ -68,7 +76,9 @@ def compile_explained(file: SourceFile, arch: str, fast_math: bool) -> Compiled:
     return _compile(file, arch, fast_math, (*LINES, "--ptxas-options=-v"), with_ptx=True)
 
 
-def _compile(file: SourceFile, arch: str, fast_math: bool, more: Sequence[str], with_ptx: bool) -> Compiled:
+def _compile(
+    file: SourceFile, arch: str, fast_math: bool, more: Sequence[str], with_ptx: bool, with_cubin: bool = True
+) -> Compiled:
     library = load_nvrtc()
     program = ctypes.c_void_p()
     source = file.text.encode()
@@ -83,7 +93,8 @@ def _compile(file: SourceFile, arch: str, fast_math: bool, more: Sequence[str], 
             message = f"NVRTC refused the emitted text {file.name} ({reason}):\n{describe_log(file, log)}"
             raise CompilerFailure(message, log)
         ptx = _text(_fetch(library, program, "PTX")) if with_ptx else ""
-        return Compiled(_fetch(library, program, "CUBIN"), ptx, log)
+        cubin = _fetch(library, program, "CUBIN") if with_cubin else b""
+        return Compiled(cubin, ptx, log)
     finally:
         library.nvrtcDestroyProgram(ctypes.byref(program))
 

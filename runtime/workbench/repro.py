@@ -20,7 +20,7 @@ import numpy as np
 from ...transpiler.backend.render import render
 from ...transpiler.errors import TaichiRuntimeError
 from ...transpiler.ir.types import NUMPY
-from ..devices.host_compiler import EXACT_MATH_FLAGS, FAST_MATH_FLAGS, FLAGS, MATH_FLAGS
+from ..devices.host_compiler import EXACT_MATH_FLAGS, FAST_MATH_FLAGS, FLAGS, MATH_FLAGS, NATIVE
 from ..devices.vulkan_instance import FEATURES
 from ..memory import Array
 from .compare import checked_module
@@ -226,7 +226,7 @@ def _flags(module: BackendModule) -> list[str]:
     """Return what the compiler is told."""
     is_fast = bool(module.options.get("fast_math", True))
     if module.target == "c":
-        return [*FLAGS, *MATH_FLAGS, *(FAST_MATH_FLAGS if is_fast else EXACT_MATH_FLAGS), "-fopenmp"]
+        return [*FLAGS, NATIVE, *MATH_FLAGS, *(FAST_MATH_FLAGS if is_fast else EXACT_MATH_FLAGS), "-fopenmp"]
     return ["--std=c++17", f"-fmad={'true' if is_fast else 'false'}"] if module.target == "cuda" else []
 
 

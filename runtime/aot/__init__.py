@@ -1,0 +1,8 @@
+"""`ti.aot`: kernels compiled ahead of time, kept with their text in archives, and loaded again.
+
+What an archive holds stands in docs/archive.md, what one does with it in docs/aot.md.
+"""
+
+from .module import KernelTemplate, Module
+
+__all__ = ["KernelTemplate", "Module"]

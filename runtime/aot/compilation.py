@@ -1,0 +1,99 @@
+"""One kernel for one target: the specialization that was asked for, compiled as a launch would compile it.
+
+In: a kernel, values of some of its parameters, options and a target. Out: the module, and the captured fields.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+from hashlib import sha256
+from typing import Any
+
+from ...transpiler.backend.interface import BackendModule
+from ...transpiler.errors import TaichiRuntimeError, warn_user
+from ...transpiler.frontend.specialization import Specialization, describe
+from ...transpiler.lang.annotations import is_template
+from ...transpiler.options import CompileOptions
+from .. import session as sessions
+from ..arguments import classify
+from ..compiler import compile_kernel
+from ..kernel import COMPILING, BoundKernel, Kernel
+from ..packs import unpacker
+from ..workbench_door import edits_of
+from .targets import Target
+
+
+def compile_for(
+    kernel: Any, values: Mapping[str, Any], options: CompileOptions, target: Target
+) -> tuple[Specialization, BackendModule, tuple[Any, ...], str | None]:
+    """Return a kernel's specialization, its module, its captured fields, and the digest of an edit that runs in it.
+
+    values: of parameters, by name. Raises: TaichiRuntimeError for names and values that do not fit; what compiling
+    raises.
+    """
+    own, arguments = _arguments(kernel, values)
+    found, _ = classify(own.definition, arguments, options)
+    specialization = Specialization(own.definition, found, options, target.capabilities)
+    with COMPILING:
+        compilation = compile_kernel(specialization, target.name)
+        for text in compilation.warnings:
+            warn_user(text)
+        edited = None
+        if target.is_of_session:
+            session = sessions.current()
+            compilation, choice = edits_of(session, specialization, compilation, arguments)
+            if choice is not None and choice.dispatch is None and choice.variant.variant != "generated":
+                edited = choice.variant.digest
+    return specialization, compilation.module, compilation.fields, edited
+
+
+def _arguments(kernel: Any, values: Mapping[str, Any]) -> tuple[Kernel, tuple[Any, ...]]:
+    """Return the kernel itself and a value for each of its leaves: an annotation where its type alone matters."""
+    bound: tuple[Any, ...] = ()
+    own = kernel
+    if isinstance(kernel, BoundKernel):
+        own, bound = kernel.kernel, (kernel.instance,)
+    if not isinstance(own, Kernel):
+        raise TaichiRuntimeError(f"{kernel!r} is no kernel. Hint: decorate the function with @ti.kernel")
+    parameters = own.definition.parameters[len(bound) :]
+    names = [parameter.name for parameter in parameters]
+    for name in values:
+        if name not in names:
+            close = get_close_matches(name, names, 1)
+            hint = f"did you mean `{close[0]}`?" if close else f"there are {', '.join(names) or 'none'}"
+            raise TaichiRuntimeError(f"kernel `{own.definition.name}` has no parameter `{name}`. Hint: {hint}")
+    found = [*bound]
+    for parameter in parameters:
+        if parameter.name in values:
+            found.append(values[parameter.name])
+        elif is_template(parameter.annotation):
+            raise TaichiRuntimeError(
+                f"parameter `{parameter.name}` of kernel `{own.definition.name}` is a template, and nothing was given "
+                f"for it. Hint: add_kernel(kernel, template_args={{'{parameter.name}': ...}})"
+            )
+        else:
+            found.append(parameter.annotation)
+    unpack = unpacker(own.definition)
+    return own, tuple(found) if unpack is None else unpack(found)
+
+
+def instance_name(kernel: Any, values: Mapping[str, Any], name_of_field: Callable[[Any], str | None]) -> dict[str, str]:
+    """Return how an instance is told from others: its template arguments by name, as texts.
+
+    Numbers and texts stand as Python writes them, fields by the name they were added with or their own, other objects
+    by a digest of what they are; arrays given for parameters that take ndarrays are left out.
+    """
+    own = kernel.kernel if isinstance(kernel, BoundKernel) else kernel
+    found: dict[str, str] = {}
+    for parameter in own.definition.parameters:
+        if parameter.name in values and is_template(parameter.annotation):
+            value = values[parameter.name]
+            known = name_of_field(value) or getattr(value, "name", None)
+            if value is None or isinstance(value, int | float | str):
+                found[parameter.name] = repr(value)
+            elif isinstance(known, str) and known:
+                found[parameter.name] = known
+            else:
+                found[parameter.name] = sha256(describe(value).encode()).hexdigest()[:8]
+    return found

@@ -1,0 +1,159 @@
+"""`ti.aot.Module`: compiles kernels for a target and keeps them, with the fields they use, in an archive.
+
+In: kernels with what they are specialised on. Out: a `.tcm` file or a folder. Nothing is launched, and no device of the
+target is needed. What is kept depends on the kernel, its arguments, the options and the target alone: not on what was
+launched before, and a kernel object remembers nothing of it.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ...transpiler.errors import TaichiRuntimeError
+from ...transpiler.lang.arch import Arch
+from .. import session as sessions
+from ..whole_files import write_bytes
+from . import manifest
+from .binaries import compile_binaries, requirements
+from .compilation import compile_for, instance_name
+from .container import write_container
+from .manifest import Compiled, Trees
+from .targets import find_target
+
+SUFFIX = ".tcm"
+
+
+class Module:
+    """Kernels, fields and graphs for one target, to be archived.
+
+    arch: an architecture, its name, "vulkan1.1" or "cuda:sm_80"; None: the session's. caps: None: what the session's
+    device can do; "portable": what every device of the target can do; or a list of `ti.DeviceCapability` (Vulkan).
+    Raises: TaichiRuntimeError for what is no target.
+    """
+
+    def __init__(self, arch: Arch | str | None = None, caps: Any = None) -> None:
+        self.target = find_target(arch, caps)
+        self._options = sessions.current_config().compile_options()
+        self._kernels: dict[str, Compiled] = {}
+        self._fields: dict[str, Any] = {}
+
+    def add_kernel(
+        self, kernel_fn: Any, template_args: Mapping[str, Any] | None = None, name: str | None = None
+    ) -> None:
+        """Compile a kernel and keep it.
+
+        template_args: values of its `ti.template()` parameters, and arrays for those of ndarrays, by name; an ndarray
+        may be left out where its annotation gives dtype and ndim. name: by which it is launched; None: its own.
+        Raises: TaichiRuntimeError where the name is taken; what compiling raises.
+        """
+        self._add(kernel_fn, template_args or {}, name or kernel_fn.__name__, None)
+
+    @contextmanager
+    def add_kernel_template(self, kernel_fn: Any) -> Iterator[KernelTemplate]:
+        """Give what keeps a kernel once for each set of template arguments: `kt.instantiate(a=x)`.
+
+        It is launched as `name(a=x)`, with numbers as Python writes them and fields by the name they were added with.
+        """
+        yield KernelTemplate(self, kernel_fn)
+
+    def add_field(self, name: str, field: Any) -> None:
+        """Name a field, so that a loader reaches it. Raises: TaichiRuntimeError where the name is taken, or no field."""
+        if not hasattr(field, "describe_array") or getattr(field, "KIND", "") != "field":
+            raise TaichiRuntimeError(f"add_field takes a field, and {field!r} was given. Hint: ndarrays are arguments")
+        if name in self._fields:
+            raise TaichiRuntimeError(f"there is a field `{name}` already. Hint: give this one another name")
+        field.describe_array()  # its tree gets memory, and with it a size
+        self._fields[name] = field
+
+    def name_of_field(self, field: Any) -> str | None:
+        """Return the name that a field was added with, None for others."""
+        return next((name for name, known in self._fields.items() if known is field), None)
+
+    def _add(self, kernel_fn: Any, values: Mapping[str, Any], name: str, template: dict[str, Any] | None) -> None:
+        if name in self._kernels:
+            raise TaichiRuntimeError(f"there is a kernel `{name}` already. Hint: add_kernel(..., name='another')")
+        specialization, module, fields, edited = compile_for(kernel_fn, values, self._options, self.target)
+        binaries = compile_binaries(module, self.target)
+        self._kernels[name] = Compiled(specialization, module, fields, tuple(binaries), template, edited)
+
+    # --- writing
+
+    def archive(self, filepath: str | os.PathLike[str]) -> None:
+        """Write the module into one file, whose name ends with .tcm. Missing folders are made. Raises: OSError."""
+        path = Path(filepath)
+        assert path.name.endswith(SUFFIX), f"AOT module artifact archive must ends with {SUFFIX}"
+        write_bytes(path, write_container(self.members()))
+
+    def save(self, filepath: str | os.PathLike[str]) -> None:
+        """Write the module as a folder: what is in the archive, texts beside binaries. Raises: OSError."""
+        folder = Path(filepath)
+        folder.mkdir(parents=True, exist_ok=True)
+        members = self.members()
+        new = Path(tempfile.mkdtemp(prefix=".kernels-", dir=folder))
+        try:
+            for name, data in members.items():
+                path = new / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(data)
+            shutil.rmtree(folder / manifest.FOLDER, ignore_errors=True)
+            for each in sorted(new.iterdir()):
+                os.replace(each, folder / each.name)
+        finally:
+            shutil.rmtree(new, ignore_errors=True)
+
+    def members(self) -> dict[str, bytes]:
+        """Return what is archived, by name."""
+        trees = Trees()
+        fields = {name: manifest.field_data(name, field, trees) for name, field in sorted(self._fields.items())}
+        folders = manifest.folders(list(self._kernels))
+        kernels: dict[str, Any] = {}
+        members: dict[str, bytes] = {}
+        for name, compiled in sorted(self._kernels.items()):
+            kernels[name], files = manifest.kernel_data(compiled, folders[name], trees)
+            members.update(files)
+        data = {
+            "format": manifest.FORMAT,
+            "version": manifest.VERSION,
+            "shadesmith": _own_version(),
+            "target": self.target.name,
+            "requires": requirements(self.target, [b for c in self._kernels.values() for b in c.binaries]),
+            "options": manifest.options_data(self._options),
+            "capabilities": manifest.capabilities_data(self.target.capabilities),
+            "members": manifest.member_table(members),
+            "trees": trees.data(),
+            "fields": fields,
+            "kernels": kernels,
+            "graphs": {},
+        }
+        return {manifest.MANIFEST: manifest.json_text(data).encode(), **members}
+
+
+class KernelTemplate:
+    """Keeps a kernel for several sets of template arguments."""
+
+    def __init__(self, module: Module, kernel_fn: Any) -> None:
+        self._module, self._kernel = module, kernel_fn
+
+    def instantiate(self, **kwargs: Any) -> None:
+        """Compile the kernel for these template arguments, and for arrays where parameters take ndarrays, and keep it.
+
+        Raises: as `Module.add_kernel`.
+        """
+        name = self._kernel.__name__
+        arguments = instance_name(self._kernel, kwargs, self._module.name_of_field)
+        shown = ", ".join(f"{parameter}={value}" for parameter, value in arguments.items())
+        self._module._add(self._kernel, kwargs, f"{name}({shown})", {"of": name, "arguments": arguments})
+
+
+def _own_version() -> str:
+    try:
+        return importlib.metadata.version("shadesmith")
+    except importlib.metadata.PackageNotFoundError:  # run from a folder that was never installed
+        return "unknown"

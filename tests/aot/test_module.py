@@ -1,0 +1,285 @@
+"""What `ti.aot.Module` writes, and what it does not depend on."""
+
+import hashlib
+import io
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import shadesmith as ti
+from shadesmith.runtime.aot.container import write_container
+from shadesmith.transpiler.backend.read_module import read_module
+
+JULIA = """
+import sys
+import shadesmith as ti
+
+def compile_aot(path, run=False):
+    ti.init(arch=getattr(ti, sys.argv[1]))
+
+    @ti.kernel
+    def paint(pixels: ti.types.ndarray(dtype=ti.f32, ndim=2), n: ti.u32, t: ti.f32):
+        for i, j in pixels:  # Parallelized over all pixels
+            c = ti.Vector([-0.8, ti.cos(t) * 0.2])
+            z = ti.Vector([i / n - 1, j / n - 0.5]) * 2
+            iterations = 0
+            while z.norm() < 20 and iterations < 50:
+                z = ti.Vector([z[0]**2 - z[1]**2, z[1] * z[0] * 2]) + c
+                iterations += 1
+            pixels[i, j] = 1 - iterations * 0.02
+
+    n = 16
+    pixels = ti.ndarray(shape=(n * 2, n), dtype=ti.f32)
+    if run:
+        for t in range(3):
+            paint(pixels, n, t * 0.03)
+        pixels.to_numpy()
+    mod = ti.aot.Module(getattr(ti, sys.argv[1]))
+    mod.add_kernel(paint, template_args={"pixels": pixels})
+    mod.archive(path)
+
+for run in (False, True):
+    compile_aot(f"{sys.argv[2]}/{run}.tcm", run)
+"""
+
+
+def digest(path):
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+
+
+def archive_of(module):
+    return write_container(module.members())
+
+
+def manifest_of(module):
+    return json.loads(module.members()["module.json"])
+
+
+@ti.kernel
+def fill(x: ti.types.ndarray(ti.i32, 1), value: ti.i32):
+    for i in x:
+        x[i] = value
+
+
+def test_archive_is_a_zip_with_text_and_binary(target, tmp_path):
+    if target == "python":
+        pytest.skip("interprets")
+    module = ti.aot.Module()
+    module.add_kernel(fill)
+    path = tmp_path / "missing" / "folders" / "module.tcm"
+    module.archive(str(path))
+    with zipfile.ZipFile(path) as file:
+        assert file.testzip() is None
+        names = file.namelist()
+        assert names == sorted(names)
+        assert {info.date_time for info in file.infolist()} == {(1980, 1, 1, 0, 0, 0)}
+        source = next(name for name in names if name.endswith((".comp", ".c", ".cu")))
+        assert "void" in file.read(source).decode()
+        assert "module.json" in names and any(name.endswith((".spv", ".so", ".cubin")) for name in names)
+
+
+@pytest.mark.parametrize("arch", ["cpu", "vulkan"])
+def test_archives_do_not_depend_on_what_ran(arch, tmp_path):
+    digests = set()
+    for number, seed in enumerate(("0", "1234")):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        script = folder / "julia.py"
+        script.write_text(JULIA)
+        command = [sys.executable, str(script), arch, str(folder)]
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        subprocess.run(command, check=True, env=environment, cwd=folder, timeout=120)
+        digests |= {digest(folder / "True.tcm"), digest(folder / "False.tcm")}
+    assert len(digests) == 1
+
+
+def test_what_is_archived_is_what_was_asked_for():
+    """Taichi 1.7.4 archives 222 here: the specialization that ran last."""
+    ti.init(arch=ti.cpu)
+
+    @ti.kernel
+    def f(k: ti.template(), x: ti.types.ndarray(ti.i32, 1)):
+        for i in x:
+            x[i] = k
+
+    x = ti.ndarray(ti.i32, 4)
+    f(111, x)
+    f(222, x)
+    module = ti.aot.Module(ti.vulkan)
+    module.add_kernel(f, {"k": 111, "x": x})
+    text = next(data for name, data in module.members().items() if name.endswith(".comp")).decode()
+    assert "111" in text and "222" not in text
+
+
+def test_modules_in_archives_read_back(target):
+    if target == "python":
+        pytest.skip("interprets")
+    module = ti.aot.Module()
+    module.add_kernel(fill)
+    data = manifest_of(module)
+    kernel = data["kernels"]["fill"]["module"]
+    members = module.members()
+    for file in kernel["files"]:
+        file["text"] = members[file.pop("source")].decode()
+        file.pop("binary")
+    assert read_module(kernel).kernel == "fill"
+
+
+def test_order_of_adding_does_not_matter():
+    def build(names):
+        ti.init(arch=ti.cpu)
+        fields = {name: ti.field(ti.i32, shape=size, name=name) for name, size in [("a", 4), ("b", 8)]}
+        a, b = fields["a"], fields["b"]
+
+        @ti.kernel
+        def use_a():
+            a[0] = 1
+
+        @ti.kernel
+        def use_b():
+            b[1] = 2
+
+        module = ti.aot.Module()
+        for name in names:
+            if name in fields:
+                module.add_field(name, fields[name])
+            else:
+                module.add_kernel({"use_a": use_a, "use_b": use_b}[name])
+        return archive_of(module)
+
+    assert build(["a", "b", "use_a", "use_b"]) == build(["use_b", "b", "use_a", "a"])
+
+
+def test_fields_lie_in_trees():
+    ti.init(arch=ti.cpu)
+    x = ti.Vector.field(3, ti.f32, shape=(4, 5), offset=(1, -2))
+    s, v = ti.field(ti.f32), ti.Vector.field(2, ti.f64)
+    ti.root.dense(ti.i, 6).place(s, v)
+
+    @ti.kernel
+    def work():
+        for i in s:
+            s[i] = ti.cast(v[i][0], ti.f32)
+        x[1, -2] = 1.0
+
+    module = ti.aot.Module()
+    module.add_field("x", x)
+    module.add_field("s", s)
+    module.add_field("v", v)
+    module.add_kernel(work)
+    data = manifest_of(module)
+    assert data["fields"]["x"] | {"tree": 0} == {
+        "tree": 0, "offset_bytes": 0, "element": "f32", "element_shape": [3], "members": None, "shape": [4, 5],
+        "strides_bytes": [60, 12], "offset": [1, -2],
+    }  # fmt: skip
+    assert data["fields"]["s"]["tree"] == data["fields"]["v"]["tree"] != data["fields"]["x"]["tree"]
+    assert data["fields"]["s"]["strides_bytes"] == data["fields"]["v"]["strides_bytes"] == [24]
+    assert data["fields"]["v"]["offset_bytes"] == 8
+    assert sorted(tree["size_bytes"] for tree in data["trees"]) == [144, 240]
+    members = data["kernels"]["work"]["module"]["interface"]["members"]
+    constants = data["kernels"]["work"]["constants"]
+    assert [c for m, c in zip(members, constants, strict=True) if m["source"][0] == "pointer"]
+    assert all(set(c) == {"tree", "offset_bytes"} for c in constants if c is not None)
+
+
+def test_instances_of_a_template_are_named_by_their_arguments():
+    ti.init(arch=ti.cpu)
+    x, y = ti.field(ti.i32, 4), ti.field(ti.i32, 8)
+
+    @ti.kernel
+    def bar_tmpl(a: ti.template(), k: ti.template()):
+        for i in a:
+            a[i] = k
+
+    module = ti.aot.Module(ti.vulkan)
+    module.add_field("x", x)
+    module.add_field("y", y)
+    with module.add_kernel_template(bar_tmpl) as kt:
+        kt.instantiate(a=x, k=1)
+        kt.instantiate(a=y, k=2)
+    data = manifest_of(module)
+    assert set(data["kernels"]) == {"bar_tmpl(a=x, k=1)", "bar_tmpl(a=y, k=2)"}
+    assert data["kernels"]["bar_tmpl(a=x, k=1)"]["template"] == {"of": "bar_tmpl", "arguments": {"a": "x", "k": "1"}}
+
+
+def test_mistakes_are_named():
+    ti.init(arch=ti.cpu)
+    module = ti.aot.Module()
+    module.add_kernel(fill)
+    with pytest.raises(ti.TaichiRuntimeError, match="there is a kernel `fill` already"):
+        module.add_kernel(fill)
+    with pytest.raises(ti.TaichiRuntimeError, match="did you mean `value`"):
+        module.add_kernel(fill, {"valeu": 1}, name="other")
+    with pytest.raises(AssertionError, match=".tcm"):
+        module.archive("module.zip")
+    with pytest.raises(ti.TaichiRuntimeError, match="no target"):
+        ti.aot.Module(ti.metal)
+    with pytest.raises(ti.TaichiRuntimeError, match="no capability"):
+        ti.aot.Module(ti.vulkan, caps=["fly"])
+
+    @ti.kernel
+    def needs(k: ti.template()):
+        print(k)
+
+    with pytest.raises(ti.TaichiRuntimeError, match="`k` of kernel `needs` is a template"):
+        module.add_kernel(needs)
+    with pytest.raises(ti.TaichiRuntimeError, match="takes a field"):
+        module.add_field("x", ti.ndarray(ti.i32, 3))
+
+
+def test_folder_equals_archive(tmp_path):
+    ti.init(arch=ti.cpu)
+    module = ti.aot.Module(ti.vulkan)
+    module.add_kernel(fill)
+    module.save(tmp_path / "out")
+    module.save(tmp_path / "out")  # over the one before
+    with zipfile.ZipFile(io.BytesIO(archive_of(module))) as file:
+        files = {str(path.relative_to(tmp_path / "out")) for path in (tmp_path / "out").rglob("*") if path.is_file()}
+        assert files == set(file.namelist())
+        for name in files:
+            assert (tmp_path / "out" / name).read_bytes() == file.read(name)
+
+
+@ti.kernel
+def wide(x: ti.types.ndarray(ti.f64, 1), y: ti.types.ndarray(ti.f32, 1)):
+    for i in x:
+        x[i] = x[i] + 1.0
+        ti.atomic_add(y[0], 1.0)
+
+
+def test_capabilities_are_read_back():
+    ti.init(arch=ti.cpu)
+    module = ti.aot.Module(ti.vulkan, caps="portable")
+    module.add_kernel(fill)
+    requires = manifest_of(module)["requires"]
+    assert requires["spirv"] == [1, 3]
+    assert set(requires["capabilities"]) == {"Shader", "PhysicalStorageBufferAddresses"}
+    with pytest.raises(ti.UnsupportedError, match="f64"):
+        module.add_kernel(wide)
+    able = ti.aot.Module(ti.vulkan, caps=[ti.DeviceCapability.spirv_has_float64, "spirv_has_atomic_float_add"])
+    able.add_kernel(wide)
+    requires = manifest_of(able)["requires"]
+    assert {"Float64", "AtomicFloat32AddEXT"} <= set(requires["capabilities"])
+    assert {"shaderFloat64", "shaderBufferFloat32AtomicAdd", "bufferDeviceAddress"} <= set(requires["features"])
+    assert "SPV_EXT_shader_atomic_float_add" in requires["extensions"]
+
+
+@pytest.mark.parametrize("name", ["spirv_has_int8", "spirv_version_1_5", "spirv_has_subgroup_ballot"])
+def test_each_capability_has_taichis_name(name):
+    assert ti.DeviceCapability[name].value == name
+
+
+def test_cuda_modules_need_no_gpu():
+    pytest.importorskip("nvidia.cu13", reason="NVRTC")
+    ti.init(arch=ti.cpu)
+    module = ti.aot.Module("cuda:sm_80")
+    module.add_kernel(fill)
+    members, data = module.members(), manifest_of(module)
+    assert data["requires"] == {"arch": "sm_80", "ptx": "compute_75"}
+    assert members["kernels/fill/fill.cubin"][:4] == b"\x7fELF"
+    assert b".target sm_75" in members["kernels/fill/fill.ptx"]
