@@ -3,6 +3,7 @@
 What an archive holds stands in docs/archive.md, what one does with it in docs/aot.md.
 """
 
+from ..recording import start_recording, stop_recording
 from .module import KernelTemplate, Module
 
-__all__ = ["KernelTemplate", "Module"]
+__all__ = ["KernelTemplate", "Module", "start_recording", "stop_recording"]
