@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 
 import pytest
 
@@ -17,15 +18,32 @@ def pytest_configure(config: pytest.Config) -> None:
 
     `--debug-kernels` is for false alarms: all kernels are checked, and each pass is verified.
     """
+    keep_out_of_the_users_cache(config)
     if config.getoption("--debug-kernels"):
         os.environ["SHADESMITH_DEBUG"] = "1"
     if os.environ.get("SHADESMITH_COLLECT"):
         os.environ["SHADESMITH_DUMP_DIR"] = os.path.abspath(os.environ["SHADESMITH_COLLECT"])
 
 
+def keep_out_of_the_users_cache(config: pytest.Config) -> None:
+    """Give the run, with its workers and the programs it starts, a cache folder of its own.
+
+    Nothing is kept there unless a test asks for it, so that every test sees its kernels compiled. `--offline-cache` lets
+    all tests keep and find kernels: names of kernels occur again and again in them, and so a wrong key is seen.
+    """
+    if hasattr(config, "workerinput"):  # of pytest-xdist: the environment is that of the process that started it
+        return
+    folder = tempfile.TemporaryDirectory(prefix="shadesmith-cache-")
+    config.add_cleanup(folder.cleanup)
+    os.environ["SHADESMITH_CACHE_DIR"] = folder.name
+    if not config.getoption("--offline-cache"):
+        os.environ["SHADESMITH_OFFLINE_CACHE"] = "0"
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--targets", default="cpu,vulkan,python", help="comma-separated: cpu, vulkan, cuda, python")
     parser.addoption("--update-golden", action="store_true", help="rewrite the golden files from what is emitted now")
+    parser.addoption("--offline-cache", action="store_true", help="let tests keep and find kernels in one folder")
     parser.addoption("--debug-kernels", action="store_true", help="let every ti.init mean debug=True, unless it says")
 
 

@@ -7,6 +7,7 @@ kernels mix with CuPy's own operations; once a second stream has been used, read
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import importlib.util
@@ -412,11 +413,22 @@ def _host_address(data: memoryview) -> int:
     return int(np.frombuffer(data, np.uint8).ctypes.data) if data.nbytes else 0
 
 
+def _make_context(index: int) -> None:
+    """Let the driver make the GPU's context, for 0.2 s in which CuPy is imported; whatever fails, CuPy will tell."""
+    with contextlib.suppress(OSError):
+        driver = ctypes.CDLL("libcuda.so.1")
+        device, context = ctypes.c_int(), ctypes.c_void_p()
+        if driver.cuInit(0) == 0 and driver.cuDeviceGet(ctypes.byref(device), index) == 0:
+            driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), device)
+
+
 def open_device(index: int = 0, sources: Path | None = None) -> CudaDevice:
     """Open GPU number `index`. Raises: TaichiRuntimeError with what is missing: driver, GPU or CuPy.
 
     sources: cubins carry lines of their text, which is kept in that folder, and launches stand in ranges of NVTX.
     """
+    making = threading.Thread(target=_make_context, args=(index,), daemon=True)
+    making.start()
     try:
         import cupy
         from cupy_backends.cuda.api import driver
@@ -428,8 +440,9 @@ def open_device(index: int = 0, sources: Path | None = None) -> CudaDevice:
         count = cupy.cuda.runtime.getDeviceCount()
         if index >= count:
             raise TaichiRuntimeError(f"There is no GPU number {index}: the driver shows {count}.")
+        making.join()
         cupy.cuda.Device(index).use()
-        cupy.cuda.runtime.free(0)  # makes the context, which loading a kernel needs
+        cupy.cuda.runtime.free(0)  # makes the context, which loading a kernel needs, where there is none yet
         return CudaDevice(cupy, driver, index, sources)
     except cupy.cuda.runtime.CUDARuntimeError as error:
         raise TaichiRuntimeError(f"No CUDA device can be opened: {error}. {INSTALL_HINT}") from error

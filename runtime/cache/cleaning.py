@@ -1,0 +1,153 @@
+"""Removing entries: by Taichi's policies when the folder has become too big, and what processes that died left behind.
+
+Only files whose names are those of entries are touched. Who reads an entry while it is removed reads on; who looks for
+it later finds none. One process cleans at a time: the others go on without waiting, and the system gives the lock back
+with the process that held it.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from .entries import NAME, TEMPORARY, Damaged, read_summary
+
+if sys.platform != "win32":
+    import fcntl
+
+BY_TIME = ("lru", "fifo")
+POLICIES = ("never", "version", *BY_TIME)
+LOCK = ".lock"
+ORPHAN_SECONDS = 3600.0
+"""Age of a file that is not whole yet at which whoever wrote it must have died."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """When a folder is cleaned, and how: Taichi's options `offline_cache_*`.
+
+    policy: "never"; "version": texts of other versions of shadesmith go; "lru", "fifo": when there are more than
+    `max_bytes`, the part `factor` of the entries goes, those first that were used or written longest ago, and more if
+    that does not do.
+    """
+
+    policy: str = "lru"
+    max_bytes: int = 100 << 20
+    factor: float = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A file of an entry. used, written: seconds since the epoch."""
+
+    path: Path
+    key: str
+    stage: str
+    size_bytes: int
+    used: float
+    written: float
+
+
+def kept(folder: Path) -> list[Kept]:
+    """Return the entries of a folder, by name; none where there is no such folder."""
+    found = []
+    for item in _items(folder):
+        match = NAME.fullmatch(item.name)
+        if match is None:
+            continue
+        try:
+            status = item.stat(follow_symlinks=False)
+        except OSError:  # gone in the meantime
+            continue
+        path = Path(item.path)
+        found.append(Kept(path, match[1], match[2], status.st_size, status.st_atime, status.st_mtime))
+    return sorted(found, key=lambda entry: entry.path.name)
+
+
+def sweep(folder: Path, older_than_seconds: float = ORPHAN_SECONDS) -> int:
+    """Remove what processes that died while writing left behind; return how many files."""
+    count = 0
+    oldest = time.time() - older_than_seconds
+    for item in _items(folder):
+        try:
+            if item.name.startswith(TEMPORARY) and item.stat(follow_symlinks=False).st_mtime < oldest:
+                os.unlink(item.path)
+                count += 1
+        except OSError:  # another process sweeps too
+            continue
+    return count
+
+
+def clean(folder: Path, limits: Limits, version: str) -> int:
+    """Clean by policy; return how many bytes are left. version: of our sources, whose texts stay under "version"."""
+    entries = kept(folder)
+    size = sum(entry.size_bytes for entry in entries)
+    due = _due(entries, size, limits, version)
+    if not due:
+        return size
+    with _alone(folder) as alone:
+        return size - sum(map(remove, due)) if alone else size
+
+
+def remove(entry: Kept) -> int:
+    """Remove an entry; return the bytes that are free now."""
+    try:
+        os.unlink(entry.path)
+    except OSError:
+        return 0
+    return entry.size_bytes
+
+
+def _due(entries: list[Kept], size: int, limits: Limits, version: str) -> list[Kept]:
+    """Return what has to go, in order."""
+    if limits.policy == "version":
+        return [entry for entry in entries if is_of_another_version(entry, version)]
+    if limits.policy not in BY_TIME or size <= limits.max_bytes:
+        return []
+    by_age = sorted(entries, key=lambda entry: entry.used if limits.policy == "lru" else entry.written)
+    count = math.ceil(limits.factor * len(by_age))
+    left = size - sum(entry.size_bytes for entry in by_age[:count])
+    while left > limits.max_bytes and count < len(by_age):
+        left -= by_age[count].size_bytes
+        count += 1
+    return by_age[:count]
+
+
+def is_of_another_version(entry: Kept, version: str) -> bool:
+    """Tell whether an entry is of other sources of shadesmith than these, or none that can be read."""
+    try:
+        summary = read_summary(entry.path)
+    except (OSError, Damaged):
+        return True
+    return summary.version not in ("", version)
+
+
+def _items(folder: Path) -> Iterator[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as items:
+            yield from items
+    except OSError:
+        return
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[bool]:
+    """Hold the folder's lock within, or give False at once where another process has it."""
+    if sys.platform == "win32":
+        yield True
+        return
+    descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        yield False
+    else:
+        yield True
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,149 @@
+"""What the cache did in this process: hits, misses and why, compilers that ran, seconds spent on keys.
+
+Counters are of the whole process, since a cache is of more than one session. `ti.cache.stats()` shows them.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import Counter, deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from time import perf_counter
+
+LOGGER = logging.getLogger("shadesmith")
+KEPT_EVENTS = 4096
+"""What `Stats.events` holds at most: the newest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One look into the cache. stage: "text", "ir" or "binary"; what: whose, as a person says it.
+
+    reason: of a miss, why; of a hit, where from.
+    """
+
+    stage: str
+    what: str
+    hit: bool
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{'hit ' if self.hit else 'miss'} {self.stage:<6} {self.what or '-'}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """What the cache did so far in this process.
+
+    hits, misses, stored: by stage. frontend_runs: kernels that were read from Python; compiler_runs: by tool, how often
+    one ran. key_seconds: on finding out what a kernel is; disk_seconds: on reading and writing entries.
+    """
+
+    hits: dict[str, int]
+    misses: dict[str, int]
+    stored: dict[str, int]
+    frontend_runs: int
+    compiler_runs: dict[str, int]
+    key_seconds: float
+    disk_seconds: float
+    events: tuple[Event, ...]
+
+    def __str__(self) -> str:
+        stages = sorted({*self.hits, *self.misses, *self.stored})
+        lines = [
+            f"{stage:<8}{self.hits.get(stage, 0):>6} hits {self.misses.get(stage, 0):>6} misses"
+            f" {self.stored.get(stage, 0):>6} stored"
+            for stage in stages
+        ]
+        compilers = ", ".join(f"{name}: {count}" for name, count in sorted(self.compiler_runs.items())) or "none"
+        lines += [
+            f"frontend runs: {self.frontend_runs}; compiler runs: {compilers}",
+            f"keys: {1e3 * self.key_seconds:.2f} ms; reading and writing: {1e3 * self.disk_seconds:.2f} ms",
+        ]
+        reasons = Counter((event.stage, event.reason) for event in self.events if not event.hit)
+        lines += [f"{count:>6} x {stage}: {reason}" for (stage, reason), count in reasons.most_common()]
+        return "\n".join(lines)
+
+
+class Counts:
+    """The counters; safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._hits: Counter[str] = Counter()
+        self._misses: Counter[str] = Counter()
+        self._stored: Counter[str] = Counter()
+        self._compiler_runs: Counter[str] = Counter()
+        self._frontend_runs = 0
+        self._key_seconds = self._disk_seconds = 0.0
+        self._events: deque[Event] = deque(maxlen=KEPT_EVENTS)
+
+    def hit(self, stage: str, what: str, where: str) -> None:
+        """Note that something was found. where: for example "disk"."""
+        self._note(Event(stage, what, True, where), self._hits)
+
+    def miss(self, stage: str, what: str, reason: str) -> None:
+        """Note that something has to be made, and why."""
+        self._note(Event(stage, what, False, reason), self._misses)
+
+    def _note(self, event: Event, counter: Counter[str]) -> None:
+        with self._lock:
+            counter[event.stage] += 1
+            self._events.append(event)
+        LOGGER.debug("cache: %s", event)
+
+    def stored(self, stage: str) -> None:
+        """Note that an entry was written."""
+        with self._lock:
+            self._stored[stage] += 1
+
+    def frontend_ran(self) -> None:
+        """Note that a kernel was read from Python."""
+        with self._lock:
+            self._frontend_runs += 1
+
+    def compiler_ran(self, tool: str) -> None:
+        """Note that a compiler was used: a process, or NVRTC."""
+        with self._lock:
+            self._compiler_runs[tool] += 1
+
+    @contextmanager
+    def key_time(self) -> Iterator[None]:
+        """Count the time within as spent on keys."""
+        start = perf_counter()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._key_seconds += perf_counter() - start
+
+    def add_disk_time(self, seconds: float) -> None:
+        """Count time as spent on reading or writing entries."""
+        with self._lock:
+            self._disk_seconds += seconds
+
+    def snapshot(self) -> Stats:
+        """Return the counters as they are now."""
+        with self._lock:
+            return Stats(
+                dict(self._hits),
+                dict(self._misses),
+                dict(self._stored),
+                self._frontend_runs,
+                dict(self._compiler_runs),
+                self._key_seconds,
+                self._disk_seconds,
+                tuple(self._events),
+            )
+
+
+COUNTS = Counts()
+"""Of this process."""
+
+
+def stats() -> Stats:
+    """Return what the cache did so far in this process."""
+    return COUNTS.snapshot()
