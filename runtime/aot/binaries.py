@@ -10,6 +10,7 @@ import platform
 import struct
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,8 @@ FEATURES = {
     "AtomicFloat32MinMaxEXT": ("shaderBufferFloat32AtomicMinMax",),
     "AtomicFloat64MinMaxEXT": ("shaderBufferFloat64AtomicMinMax",),
 }
-"""Features of a Vulkan device that a capability of SPIR-V asks for. Source: Vulkan specification, "SPIR-V Capabilities"."""
+"""Features of a Vulkan device that a capability of SPIR-V asks for.
+Source: Vulkan specification, "SPIR-V Capabilities"."""
 LAYOUT_FEATURE = "scalarBlockLayout"
 """All of our shaders need it: arguments lie as in C."""
 SUBGROUP = "GroupNonUniform"
@@ -80,10 +82,8 @@ def _cuda(file: SourceFile, gpu: str, fast_math: bool) -> Binaries:
     cubin, _ = nvrtc.compile_cubin(file.text, gpu, fast_math, file.name, file.lines)
     found = {"cubin": cubin}
     if int(gpu.removeprefix("sm_").rstrip("af")) >= int(FALLBACK_PTX.removeprefix("compute_")):
-        try:
+        with suppress(CompilerFailure):  # it needs what older GPUs lack
             found["ptx"] = nvrtc.compile_ptx(file, FALLBACK_PTX, fast_math)
-        except CompilerFailure:  # it needs what older GPUs lack
-            pass
     return found
 
 

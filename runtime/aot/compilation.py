@@ -24,17 +24,25 @@ from ..workbench_door import edits_of
 from .targets import Target
 
 
-def compile_for(
+def specialize(
     kernel: Any, values: Mapping[str, Any], options: CompileOptions, target: Target
-) -> tuple[Specialization, BackendModule, tuple[Any, ...], str | None]:
-    """Return a kernel's specialization, its module, its captured fields, and the digest of an edit that runs in it.
+) -> tuple[Specialization, tuple[Any, ...]]:
+    """Return what a kernel is compiled for, and a value for each of its leaves: a type where nothing else matters.
 
-    values: of parameters, by name. Raises: TaichiRuntimeError for names and values that do not fit; what compiling
-    raises.
+    values: of parameters, by name. Raises: TaichiRuntimeError for names and values that do not fit.
     """
     own, arguments = _arguments(kernel, values)
     found, _ = classify(own.definition, arguments, options)
-    specialization = Specialization(own.definition, found, options, target.capabilities)
+    return Specialization(own.definition, found, options, target.capabilities), arguments
+
+
+def compile_for(
+    specialization: Specialization, arguments: tuple[Any, ...], target: Target
+) -> tuple[BackendModule, tuple[Any, ...], str | None]:
+    """Return the module, the captured fields by slot, and the digest of an edit that runs instead of what is generated.
+
+    Raises: what compiling raises.
+    """
     with COMPILING:
         compilation = compile_kernel(specialization, target.name)
         for text in compilation.warnings:
@@ -45,7 +53,7 @@ def compile_for(
             compilation, choice = edits_of(session, specialization, compilation, arguments)
             if choice is not None and choice.dispatch is None and choice.variant.variant != "generated":
                 edited = choice.variant.digest
-    return specialization, compilation.module, compilation.fields, edited
+    return compilation.module, compilation.fields, edited
 
 
 def _arguments(kernel: Any, values: Mapping[str, Any]) -> tuple[Kernel, tuple[Any, ...]]:

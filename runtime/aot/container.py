@@ -54,14 +54,12 @@ def write_container(members: Mapping[str, bytes]) -> bytes:
         encoded = name.encode()
         facts = (zlib.crc32(data), len(data), len(data), len(encoded))
         header = LOCAL_HEADER.pack(LOCAL, VERSION, 0, STORED, 0, DATE, *facts, 0)
-        central.append(
-            CENTRAL_HEADER.pack(CENTRAL, MADE_BY, VERSION, 0, STORED, 0, DATE, *facts, 0, 0, 0, 0, MODE, offset)
-            + encoded
-        )
+        entry = (MADE_BY, VERSION, 0, STORED, 0, DATE, *facts, 0, 0, 0, 0, MODE, offset)
+        central += [CENTRAL_HEADER.pack(CENTRAL, *entry), encoded]
         pieces += [header, encoded, data]
         offset += len(header) + len(encoded) + len(data)
     directory = b"".join(central)
-    end = END_RECORD.pack(END, 0, 0, len(central), len(central), len(directory), offset, 0)
+    end = END_RECORD.pack(END, 0, 0, len(members), len(members), len(directory), offset, 0)
     return b"".join([*pieces, directory, end])
 
 
@@ -165,7 +163,7 @@ def _begin_of_data(data: bytes, entry: _Entry, least: int) -> int:
         entry.method, entry.crc, entry.packed_bytes, entry.size_bytes, entry.name.encode()
     ):  # fmt: skip
         raise ArchiveError(f"member `{entry.name}`: its header and the directory disagree")
-    begin += length + extra
+    begin += int(length + extra)
     if begin + entry.packed_bytes > len(data):
         raise ArchiveError(f"member `{entry.name}` was cut off")
     return begin

@@ -1,7 +1,8 @@
 """The manifest of a module: what docs/archive.md describes, made of compiled kernels and the fields they use.
 
-In: `Compiled` kernels and named fields. Out: JSON-able data. Trees are numbered by the names of fields and kernels, never
-by the order in which they were added or made; paths of files are cut to their names: so equal programs give equal bytes.
+In: `Compiled` kernels and named fields. Out: JSON-able data. Trees are numbered by the names of fields and kernels,
+never by the order in which they were added or made; paths of files are cut to their names: so equal programs give equal
+bytes.
 """
 
 from __future__ import annotations
@@ -78,9 +79,12 @@ def members_data(type: Type) -> list[list[Any]] | None:
 
 def element_data(type: Type) -> dict[str, Any]:
     """Return the element of an array."""
-    if isinstance(type, Tensor):
-        return {"element": type.element.name, "element_shape": list(type.shape), "members": None}
-    return {"element": type.name, "element_shape": [], "members": members_data(type)}
+    return {
+        "element": type.element.name if isinstance(type, Tensor) else type.name,
+        "element_shape": list(type.shape) if isinstance(type, Tensor) else [],
+        "element_size_bytes": type.size_bytes,
+        "members": members_data(type),
+    }
 
 
 def parameter_data(name: str, argument: Argument, takes_gradient: bool) -> dict[str, Any]:
@@ -92,9 +96,8 @@ def parameter_data(name: str, argument: Argument, takes_gradient: bool) -> dict[
             return {"name": name, "kind": "matrix", "type": element.name, "shape": list(shape)}
         case StructArgument(type=struct):
             return {"name": name, "kind": "struct", "type": struct.name, "members": members_data(struct)}
-        case ArrayArgument(element=type, ndim=ndim):
-            element = element_data(type)
-            return {"name": name, "kind": "ndarray", "ndim": ndim, "gradient": takes_gradient, **element}
+        case ArrayArgument(element=kind, ndim=ndim):
+            return {"name": name, "kind": "ndarray", "ndim": ndim, "gradient": takes_gradient, **element_data(kind)}
     return {"name": name, "kind": "template", "value": str(argument)}
 
 
@@ -237,7 +240,7 @@ def _key(data: dict[str, Any], members: Mapping[str, bytes]) -> str:
 def _depth(expression: Expression | None) -> int:
     if expression is None:
         return 0
-    return 1 + max((_depth(operand) for operand in expression[1:] if isinstance(operand, list | tuple)), default=0)
+    return 1 + max((_depth(operand) for operand in expression[1:] if isinstance(operand, tuple)), default=0)
 
 
 # --- the whole

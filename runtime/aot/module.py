@@ -17,13 +17,14 @@ from pathlib import Path
 from typing import Any
 
 from ...transpiler.errors import TaichiRuntimeError
+from ...transpiler.frontend.specialization import Specialization
 from ...transpiler.lang.arch import Arch
 from .. import session as sessions
 from ..whole_files import write_bytes
 from . import manifest
 from .binaries import compile_binaries, requirements
-from .compilation import compile_for, instance_name
-from .container import write_container
+from .compilation import compile_for, instance_name, specialize
+from .container import MAX_MEMBERS, write_container
 from .manifest import Compiled, Trees
 from .targets import find_target
 
@@ -43,6 +44,7 @@ class Module:
         self._options = sessions.current_config().compile_options()
         self._kernels: dict[str, Compiled] = {}
         self._fields: dict[str, Any] = {}
+        self._graphs: dict[str, dict[str, Any]] = {}
 
     def add_kernel(
         self, kernel_fn: Any, template_args: Mapping[str, Any] | None = None, name: str | None = None
@@ -64,7 +66,10 @@ class Module:
         yield KernelTemplate(self, kernel_fn)
 
     def add_field(self, name: str, field: Any) -> None:
-        """Name a field, so that a loader reaches it. Raises: TaichiRuntimeError where the name is taken, or no field."""
+        """Name a field, so that a loader reaches it.
+
+        Raises: TaichiRuntimeError where the name is taken, and for what is no field, or several.
+        """
         if not hasattr(field, "describe_array") or getattr(field, "KIND", "") != "field":
             raise TaichiRuntimeError(f"add_field takes a field, and {field!r} was given. Hint: ndarrays are arguments")
         if name in self._fields:
@@ -79,9 +84,45 @@ class Module:
     def _add(self, kernel_fn: Any, values: Mapping[str, Any], name: str, template: dict[str, Any] | None) -> None:
         if name in self._kernels:
             raise TaichiRuntimeError(f"there is a kernel `{name}` already. Hint: add_kernel(..., name='another')")
-        specialization, module, fields, edited = compile_for(kernel_fn, values, self._options, self.target)
+        specialization, arguments = specialize(kernel_fn, values, self._options, self.target)
+        self._kernels[name] = self._compile(specialization, arguments, template)
+
+    def _compile(self, specialization: Specialization, arguments: Any, template: dict[str, Any] | None) -> Compiled:
+        module, fields, edited = compile_for(specialization, arguments, self.target)
         binaries = compile_binaries(module, self.target)
-        self._kernels[name] = Compiled(specialization, module, fields, tuple(binaries), template, edited)
+        return Compiled(specialization, module, fields, tuple(binaries), template, edited)
+
+    def add_graph(self, name: str, graph: Any) -> None:
+        """Keep a graph, and each kernel that it dispatches once for what it is given.
+
+        Such a kernel can be launched by itself too: under its own name, or, where that is taken, `graph.kernel`.
+        Raises: TaichiRuntimeError where the name is taken; what compiling raises.
+        """
+        if name in self._graphs:
+            raise TaichiRuntimeError(f"there is a graph `{name}` already. Hint: give this one another name")
+        data = graph.to_data()
+        self._graphs[name] = {
+            "arguments": data["arguments"],
+            "dispatches": [
+                {"kernel": self._dispatched(name, each["kernel"], each["values"]), "arguments": each["arguments"]}
+                for each in data["dispatches"]
+            ],
+        }
+
+    def _dispatched(self, graph: str, kernel_fn: Any, values: Mapping[str, Any]) -> str:
+        """Return the name of the kernel that a graph dispatches with these values, compiled unless it is there."""
+        specialization, arguments = specialize(kernel_fn, values, self._options, self.target)
+        own: str = kernel_fn.__name__
+        compiled = None
+        for name in (own, f"{graph}.{own}", *(f"{graph}.{own}_{number}" for number in range(2, MAX_MEMBERS))):
+            known = self._kernels.get(name)
+            if known is not None and known.specialization.definition is not specialization.definition:
+                continue
+            compiled = compiled or self._compile(specialization, arguments, None)
+            if known is None or (known.module, known.fields) == (compiled.module, compiled.fields):
+                self._kernels.setdefault(name, compiled)
+                return name
+        raise TaichiRuntimeError(f"graph `{graph}` dispatches kernel `{own}` in too many ways")
 
     # --- writing
 
@@ -130,7 +171,7 @@ class Module:
             "trees": trees.data(),
             "fields": fields,
             "kernels": kernels,
-            "graphs": {},
+            "graphs": self._graphs,
         }
         return {manifest.MANIFEST: manifest.json_text(data).encode(), **members}
 

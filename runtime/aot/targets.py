@@ -1,7 +1,8 @@
 """What a module is compiled for: a target's name, its capabilities, and what its compiler is told.
 
-In: `ti.vulkan`, "vulkan1.1", "cuda:sm_80", ... and what the user says of capabilities. Out: a `Target`. No device of the
-target is needed. Without a word on capabilities a module is for the device of the session, if that is of the target.
+In: `ti.vulkan`, "vulkan1.1", "cuda:sm_80", ... and what the user says of capabilities. Out: a `Target`. No device of
+the target is needed. Without a word on capabilities a module is for the device of the session, if that is of the
+target.
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ MINIMUM = {
     "cuda": replace(PORTABLE["cuda"], extra=(("arch", PORTABLE_ARCH),)),
     "c": PORTABLE["c"],
 }
-"""What `caps="portable"` means. Vulkan: what version 1.1 promises of every device, 32-bit types alone; beside it shaders
-need bufferDeviceAddress and scalarBlockLayout, as all of ours do."""
+"""What `caps="portable"` means. Vulkan: what version 1.1 promises of every device, 32-bit types alone; beside it
+shaders need bufferDeviceAddress and scalarBlockLayout, as all of ours do."""
 
 VULKAN_1_1, VULKAN_1_2 = "vulkan1.1", "vulkan1.2"
 

@@ -13,6 +13,7 @@ Later = tuple[str, int | None] | tuple[str, int | None, str]
 NODES: Later = ("layouts by SNodes, sparse ones too,", 4, "use dense fields: `ti.field(dtype, shape=(n, m))`")
 PROFILER: Later = ("times of kernels", None, "use `time.perf_counter()` around launches and `ti.sync()`")
 KEEPING: Later = ("the cache, AOT modules and graphs", 6)
+TAICHI_ARCHIVES: Later = ("archives in Taichi's own format", None, "docs/archive.md describes ours: JSON in a zip")
 DERIVATIVES: Later = ("derivatives", None)
 TEXTURES: Later = ("textures", None, "use an array of vectors: `ti.Vector.field(4, ti.f32, shape=(n, m))`")
 MESHES: Later = ("meshes", None)
@@ -34,6 +35,7 @@ LATER: dict[str, dict[str, Later]] = {
         **dict.fromkeys(("algorithms", "linalg", "sparse_matrix_builder"), LIBRARIES),
         **dict.fromkeys(("BitpackedFields",), QUANTISED),
     },
+    "ti.aot": {"GfxRuntime140": TAICHI_ARCHIVES},
     "ti.profiler": dict.fromkeys(
         (
             "CuptiMetric", "clear_kernel_profiler_info", "clear_scoped_profiler_info",

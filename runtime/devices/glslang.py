@@ -96,18 +96,8 @@ class Glslang:
                 f"`glslangValidator` was not found; Vulkan kernels are compiled by it. Hint: {INSTALL_HINT}"
             )
         source = "--stdin" if path is None else str(path)
-        command = [
-            tool,
-            source,
-            "-S",
-            "comp",
-            "--target-env",
-            self._environment,
-            "--quiet",
-            *flags,
-            "-o",
-            "/dev/stdout",
-        ]
+        environment = ("--target-env", self._environment)
+        command = [tool, source, "-S", "comp", *environment, "--quiet", *flags, "-o", "/dev/stdout"]
         code, output, errors = self._converse(command, file.text.encode(), f"glslangValidator on {file.name}")
         if code < 0:
             raise _failure(file, kernel, f"glslangValidator crashed ({_signal_name(-code)})", output + errors)

@@ -121,14 +121,8 @@ class HostCompiler:
     def _flags(self, fast_math: bool, openmp: bool, march: str) -> tuple[str, ...]:
         precision = FAST_MATH_FLAGS if fast_math else EXACT_MATH_FLAGS
         processor = (march,) if march else ()
-        return (
-            *FLAGS,
-            *processor,
-            *MATH_FLAGS,
-            *precision,
-            *(GCC_FLAGS if self.gcc else ()),
-            *(("-fopenmp",) if openmp else ()),
-        )
+        more = (*(GCC_FLAGS if self.gcc else ()), *(("-fopenmp",) if openmp else ()))
+        return (*FLAGS, *processor, *MATH_FLAGS, *precision, *more)
 
     def _libraries(self, openmp: bool) -> tuple[str, ...]:
         if not self.gcc:

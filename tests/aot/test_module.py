@@ -175,6 +175,7 @@ def test_fields_lie_in_trees():
     data = manifest_of(module)
     assert data["fields"]["x"] | {"tree": 0} == {
         "tree": 0, "offset_bytes": 0, "element": "f32", "element_shape": [3], "members": None, "shape": [4, 5],
+        "element_size_bytes": 12,
         "strides_bytes": [60, 12], "offset": [1, -2],
     }  # fmt: skip
     assert data["fields"]["s"]["tree"] == data["fields"]["v"]["tree"] != data["fields"]["x"]["tree"]

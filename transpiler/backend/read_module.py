@@ -50,7 +50,7 @@ KINDS = ("serial", "range_for")
 
 def read_module(data: Any) -> BackendModule:
     """Return the module that `BackendModule.to_json` gave as `data`. Raises: ValueError naming the place."""
-    module = read_object(data, "$", MODULE, BackendModule)
+    module: BackendModule = read_object(data, "$", MODULE, BackendModule)
     check_module(module)
     return module
 
@@ -234,15 +234,15 @@ expression: Read = _expression
 shape = many(size, MAX_AXES)
 slots = many(number(-1, MAX_EXTENT))
 
+FRAME: dict[str, Read] = {
+    "file": text(),
+    "function": text(),
+    "span": plain(number(0, MAX_EXTENT)),
+    "text": text(MAX_TEXT),
+}
 SITE: dict[str, Read] = {
     "kind": text(64, IDENTIFIER),
-    "frames": plain(
-        lambda data, path: read_object(
-            data,
-            path,
-            {"file": text(), "function": text(), "span": plain(number(0, MAX_EXTENT)), "text": text(MAX_TEXT)},
-        )
-    ),
+    "frames": plain(lambda data, path: read_object(data, path, FRAME)),
     "task": number(0, 4095),
     "values": plain(
         lambda data, path: read_object(
@@ -339,10 +339,9 @@ OPTIONS: dict[str, Read] = {"fast_math": truth, "debug": truth, "recursive": tru
 
 def _options(data: Any, path: str) -> dict[str, Any]:
     """Read what tools need; `recursive` is left out where it does not hold."""
-    known = data if type(data) is dict else {}
-    found: dict[str, Any] = read_object(
-        data, path, {k: v for k, v in OPTIONS.items() if k in known or k != "recursive"}
-    )
+    is_recursive = type(data) is dict and "recursive" in data
+    table = OPTIONS if is_recursive else {name: OPTIONS[name] for name in ("fast_math", "debug")}
+    found: dict[str, Any] = read_object(data, path, table)
     return found
 
 
