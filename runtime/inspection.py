@@ -17,8 +17,8 @@ from .workbench_door import workbench
 
 if TYPE_CHECKING:
     from ..transpiler.backend.interface import BackendModule
+    from ..transpiler.compilation import Compilation
     from ..transpiler.ir.text import Form
-    from ..transpiler.pipeline import Compilation
 
 NAME_LENGTH = 64
 """Of a kernel's name, in the name of its folder: file systems end at 255 bytes."""

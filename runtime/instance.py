@@ -33,7 +33,7 @@ from .trees import depend_on_tree
 
 if TYPE_CHECKING:
     from ..transpiler.backend.interface import BackendModule
-    from ..transpiler.pipeline import Compilation
+    from ..transpiler.compilation import Compilation
 
 MIN_BUFFER_BYTES = 16
 

@@ -34,7 +34,7 @@ from ..staging import extent_of
 
 if TYPE_CHECKING:
     from ...transpiler.backend.interface import BackendModule, Member
-    from ...transpiler.pipeline import Compilation
+    from ...transpiler.compilation import Compilation
 
 MIN_GUARD_BYTES = 1 << 16
 MAX_GUARD_BYTES = 1 << 22

@@ -9,6 +9,7 @@ import ast
 from collections import deque
 from collections.abc import Callable, Hashable
 from functools import partial
+from types import MethodType
 from typing import Any, NoReturn, TypeVar
 
 from ..errors import (
@@ -21,7 +22,7 @@ from ..errors import (
     TaichiTypeError,
 )
 from ..ir.builder import Builder
-from ..ir.forms import Captured
+from ..ir.captured import Captured
 from ..ir.functions import Function
 from ..ir.nodes import Block, Statement
 from ..ir.snodes import Node, Tree, top_of
@@ -146,6 +147,8 @@ class Context:
         self.objects: dict[Array, Any] = {}
         """What the kernel's arrays describe, parameters excepted."""
         self.captured: dict[str, Captured] = {}
+        self.read: dict[int, Any] = {}
+        """Objects that were read by a name or as a member, by identity."""
         self.warnings: list[str] = []
         self.warned: set[tuple[str, int, int, str]] = set()
         self.loops: list[LoopRecord] = []
@@ -251,6 +254,9 @@ class Context:
 
         path: the expression as written. name: its last part.
         """
+        self.read[id(value)] = value
+        if isinstance(value, MethodType):
+            self.read[id(value.__func__)] = value.__func__
         if is_number(value) or isinstance(value, Matrix | lang.Struct):
             self.captured[path] = Captured(value, read, self.location(node))
         elif hasattr(value, "describe_array") or hasattr(value, "describe_domain"):

@@ -90,8 +90,8 @@ class Specialization:
             self.definition.function.__qualname__,
             "\n".join(self.definition.source.lines),
             *(_argument_text(argument, seen) for argument in self.arguments),
-            _stable(self.options),
-            _stable(self.capabilities),
+            stable_text(self.options),
+            stable_text(self.capabilities),
         ]
         return hashlib.sha256("\x00".join(material).encode()).hexdigest()[:16]
 
@@ -102,7 +102,7 @@ def _argument_text(argument: Argument, seen: dict[int, int]) -> str:
     return str(argument)
 
 
-def _stable(options: CompileOptions | Capabilities) -> str:
+def stable_text(options: CompileOptions | Capabilities) -> str:
     """Return all switches as text, sets in order (their own order differs from process to process)."""
     parts = []
     for member in fields(options):
