@@ -20,11 +20,11 @@ import builtins
 import types
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...transpiler.frontend.definition import definition_of
-from ...transpiler.frontend.specialization import Specialization, TemplateArgument
+from ...transpiler.frontend.specialization import Specialization, TemplateArgument, stable_text
 from ...transpiler.ir.snodes import Node
 from ...transpiler.lang.decorators import Func
 from . import describe
@@ -69,7 +69,8 @@ class Fingerprint:
     """material: equal where the emitted text is. objects: by number. trees: (top, owner of the memory) by number.
 
     functions: those that kernels build, with their texts, in order. unknown: what has no description, by the identity
-    of the object that it is or is in.
+    of the object that it is or is in. frontend_material: the material without the target, of which a kernel knows
+    nothing before the passes.
     """
 
     material: bytes
@@ -81,6 +82,7 @@ class Fingerprint:
     reach: Mapping[int, Iterable[int]]
     roots: frozenset[int]
     alive: tuple[Any, ...] = ()
+    frontend_material: bytes = b""
 
     def reached(self, read: Iterable[int]) -> str | None:
         """Return why a kernel must not be kept whose frontend read these objects, given by identity; else None."""
@@ -374,7 +376,7 @@ def fingerprint(specialization: Specialization, target: str, config: Any) -> Fin
     """Describe all that decides the text of a specialization. Raises: Undescribable."""
     walk = Walk(config)
     definition = specialization.definition
-    walk.record(describe.environment(specialization, target))
+    walk.record(describe.environment(specialization))
     walk.function(definition.function, runs=False)
     for leaf in definition.leaves:
         walk.roots.add(id(leaf.annotation))
@@ -386,4 +388,6 @@ def fingerprint(specialization: Specialization, target: str, config: Any) -> Fin
             walk.named(f"argument {position}", argument.value)
         else:
             walk.record(f"argument {position}: {argument_text(walk, argument)}")
-    return walk.finish()
+    found = walk.finish()
+    device = f"{target}\n{stable_text(specialization.capabilities)}\n"
+    return replace(found, material=device.encode() + found.material, frontend_material=found.material)

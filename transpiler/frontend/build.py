@@ -92,7 +92,13 @@ def _build(context: Context) -> FrontendResult:
     build_functions(context)
     settle(context.kernel)
     return FrontendResult(
-        context.kernel, context.fields, context.captured, context.warnings, context.trees, context.read
+        context.kernel,
+        context.fields,
+        context.captured,
+        context.warnings,
+        context.trees,
+        context.read,
+        context.capabilities_asked,
     )
 
 

@@ -149,6 +149,7 @@ class Context:
         self.captured: dict[str, Captured] = {}
         self.read: dict[int, Any] = {}
         """Objects that were read by a name or as a member, by identity."""
+        self.capabilities_asked: dict[str, Any] = {}
         self.warnings: list[str] = []
         self.warned: set[tuple[str, int, int, str]] = set()
         self.loops: list[LoopRecord] = []
@@ -176,6 +177,11 @@ class Context:
         self.builder.block = self.home = frame.entry
         self.loops, self.depth, self.loop_options = [], 0, {}
         self.is_parallel = self.is_conditional = False
+
+    def capability(self, name: str) -> Any:
+        """Return what the target can do. Only here is that looked at, and noted: most kernels are for all targets."""
+        answer = self.capabilities_asked[name] = getattr(self.specialization.capabilities, name)
+        return answer
 
     # --- places in the source -------------------------------------------------------------------------------------
 
