@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 from ..transpiler.frontend.specialization import Specialization
 
 if TYPE_CHECKING:
-    from ..transpiler.compilation import Compilation
+    from ..transpiler.backend.compilation import Compilation
     from ..transpiler.ir.text import Form
     from .cache.fingerprint import Fingerprint
     from .cache.kept_ir import KeptFrontend
     from .cache.store import Store
+    from .config import Config
 
 PACKAGE = __package__.rpartition(".")[0]
 
@@ -37,6 +38,19 @@ def kept_frontend(store: Store, fingerprint: Fingerprint, name: str) -> KeptFron
     module = importlib.import_module(f"{PACKAGE}.runtime.cache.kept_ir")
     made: KeptFrontend = module.KeptFrontend(store, fingerprint, name)
     return made
+
+
+def find_or_compile(
+    specialization: Specialization,
+    target: str,
+    config: Config,
+    observer: Callable[[str, Form], None] | None = None,
+    is_kept: bool = True,
+) -> Compilation:
+    """Return a kernel's text from the cache, or compile it; see `cache.lookup.find_or_compile`."""
+    lookup = importlib.import_module(f"{PACKAGE}.runtime.cache.lookup")
+    compilation: Compilation = lookup.find_or_compile(specialization, target, config, observer, is_kept)
+    return compilation
 
 
 def content_key(specialization: Specialization) -> str:

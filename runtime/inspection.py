@@ -16,8 +16,8 @@ from .compiler import compile_kernel
 from .workbench_door import workbench
 
 if TYPE_CHECKING:
+    from ..transpiler.backend.compilation import Compilation
     from ..transpiler.backend.interface import BackendModule
-    from ..transpiler.compilation import Compilation
     from ..transpiler.ir.text import Form
 
 NAME_LENGTH = 64

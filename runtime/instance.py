@@ -32,8 +32,8 @@ from .stale_globals import watch
 from .trees import depend_on_tree
 
 if TYPE_CHECKING:
+    from ..transpiler.backend.compilation import Compilation
     from ..transpiler.backend.interface import BackendModule
-    from ..transpiler.compilation import Compilation
 
 MIN_BUFFER_BYTES = 16
 

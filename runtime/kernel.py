@@ -26,9 +26,8 @@ from ..transpiler.lang.annotations import is_template
 from ..transpiler.lang.arch import Arch
 from . import session as sessions
 from .arguments import classify
-from .cache.lookup import find_or_compile
 from .capabilities import capabilities_for
-from .compiler import compile_kernel, content_key
+from .compiler import compile_kernel, content_key, find_or_compile
 from .inspection import Inspection, dump, observe, printing_observer
 from .instance import Instance
 from .interop import check_argument
@@ -43,8 +42,8 @@ from .workbench_door import edited_key, edits_of, workbench
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from ..transpiler.backend.compilation import Compilation
     from ..transpiler.backend.interface import BackendModule
-    from ..transpiler.compilation import Compilation
     from .workbench.bench import Timing
     from .workbench.compare import Comparison
     from .workbench.edits import Choice

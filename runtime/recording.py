@@ -40,7 +40,7 @@ from .yaml_text import dump_yaml, load_yaml
 
 if TYPE_CHECKING:
     from ..transpiler.backend.interface import BackendModule
-    from ..transpiler.compilation import Compilation
+    from ..transpiler.backend.compilation import Compilation
     from .session import Session
 
 FORMAT, VERSION = "shadesmith-recording", 1

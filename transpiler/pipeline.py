@@ -7,8 +7,8 @@ from hashlib import sha256
 from time import perf_counter
 from typing import Any
 
+from .backend.compilation import Compilation
 from .backend.emit import emit
-from .compilation import Compilation
 from .errors import TaichiCompilationError
 from .frontend.build import build
 from .frontend.specialization import Specialization

@@ -12,8 +12,7 @@ import sys
 import types
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Mapping
-from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -22,18 +21,11 @@ from ...transpiler.frontend.specialization import Specialization, stable_text
 from ...transpiler.lang.decorators import BoundFunc, Func
 from ..compat.lazy import NAMES as LOADED_ON_DEMAND
 from . import describe_own
+from .describe_own import contents, own_attributes
 from .known import PURE_MODULES, fixed_name, is_own, is_standard, library_of
+from .walk import MISSING, Walk
 
-if TYPE_CHECKING:
-    from .fingerprint import Walk
-
-MISSING = object()
-"""What a look-up gives for a name that is nowhere."""
 ATOMS = frozenset({int, float, bool, str, bytes, complex, type(None), type(...)})
-MAX_ARRAY_BYTES = 1 << 25
-"""Of a NumPy array that is described by a digest of its contents, which takes 20 ms then."""
-HASHED_BYTES = 256
-"""Contents longer than this are described by a digest."""
 PLAIN_BASES = (int, float, str, bytes, complex, tuple, list, dict, set, frozenset)
 WRITTEN_IN_C = (types.MethodDescriptorType, types.WrapperDescriptorType, types.GetSetDescriptorType)
 IMPLICIT = frozenset({"__dict__", "__weakref__"})
@@ -131,15 +123,6 @@ def _array(walk: Walk, value: np.ndarray[Any, Any]) -> str:
     return f"{name} {contents(walk, value)}" if is_new else name
 
 
-def contents(walk: Walk, value: np.ndarray[Any, Any]) -> str:
-    """Return type, shape and contents of a NumPy array."""
-    if value.dtype.hasobject or value.nbytes > MAX_ARRAY_BYTES:
-        return walk.cannot(value, "a NumPy array of objects" if value.dtype.hasobject else "a very large NumPy array")
-    data = value.tobytes()
-    shown = data.hex() if len(data) <= HASHED_BYTES else f"sha256 {sha256(data).hexdigest()}"
-    return f"{value.dtype!r} {value.shape} {shown}"
-
-
 # --- code -----------------------------------------------------------------------------------------------------------
 
 
@@ -182,6 +165,8 @@ def _slot(walk: Walk, value: Any) -> str:
 
 
 def _func(walk: Walk, value: Func) -> str:
+    if is_own(value.function.__module__):  # of `ti.math`; our own sources are part of every key
+        return f"own {value.function.__module__}.{value.function.__qualname__}"
     walk.number(value)
     outer, walk.owner = walk.owner, value
     text = walk.function(value.function, runs=False)
@@ -190,14 +175,6 @@ def _func(walk: Walk, value: Func) -> str:
         walk.runs_too(value.function)
     walk.hold(value, lambda: own_attributes(value))
     return f"{'real ' if value.is_real else ''}{'python ' if value.in_python else ''}{text}"
-
-
-def own_attributes(value: Any) -> dict[str, Any]:
-    """Return what the program set on a function or kernel of ours."""
-    return {name: item for name, item in vars(value).items() if name[:1] != "_" and name not in OWN_ATTRIBUTES}
-
-
-OWN_ATTRIBUTES = frozenset({"function", "in_python", "is_real", "definition"})
 
 
 def _bound_func(walk: Walk, value: BoundFunc) -> str:

@@ -8,7 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
 
 from ...transpiler.frontend.definition import KernelDefinition
 from ...transpiler.ir.snodes import Node, is_sparse_tree, top_of
@@ -23,10 +26,14 @@ from ..dense_array import DenseArray
 from ..field import MatrixField, ScalarField, StructField
 from ..ndarray import MatrixNdarray, ScalarNdarray, StructNdarray
 from ..snodes import SNode
-from . import describe as python
+from .walk import Walk
 
-if TYPE_CHECKING:
-    from .fingerprint import Walk
+MAX_ARRAY_BYTES = 1 << 25
+"""Of a NumPy array that is described by a digest of its contents, which takes 20 ms then."""
+HASHED_BYTES = 256
+"""Contents longer than this are described by a digest."""
+OWN_ATTRIBUTES = frozenset({"function", "in_python", "is_real", "is_kept", "definition"})
+"""Of functions and kernels of ours; all others a program has set."""
 
 
 def describe(walk: Walk, value: Any) -> str:
@@ -51,7 +58,7 @@ def argument(walk: Walk, value: Any) -> str:
 def content_of_base(walk: Walk, value: Any) -> str:
     """Return what an object of a program's class holds as a class of ours that it inherits from."""
     if isinstance(value, Matrix):
-        return python.contents(walk, value.entries)
+        return contents(walk, value.entries)
     if isinstance(value, DenseArray | SNode | lang.Struct | ArgPack):
         walk.cannot(value)
     return ""
@@ -89,17 +96,31 @@ def _kernel(walk: Walk, value: Any, definition: KernelDefinition) -> str:
     """Describe a kernel, which kernels cannot call: only what the program put on it may be read."""
     _, is_new = walk.number(value)
     if is_new and hasattr(value, "definition"):
-        walk.hold(value, lambda: python.own_attributes(value))
+        walk.hold(value, lambda: own_attributes(value))
     return f"kernel {definition.function.__qualname__}"
+
+
+def own_attributes(value: Any) -> dict[str, Any]:
+    """Return what the program set on a function or kernel of ours."""
+    return {name: item for name, item in vars(value).items() if name[:1] != "_" and name not in OWN_ATTRIBUTES}
 
 
 # --- values -----------------------------------------------------------------------------------------------------------
 
 
+def contents(walk: Walk, value: np.ndarray[Any, Any]) -> str:
+    """Return type, shape and contents of a NumPy array."""
+    if value.dtype.hasobject or value.nbytes > MAX_ARRAY_BYTES:
+        return walk.cannot(value, "a NumPy array of objects" if value.dtype.hasobject else "a very large NumPy array")
+    data = value.tobytes()
+    shown = data.hex() if len(data) <= HASHED_BYTES else f"sha256 {sha256(data).hexdigest()}"
+    return f"{value.dtype!r} {value.shape} {shown}"
+
+
 def _matrix(walk: Walk, value: Matrix) -> str:
     number, is_new = walk.number(value)
     name = f"{type(value).__name__}#{number}"
-    return f"{name} {python.contents(walk, value.entries)}" if is_new else name
+    return f"{name} {contents(walk, value.entries)}" if is_new else name
 
 
 def _struct(walk: Walk, value: lang.Struct) -> str:

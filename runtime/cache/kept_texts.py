@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from ...transpiler.backend.compilation import Compilation
 from ...transpiler.backend.interface import BackendModule
 from ...transpiler.backend.read_module import read_module
-from ...transpiler.compilation import Compilation
 from ...transpiler.errors import NOWHERE
 from ...transpiler.ir.captured import Captured
 from ...transpiler.ir.snodes import top_of

@@ -97,7 +97,7 @@ def _build(context: Context) -> FrontendResult:
         context.captured,
         context.warnings,
         context.trees,
-        context.read,
+        context.reads.objects,
         context.capabilities_asked,
     )
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .backend.interface import BackendModule
-from .ir.captured import Captured
-from .ir.snodes import Node
+from ..ir.captured import Captured
+from ..ir.snodes import Node
+from .interface import BackendModule
 
 
 @dataclass(frozen=True, slots=True)
