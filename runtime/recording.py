@@ -39,8 +39,8 @@ from .workbench.replicas import POINTERS, Launchable, Region, StandIn, read_regi
 from .yaml_text import dump_yaml, load_yaml
 
 if TYPE_CHECKING:
-    from ..transpiler.backend.interface import BackendModule
     from ..transpiler.backend.compilation import Compilation
+    from ..transpiler.backend.interface import BackendModule
     from .session import Session
 
 FORMAT, VERSION = "shadesmith-recording", 1

@@ -3,7 +3,7 @@
 In: a specialization and its fingerprint. Out: what the frontend gives, from the cache where it was kept: so a kernel
 that was compiled for one target, or under an older printer's options, is not read from Python again for another.
 
-What the frontend asks of a target it asks by `Context.capability`, and the answers stand in the entry. It asks for
+What the frontend asks of a target it asks by `Reads.capability`, and the answers stand in the entry. It asks for
 `max_block_dim` (`ti.loop_config`), `max_shared_bytes` (shared arrays), `subgroup_features` and `subgroup_size`
 (functions of subgroups and warps), in order to refuse what a device lacks; other kernels are the same for all targets.
 """

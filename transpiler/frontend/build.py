@@ -98,7 +98,7 @@ def _build(context: Context) -> FrontendResult:
         context.warnings,
         context.trees,
         context.reads.objects,
-        context.capabilities_asked,
+        context.reads.capabilities,
     )
 
 

@@ -146,8 +146,7 @@ class Context:
         self.objects: dict[Array, Any] = {}
         """What the kernel's arrays describe, parameters excepted."""
         self.captured: dict[str, Captured] = {}
-        self.reads = Reads()
-        self.capabilities_asked: dict[str, Any] = {}
+        self.reads = Reads(specialization.capabilities)
         self.warnings: list[str] = []
         self.warned: set[tuple[str, int, int, str]] = set()
         self.loops: list[LoopRecord] = []
@@ -173,11 +172,6 @@ class Context:
         self.builder.block = self.home = frame.entry
         self.loops, self.depth, self.loop_options = [], 0, {}
         self.is_parallel = self.is_conditional = False
-
-    def capability(self, name: str) -> Any:
-        """Return what the target can do. Only here is that looked at, and noted: most kernels are for all targets."""
-        answer = self.capabilities_asked[name] = getattr(self.specialization.capabilities, name)
-        return answer
 
     # --- places in the source -------------------------------------------------------------------------------------
 
