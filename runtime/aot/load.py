@@ -20,7 +20,7 @@ from ...transpiler.errors import TaichiRuntimeError, TaichiRuntimeTypeError
 from ...transpiler.frontend.definition import KernelDefinition
 from ...transpiler.frontend.specialization import ArrayArgument, Specialization
 from ...transpiler.ir.types import Struct, Tensor, element_of, u8
-from ...transpiler.pipeline import Compilation
+from ...transpiler.backend.compilation import Compilation
 from .. import session as sessions
 from ..arguments import classify
 from ..captured import TreePart
