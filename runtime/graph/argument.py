@@ -18,7 +18,7 @@ from ...transpiler.ir.textures import FORMATS, TexelFormat
 from ...transpiler.ir.types import Scalar, Struct, Tensor, Type, describe_type
 from ...transpiler.lang.annotations import as_type
 from ...transpiler.lang.matrix import Matrix
-from ...transpiler.lang.textures import Format, format_row, legacy_format
+from ...transpiler.lang.textures import format_row, legacy_format
 from .. import session as sessions
 from ..dense_array import DenseArray
 from ..ndarray import stand_in
