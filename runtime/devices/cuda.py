@@ -369,17 +369,29 @@ class CudaDevice:
         cubin, log = compile_cubin(
             file.text, self.arch, fast_math, name, file.lines, options, self.store if keep else None
         )
+        return self._program(module, cubin, log)
+
+    def load(self, module: BackendModule, codes: Sequence[bytes]) -> CudaProgram:
+        """Make a program of a cubin, or of PTX, which the driver compiles. Raises: as `build`."""
+        if not codes:
+            return CudaProgram(self, module, None, "")
+        return self._program(module, codes[0] + b"\0", "")  # PTX is a text that ends so
+
+    def _program(self, module: BackendModule, code: bytes, log: str) -> CudaProgram:
+        """Load code for the GPU. Raises: TaichiRuntimeError where the GPU refuses it, TaichiCompilationError."""
         loaded = self.cupy.cuda.function.Module()
         try:
             if module.options.get("recursive") and self.runtime.deviceGetLimit(STACK_SIZE) < RECURSION_STACK_BYTES:
                 self.runtime.deviceSetLimit(STACK_SIZE, RECURSION_STACK_BYTES)
-            loaded.load(cubin)
+            loaded.load(code)
         except self.failure as error:
             raise self.describe(error) from error
         try:
             return CudaProgram(self, module, loaded, log)
         except self.failure as error:  # an entry is missing: only a text changed by hand can do that
-            raise TaichiCompilationError(f"{file.name} lacks a kernel the launcher starts: {error}.") from error
+            raise TaichiCompilationError(
+                f"{module.files[0].name} lacks a kernel the launcher starts: {error}."
+            ) from error
 
     def timer(self) -> CudaTimer:
         """Return what takes the time of launches on CuPy's current stream, by the GPU's clock."""

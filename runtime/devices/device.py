@@ -123,6 +123,9 @@ class Device(Protocol):
         Raises: TaichiCompilationError with the emitted line and the Python line.
         """
 
+    def load(self, module: BackendModule, codes: Sequence[bytes]) -> Program:
+        """Make a program of what compilers made of the module's files, for this device. Raises: TaichiRuntimeError."""
+
     def synchronize(self) -> None:
         """Wait for all launches. Raises: TaichiRuntimeError if one failed."""
 

@@ -186,6 +186,17 @@ class HostDevice:
             text = f"{module.files[0].name} lacks a function the launcher calls: {error}."
             raise TaichiCompilationError(text) from error
 
+    def load(self, module: BackendModule, codes: Sequence[bytes]) -> HostProgram:
+        """Load shared objects, which is to run what is in them. Raises: TaichiRuntimeError where the system refuses."""
+        libraries = [load_library(code) for code in codes]
+        if self.threads is not None and libraries:
+            self._limited = _limit_threads(libraries, self.threads) or self._limited
+        try:
+            return HostProgram(module, [libraries[task.file] for task in module.tasks])
+        except OSError as error:
+            text = f"the shared object of kernel `{module.kernel}` lacks a function the launcher calls: {error}."
+            raise TaichiRuntimeError(text) from error
+
     def _load(self, module: BackendModule, hidden: Sequence[Sequence[str]], store: Store | None) -> list[Library]:
         """Compile and load; what was kept and cannot be loaded, for it is of another system, is compiled anew."""
         try:

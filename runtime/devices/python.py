@@ -186,6 +186,10 @@ class PythonDevice:
             raise TaichiRuntimeError(f"module `{module.kernel}` holds no kernel that the interpreter could run")
         return PythonProgram(module)
 
+    def load(self, module: BackendModule, codes: Sequence[bytes]) -> PythonProgram:
+        """Raise TaichiRuntimeError: it runs no machine code."""
+        raise TaichiRuntimeError(f"module `{module.kernel}` is compiled, and the interpreter runs no compiled code")
+
     def synchronize(self) -> None:
         """Return at once."""
 

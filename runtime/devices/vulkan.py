@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -139,6 +140,12 @@ class VulkanDevice:
         self._queue.require()
         self._queue.collect()
         return self._builder.build(module, self.store if keep else None)
+
+    def load(self, module: BackendModule, codes: Sequence[bytes]) -> VulkanProgram:
+        """Make a program of SPIR-V; damaged SPIR-V crashes drivers, so whoever calls this has checked it."""
+        self._queue.require()
+        self._queue.collect()
+        return self._builder.build(module, binaries=codes)
 
     def statistics(self, module: BackendModule) -> dict[str, Any]:
         """Return what the driver says the tasks of a module take: "device", "tasks", and a "reason" if it says nothing.

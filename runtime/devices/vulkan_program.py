@@ -93,10 +93,12 @@ class Builder:
         self._layouts = PipelineLayouts(api, device)
         self._programs: WeakSet[VulkanProgram] = WeakSet()
 
-    def build(self, module: BackendModule, store: Store | None = None) -> VulkanProgram:
+    def build(
+        self, module: BackendModule, store: Store | None = None, binaries: Sequence[bytes] | None = None
+    ) -> VulkanProgram:
         """Compile all files at once, since nearly all of the tool's time is its start, and make a pipeline per task.
 
-        store: where SPIR-V is kept.
+        store: where SPIR-V is kept. binaries: SPIR-V of each file, where it is there.
         """
         for task in module.tasks:
             if task.block_dim > self._adapter.max_block_dim:
@@ -104,7 +106,8 @@ class Builder:
                     f"task {task.name} wants {task.block_dim} threads a block; {self._adapter.name} has at most"
                     f" {self._adapter.max_block_dim}\nHint: give `ti.loop_config(block_dim=...)` a smaller number"
                 )
-        layout, codes = self._layout(module), self._compile(module, store)
+        layout = self._layout(module)
+        codes = self._compile(module, store) if binaries is None else binaries
         program = VulkanProgram(self._api, self._queue, self._memory, module, layout, self._adapter.is_software)
         if self._labels is not None:
             program.show(self._labels)
