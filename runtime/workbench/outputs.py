@@ -24,10 +24,12 @@ from ..memory import STALE, Array
 from ..printing import Reports
 from ..sparse_tree import Beside, SparseTree
 from .replicas import Recording, Region
+from .texture_copies import TextureUse
 
 if TYPE_CHECKING:
     from ...transpiler.backend.interface import ResultField
 
+Contents = dict[Region | TextureUse, Array]
 RESULT = "return value"
 PRINTS, FAILURES = "prints", "failed checks"
 
@@ -167,7 +169,7 @@ class Outputs:
             launchable = recording.launchable
             self._reports = Reports(launchable.session, launchable.generated, bytearray(recording.packed))
 
-    def values(self, contents: dict[Region, Array]) -> dict[str, Values]:
+    def values(self, contents: Contents) -> dict[str, Values]:
         """Return all numbers by label: of arrays, of sparse fields, of results."""
         found: dict[str, Values] = {}
         for values in self._all(contents):
@@ -177,9 +179,12 @@ class Outputs:
             found[label] = values
         return found
 
-    def _all(self, contents: dict[Region, Array]) -> Iterator[Values]:
+    def _all(self, contents: Contents) -> Iterator[Values]:
         for located in self.located:
             yield from located.values(contents[located.region])
+        for use in self.recording.textures:
+            texels = np.frombuffer(contents[use], use.texels.dtype).reshape(use.texels.shape)
+            yield from members_of(Values(use.name, texels, use.texture.shape, is_written=use.is_written))
         for tree in self.trees:
             yield from self._sparse_values(tree, contents)
         result = next((region for region in self.recording.regions if region.role == "result"), None)
@@ -189,7 +194,7 @@ class Outputs:
                 name = f"{RESULT}[{number}]" if several else RESULT
                 yield from _results(place, name, "", contents[result])
 
-    def texts(self, contents: dict[Region, Array]) -> dict[str, str]:
+    def texts(self, contents: Contents) -> dict[str, str]:
         """Return what a run printed, and how many checks failed in it."""
         if self._report is None or self._reports is None:
             return {}
@@ -285,7 +290,7 @@ class Outputs:
         holds = {memory.hold for tree in self.trees for memory in tree.all_memory()}
         return {region for region in self.recording.regions if region.hold in holds}
 
-    def _sparse_values(self, tree: SparseTree, contents: dict[Region, Array]) -> Iterator[Values]:
+    def _sparse_values(self, tree: SparseTree, contents: Contents) -> Iterator[Values]:
         """Yield the fields of a sparse tree as a run left it."""
         seen = _as_left(tree, contents)
         for number, place in enumerate(places_of(tree.top)):
@@ -357,9 +362,9 @@ class _Seen:
     refresh_lazily = refresh
 
 
-def _as_left(tree: SparseTree, contents: dict[Region, Array]) -> SparseTree:
+def _as_left(tree: SparseTree, contents: Contents) -> SparseTree:
     """Return the tree as a run left it, to be read."""
-    by_hold = {region.hold: data for region, data in contents.items() if region.hold is not None}
+    by_hold = {region.hold: data for region, data in contents.items() if isinstance(region, Region) and region.hold}
     seen = copy.copy(tree)  # shares the nodes, knows no session's list and owns nothing
     seen.mirrored = False
     seen.parts = {node: _seen(memory, by_hold) for node, memory in tree.parts.items()}

@@ -31,6 +31,7 @@ from ..launcher import PACK_CODES
 from ..memory import Array, view_address
 from ..session import Session
 from ..staging import extent_of
+from .texture_copies import TextureCopies, TextureUse, textures_of
 
 if TYPE_CHECKING:
     from ...transpiler.backend.interface import BackendModule, Member
@@ -129,6 +130,7 @@ class Recording:
     regions: tuple[Region, ...]
     pointers: tuple[Pointer, ...]
     owners: tuple[Any, ...]
+    textures: tuple[TextureUse, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,9 +149,9 @@ class Trespass:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a run left. contents: bytes by region."""
+    """What a run left. contents: bytes by region, and of texels."""
 
-    contents: dict[Region, Array]
+    contents: dict[Region | TextureUse, Array]
     trespasses: tuple[Trespass, ...]
 
 
@@ -176,6 +178,9 @@ class _Recorder:
         if self._take is not None:
             self._take(bytes(self.arguments[: self._size_bytes]))
         raise _Recorded
+
+    def use_textures(self, textures: Sequence[Any]) -> None:
+        """Take no notice: which textures a call has is asked of its arguments."""
 
     def again(self) -> _Recorder:
         """Return itself: it holds no code."""
@@ -235,7 +240,8 @@ def _take(launchable: Launchable, packed: bytes) -> Recording:
         region = next(r for r in regions if r.begin <= piece.begin and piece.end <= r.end)
         slot = member.source[1] if member.source[0] in ("pointer", "gradient") else -1
         pointers.append(Pointer(member.offset_bytes, address, region, slot))
-    return Recording(launchable, packed, (), values, tuple(regions), tuple(pointers), owners)
+    textures = textures_of(interface, launchable.args)
+    return Recording(launchable, packed, (), values, tuple(regions), tuple(pointers), owners, textures)
 
 
 def _unpacked(member: Member, packed: bytes) -> Any:
@@ -340,6 +346,7 @@ class Replicas:
         self.recording = recording
         self._session = recording.launchable.session
         self._holds: dict[Region, Hold] = {}
+        self.textures = TextureCopies(recording.textures)
 
     def run(
         self,
@@ -372,6 +379,7 @@ class Replicas:
         for pointer in self.recording.pointers:
             moved = pointer.address - pointer.region.begin + begins[pointer.region]
             struct.pack_into("<Q", packed, pointer.offset_bytes, moved & 0xFFFF_FFFF_FFFF_FFFF)
+        self.textures.fill(packed, self.recording.launchable.generated.interface)
         return bytes(packed)
 
     def load(self, module: BackendModule, packed: bytes) -> Any:
@@ -379,6 +387,7 @@ class Replicas:
         program: Any = self._session.programs.find(module).program.again()
         size = module.interface.args_size_bytes
         struct.pack_into(f"{size}s", program.arguments, 0, packed[:size])
+        self.textures.give_to(program)
         return program
 
     def memory(self, region: Region) -> Hold:
@@ -413,7 +422,9 @@ class Replicas:
         return guard + (region.begin - address) % ALIGNMENT
 
     def _collect(self, pattern: int) -> Outcome:
-        contents: dict[Region, Array] = {}
+        contents: dict[Region | TextureUse, Array] = {
+            use: self.textures.contents(use) for use in self.recording.textures
+        }
         trespasses: list[Trespass] = []
         for region in self.recording.regions:
             hold, begin, guard = self._holds[region], self.offset(region), region.guard_bytes

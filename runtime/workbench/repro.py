@@ -64,7 +64,7 @@ def export_repro(variants: Variants, folder: str | Path, variant: str | None = N
     """Write a call of a kernel into a folder, new or empty; return it.
 
     variant: whose text; None: the one that a launch runs. What is expected comes from the generated text in any case.
-    Raises: TaichiRuntimeError for the interpreter, sparse trees, more than 2 GiB of memory, and a folder in use.
+    Raises: TaichiRuntimeError for the interpreter, sparse trees, textures, more than 2 GiB, and a folder in use.
     """
     module = checked_module(variants, variants.chosen.variant if variant is None else variant)
     target = Path(folder).expanduser()
@@ -127,6 +127,11 @@ def _recorded(launchable: Launchable) -> tuple[Recording, Outputs]:
         raise TaichiRuntimeError(
             f"kernel `{launchable.generated.kernel}` uses a sparse tree, whose pools are too large for files. "
             "Hint: export a kernel on dense fields"
+        )
+    if recording.textures:
+        raise TaichiRuntimeError(
+            f"kernel `{launchable.generated.kernel}` takes textures, which a reproducer's NumPy files cannot be. "
+            "Hint: export a kernel on arrays"
         )
     size = sum(region.size_bytes for region in recording.regions)
     if size > MAX_BYTES:

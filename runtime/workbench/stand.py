@@ -94,6 +94,7 @@ class Ground:
         self._packed = self._replicas.place()
         written = _written(recording)
         self._originals = {region: self._original(region) for region in written if not region.is_lazy}
+        self._textures = self._replicas.textures.originals(self._session)
         self._lazy = [region for region in written if region.is_lazy]
 
     def _original(self, region: Region) -> Hold:
@@ -120,6 +121,8 @@ class Ground:
         device = self._session.device
         for region, original in self._originals.items():
             device.copy(original.allocation, self._replicas.memory(region).allocation, original.size_bytes)
+        for hold, texture in self._textures:
+            device.copy_to_texture(hold.allocation, texture)
         for region in self._lazy:
             self._restore_touched(region)
 
