@@ -17,6 +17,7 @@ NAMES = {
     "DeviceCapability": "aot.targets",
     "GUI": "gui",
     "aot": "aot",
+    "graph": "graph",
     "hex_to_rgb": "gui_arguments",
     "profiler": "profiler",
     "rgb_to_hex": "gui_arguments",
@@ -24,7 +25,18 @@ NAMES = {
     "ui": "ui",
 }
 """Modules of `runtime` by the names that the root package has of them; of a module itself its own."""
-PATHS = ("aot", "profiler", "tools", "tools.diagnose", "tools.image", "tools.np2ply", "tools.video", "tools.vtk", "ui")
+PATHS = (
+    "aot",
+    "graph",
+    "profiler",
+    "tools",
+    "tools.diagnose",
+    "tools.image",
+    "tools.np2ply",
+    "tools.video",
+    "tools.vtk",
+    "ui",
+)
 """Import paths below the root package, and below `runtime`."""
 
 

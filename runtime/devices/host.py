@@ -22,8 +22,9 @@ import numpy as np
 from ...transpiler.backend.interface import BackendModule, SourceFile
 from ...transpiler.errors import ShadesmithWarning, TaichiCompilationError
 from ..capabilities import PORTABLE
+from .calls import Calls
 from .compiler_messages import CompilerFailure
-from .device import Allocation
+from .device import Allocation, Launch
 from .host_compiler import HostCompiler, Library, find_compiler, lacks_openmp, load_library
 from .host_memory import LAZY_BYTES, Budget
 from .host_textures import TextureInMemory, copy_in, copy_out
@@ -217,6 +218,10 @@ class HostDevice:
             stacklevel=2,
         )
         return self.compiler.compile(file, fast_math, False, hidden)
+
+    def record(self, launches: Sequence[Launch]) -> Calls:
+        """Prepare launches to be started together."""
+        return Calls(launches)
 
     def synchronize(self) -> None:
         """Return at once: a launch ends before `submit` does."""

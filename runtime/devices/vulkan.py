@@ -8,13 +8,14 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from ...transpiler.backend.interface import BackendModule
 from ...transpiler.errors import TaichiRuntimeError
-from .device import Allocation
+from .device import Allocation, Launch
 from .glslang import INSTALL_HINT, LINES_AND_SOURCE, WHOLE_SOURCE, Glslang, find_tool, run_tool
 from .textures import TextureMemory, TextureSpec
 from .timer import Timer
@@ -36,6 +37,7 @@ from .vulkan_labels import Labels
 from .vulkan_memory import Memory, VulkanAllocation
 from .vulkan_program import Builder, VulkanProgram
 from .vulkan_queue import Queue
+from .vulkan_recording import VulkanRecording
 from .vulkan_timer import make_timer
 
 DRIVER_FOLDERS = ("/usr/share/vulkan/icd.d", "/usr/local/share/vulkan/icd.d", "/etc/vulkan/icd.d")
@@ -163,6 +165,10 @@ class VulkanDevice:
             return {"device": title, "tasks": {}, "reason": f"its driver does not tell (it lacks {STATISTICS})"}
         self._queue.require()
         return {"device": title, "tasks": self._builder.statistics(module), "reason": ""}
+
+    def record(self, launches: Sequence[Launch]) -> VulkanRecording:
+        """Prepare launches to be submitted together."""
+        return VulkanRecording(self._queue, self._memory, launches)
 
     def synchronize(self) -> None:
         """Wait for all launches. Raises: TaichiRuntimeError if one failed."""

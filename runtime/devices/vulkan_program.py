@@ -225,6 +225,7 @@ class VulkanProgram:
         self._origin: VulkanProgram | None = None
         self._find_set: Callable[[Sequence[VulkanTexture]], Any] | None = None
         self._set: Any = None
+        self._textures: Sequence[VulkanTexture] = ()
         self._make_arguments(api, module.interface.args_size_bytes)
         self._functions = (
             api.lib.vkCmdPipelineBarrier,
@@ -251,8 +252,9 @@ class VulkanProgram:
 
         Raises: UnsupportedError where one of them cannot be stored into.
         """
-        assert self._find_set is not None
-        self._set = self._find_set(textures)
+        if textures != self._textures:  # the same objects as in the last launch, mostly
+            assert self._find_set is not None
+            self._set, self._textures = self._find_set(textures), textures
 
     def _make_arguments(self, api: Api, size: int) -> None:
         self._block = api.ffi.new("char[]", max(size, 4) + 3)
@@ -271,6 +273,22 @@ class VulkanProgram:
         made._origin = self  # which owns the pipelines
         made._make_arguments(self._queue.api, len(self.arguments))
         return made
+
+    def onto(self, tape: Any) -> VulkanProgram:
+        """Return the same code that records into `tape` instead of the queue's open command buffer."""
+        made = self.again()
+        made._queue = tape
+        return made
+
+    @property
+    def name(self) -> str:
+        """The kernel's name."""
+        return self._name
+
+    @property
+    def indirect_bytes(self) -> int:
+        """Bytes of arguments that are too long for push constants, else 0."""
+        return self._indirect_bytes
 
     def add(self, task: TaskSource, pipeline: Any) -> None:
         """Take over the pipeline of the next task."""

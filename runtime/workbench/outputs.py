@@ -24,63 +24,12 @@ from ..memory import STALE, Array
 from ..printing import Reports
 from ..sparse_tree import Beside, SparseTree
 from .replicas import Recording, Region
-from .texture_copies import TextureUse
+from .values import RESULT, Values
 
 if TYPE_CHECKING:
     from ...transpiler.backend.interface import ResultField
 
-Contents = dict[Region | TextureUse, Array]
-RESULT = "return value"
 PRINTS, FAILURES = "prints", "failed checks"
-
-
-@dataclass(frozen=True, slots=True)
-class Values:
-    """The numbers of one array, or of one member of its structs.
-
-    array: of shape (*shape, *element shape). axes: how many of those are indices, the rest being of the element.
-    suffix: of a member, `.mass`. keys: of active elements of a sparse field, their linear index in `shape`, in order;
-    `array` has one axis for them then. is_written: the kernel may change them. type: of the numbers, `f32`.
-    """
-
-    name: str
-    array: Array
-    shape: tuple[int, ...]
-    suffix: str = ""
-    offset: tuple[int, ...] = ()
-    is_written: bool = True
-    keys: Array | None = None
-    type: str = ""
-
-    @property
-    def label(self) -> str:
-        """What an output is called: `x`, `p.mass`."""
-        return self.name + self.suffix
-
-    def index_of(self, position: int) -> tuple[int, ...]:
-        """Return the Python index of the element that holds the number at a flat position."""
-        inner = self._element_shape
-        item = position // max(1, prod(inner))
-        if self.keys is not None:
-            item = int(self.keys[item])
-        index = np.unravel_index(item, self.shape) if self.shape else ()
-        offset = self.offset or (0,) * len(self.shape)
-        return tuple(int(part) + begin for part, begin in zip(index, offset, strict=True))
-
-    def text_of(self, position: int) -> str:
-        """Return how Python names the number at a flat position: `b[3, 17]`, `v[3][1]`, `p[3].mass`."""
-        inner = self._element_shape
-        component = np.unravel_index(position % prod(inner), inner) if inner else ()
-        shown = f"[{', '.join(str(int(part)) for part in component)}]" if inner else ""
-        if self.name.startswith(RESULT):
-            return f"{self.name}{self.suffix}{shown}"
-        index = self.index_of(position)
-        return f"{self.name}[{', '.join(map(str, index)) or 'None'}]{self.suffix}{shown}"
-
-    @property
-    def _element_shape(self) -> tuple[int, ...]:
-        shape: tuple[int, ...] = self.array.shape
-        return shape[1 if self.keys is not None else len(self.shape) :]
 
 
 @dataclass(eq=False, slots=True)
@@ -169,7 +118,7 @@ class Outputs:
             launchable = recording.launchable
             self._reports = Reports(launchable.session, launchable.generated, bytearray(recording.packed))
 
-    def values(self, contents: Contents) -> dict[str, Values]:
+    def values(self, contents: dict[Region, Array]) -> dict[str, Values]:
         """Return all numbers by label: of arrays, of sparse fields, of results."""
         found: dict[str, Values] = {}
         for values in self._all(contents):
@@ -179,12 +128,9 @@ class Outputs:
             found[label] = values
         return found
 
-    def _all(self, contents: Contents) -> Iterator[Values]:
+    def _all(self, contents: dict[Region, Array]) -> Iterator[Values]:
         for located in self.located:
             yield from located.values(contents[located.region])
-        for use in self.recording.textures:
-            texels = np.frombuffer(contents[use], use.texels.dtype).reshape(use.texels.shape)
-            yield from members_of(Values(use.name, texels, use.texture.shape, is_written=use.is_written))
         for tree in self.trees:
             yield from self._sparse_values(tree, contents)
         result = next((region for region in self.recording.regions if region.role == "result"), None)
@@ -194,7 +140,7 @@ class Outputs:
                 name = f"{RESULT}[{number}]" if several else RESULT
                 yield from _results(place, name, "", contents[result])
 
-    def texts(self, contents: Contents) -> dict[str, str]:
+    def texts(self, contents: dict[Region, Array]) -> dict[str, str]:
         """Return what a run printed, and how many checks failed in it."""
         if self._report is None or self._reports is None:
             return {}
@@ -290,7 +236,7 @@ class Outputs:
         holds = {memory.hold for tree in self.trees for memory in tree.all_memory()}
         return {region for region in self.recording.regions if region.hold in holds}
 
-    def _sparse_values(self, tree: SparseTree, contents: Contents) -> Iterator[Values]:
+    def _sparse_values(self, tree: SparseTree, contents: dict[Region, Array]) -> Iterator[Values]:
         """Yield the fields of a sparse tree as a run left it."""
         seen = _as_left(tree, contents)
         for number, place in enumerate(places_of(tree.top)):
@@ -362,9 +308,9 @@ class _Seen:
     refresh_lazily = refresh
 
 
-def _as_left(tree: SparseTree, contents: Contents) -> SparseTree:
+def _as_left(tree: SparseTree, contents: dict[Region, Array]) -> SparseTree:
     """Return the tree as a run left it, to be read."""
-    by_hold = {region.hold: data for region, data in contents.items() if isinstance(region, Region) and region.hold}
+    by_hold = {region.hold: data for region, data in contents.items() if region.hold is not None}
     seen = copy.copy(tree)  # shares the nodes, knows no session's list and owns nothing
     seen.mirrored = False
     seen.parts = {node: _seen(memory, by_hold) for node, memory in tree.parts.items()}

@@ -25,8 +25,9 @@ from ..devices.vulkan_instance import FEATURES
 from ..memory import Array
 from .compare import checked_module
 from .differences import SPREADS, Tolerance, different, spread_of
-from .outputs import RESULT, Outputs
+from .outputs import Outputs
 from .replicas import Launchable, Outcome, Recording, Region, Replicas, counts_of, record
+from .values import RESULT
 
 if TYPE_CHECKING:
     from ...transpiler.backend.interface import BackendModule, ResultField, TaskSource
@@ -64,7 +65,7 @@ def export_repro(variants: Variants, folder: str | Path, variant: str | None = N
     """Write a call of a kernel into a folder, new or empty; return it.
 
     variant: whose text; None: the one that a launch runs. What is expected comes from the generated text in any case.
-    Raises: TaichiRuntimeError for the interpreter, sparse trees, textures, more than 2 GiB, and a folder in use.
+    Raises: TaichiRuntimeError for the interpreter, sparse trees, more than 2 GiB of memory, and a folder in use.
     """
     module = checked_module(variants, variants.chosen.variant if variant is None else variant)
     target = Path(folder).expanduser()
@@ -123,15 +124,15 @@ def _recorded(launchable: Launchable) -> tuple[Recording, Outputs]:
         raise TaichiRuntimeError("the interpreter runs no text to export. Hint: use ti.cpu, ti.vulkan or ti.cuda")
     recording = record(launchable)
     outputs = Outputs(recording)
+    if recording.textures:
+        raise TaichiRuntimeError(
+            f"kernel `{launchable.generated.kernel}` takes textures, which are not plain memory. "
+            "Hint: export a kernel that takes arrays"
+        )
     if outputs.trees:
         raise TaichiRuntimeError(
             f"kernel `{launchable.generated.kernel}` uses a sparse tree, whose pools are too large for files. "
             "Hint: export a kernel on dense fields"
-        )
-    if recording.textures:
-        raise TaichiRuntimeError(
-            f"kernel `{launchable.generated.kernel}` takes textures, which a reproducer's NumPy files cannot be. "
-            "Hint: export a kernel on arrays"
         )
     size = sum(region.size_bytes for region in recording.regions)
     if size > MAX_BYTES:

@@ -94,7 +94,6 @@ class Ground:
         self._packed = self._replicas.place()
         written = _written(recording)
         self._originals = {region: self._original(region) for region in written if not region.is_lazy}
-        self._textures = self._replicas.textures.originals(self._session)
         self._lazy = [region for region in written if region.is_lazy]
 
     def _original(self, region: Region) -> Hold:
@@ -121,10 +120,9 @@ class Ground:
         device = self._session.device
         for region, original in self._originals.items():
             device.copy(original.allocation, self._replicas.memory(region).allocation, original.size_bytes)
-        for hold, texture in self._textures:
-            device.copy_to_texture(hold.allocation, texture)
         for region in self._lazy:
             self._restore_touched(region)
+        self._replicas.textures.fill(only_written=True)
 
     def _restore_touched(self, region: Region) -> None:
         """Give back memory that takes space only where somebody has touched it; it is the host's."""

@@ -1,105 +1,87 @@
-"""Copies of the textures that a launch reaches, in which any text of the kernel can run.
+"""Copies of the textures of a call, in which any text of the kernel can run.
 
-In: the arguments of one call. Out: `TextureUse`, a texture with its texels as they are now, and `TextureCopies`, where
-launches run instead. What the user owns is read once, and never written. A texture has no guard zones: hardware keeps
-who reads or writes outside of it.
+In: the texture arguments of one call. Out: `Seen`, each texture with its texels as they were; `TextureCopies`, textures
+of equal kind that a program uses in their place. A texture given twice is copied once.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from ...transpiler.backend.interface import BackendModule, Member, TextureSlot
 from ..holds import Hold
-from ..memory import Array
-from ..session import Session
+from ..memory import Array, bytes_of
 from ..texture import Texture
+from .values import Values
 
 if TYPE_CHECKING:
-    from ...transpiler.backend.interface import Interface
+    from ..session import Session
 
 
-@dataclass(eq=False, slots=True)
-class TextureUse:
-    """A texture of a call. slots: where it is given. texels: as `Texture.to_numpy` gives them."""
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A texture argument. contents: its texels, packed."""
 
+    slot: TextureSlot
     texture: Texture
-    slots: tuple[int, ...]
-    names: tuple[str, ...]
-    texels: Array
-    is_read: bool
-    is_written: bool
-
-    @property
-    def name(self) -> str:
-        """What the kernel calls it, by all its names."""
-        return ", ".join(self.names)
+    contents: Array
 
 
-def textures_of(interface: Interface, args: Sequence[Any]) -> tuple[TextureUse, ...]:
-    """Return the textures of a call, each once, with their texels."""
-    given: dict[int, list[int]] = {}
-    for number, slot in enumerate(interface.textures):
-        given.setdefault(id(args[slot.parameter]), []).append(number)
-    uses = []
-    for slots in given.values():
-        own = [interface.textures[slot] for slot in slots]
-        texture: Texture = args[own[0].parameter]
-        uses.append(
-            TextureUse(
-                texture,
-                tuple(slots),
-                tuple(slot.name for slot in own),
-                texture.to_numpy(),
-                any(slot.read for slot in own),
-                any(slot.written for slot in own),
-            )
-        )
-    return tuple(uses)
+def textures_of(module: BackendModule, args: Sequence[Any]) -> tuple[Seen, ...]:
+    """Return the textures of a call, with a copy of their texels."""
+    given = [(slot, args[slot.parameter]) for slot in module.interface.textures]
+    contents = {id(texture): texture.read_packed() for _, texture in given}
+    return tuple(Seen(slot, texture, contents[id(texture)]) for slot, texture in given)
 
 
 class TextureCopies:
-    """Copies of the textures of a call."""
+    """Textures like those of a call, by slot."""
 
-    def __init__(self, uses: Sequence[TextureUse]) -> None:
-        self._uses = uses
-        self._copies: dict[TextureUse, Texture] = {}
+    def __init__(self, session: Session, seen: Sequence[Seen]) -> None:
+        self._session, self._seen = session, seen
+        self._copies: dict[int, Texture] = {}
+        self._originals: dict[int, Hold] = {}
+        for found in seen:
+            texture = found.texture
+            if id(texture) not in self._copies:
+                self._copies[id(texture)] = texture.twin()
+                hold = Hold(session, texture.spec.size_bytes, f"a copy of `{found.slot.name}`")
+                session.device.write(hold.allocation, bytes_of(found.contents))
+                self._originals[id(texture)] = hold
 
-    def fill(self, packed: bytearray, interface: Interface) -> None:
-        """Give the copies the texels of the call, and lead packed arguments to them."""
-        for use in self._uses:
-            own = use.texture
-            copy = self._copies.get(use)
-            if copy is None:
-                copy = self._copies[use] = Texture(own.fmt, own.shape, filter=own.filter, address=own.address)
-            copy.from_numpy(use.texels)
-            for member in interface.members:
-                if member.source[0] in ("texture", "texels") and member.source[1] in use.slots:
-                    storage = interface.textures[member.source[1]].storage
-                    kind = "texels" if member.source[0] == "texels" else "storage" if storage else "sampled"
-                    struct.pack_into("<Q", packed, member.offset_bytes, getattr(copy.memory, kind))
+    def _by_slot(self) -> list[Texture]:
+        return [self._copies[id(found.texture)] for found in self._seen]
 
-    def give_to(self, program: Any) -> None:
-        """Tell a program that finds textures otherwise than by its arguments which it is for."""
-        if self._uses and getattr(program, "use_textures", None) is not None:
-            by_slot = sorted((slot, self._copies[use].memory) for use in self._uses for slot in use.slots)
-            program.use_textures(tuple(memory for _, memory in by_slot))
+    def fill(self, only_written: bool = False) -> None:
+        """Give the copies their texels, in order with launches and without waiting."""
+        for found in self._seen:
+            if found.slot.written or not only_written:
+                identity = id(found.texture)
+                original = self._originals[identity].allocation
+                self._session.device.copy_to_texture(original, self._copies[identity].memory)
 
-    def contents(self, use: TextureUse) -> Array:
-        """Return the bytes of a copy's texels, as `texels` lie."""
-        return np.frombuffer(self._copies[use].to_numpy().tobytes(), np.uint8)
+    def point(self, packed: bytearray, members: Sequence[Member]) -> None:
+        """Let packed arguments name the copies."""
+        by_slot = self._by_slot()
+        for member in members:
+            if member.source[0] in ("texture", "texels"):
+                memory, slot = by_slot[member.source[1]].memory, self._seen[member.source[1]].slot
+                numbers = {"texels": memory.texels, "texture": memory.storage if slot.storage else memory.sampled}
+                struct.pack_into("<Q", packed, member.offset_bytes, numbers[member.source[0]])
 
-    def originals(self, session: Session) -> list[tuple[Hold, Any]]:
-        """Return packed texels of copies that launches may change, and the copies' memory, to be given back by the
-        device itself."""
-        found = []
-        for use in (use for use in self._uses if use.is_written):
-            copy = self._copies[use]
-            hold = Hold(session, copy.spec.size_bytes, f"a copy of `{use.name}`")
-            session.device.copy_from_texture(copy.memory, hold.allocation)
-            found.append((hold, copy.memory))
-        return found
+    def use(self, program: Any) -> None:
+        """Let a program use the copies, where it finds textures otherwise than by its arguments."""
+        if self._seen and hasattr(program, "use_textures"):
+            with program.lock or nullcontext():
+                program.use_textures([texture.memory for texture in self._by_slot()])
+
+    def values(self) -> Iterator[Values]:
+        """Yield what is in the copies now."""
+        for found, copy in zip(self._seen, self._by_slot(), strict=True):
+            texels = copy.to_numpy()
+            name, type = found.slot.name, copy.spec.format.channel.name
+            yield Values(name, texels, copy.shape, is_written=found.slot.written, type=type)
