@@ -35,8 +35,8 @@ from .texture_copies import Seen, TextureCopies, textures_of
 from .values import Values
 
 if TYPE_CHECKING:
+    from ...transpiler.backend.compilation import Compilation
     from ...transpiler.backend.interface import BackendModule, Member
-    from ...transpiler.pipeline import Compilation
 
 MIN_GUARD_BYTES = 1 << 16
 MAX_GUARD_BYTES = 1 << 22
