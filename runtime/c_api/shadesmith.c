@@ -1519,6 +1519,10 @@ typedef struct Manifest {
     uint32_t cuda_arch, cuda_ptx; /* 90 for sm_90; 0 where there is none */
 } Manifest;
 
+static const char *arch_name(TiArch arch) {
+    return arch == TI_ARCH_VULKAN ? "vulkan" : arch == TI_ARCH_CUDA ? "cuda" : "c";
+}
+
 /* Find what a list or object is read into: `count` zeroed items of `size` bytes, but null only after a failure. */
 static void *take_items(Arena *arena, const Json *value, size_t size) {
     return arena_take(arena, value->count ? value->count : 1, size);
@@ -1862,6 +1866,14 @@ static bool check_source(const KernelReader *reader, const Json *value, const Bl
     return true;
 }
 
+/* Tell whether a member's value comes with each launch. */
+static bool is_from_caller(const KernelData *kernel, const BlockMember *member) {
+    if (member->source == SOURCE_ARGUMENT) {
+        return kernel->parameters[member->first].kind != PARAMETER_TEMPLATE;
+    }
+    return member->source == SOURCE_SEED || (member->source < SOURCE_CAPACITY && kernel->arrays[member->first].parameter >= 0);
+}
+
 /* Read where a member's value is from, and its constant. */
 static bool read_source(const KernelReader *reader, const Json *value, const Json *constant, BlockMember *member) {
     static const char *const ADDRESS[] = {"tree", "offset_bytes", NULL};
@@ -1871,6 +1883,9 @@ static bool read_source(const KernelReader *reader, const Json *value, const Jso
     uint32_t number;
     if (!json_array(value, 1, 3) || !json_string(value->value.first, &name)) {
         return false;
+    }
+    if (!strcmp(name, "texture") || !strcmp(name, "texels") || !strcmp(name, "texture_shape")) {
+        return fail(TI_ERROR_NOT_SUPPORTED, "kernel `%s` takes a texture, which this runtime cannot give", reader->kernel->name);
     }
     if (!strcmp(name, "gradient")) {
         return fail(TI_ERROR_NOT_SUPPORTED, "kernel `%s` takes a gradient, which this runtime cannot give", reader->kernel->name);
@@ -1890,10 +1905,12 @@ static bool read_source(const KernelReader *reader, const Json *value, const Jso
         member->constant = CONSTANT_INTEGER;
         member->value = constant->value.integer;
     } else if (constant->kind != JSON_NULL) {
-        if (!json_fields(constant, ADDRESS, fields) || reader->manifest->tree_count == 0
-                ? fail_value(constant, "null, a number or an address in a tree")
-                : !json_u32(fields[0], 0, reader->manifest->tree_count - 1, &member->tree) ||
-                      !json_u64(fields[1], reader->manifest->tree_sizes[member->tree], &offset)) {
+        if (!reader->manifest->tree_count) {
+            return fail_value(constant, "null or a number, since there are no trees");
+        }
+        if (!json_fields(constant, ADDRESS, fields) ||
+            !json_u32(fields[0], 0, reader->manifest->tree_count - 1, &member->tree) ||
+            !json_u64(fields[1], reader->manifest->tree_sizes[member->tree], &offset)) {
             return false;
         }
         if (member->size != 8) {
@@ -1902,7 +1919,12 @@ static bool read_source(const KernelReader *reader, const Json *value, const Jso
         member->constant = CONSTANT_ADDRESS;
         member->value = (int64_t)offset;
     }
-    return check_source(reader, value, member);
+    if (!check_source(reader, value, member)) {
+        return false;
+    }
+    return member->constant == CONSTANT_NONE || !is_from_caller(reader->kernel, member)
+               ? true
+               : fail_value(constant, "null for what an argument gives");
 }
 
 /* Members lie one behind the other, each at a multiple of its size, as the shader's own struct has them. */
@@ -2253,6 +2275,9 @@ static bool read_module(const KernelReader *reader, const Json *value, const Jso
     if (!json_fields(value, FIELDS, fields) || !json_string(fields[0], &text) || !json_string(fields[1], &text) ||
         !json_array(fields[2], 0, 4096) || !json_array(fields[3], 0, 4096)) {
         return false;
+    }
+    if (strcmp(text, arch_name(reader->manifest->arch))) {
+        return fail_value(fields[1], "the target of the archive");
     }
     if (fields[5]->kind != JSON_OBJECT) {
         return fail_value(fields[5], "an object");
@@ -5114,10 +5139,6 @@ static void module_close(TiAotModule module) {
     manifest_close(&module->manifest);
     free(module->bytes);
     free(module);
-}
-
-static const char *arch_name(TiArch arch) {
-    return arch == TI_ARCH_VULKAN ? "vulkan" : arch == TI_ARCH_CUDA ? "cuda" : "c";
 }
 
 static bool module_open(TiAotModule module) {
