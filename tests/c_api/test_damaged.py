@@ -79,7 +79,10 @@ def test_damaged_archives_give_an_error_each(check, members):
     assert all(name.startswith("bit ") for name in taken), taken
     assert len(taken) <= HARMLESS_BITS * BITS
     for name, (status, size, time, error) in zip(names, lines):
-        assert status in (0, 1) and (status == 0 or (error.split()[0] in ("-2", "-10") and len(error) > 20)), (name, error)
+        assert status in (0, 1) and (status == 0 or (error.split()[0] in ("-2", "-10") and len(error) > 20)), (
+            name,
+            error,
+        )
         assert size <= 64 << 10, f"{name}: {size} KiB"
         assert time <= 1000, f"{name}: {time} ms"
 
@@ -116,7 +119,25 @@ def test_any_value_of_the_manifest_may_be_anything(check, members):
         part = changed
         for name in path[:-1]:
             part = part[name]
-        values = [None, True, -1, 0, 1, 2**31, 2**63 - 1, 0.5, "", "x", [], {}, [[]], [None] * 5, {"a": 1}, "f64", ["const", 1]]
+        values = [
+            None,
+            True,
+            -1,
+            0,
+            1,
+            2**31,
+            2**63 - 1,
+            0.5,
+            "",
+            "x",
+            [],
+            {},
+            [[]],
+            [None] * 5,
+            {"a": 1},
+            "f64",
+            ["const", 1],
+        ]
         part[path[-1]] = random_.choice(values)
         rebuild = number % 2 and isinstance(changed.get("members"), dict)
         text = json.dumps(changed, sort_keys=True).encode()
