@@ -26,7 +26,6 @@ from ..transpiler.errors import ShadesmithWarning, TaichiRuntimeError, as_seen_b
 from ..transpiler.ir.types import Scalar
 from ..transpiler.lang import arch as arches
 from ..transpiler.lang.arch import ARCHES, Arch
-from .compiler import prepare
 from .config import Config, read_config
 from .devices.device import Allocation, Device, OutOfMemory
 from .holds import Hold, Stages
@@ -272,7 +271,6 @@ def _start(
     reset()
     device, config.arch, note = _open(wanted, config, enable_fallback)
     CURRENT = Session(device, config.arch, config)
-    prepare(device.name)
     if note:
         warnings.warn(note, ShadesmithWarning, stacklevel=3)
     LOGGER.info("Starting on arch=%s", config.arch.name)

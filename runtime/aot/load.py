@@ -15,12 +15,12 @@ from typing import Any, cast
 
 import numpy as np
 
+from ...transpiler.backend.compilation import Compilation
 from ...transpiler.backend.interface import Interface
 from ...transpiler.errors import TaichiRuntimeError, TaichiRuntimeTypeError
 from ...transpiler.frontend.definition import KernelDefinition
 from ...transpiler.frontend.specialization import ArrayArgument, Specialization
 from ...transpiler.ir.types import Struct, Tensor, element_of, u8
-from ...transpiler.pipeline import Compilation
 from .. import session as sessions
 from ..arguments import classify
 from ..captured import TreePart
@@ -217,7 +217,7 @@ class LoadedKernel:
             module = self._kernel.module
             specialization = Specialization(self._definition, arguments, session.options, session.device.capabilities)
             compilation = Compilation(module, self._fields, {}, (), {})
-            instance = Instance(session, specialization, compilation, self._load())
+            instance = Instance(session, specialization, compilation, code=self._load())
             launch = instance.make_launch(compilation, kinds, keeps=True)
             self._launchers[key], self._instances[key] = launch, instance
         return launch
