@@ -78,3 +78,29 @@ def test_the_program_says_what_is_wrong(tmp_path):
     for path, text in ((tmp_path / "x.tcm", "this is no archive"), (tmp_path / "y.tcm", "cannot be opened")):
         done = subprocess.run([program, "vulkan", path, tmp_path / "image"], capture_output=True, text=True, timeout=60)
         assert done.returncode == 1 and (text in done.stderr or "opening the device" in done.stderr)
+
+
+def test_the_offsets_of_the_csharp_sample(tmp_path):
+    text = (Path(__file__).parents[2] / "docs" / "c-api.md").read_text()
+    names = {
+        "type": "type", "i32": "value.i32", "f32": "value.f32", "memory": "value.ndarray.memory",
+        "dimCount": "value.ndarray.shape.dim_count", "dims": "value.ndarray.shape.dims",
+        "elementDimCount": "value.ndarray.elem_shape.dim_count", "elementDims": "value.ndarray.elem_shape.dims",
+        "elementType": "value.ndarray.elem_type",
+    }  # fmt: skip
+    fields = re.findall(r"\[FieldOffset\((\d+)\)\] public .*?(\w+)(?:\[16\])?;", text)
+    assert {name for _, name in fields} == set(names)
+    checks = [f"offsetof(TiArgument, {names[name]}) == {offset}" for offset, name in fields]
+    checks += [f"sizeof(TiArgument) == {re.search('Size = ([0-9]+)', text)[1]}", "sizeof(TiMemoryAllocateInfo) == 24"]
+    lines = [f"typedef char check_{number}[({check}) ? 1 : -1];" for number, check in enumerate(checks)]
+    (tmp_path / "offsets.c").write_text('#include "shadesmith.h"\n' + "\n".join(lines) + "\nint x;\n")
+    binding.compile_c(tmp_path / "offsets.o", "-c", str(tmp_path / "offsets.c"))
+
+
+def test_the_sample_of_the_page_compiles(tmp_path):
+    text = (Path(__file__).parents[2] / "docs" / "c-api.md").read_text()
+    body = re.search(r"```c\n(.*?)```", text, re.S)[1].replace("...\n", "(void)pixels;\n")
+    (tmp_path / "sample.c").write_text(
+        f'#include "shadesmith.h"\nenum {{ WIDTH = 64, HEIGHT = 32 }};\nint main(void) {{\n{body}return 0;\n}}\n'
+    )
+    binding.compile_c(tmp_path / "sample.o", "-c", "-Wall", "-Werror", str(tmp_path / "sample.c"))
