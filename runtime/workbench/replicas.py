@@ -31,6 +31,8 @@ from ..launcher import PACK_CODES
 from ..memory import Array, view_address
 from ..session import Session
 from ..staging import extent_of
+from .texture_copies import Seen, TextureCopies, textures_of
+from .values import Values
 
 if TYPE_CHECKING:
     from ...transpiler.backend.compilation import Compilation
@@ -120,7 +122,8 @@ class Pointer:
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """One call as it would be launched. values: what is packed, by source (`interface.Member`). owners: by slot."""
+    """One call as it would be launched. values: what is packed, by source (`interface.Member`). owners, textures: by
+    slot."""
 
     launchable: Launchable
     packed: bytes
@@ -129,6 +132,7 @@ class Recording:
     regions: tuple[Region, ...]
     pointers: tuple[Pointer, ...]
     owners: tuple[Any, ...]
+    textures: tuple[Seen, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,10 +151,11 @@ class Trespass:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a run left. contents: bytes by region."""
+    """What a run left. contents: bytes by region. textures: texels."""
 
     contents: dict[Region, Array]
     trespasses: tuple[Trespass, ...]
+    textures: tuple[Values, ...] = ()
 
 
 # --- what a call would launch
@@ -160,7 +165,7 @@ class _Recorded(Exception):  # noqa: N818 - no error: it ends a launch before it
     """Leaves the launcher where it would submit."""
 
 
-class _Recorder:
+class StandIn:
     """Stands for a program: takes the packed arguments and starts nothing."""
 
     def __init__(self, size_bytes: int, take: Callable[[bytes], None] | None) -> None:
@@ -177,7 +182,10 @@ class _Recorder:
             self._take(bytes(self.arguments[: self._size_bytes]))
         raise _Recorded
 
-    def again(self) -> _Recorder:
+    def use_textures(self, textures: Sequence[Any]) -> None:
+        """Do nothing: the arguments tell which they are."""
+
+    def again(self) -> StandIn:
         """Return itself: it holds no code."""
         return self
 
@@ -189,19 +197,19 @@ def record(launchable: Launchable) -> Recording:
     """
     found: list[Recording] = []
     module = launchable.generated
-    recorder = _Recorder(module.interface.args_size_bytes, lambda packed: found.append(_take(launchable, packed)))
+    recorder = StandIn(module.interface.args_size_bytes, lambda packed: found.append(taken(launchable, packed)))
     _launch_into(launchable, module, recorder)
     return replace(found[0], counts=recorder.counts)
 
 
 def counts_of(launchable: Launchable, module: BackendModule) -> tuple[int, ...]:
     """Return how many turns each task of a module takes in the call."""
-    recorder = _Recorder(module.interface.args_size_bytes, None)
+    recorder = StandIn(module.interface.args_size_bytes, None)
     _launch_into(launchable, module, recorder)
     return recorder.counts
 
 
-def _launch_into(launchable: Launchable, module: BackendModule, recorder: _Recorder) -> None:
+def _launch_into(launchable: Launchable, module: BackendModule, recorder: StandIn) -> None:
     compilation = replace(launchable.compilation, module=module)
     instance = Instance(launchable.session, launchable.specialization, compilation)
     instance.program = recorder
@@ -215,7 +223,7 @@ def _launch_into(launchable: Launchable, module: BackendModule, recorder: _Recor
     raise AssertionError("a launcher returned without submitting")
 
 
-def _take(launchable: Launchable, packed: bytes) -> Recording:
+def taken(launchable: Launchable, packed: bytes) -> Recording:
     """Copy the memory that packed arguments lead to."""
     session, interface = launchable.session, launchable.generated.interface
     session.device.synchronize()
@@ -228,14 +236,15 @@ def _take(launchable: Launchable, packed: bytes) -> Recording:
     ]
     regions = _merged([piece for _, piece in pieces])
     for region in regions:
-        region.contents = _read(session, region)
+        region.contents = read_region(session, region)
     pointers = []
     for member, piece in pieces:
         address = values[member.source]
         region = next(r for r in regions if r.begin <= piece.begin and piece.end <= r.end)
         slot = member.source[1] if member.source[0] in ("pointer", "gradient") else -1
         pointers.append(Pointer(member.offset_bytes, address, region, slot))
-    return Recording(launchable, packed, (), values, tuple(regions), tuple(pointers), owners)
+    textures = textures_of(launchable.generated, launchable.args)
+    return Recording(launchable, packed, (), values, tuple(regions), tuple(pointers), owners, textures)
 
 
 def _unpacked(member: Member, packed: bytes) -> Any:
@@ -300,7 +309,7 @@ def _merged(pieces: Sequence[Region]) -> list[Region]:
     return found
 
 
-def _read(session: Session, region: Region) -> Array:
+def read_region(session: Session, region: Region) -> Array:
     """Return a copy of a region's bytes."""
     if session.device.host_memory:
         memory = view_address(region.begin, np.dtype(np.uint8), (region.size_bytes,))
@@ -340,6 +349,7 @@ class Replicas:
         self.recording = recording
         self._session = recording.launchable.session
         self._holds: dict[Region, Hold] = {}
+        self.textures = TextureCopies(self._session, recording.textures)
 
     def run(
         self,
@@ -372,6 +382,8 @@ class Replicas:
         for pointer in self.recording.pointers:
             moved = pointer.address - pointer.region.begin + begins[pointer.region]
             struct.pack_into("<Q", packed, pointer.offset_bytes, moved & 0xFFFF_FFFF_FFFF_FFFF)
+        self.textures.fill()
+        self.textures.point(packed, self.recording.launchable.generated.interface.members)
         return bytes(packed)
 
     def load(self, module: BackendModule, packed: bytes) -> Any:
@@ -379,6 +391,7 @@ class Replicas:
         program: Any = self._session.programs.find(module).program.again()
         size = module.interface.args_size_bytes
         struct.pack_into(f"{size}s", program.arguments, 0, packed[:size])
+        self.textures.use(program)
         return program
 
     def memory(self, region: Region) -> Hold:
@@ -427,7 +440,7 @@ class Replicas:
                 contents[region] = image[begin:end]
             before, behind = image[begin - guard : begin], image[end : end + guard]
             trespasses += _trespasses(region, before != pattern, False) + _trespasses(region, behind != pattern, True)
-        return Outcome(contents, tuple(trespasses))
+        return Outcome(contents, tuple(trespasses), tuple(self.textures.values()))
 
 
 def _trespasses(region: Region, changed: Array, is_behind: bool) -> list[Trespass]:
