@@ -19,6 +19,7 @@ import numpy as np
 from ...transpiler.errors import PACKAGE
 from ...transpiler.frontend.specialization import Specialization, stable_text
 from ...transpiler.lang.decorators import BoundFunc, Func
+from ...transpiler.options import Capabilities, CompileOptions
 from ..compat.lazy import NAMES as LOADED_ON_DEMAND
 from . import describe_own
 from .describe_own import contents, own_attributes
@@ -38,7 +39,21 @@ def environment(specialization: Specialization, target: str) -> str:
     python = f"{sys.implementation.name} {'.'.join(map(str, sys.version_info[:3]))}"
     definition = specialization.definition
     parts = [python, target, str(definition.is_method), definition.name]
-    return "\n".join([*parts, stable_text(specialization.options), stable_text(specialization.capabilities)])
+    return "\n".join([*parts, _text_of(specialization.options), _text_of(specialization.capabilities)])
+
+
+def _text_of(switches: CompileOptions | Capabilities) -> str:
+    """Return `stable_text`, made once for those of a session."""
+    found = _TEXTS.get(id(switches))
+    if found is None or found[0] is not switches:
+        if len(_TEXTS) >= KEPT_TEXTS:
+            _TEXTS.clear()
+        found = _TEXTS[id(switches)] = switches, stable_text(switches)
+    return found[1]
+
+
+_TEXTS: dict[int, tuple[Any, str]] = {}
+KEPT_TEXTS = 64
 
 
 def describe(walk: Walk, value: Any) -> str:
