@@ -25,6 +25,7 @@ from .launcher import make_launcher
 from .memory import hold_of
 from .packing import fits_struct, flatten, flatten_struct, result_value, return_types
 from .printing import Reports
+from .programs import Code
 from .session import Session
 from .sparse_tree import Beside
 from .staging import Stage, stage_arguments
@@ -46,10 +47,13 @@ class Instance:
     here but by the kernel: so no memory goes while a launch is under way that uses it.
     """
 
-    def __init__(self, session: Session, specialization: Specialization, compilation: Compilation) -> None:
+    def __init__(
+        self, session: Session, specialization: Specialization, compilation: Compilation, code: Code | None = None
+    ) -> None:
+        """code: the compiled module, where it is there; None: it is compiled, unless the session has done so before."""
         self.session = session
         self.definition = specialization.definition
-        self.code = session.programs.find(compilation.module)
+        self.code = session.programs.find(compilation.module) if code is None else code
         self.module: BackendModule = self.code.module
         self.captured = {path: found.value for path, found in compilation.captured.items()}
         self.times = compilation.times

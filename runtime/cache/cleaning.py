@@ -11,12 +11,12 @@ import math
 import os
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from .entries import NAME, TEMPORARY, Damaged, read_summary
+from .entries import NAME, TEMPORARY, Damaged, key_of, read_file, read_summary, unpack
 
 if sys.platform != "win32":
     import fcntl
@@ -70,21 +70,30 @@ def kept(folder: Path) -> list[Kept]:
     return sorted(found, key=lambda entry: entry.path.name)
 
 
-def sweep(folder: Path, older_than_seconds: float = ORPHAN_SECONDS) -> int:
-    """Remove what processes that died while writing left behind; return how many files."""
-    count = 0
+def orphans(folder: Path, older_than_seconds: float = 0.0) -> list[Path]:
+    """Return the files that are not whole yet: of processes that write now, or died while they did."""
+    found = []
     oldest = time.time() - older_than_seconds
     for item in _items(folder):
         try:
-            if item.name.startswith(TEMPORARY) and item.stat(follow_symlinks=False).st_mtime < oldest:
-                os.unlink(item.path)
-                count += 1
-        except OSError:  # another process sweeps too
+            if item.name.startswith(TEMPORARY) and item.stat(follow_symlinks=False).st_mtime <= oldest:
+                found.append(Path(item.path))
+        except OSError:  # whole in the meantime
             continue
+    return found
+
+
+def sweep(folder: Path, older_than_seconds: float = ORPHAN_SECONDS) -> int:
+    """Remove what processes that died while writing left behind; return how many files."""
+    count = 0
+    for path in orphans(folder, older_than_seconds):
+        with suppress(OSError):  # another process sweeps too
+            path.unlink()
+            count += 1
     return count
 
 
-def clean(folder: Path, limits: Limits, version: str) -> int:
+def clean(folder: Path, limits: Limits, version: Callable[[], str]) -> int:
     """Clean by policy; return how many bytes are left. version: of our sources, whose texts stay under "version"."""
     entries = kept(folder)
     size = sum(entry.size_bytes for entry in entries)
@@ -104,10 +113,11 @@ def remove(entry: Kept) -> int:
     return entry.size_bytes
 
 
-def _due(entries: list[Kept], size: int, limits: Limits, version: str) -> list[Kept]:
+def _due(entries: list[Kept], size: int, limits: Limits, version: Callable[[], str]) -> list[Kept]:
     """Return what has to go, in order."""
     if limits.policy == "version":
-        return [entry for entry in entries if is_of_another_version(entry, version)]
+        here = version()
+        return [entry for entry in entries if is_of_another_version(entry, here)]
     if limits.policy not in BY_TIME or size <= limits.max_bytes:
         return []
     by_age = sorted(entries, key=lambda entry: entry.used if limits.policy == "lru" else entry.written)
@@ -126,6 +136,20 @@ def is_of_another_version(entry: Kept, version: str) -> bool:
     except (OSError, Damaged):
         return True
     return summary.version not in ("", version)
+
+
+def damage_of(entry: Kept) -> str:
+    """Say what is wrong with an entry: its file is read whole and compared with its name. "" where it is right."""
+    try:
+        data = read_file(os.fspath(entry.path))
+        summary, material, _ = unpack(data, bytes.fromhex(entry.key))
+    except Damaged as error:
+        return str(error)
+    except OSError as error:
+        return str(error.strerror or error)
+    if (summary.stage, key_of(summary.stage, summary.version, material).hex()) != (entry.stage, entry.key):
+        return "key: it is not that of what the file holds"
+    return ""
 
 
 def _items(folder: Path) -> Iterator[os.DirEntry[str]]:

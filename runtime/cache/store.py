@@ -11,8 +11,6 @@ for the disk took 2.2 ms an entry instead of 0.12 (ext4), and more on network fi
 from __future__ import annotations
 
 import os
-import stat
-import tempfile
 import threading
 import time
 from collections.abc import Mapping
@@ -22,17 +20,17 @@ from typing import Any
 from ...transpiler.errors import warn_user
 from ..config import Config
 from .cleaning import BY_TIME, Limits, clean, sweep
-from .entries import MAX_BYTES, TEMPORARY, Damaged, Entry, file_name, key_of, pack, unpack
+from .entries import MAX_BYTES, TEMPORARY, Damaged, Entry, file_name, key_of, pack, read_file, unpack
 from .folders import check_folder, folder_of
 from .sources import source_digest
 from .stats import COUNTS
 
-WITHOUT_VERSION = frozenset({"binary", "sources", "tools"})
+OWN_STAGES = frozenset({"sources", "tools"})
+"""What the cache remembers for itself: digests of sources, and what compilers call."""
+WITHOUT_VERSION = frozenset({"binary", *OWN_STAGES})
 """Stages that our own sources do not decide: what is made of a text, flags and a tool alone."""
 
-OPEN_FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-"""A link is no entry, and a pipe in the place of one must not block."""
-
+NEW_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 VERIFY_HINT = "Hint: `shadesmith cache verify` finds all such files"
 
 TOUCH_SECONDS = 600.0
@@ -80,8 +78,9 @@ class Store:
         key = key_of(stage, self._version_of(stage), material)
         path = os.path.join(self._folder_text, file_name(key, stage))
         try:
-            summary, its_material, parts = unpack(self._read(path), key)
+            summary, its_material, parts = unpack(read_file(path), key)
             if its_material == material:
+                self._touch(path)
                 return Entry(summary.header, parts), ""
             reason = "damaged: the entry of something else has the same key"
         except (FileNotFoundError, NotADirectoryError):
@@ -112,34 +111,22 @@ class Store:
             hint = "Hint: name another folder by `ti.init(offline_cache_file_path=...)` or SHADESMITH_CACHE_DIR"
             self._warn_once("write", f"kernels cannot be kept in {self.folder}: {error.strerror or error}. {hint}")
         else:
-            COUNTS.stored(stage)
+            if stage not in OWN_STAGES:
+                COUNTS.stored(stage)
         COUNTS.add_disk_time(time.perf_counter() - start)
 
     def _version_of(self, stage: str) -> str:
         return "" if stage in WITHOUT_VERSION else self.version
 
-    def _read(self, path: str) -> bytes:
-        """Read a file whole. Raises: OSError; Damaged for what is no file of a sensible size."""
-        descriptor = os.open(path, OPEN_FLAGS)
+    def _touch(self, path: str) -> None:
+        """Note that an entry is in use; how old it is says its time of modification, which stays."""
+        if self.limits.policy != "lru":
+            return
         try:
-            status = os.fstat(descriptor)
-            if not stat.S_ISREG(status.st_mode):
-                raise Damaged("not a file")
-            if status.st_size > MAX_BYTES:
-                raise Damaged("length")
-            with open(descriptor, "rb", buffering=0, closefd=False) as file:
-                data = file.read()
-            if self.limits.policy == "lru" and time.time() - status.st_atime > TOUCH_SECONDS:
-                self._touch(path, status)
-            return data
-        finally:
-            os.close(descriptor)
-
-    def _touch(self, path: str, status: os.stat_result) -> None:
-        """Note that an entry is in use; that it is as old as it was says its time of modification."""
-        try:
-            os.utime(path, ns=(time.time_ns(), status.st_mtime_ns))
-        except OSError:  # a folder that we may only read
+            status = os.stat(path)
+            if time.time() - status.st_atime > TOUCH_SECONDS:
+                os.utime(path, ns=(time.time_ns(), status.st_mtime_ns))
+        except OSError:  # a folder that we may only read, or gone in the meantime
             return
 
     def _write(self, name: str, data: bytes) -> None:
@@ -151,13 +138,16 @@ class Store:
             temporary = self._write_temporary(data)
         try:
             os.replace(temporary, os.path.join(self._folder_text, name))
+        except FileNotFoundError:  # `shadesmith cache clean` was here
+            return
         except BaseException:
             _unlink(temporary)
             raise
         self._grow(len(data))
 
     def _write_temporary(self, data: bytes) -> str:
-        descriptor, temporary = tempfile.mkstemp(prefix=TEMPORARY, dir=self._folder_text)
+        temporary = os.path.join(self._folder_text, f"{TEMPORARY}{os.getpid()}-{os.urandom(8).hex()}")
+        descriptor = os.open(temporary, NEW_FLAGS, 0o600)
         try:
             with open(descriptor, "wb", buffering=0) as file:
                 rest = memoryview(data)
@@ -176,7 +166,7 @@ class Store:
             if first:
                 sweep(self.folder)
             if first or (self._size_bytes > self.limits.max_bytes and self.limits.policy in BY_TIME):
-                self._size_bytes = clean(self.folder, self.limits, self.version)
+                self._size_bytes = clean(self.folder, self.limits, lambda: self.version)
 
     def _warn_once(self, kind: str, text: str) -> None:
         with self._lock:
