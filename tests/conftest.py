@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 import tempfile
 
 import pytest
+from cache_checks import compare_compilations
 
 import shadesmith as ti
 from shadesmith.runtime import kernel as kernels
@@ -72,21 +72,6 @@ def check_what_is_found() -> None:
 
 COMPILED: list = []
 """What is being looked for: arguments of `lookup._compile`."""
-
-
-def compare_compilations(kept, made) -> None:
-    """Check that a compilation from the cache is what the compiler makes, objects of Python included."""
-    assert kept.module.source() == made.module.source()
-    ours, theirs = (json.dumps(module.to_json(), sort_keys=True) for module in (kept.module, made.module))
-    assert ours == theirs
-    assert len(kept.fields) == len(made.fields)
-    for ours, theirs in zip(kept.fields, made.fields, strict=True):
-        assert ours is theirs or (ours.address == theirs.address and ours.capacity == theirs.capacity)
-    assert kept.warnings == made.warnings
-    assert kept.captured.keys() == made.captured.keys()
-    for path, found in kept.captured.items():
-        value = made.captured[path].value
-        assert found.value is value or (type(found.value), repr(found.value)) == (type(value), repr(value)), path
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -15,12 +15,12 @@ from typing import Any, cast
 
 import numpy as np
 
+from ...transpiler.backend.compilation import Compilation
 from ...transpiler.backend.interface import Interface
 from ...transpiler.errors import TaichiRuntimeError, TaichiRuntimeTypeError
 from ...transpiler.frontend.definition import KernelDefinition
 from ...transpiler.frontend.specialization import ArrayArgument, Specialization
 from ...transpiler.ir.types import Struct, Tensor, element_of, u8
-from ...transpiler.pipeline import Compilation
 from .. import session as sessions
 from ..arguments import classify
 from ..captured import TreePart

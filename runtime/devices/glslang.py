@@ -153,6 +153,11 @@ def find_tool() -> str | None:
     return shutil.which("glslangValidator") or shutil.which("glslang")
 
 
+def compiler_identity() -> str:
+    """Return which GLSL compiler this is. Raises: TaichiRuntimeError where it is missing; OSError."""
+    return file_identity(_require_tool())
+
+
 def _require_tool() -> str:
     tool = find_tool()
     if tool is None:

@@ -189,6 +189,11 @@ def find_compiler() -> HostCompiler:
     raise TaichiRuntimeError(f"{what} {INSTALL_HINT}")
 
 
+def compiler_identity() -> str:
+    """Return which C compiler this is. Raises: TaichiRuntimeError where it is missing; OSError."""
+    return c_compiler_identity(find_compiler().command)
+
+
 def _is_gcc(path: str) -> bool:
     """The real name tells at no cost (cc -> gcc-12); only a name that says nothing is run, which takes 3 ms."""
     name = os.path.basename(os.path.realpath(path))
