@@ -26,12 +26,14 @@ from .describe_own import contents, own_attributes
 from .known import PURE_MODULES, fixed_name, is_own, is_standard, library_of
 from .walk import MISSING, Walk
 
-ATOMS = frozenset({int, float, bool, str, bytes, complex, type(None), type(...)})
+ATOMS = frozenset({int, float, bool, str, bytes, complex, type(None), type(...), type(NotImplemented)})
 PLAIN_BASES = (int, float, str, bytes, complex, tuple, list, dict, set, frozenset)
 WRITTEN_IN_C = (types.MethodDescriptorType, types.WrapperDescriptorType, types.GetSetDescriptorType)
 IMPLICIT = frozenset({"__dict__", "__weakref__"})
 METACLASSES = frozenset({"type", "ABCMeta", "EnumMeta", "EnumType"})
 TUPLE_GETTER = "_tuplegetter"
+GUARDS = ("dataclasses", "reprlib")
+"""Modules whose wrappers of functions only keep `__repr__` from calling itself."""
 
 
 def environment(specialization: Specialization, target: str) -> str:
@@ -143,6 +145,8 @@ def _array(walk: Walk, value: np.ndarray[Any, Any]) -> str:
 
 
 def _function(walk: Walk, value: types.FunctionType) -> str:
+    if value.__globals__.get("__name__") in GUARDS and hasattr(value, "__wrapped__"):
+        return describe(walk, value.__wrapped__)
     module = value.__module__
     if is_own(module) or is_standard(module) or library_of(module) == "numpy":
         return fixed_name(value, not walk.native) or walk.cannot(value)
