@@ -148,6 +148,7 @@ from .transpiler.lang.matrix import Matrix, Vector
 from .transpiler.lang.packs import ArgPack
 from .transpiler.lang.sparse import activate, append, deactivate, is_active, length, no_activate, rescale_index
 from .transpiler.lang.struct import Struct, dataclass
+from .transpiler.lang.textures import Format
 
 if TYPE_CHECKING:
     from .runtime import tools, ui
@@ -155,7 +156,7 @@ if TYPE_CHECKING:
     from .runtime.gui_arguments import hex_to_rgb, rgb_to_hex
 
 __all__ = [
-    "ArgPack", "CRITICAL", "DEBUG", "ERROR", "Field", "FieldsBuilder", "GUI", "INFO", "Layout", "Matrix",
+    "ArgPack", "CRITICAL", "DEBUG", "ERROR", "Field", "FieldsBuilder", "Format", "GUI", "INFO", "Layout", "Matrix",
     "MatrixField", "MatrixNdarray", "NDArray", "Ndarray", "SNode", "ScalarField", "ScalarNdarray",
     "ShadesmithWarning", "Struct", "StructField", "TRACE", "TaichiAssertionError", "TaichiCompilationError",
     "TaichiIndexError", "TaichiNameError", "TaichiRuntimeError", "TaichiRuntimeTypeError", "TaichiSyntaxError",

@@ -13,9 +13,11 @@ from ..transpiler.frontend.specialization import (
     ScalarArgument,
     StructArgument,
     TemplateArgument,
+    texture_argument,
 )
 from ..transpiler.ir.types import Scalar, Struct, Tensor, Type, describe_type, element_of, with_element
 from ..transpiler.lang.annotations import NdarrayAnnotation, as_type, is_template
+from ..transpiler.lang.textures import RWTextureType, TextureType
 from ..transpiler.options import CompileOptions
 from .interop import GRADIENT_HINT, ArgumentDescription, describe_argument
 
@@ -44,6 +46,8 @@ def _classify_one(
         return TemplateArgument(value), "template"
     if isinstance(annotation, NdarrayAnnotation):
         return _array(definition, position, parameter, annotation, value, options)
+    if isinstance(annotation, TextureType | RWTextureType):
+        return texture_argument(annotation, getattr(value, "fmt", None)), "texture"
     type = as_type(annotation, options)
     assert type is not None, "`check_parameters` refuses other annotations where a kernel is decorated"
     if isinstance(type, Struct):

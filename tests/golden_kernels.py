@@ -16,8 +16,10 @@ from shadesmith.transpiler.frontend.specialization import (
     ScalarArgument,
     Specialization,
     StructArgument,
+    texture_argument,
 )
 from shadesmith.transpiler.ir.types import Struct
+from shadesmith.transpiler.lang.textures import RWTextureType, TextureType
 from shadesmith.transpiler.options import Capabilities, CompileOptions
 from shadesmith.transpiler.pipeline import compile_kernel
 
@@ -66,4 +68,6 @@ def able(target: str) -> Capabilities:
 def _argument(type: Any) -> Argument:
     if isinstance(type, tuple):
         return ArrayArgument(*type)
+    if isinstance(type, TextureType | RWTextureType):
+        return texture_argument(type)
     return StructArgument(type) if isinstance(type, Struct) else ScalarArgument(type)

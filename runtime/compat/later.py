@@ -30,7 +30,7 @@ LATER: dict[str, dict[str, Later]] = {
         ),
         **dict.fromkeys(("graph",), KEEPING),
         **dict.fromkeys(("ad",), DERIVATIVES),
-        **dict.fromkeys(("Format", "Texture"), TEXTURES),
+        **dict.fromkeys(("Texture",), TEXTURES),
         **dict.fromkeys(("Mesh", "MeshInstance", "mesh_local", "mesh_patch_idx"), MESHES),
         **dict.fromkeys(("algorithms", "linalg", "sparse_matrix_builder"), LIBRARIES),
         **dict.fromkeys(("BitpackedFields",), QUANTISED),
@@ -46,7 +46,6 @@ LATER: dict[str, dict[str, Later]] = {
         PROFILER,
     ),
     "ti.types": {
-        **dict.fromkeys(("rw_texture", "texture"), TEXTURES),
         **dict.fromkeys(("sparse_matrix_builder",), LIBRARIES),
         **dict.fromkeys(("quant",), QUANTISED),
     },

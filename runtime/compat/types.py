@@ -6,6 +6,7 @@ from ...transpiler.ir.types import Scalar, Tensor
 from ...transpiler.lang.annotations import NDArray, matrix, ndarray, ref, template, vector
 from ...transpiler.lang.packs import ArgPackType as argpack
 from ...transpiler.lang.struct import struct
+from ...transpiler.lang.textures import rw_texture, texture
 from . import primitive_types
 from .later import missing
 from .primitive_types import (
@@ -38,8 +39,8 @@ from .primitive_types import (
 __all__ = [
     "NDArray", "argpack", "f16", "f32", "f64", "float16", "float32", "float64", "i8", "i16", "i32", "i64", "int8",
     "int16", "int32", "int64", "is_integral", "is_real", "is_signed", "is_tensor", "matrix", "ndarray",
-    "primitive_types", "ref", "struct", "template", "u1", "u8", "u16", "u32", "u64", "uint1", "uint8", "uint16",
-    "uint32", "uint64", "vector",
+    "primitive_types", "ref", "rw_texture", "struct", "template", "texture", "u1", "u8", "u16", "u32", "u64", "uint1",
+    "uint8", "uint16", "uint32", "uint64", "vector",
 ]  # fmt: skip
 
 

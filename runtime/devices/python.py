@@ -17,9 +17,11 @@ import numpy as np
 
 from ...transpiler.backend.interface import ArraySlot, BackendModule, Interface, PlaceSlot, ResultField
 from ...transpiler.backend.interpreter import run
+from ...transpiler.backend.texels import HostTexture
 from ...transpiler.errors import TaichiRuntimeError
 from ...transpiler.ir.statements import Parameter
 from ...transpiler.ir.tasks import Kernel
+from ...transpiler.ir.textures import DESCRIPTOR
 from ...transpiler.ir.types import NUMPY, Struct, Tensor
 from ..capabilities import PORTABLE
 from ..launcher import PACK_CODES
@@ -55,7 +57,9 @@ class PythonProgram:
         values = unpack(self.interface, self.arguments)
         arrays = [self._array(slot, array, values) for slot, array in enumerate(self.interface.arrays)]
         parameters = [self._parameter(p, values) for p in self.kernel.parameters]
-        results = run(self.kernel, arrays, parameters, values.get(("seed",), 0))
+        slots = range(len(self.interface.textures))
+        textures = [_texture(values["texture", slot]) for slot in slots]
+        results = run(self.kernel, arrays, parameters, values.get(("seed",), 0), textures)
         if ("result",) in values:
             for result, place in zip(results, self.interface.results, strict=True):
                 _write_result(values["result",], place, result)
@@ -86,6 +90,11 @@ class PythonProgram:
             return values["argument", position, first]
         components = [values["argument", position, first + k] for k in range(type_.size)]
         return np.array(components, type_.element.numpy).reshape(type_.shape)
+
+
+def _texture(address: int) -> HostTexture:
+    """Return the texture that a descriptor in memory tells of."""
+    return HostTexture(view_address(address, DESCRIPTOR, (1,))[0], view_address)
 
 
 def _view_in_tree(

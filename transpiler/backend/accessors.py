@@ -14,6 +14,7 @@ from typing import Any
 from ..ir.snodes import Node, memory_of, pool_above
 from ..ir.sparse import CELL_MEMBERS, COUNTERS, Need, needed_indices
 from ..ir.statements import Array
+from ..ir.textures import Texture
 from .cells import CellTexts
 from .naming import Names
 from .target import Target
@@ -49,19 +50,21 @@ class Accessors:
 
 @dataclass(slots=True)
 class Used:
-    """What a text reaches: arrays, arrays by the cell of a pool, and what it asks of sparse nodes."""
+    """What a text reaches: arrays, arrays by the cell of a pool, textures, and what it asks of sparse nodes."""
 
     arrays: dict[Array, None] = field(default_factory=dict)
     inside: dict[Array, None] = field(default_factory=dict)
     cells: dict[Need, None] = field(default_factory=dict)
+    textures: dict[Texture, None] = field(default_factory=dict)
 
     def with_all(self, others: Iterable[Used]) -> Used:
         """Return what this and others reach."""
-        found = Used(dict(self.arrays), dict(self.inside), dict(self.cells))
+        found = Used(dict(self.arrays), dict(self.inside), dict(self.cells), dict(self.textures))
         for other in others:
             found.arrays |= other.arrays
             found.inside |= other.inside
             found.cells |= other.cells
+            found.textures |= other.textures
         return found
 
 

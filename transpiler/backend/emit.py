@@ -29,6 +29,7 @@ from ..ir.statements import (
 )
 from ..ir.tasks import Kernel, Task, TaskKind, with_members
 from ..ir.text import print_kernel
+from ..ir.textures import TEXTURE_STATEMENTS, describe_texture
 from ..ir.threads import ThreadIndex, has_full_blocks
 from ..ir.types import Struct, u1, u32
 from ..options import Capabilities, CompileOptions
@@ -41,8 +42,9 @@ from .float_controls import EXTENSION as FLOAT_CONTROLS
 from .float_controls import execution_modes
 from .functions import WRITERS as CALL_WRITERS
 from .functions import PrintedFunction, print_function, prototypes, return_writer
+from .headers import headers, texts_of
 from .helpers import called as functions_in
-from .helpers import library, words_of, words_of_code
+from .helpers import library, words_of
 from .interface import BackendModule, Interface, SourceFile, TaskSource
 from .layout import Declaration, Layout, array_type, has_matrix, has_vector, layout
 from .line_map import PrintedBody, line_map
@@ -54,6 +56,9 @@ from .print_expressions import Expressions, Written
 from .print_notes import inert
 from .print_statements import INDENT, Line, Statements, basename, declare_axis, infix_symbol, python_comment
 from .print_statements import WRITERS as STATEMENT_WRITERS
+from .print_textures import WRITERS as TEXTURE_WRITERS
+from .print_textures import declarations
+from .print_textures import words as texture_words
 from .random_stream import task_seed
 from .render import render
 from .reports import WRITERS as REPORT_WRITERS
@@ -63,7 +68,6 @@ from .reserved import functions as functions_of_tasks
 from .signatures import signatures
 from .spelling import extensions, helpers_source, spell_operation
 from .strides import count_in_entry, is_folded, is_strided
-from .tables_c import HEADERS
 from .target import TARGETS, Target
 from .task_memory import memory_of, pointers_of
 from .threads import (
@@ -81,7 +85,11 @@ from .turns import NONE, serial_turns
 
 PUSH_BYTES = 128
 """Room for arguments in push constants where a device does not say."""
-EFFECTS = {**STATEMENT_WRITERS, **REPORT_WRITERS, **CALL_WRITERS, **BLOCK_WRITERS, **CELL_WRITERS}
+EFFECTS: dict[type, Callable[..., None]] = {
+    **STATEMENT_WRITERS, **REPORT_WRITERS, **CALL_WRITERS, **BLOCK_WRITERS, **CELL_WRITERS, **TEXTURE_WRITERS
+}  # fmt: skip
+NOT_IN_VECTORS = (AtomicOp, Rand, *TOPOLOGY_WRITERS, *RECORDS, *TEXTURE_STATEMENTS)
+"""What compilers cannot do for several turns at once."""
 COLUMNS = 120
 
 
@@ -165,7 +173,7 @@ class _Printer:
         taken = target.reserved | target.functions | ours | spelled | tasks
         self.signatures = signatures(kernel, target, taken)
         names = {name for s in self.signatures.values() for name in (s.name, s.result_type)}
-        self.taken = target.reserved | ours | (target.functions & spelled) | names
+        self.taken = target.reserved | ours | (target.functions & spelled) | names | {*form.textures.values()}
         if any(task.cooperates for task in kernel.tasks):
             self.taken |= MEETING_WORDS
         self.functions = {function: self._function(function) for function in kernel.functions}
@@ -332,6 +340,7 @@ class _Printer:
             "row_major_result": any(has_matrix(type) for type in self.kernel.returns),
             "temporaries": padded(form.temporary_members),
             "results": padded(form.result_members),
+            "textures": [] if self.target.has_pointers else declarations(used.textures, form.use, form.textures),
             "accessors": macros,
             "cell_functions": cell_functions,
             "helpers": helpers_source(
@@ -350,7 +359,7 @@ class _Printer:
         }
         kind = printed[0].task.kind.value if self.target.file_per_task else "kernel"
         if self.target.name == "c":
-            data["headers"] = _headers(data, printed, functions)
+            data["headers"] = headers(texts_of(data, [p.body for p in printed], functions))
         text = render(f"{self.target.folder}/{kind}.{self.target.suffix}.j2", data)
         return SourceFile(
             f"{self.name}{suffix}.{self.target.suffix}",
@@ -389,7 +398,7 @@ class _Printer:
         threads = p.threads
         statements = list(reachable(p.task.body))
         loops = any(isinstance(s, (While, RangeFor)) or self._recurs(s) for s in statements)
-        plain = not loops and not any(isinstance(s, (AtomicOp, Rand, *TOPOLOGY_WRITERS, *RECORDS)) for s in statements)
+        plain = not loops and not any(isinstance(s, NOT_IN_VECTORS) for s in statements)
         parameters = [*self._args_parameter(p), *p.parameters]
         arguments = [*(["args"] if parameters[len(p.parameters) :] else []), *p.arguments]
         call = f"{p.function}({', '.join(arguments)});"
@@ -472,25 +481,7 @@ def _called(kernel: Kernel, target: Target) -> set[str]:
     """Return the words in the texts of all operations: functions that no local variable may hide."""
     operations = (s for root in kernel.roots() for s in walk(root) if isinstance(s, Operation))
     texts = {spell_operation(target.name, operation, target.exact).text for operation in operations}
-    return {"min", "max"}.union(*(words_of(text) for text in texts))
-
-
-def _headers(data: dict[str, Any], printed: list[_Printed], functions: list[PrintedFunction]) -> list[str]:
-    """Return the headers of C that a file needs."""
-    texts = [
-        data["helpers"],
-        *data["structs"],
-        *data["members"],
-        *data["temporaries"],
-        *data["results"],
-        *data["accessors"],
-        *data["cell_functions"],
-    ]
-    texts += [line.text for p in printed for line in p.body]
-    texts += [text for f in functions for text in (f.structure, f.head, *(line.text for line in f.body))]
-    texts += [text for task in data["tasks"] for text in (task["head"], *task["prologue"], *task["nest"])]
-    words = {word for text in texts for line in text.split("\n") for word in words_of_code(line)}
-    return [header for header, declared in HEADERS.items() if words & declared]
+    return {"min", "max", *texture_words(kernel, target.name)}.union(*(words_of(text) for text in texts))
 
 
 def _start_random(printer: Statements, number: int) -> None:
@@ -537,6 +528,7 @@ def _constants(blocks: list[int]) -> list[str]:
 def _signature(kernel: Kernel) -> list[tuple[int, str]]:
     scalars = [(p.position, f"{p.name}: {p.type}") for p in kernel.parameters]
     given = [a for a in kernel.arrays if a.parameter is not None and not a.is_gradient]
+    scalars += [(t.parameter, f"{t.name}: {describe_texture(t)}") for t in kernel.textures]
     return scalars + [(a.parameter, f"{a.name}: {array_type(a)}") for a in given if a.parameter is not None]
 
 
@@ -558,6 +550,8 @@ def digest(interface: Interface) -> str:
     data = asdict(interface)
     for site in data["reports"]:
         site.update(frames=[])
+    if not data["textures"]:
+        del data["textures"]
     for array in data["arrays"]:
         for key in ("offset", "place"):
             if not array[key]:

@@ -30,6 +30,7 @@ FILES = (
     "atomics",
     "threads",
     "sparse",
+    "texture",
     "reports",
 )
 """Libraries in the order their chunks are emitted."""

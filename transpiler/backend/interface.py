@@ -39,6 +39,9 @@ class Member:
       ("stride", slot, axis)             distance of its elements along an axis [elements]
       ("begin", slot)                    its first element, counted from the one at the lowest address, whose address is
                                          the pointer then: NVIDIA's Vulkan takes no negative index (580.159)
+      ("texture", slot)                  of a texture (CUDA: an object of it, C: the address of its description)
+      ("texels", slot)                   CUDA: the object by which single texels of a sampled texture are read
+      ("texture_shape", slot, axis)      extent of a texture (i32)
       ("temporaries",), ("result",)      address of the kernel's own buffers
       ("seed",)                          u32 that differs from launch to launch
       ("report",)                        address of the buffer for print and assert records
@@ -84,6 +87,26 @@ class ArraySlot:
     written: bool
     offset: tuple[int, ...] = ()
     place: PlaceSlot | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TextureSlot:
+    """One texture. parameter: place in the signature. binding: in set 0 of Vulkan, its place in `Interface.textures`.
+
+    storage: texels are loaded and stored, in `format` (a name of `ti.Format`); else it is sampled, and the format comes
+    with each launch. element: "f32", "i32" or "u32", what a component of a texel is in the text.
+    """
+
+    name: str
+    parameter: int
+    binding: int
+    ndim: int
+    element: str
+    format: str | None
+    storage: bool
+    lod: int
+    read: bool
+    written: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +203,8 @@ class Interface:
     temporaries_size_bytes: int
     reports: tuple[dict[str, Any], ...] = ()
     """Print and assert sites by number: kind, file, line, message or parts, value types."""
+    textures: tuple[TextureSlot, ...] = ()
+    """By binding."""
 
     def takes_strides(self, slot: int) -> bool:
         """Tell whether the text finds the elements of an array by strides, which come with each launch."""

@@ -58,6 +58,7 @@ from ..ir.statements import (
     While,
 )
 from ..ir.tasks import Kernel, Task
+from ..ir.textures import ImageLoad, ImageStore, Texture, TextureFetch, TextureSample, TextureStatement
 from ..ir.threads import SUBGROUP_SIZE, Barrier, ThreadIndex
 from ..ir.types import Scalar, Struct, Tensor, Type, element_of
 from ..options import MAX_TURNS
@@ -66,6 +67,7 @@ from .lockstep import Blocks, TurnEnded, turn_of
 from .random_stream import RandomStream, task_seed
 from .records import Turn, failure, text_writer
 from .sites import describe_site
+from .texels import HostTexture
 
 RECURSION_LIMIT = 20_000
 """Python's limit while functions run: a call nests four Python calls, and each block around it two more."""
@@ -74,17 +76,23 @@ Place = tuple[np.ndarray[Any, Any], tuple[int, ...]]
 """An array and the index of a scalar or tensor in it."""
 
 
-def run(kernel: Kernel, arrays: Sequence[np.ndarray[Any, Any]], parameters: Sequence[Any], seed: int = 0) -> list[Any]:
+def run(
+    kernel: Kernel,
+    arrays: Sequence[np.ndarray[Any, Any]],
+    parameters: Sequence[Any],
+    seed: int = 0,
+    textures: Sequence[HostTexture] = (),
+) -> list[Any]:
     """Run all tasks of a kernel in final form and return its results.
 
     arrays: by slot, shaped (*shape, *element shape), changed in place. parameters: in the order of `kernel.parameters`,
-    numbers or arrays of the tensor's shape. seed: of this launch, for random numbers.
+    numbers or arrays of the tensor's shape. seed: of this launch, for random numbers. textures: by slot.
     A check that fails ends one turn of a parallel loop, or a serial task. The other turns still run, but no later task,
     as on every target.
     Raises: TaichiRuntimeError for an access outside an array; TaichiAssertionError, at the end, for the first check
     that failed.
     """
-    machine = _Machine(kernel, arrays, parameters)
+    machine = _Machine(kernel, arrays, parameters, textures)
     with np.errstate(all="ignore"), _deep_calls(kernel):
         for number, task in enumerate(kernel.tasks):
             machine.run_task(task, task_seed(seed, number))
@@ -128,8 +136,11 @@ class _Machine:
     an index, of arrays that lie in trees.
     """
 
-    def __init__(self, kernel: Kernel, arrays: Sequence[Any], parameters: Sequence[Any]) -> None:
+    def __init__(
+        self, kernel: Kernel, arrays: Sequence[Any], parameters: Sequence[Any], textures: Sequence[HostTexture]
+    ) -> None:
         self.arrays = arrays
+        self.textures = textures
         self.shared: dict[Array, np.ndarray[Any, Any]] = {}
         self.position: tuple[int, int] = (0, 0)
         self.digits: dict[Array, tuple[Digit, ...]] = {}
@@ -157,7 +168,11 @@ class _Machine:
             Rand: lambda s: s.type.numpy.type(self.random.draw(s.type)),
             LoopIndex: lambda s: np.int32(self.indices[s.loop][s.axis]),
             ArgLoad: lambda s: self.parameters[s.parameter],
-            ArrayShape: lambda s: np.int32((s.array.shape or self.arrays[s.array.slot].shape)[s.axis]),
+            ArrayShape: self._shape,
+            TextureSample: lambda s: self._texture(s).sample(self._place(s.place), s.texture.element),
+            TextureFetch: lambda s: self._texture(s).fetch(self._place(s.place), s.texture.element),
+            ImageLoad: lambda s: self._texture(s).fetch(self._place(s.place), s.texture.element),
+            ImageStore: self._image_store,
             Alloca: lambda s: (_zeros(s.type), ()),
             GlobalPtr: self._global_ptr,
             GlobalTemporary: lambda s: (self.temporaries[s.temporary], ()),
@@ -340,6 +355,23 @@ class _Machine:
             return array, position
         number = self.values[statement.cell] if statement.cell is not None else self.cells.number(meant.place, index)
         return array, (int(number), *position)
+
+    def _shape(self, statement: ArrayShape) -> Any:
+        array = statement.array
+        if isinstance(array, Texture):
+            return np.int32(self.textures[array.slot].extents[statement.axis])
+        return np.int32((array.shape or self.arrays[array.slot].shape)[statement.axis])
+
+    def _texture(self, statement: TextureStatement) -> HostTexture:
+        return self.textures[statement.texture.slot]
+
+    def _place(self, place: Statement) -> list[Any]:
+        return np.atleast_1d(self.values[place]).tolist()  # type: ignore[no-any-return]
+
+    def _image_store(self, statement: ImageStore) -> None:
+        format = statement.texture.format
+        assert format is not None
+        self._texture(statement).store(self._place(statement.place), self.values[statement.value], format)
 
     def _thread_index(self, statement: ThreadIndex) -> Any:
         thread, linear = self.position

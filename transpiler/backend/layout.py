@@ -21,6 +21,7 @@ from ..ir.statements import (
     Temporary,
 )
 from ..ir.tasks import Kernel
+from ..ir.textures import TEXEL_READS, ImageStore, Texture, TextureFetch, TextureSample, describe_texture
 from ..ir.types import (
     SCALARS,
     Scalar,
@@ -42,13 +43,14 @@ from ..ir.types import (
 from .accessors import Accessors, Reach, accessors
 from .cells import CellTexts
 from .helpers import library
-from .interface import ArraySlot, Interface, Member, PlaceSlot, ResultField
+from .interface import ArraySlot, Interface, Member, PlaceSlot, ResultField, TextureSlot
 from .naming import Names, entry_stem
 from .reserved import MEMBERS, OURS, functions, macros
 from .sites import describe_site
 from .spelling import storage_helpers, storage_name, type_helpers, type_name
 from .structs import Structs, make_structs
 from .target import Target
+from .texture_functions import declared as texture_type
 from .trees import TreeText, elements_of, write_tree
 from .use import Use, collect, use_all
 
@@ -95,7 +97,8 @@ class Layout:
     cells: CellTexts | None
     parameters: dict[Parameter, str]
     data: dict[Array, str]
-    shapes: dict[tuple[Array, int], str]
+    shapes: dict[tuple[Array | Texture, int], str]
+    textures: dict[object, str]
     strides: dict[Array, list[str]]
     begins: dict[Array, str]
     member_numbers: dict[object, int]
@@ -196,6 +199,9 @@ class _Members:
             elif (part := memory_of(array.place)) not in (item.key for item in self.items):
                 text = self.trees[part]
                 self._pointer(text.pointer, part, self._tree_pointer(text), self._note(text), source)
+        if self.target.has_pointers:
+            for texture in sorted(self.use.textures, key=lambda t: t.slot):
+                self._texture(texture)
         for need, member, note in self.cells.members() if self.cells is not None else ():
             self._cells(need, member, note)
         if self.kernel.temporaries:
@@ -207,10 +213,12 @@ class _Members:
             self._pointer("report", "report", declared, "records of print and of checks", ("report",))
         for parameter in sorted(self.use.parameters, key=lambda p: p.position):
             self._parameter(parameter)
-        for (array, axis), name in sorted(self.use.shapes.items(), key=lambda s: (s[0][0].slot, s[0][1])):
-            name = name or f"{array.name}_n{axis if array.ndim > 1 else ''}"
-            note = f"{array.name}.shape[{axis}]"
-            self._add(name, (array, axis), "i32", "int", note, [("shape", array.slot, axis)], 4)
+        shapes = self.use.shapes.items()
+        for (owner, axis), name in sorted(shapes, key=lambda s: (isinstance(s[0][0], Texture), s[0][0].slot, s[0][1])):
+            name = name or f"{owner.name}_n{axis if owner.ndim > 1 else ''}"
+            note = f"{owner.name}.shape[{axis}]"
+            kind = "texture_shape" if isinstance(owner, Texture) else "shape"
+            self._add(name, (owner, axis), "i32", "int", note, [(kind, owner.slot, axis)], 4)
         for array in sorted((a for a in self.use.arrays if a.strided), key=lambda a: a.slot):
             for axis in range(array.ndim):
                 self._stride(array, axis)
@@ -221,6 +229,17 @@ class _Members:
             declared = type_name(self.target.name, u32)
             self._add("seed", "seed", "u32", declared, "of the random numbers of this launch", [("seed",)], 4)
         return sorted(self.items, key=lambda item: -item.scalar_bytes)
+
+    def _texture(self, texture: Texture) -> None:
+        """Add what stands for a texture: CUDA fetches texels by another object than it samples by."""
+        declared = texture_type(self.target.name, texture.is_storage)
+        by_texels = self.target.name == "cuda" and (TextureFetch, texture) in self.use.texels
+        if not by_texels or (TextureSample, texture) in self.use.texels:
+            self._pointer(texture.name, texture, declared, describe_texture(texture), ("texture", texture.slot))
+        if by_texels:
+            note = f"{describe_texture(texture)}, by texels"
+            key: object = ("texels", texture)
+            self._pointer(f"{texture.name}_texels", key, declared, note, ("texels", texture.slot))
 
     def is_of_cells(self, array: Array) -> bool:
         """Tell whether an array is reached through a member of a sparse node."""
@@ -361,7 +380,8 @@ def layout(kernel: Kernel, target: Target, complete: bool = False, volatile: boo
     stored = [with_element(part, u8) if element_of(part) == u1 else part for part in parts]
     slots = tuple(_slot(array, use) for array in kernel.arrays)
     sites = tuple(describe_site(site, use.task_of[site]) for site in use.sites)
-    interface = Interface(interface_members, size, slots, result_fields, result_size, temporaries_size, sites)
+    textures = tuple(_texture_slot(texture, use) for texture in kernel.textures)
+    interface = Interface(interface_members, size, slots, result_fields, result_size, temporaries_size, sites, textures)
     return Layout(
         interface=interface,
         declarations=[Declaration(item.declared, item.name, f"{_origin(item)}{item.note}") for item in items],
@@ -374,6 +394,7 @@ def layout(kernel: Kernel, target: Target, complete: bool = False, volatile: boo
         },
         parameters={p: texts[p] for p in use.parameters},
         shapes={key: texts[key] for key in use.shapes},
+        textures=_texture_texts(kernel, target, texts, taken),
         strides={a: [texts["stride", a, k] for k in range(a.ndim)] for a in use.arrays if a.strided},
         begins={a: texts["begin", a] for a in use.arrays if ("begin", a) in texts},
         member_numbers=numbers,
@@ -492,6 +513,32 @@ def _slot(array: Array, use: Use) -> ArraySlot:
         array.name, element, shape, array.ndim, array.shape, array.parameter,
         array in use.read, array in use.written, array.offset, _place_slot(array, use),
     )  # fmt: skip
+
+
+def _texture_slot(texture: Texture, use: Use) -> TextureSlot:
+    kinds = {kind for kind, other in use.texels if other is texture}
+    return TextureSlot(
+        name=texture.name,
+        parameter=texture.parameter,
+        binding=texture.slot,
+        ndim=texture.ndim,
+        element=texture.element.name,
+        format=None if texture.format is None else texture.format.name,
+        storage=texture.is_storage,
+        lod=texture.lod,
+        read=bool(kinds & set(TEXEL_READS)),
+        written=ImageStore in kinds,
+    )
+
+
+def _texture_texts(
+    kernel: Kernel, target: Target, texts: dict[object, str], taken: frozenset[str]
+) -> dict[object, str]:
+    """Return what texts call textures: members of `args`, in GLSL variables of their own."""
+    if target.has_pointers:
+        return {key: texts[key] for t in kernel.textures for key in (t, ("texels", t)) if key in texts}
+    names = Names(taken | {text.partition("(")[0] for text in texts.values()})
+    return {texture: names.declare(texture.name) for texture in kernel.textures}
 
 
 def _place_slot(array: Array, use: Use) -> PlaceSlot | None:

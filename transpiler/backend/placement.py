@@ -46,6 +46,7 @@ from ..ir.statements import (
     While,
     base_pointer,
 )
+from ..ir.textures import TEXEL_READS, ImageStore
 from ..ir.threads import Collective, Exchange, ThreadFor
 from ..ir.types import Scalar
 
@@ -57,6 +58,7 @@ INDEX_OPERATIONS = frozenset({"add", "sub", "mul", "neg"})
 COMPARISONS = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
 ALIASED = "arrays that may share memory"
 TOPOLOGY = "which cells are active"
+TEXELS = "what textures hold"
 ANYTHING = "all memory"
 """What a call with effects may write."""
 MAX_READS = 2
@@ -140,6 +142,8 @@ class _Placer:
             self.clock += 1
             if isinstance(statement, (LocalStore, GlobalStore, AtomicOp)):
                 self.writes.setdefault(_memory(statement.pointer), []).append(self.position[statement])
+            elif isinstance(statement, ImageStore):
+                self.writes.setdefault(TEXELS, []).append(self.position[statement])
             elif isinstance(statement, LocalLoad):
                 self.read.add(base_pointer(statement.pointer))
             elif isinstance(statement, Call):
@@ -365,6 +369,10 @@ class _Placer:
                 and not crosses
                 and not self.written(TOPOLOGY, self.position[value], points[0].position)
             )
+        if isinstance(value, TEXEL_READS):
+            return (
+                len(points) == 1 and not crosses and not self.written(TEXELS, self.position[value], points[0].position)
+            )
         if isinstance(value, (LocalLoad, GlobalLoad)):
             if self._is_overwritten(value, points, crosses):
                 return False
@@ -433,7 +441,7 @@ def _is_named(value: Statement) -> bool:
 
 def _is_free_of_reads(value: Statement) -> bool:
     """Whether the text of `value` reads no memory, so that it may be computed before or after an effect."""
-    if isinstance(value, (LocalLoad, GlobalLoad, IfExp, *CALLS)):
+    if isinstance(value, (LocalLoad, GlobalLoad, *TEXEL_READS, IfExp, *CALLS)):
         return value.name is not None
     return _is_named(value) or all(_is_free_of_reads(o) for o in operands(value))
 

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ..ir.textures import FORMATS
 from ..ir.types import SCALARS
 from .interface import (
     EXTENT_OPERATORS,
@@ -24,6 +25,7 @@ from .interface import (
     ResultField,
     SourceFile,
     TaskSource,
+    TextureSlot,
 )
 
 Read = Callable[[Any, str], Any]
@@ -193,7 +195,7 @@ def _expression(data: Any, path: str, depth: int = 0) -> Expression:
 
 SOURCES: dict[str, int] = {
     "argument": 2, "pointer": 1, "gradient": 1, "shape": 2, "capacity": 1, "stride": 2, "begin": 1, "temporaries": 0,
-    "result": 0, "seed": 0, "report": 0,
+    "result": 0, "seed": 0, "report": 0, "texture": 1, "texels": 1, "texture_shape": 2,
 }  # fmt: skip
 """Where a member comes from, and how many numbers say more: see `interface.Member`."""
 
@@ -298,6 +300,18 @@ MEMBER: dict[str, Read] = {
     "size_bytes": number(1, 8),
     "source": _source,
 }
+TEXTURE: dict[str, Read] = {
+    "name": text(),
+    "parameter": size,
+    "binding": size,
+    "ndim": number(1, 3),
+    "element": one_of("f32", "i32", "u32"),
+    "format": optional(one_of(*FORMATS)),
+    "storage": truth,
+    "lod": size,
+    "read": truth,
+    "written": truth,
+}
 LOOP: dict[str, Read] = {
     "line": size,
     "names": many(text(), MAX_AXES),
@@ -333,6 +347,7 @@ INTERFACE: dict[str, Read] = {
     "result_size_bytes": number(0, MAX_BYTES),
     "temporaries_size_bytes": number(0, MAX_BYTES),
     "reports": many(_site),
+    "textures": many(lambda data, path: read_object(data, path, TEXTURE, TextureSlot)),
 }
 OPTIONS: dict[str, Read] = {"fast_math": truth, "debug": truth, "recursive": truth}
 
@@ -376,6 +391,9 @@ def check_module(module: BackendModule) -> None:
             _check_loop(task.loop, task, f"{path}.loop")
     _check_memory(interface)
     _check_arrays(interface)
+    for place, texture in enumerate(interface.textures):
+        if texture.binding != place or texture.storage != (texture.format is not None):
+            raise fail(f"$.interface.textures[{place}]", "its binding or its format is not one of its kind")
     for place, site in enumerate(interface.reports):
         if site["task"] >= len(module.tasks) or not site["frames"]:
             raise fail(f"$.interface.reports[{place}]", "it is of no task, or stands nowhere")
@@ -422,7 +440,7 @@ def _check_memory(interface: Interface) -> None:
 
 def _check_source(member: Member, interface: Interface, path: str) -> None:
     kind = member.source[0]
-    is_address = kind in ("pointer", "gradient", "temporaries", "result", "report")
+    is_address = kind in ("pointer", "gradient", "temporaries", "result", "report", "texture", "texels")
     if is_address and member.size_bytes != 8:
         raise fail(path, "an address takes 8 bytes")
     if kind in ("pointer", "gradient", "shape", "capacity", "stride", "begin"):
@@ -431,6 +449,12 @@ def _check_source(member: Member, interface: Interface, path: str) -> None:
             raise fail(f"{path}.source", f"there are {len(interface.arrays)} arrays")
         if len(member.source) == 3 and member.source[2] >= interface.arrays[slot].ndim:
             raise fail(f"{path}.source", f"array {slot} has {interface.arrays[slot].ndim} axes")
+    if kind in ("texture", "texels", "texture_shape"):
+        slot = member.source[1]
+        if slot >= len(interface.textures):
+            raise fail(f"{path}.source", f"there are {len(interface.textures)} textures")
+        if len(member.source) == 3 and member.source[2] >= interface.textures[slot].ndim:
+            raise fail(f"{path}.source", f"texture {slot} has {interface.textures[slot].ndim} axes")
 
 
 def _check_result(field: ResultField, size_bytes: int, path: str) -> None:

@@ -51,6 +51,8 @@ external interface long short half fixed unsigned superp input output filter siz
 texture image demote hvec2 hvec3 hvec4 fvec2 fvec3 fvec4 uint main floatBitsToInt floatBitsToUint intBitsToFloat
 uintBitsToFloat atomicAdd atomicMin atomicMax atomicAnd atomicOr atomicXor atomicExchange atomicCompSwap int8_t
 int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t float16_t float32_t float64_t defined
+sampler1D sampler2D sampler3D image1D image2D image3D isampler1D isampler2D isampler3D usampler1D usampler2D usampler3D
+iimage1D iimage2D iimage3D uimage1D uimage2D uimage3D
 """)
 
 _GLSL_FUNCTIONS = _words("""

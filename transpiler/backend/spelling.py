@@ -15,7 +15,17 @@ from itertools import pairwise
 
 from ..ir.statements import Cast, Const, Operation
 from ..ir.types import Scalar, Struct, Tensor, Type, element_of, scalars_of, u1, u8, with_element
-from . import atomics, collectives, helpers, literals, tables_glsl, tensor_functions, tensors, tensors_glsl
+from . import (
+    atomics,
+    collectives,
+    helpers,
+    literals,
+    tables_glsl,
+    tensor_functions,
+    tensors,
+    tensors_glsl,
+    texture_functions,
+)
 from .spelling_forms import EXACT, Spelling, call, same, with_helpers
 
 __all__ = [
@@ -212,12 +222,14 @@ def helper_names(target: str, keys: Iterable[str]) -> list[str]:
 
 
 def _is_generated(key: str) -> bool:
-    return " -> " in key or key.startswith(("atomic ", "subgroup "))
+    return " -> " in key or key.startswith(("atomic ", "subgroup ", "texel "))
 
 
 def _generate(target: str, key: str) -> tensor_functions.Generated:
     if key.startswith("subgroup "):
         return collectives.generate(target, key)
+    if key.startswith("texel "):
+        return texture_functions.generate(target, key)
     return atomics.generate(target, key) if key.startswith("atomic ") else tensor_functions.generate(target, key)
 
 

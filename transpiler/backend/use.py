@@ -29,6 +29,7 @@ from ..ir.statements import (
     base_pointer,
 )
 from ..ir.tasks import Kernel
+from ..ir.textures import ImageLoad, ImageStore, Texture, TextureFetch, TextureSample
 from ..ir.threads import Barrier
 from ..ir.types import Type
 
@@ -43,8 +44,11 @@ class Use:
     components: bool = False
     read: set[Array] = field(default_factory=set)
     written: set[Array] = field(default_factory=set)
-    shapes: dict[tuple[Array, int], str | None] = field(default_factory=dict)
+    shapes: dict[tuple[Array | Texture, int], str | None] = field(default_factory=dict)
     parameters: dict[Parameter, None] = field(default_factory=dict)
+    textures: dict[Texture, None] = field(default_factory=dict)
+    texels: set[tuple[type[Statement], Texture]] = field(default_factory=set)
+    """What is done with textures: a class of `TEXTURE_STATEMENTS`, and with which."""
     random: bool = False
     has_records: bool = True
     sites: dict[Record | Call, int] = field(default_factory=dict)
@@ -71,7 +75,7 @@ def _statements(kernel: Kernel) -> Iterator[tuple[int, Statement]]:
 def collect(kernel: Kernel) -> Use:
     """Return what the tasks of a kernel use."""
     use = Use()
-    names: dict[tuple[Array, int], set[str | None]] = {}
+    names: dict[tuple[Array | Texture, int], set[str | None]] = {}
     own = set(kernel.parameters)
     failing = {f for f in kernel.functions if any(isinstance(s, CHECKS) for s in reachable(f.body))}
     inside = {statement for function in kernel.functions for statement in walk(function.body)}
@@ -96,6 +100,9 @@ def collect(kernel: Kernel) -> Use:
                 names.setdefault((array, axis), set()).add(name)
             case ArgLoad(parameter=parameter) if parameter in own:
                 use.parameters[parameter] = None
+            case TextureSample() | TextureFetch() | ImageLoad() | ImageStore():
+                use.textures[statement.texture] = None
+                use.texels.add((type(statement), statement.texture))
             case Rand():
                 use.random = True
             case Call(function=function) if function in failing:
@@ -121,6 +128,7 @@ def use_all(kernel: Kernel, use: Use) -> None:
     use.parameters.update(dict.fromkeys(kernel.parameters))
     use.random = True
     use.has_records = False  # the interpreter prints and raises by itself
+    use.textures.update(dict.fromkeys(kernel.textures))
     for array in kernel.arrays:
         if array.shape is None:
             for axis in range(array.ndim):

@@ -19,12 +19,13 @@ from ..ir.types import Struct, StructError, Type, count_scalars
 from . import build_access, build_calls, build_loops, build_match
 from .build_assignment import bind
 from .build_statements import execute
+from .build_textures import new_texture
 from .context import Context, NeedsMemory
 from .definition import ParameterDefinition
 from .real_functions import build_functions
 from .returns import return_types
 from .signature import check_kinds
-from .specialization import ArrayArgument, ScalarArgument, Specialization, StructArgument
+from .specialization import ArrayArgument, ScalarArgument, Specialization, StructArgument, TextureArgument
 from .values import Pack
 
 HANDLERS = (build_access.build_subscript, build_calls.build_call, build_loops.build_for, build_match.build_match)
@@ -118,6 +119,8 @@ def _argument(context: Context, position: int, parameter: ParameterDefinition, n
         array.parameter, array.may_alias = position, True
         array.strided, array.clamped = argument.strided, argument.clamped
         return array
+    if isinstance(argument, TextureArgument):
+        return new_texture(context, parameter.name, position, argument)
     if isinstance(argument, ScalarArgument | StructArgument):
         context.builder.location = kernel.location
         load = _load_argument(context, parameter.name, context.structs.named(argument.type), position, 0)

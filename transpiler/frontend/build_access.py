@@ -21,12 +21,14 @@ from ..errors import (
 )
 from ..ir.nodes import Statement
 from ..ir.statements import Array, ArrayShape, GlobalPtr
+from ..ir.textures import Texture
 from ..ir.types import Struct, Tensor, describe_type, element_of, i32, scalars_of
 from ..lang import struct as lang
 from ..lang.matrix import Matrix
 from .build_methods import METHOD_NAMES
 from .build_sparse import list_method
 from .build_structs import array_attribute, array_member, bound, member_place, struct_attribute, struct_item
+from .build_textures import texture_attribute
 from .context import COMPUTED_BY_PYTHON, Context, expression
 from .references import need_memory
 from .slices import check_bounds, has_slice, index_statement, read_slice
@@ -56,6 +58,9 @@ def build_subscript(context: Context, node: ast.Subscript) -> Any:
     if isinstance(base, Place | Statement) and not isinstance(base.type, Tensor):
         kind = describe_kind(base)
         raise context.error(TaichiTypeError, f"A scalar of type {kind} cannot be subscripted", "leave out the brackets")
+    if isinstance(base, Texture):
+        hint = f"write `{base.name}.load(...)`" if base.is_storage else f"write `{base.name}.fetch(..., 0)`"
+        raise context.error(TaichiTypeError, f"The texture `{base.name}` cannot be subscripted", hint)
     if isinstance(base, Method):
         raise context.error(TaichiTypeError, f"`{base.name}` is a method", f"call it: `{base.name}()`")
     if has_slice(node.slice) and (isinstance(base, Place | Statement)):
@@ -164,6 +169,8 @@ def build_attribute(context: Context, node: ast.Attribute) -> Any:
     base = context.evaluate(node.value)
     if isinstance(base, Place | Statement):
         return _value_attribute(context, base, node)
+    if isinstance(base, Texture):
+        return texture_attribute(context, base, node)
     array = context.array(base)
     if array is not None:
         owner = array_member(context, base) or ArrayMember(array, ())

@@ -8,10 +8,12 @@ from typing import Any
 from ..errors import TaichiSyntaxError, TaichiTypeError
 from ..ir.nodes import Block, Statement
 from ..ir.statements import Array, ArrayShape, Break, Const, Continue, LoopIndex, RangeFor, StructFor, While, is_const
+from ..ir.textures import Texture
 from ..ir.types import Scalar, describe_type, i32
 from .build_assignment import static_argument
 from .build_expressions import bind_target
 from .build_statements import NEVER, Completion, execute, leave_loop, says_static
+from .build_textures import texels
 from .context import Context, LoopRecord, statement
 from .iteration import compile_time_items
 from .scope import Exit
@@ -39,6 +41,8 @@ def build_for(context: Context, node: ast.For) -> Completion:
         inner = RangeValue(inner.start, inner.stop, inner.step)
     elif hasattr(inner, "describe_domain"):
         inner = context.cells_of(inner)
+    elif isinstance(inner, Texture):
+        inner = texels(context, inner)
     array = context.array(inner)
     if array is not None:
         return _loop_over_array(context, node, array, grouped)
@@ -111,7 +115,7 @@ def _check_width(context: Context, bound: Statement, node: ast.AST) -> None:
 def _array_of_extents(begins: list[Statement], ends: list[Statement], steps: list[Any]) -> Array | None:
     """Return the array whose shape the loop covers, if its bounds say so."""
     first = ends[0]
-    if not isinstance(first, ArrayShape) or first.array.ndim != len(ends):
+    if not isinstance(first, ArrayShape) or not isinstance(first.array, Array) or first.array.ndim != len(ends):
         return None
     for axis, (begin, end, step) in enumerate(zip(begins, ends, steps, strict=True)):
         covers = isinstance(end, ArrayShape) and end.array is first.array and end.axis == axis

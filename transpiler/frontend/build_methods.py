@@ -8,12 +8,14 @@ from typing import Any
 from ..errors import TaichiSyntaxError, TaichiTypeError
 from ..ir.nodes import Statement
 from ..ir.statements import LoopIndex, StructFor
+from ..ir.textures import Texture
 from ..ir.types import Scalar, Struct, StructError, Tensor, describe_type, element_of, f32, i32, u1
 from ..lang.annotations import as_type
 from ..lang.matrix import Matrix, Vector
 from ..lang.struct import StructType
 from .build_sparse import ListCell, call_list_method
 from .build_structs import call_struct_method, element_place, filled, part_of_array, scalar_field
+from .build_textures import call_texture_method
 from .context import Context
 from .values import ArrayMember, Method, Place, describe_kind, holds_runtime, is_number, is_runtime
 
@@ -129,6 +131,8 @@ def call_method(context: Context, method: Method, arguments: list[Any], named: d
     owner = method.owner
     arguments = [context.loaded(argument) for argument in arguments]
     named = {name: context.loaded(value) for name, value in named.items()}
+    if isinstance(owner, Texture):
+        return call_texture_method(context, owner, method.name, arguments, named)
     if isinstance(owner, ListCell):
         return call_list_method(context, owner, method.name, [*arguments, *named.values()])
     if isinstance(owner, list):

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..errors import TaichiSyntaxError
 from ..lang.annotations import NdarrayAnnotation, RefType, as_type, is_template
+from ..lang.textures import RWTextureType, TextureType
 from ..options import CompileOptions
 from .definition import NO_DEFAULT, KernelDefinition
 
@@ -49,7 +50,7 @@ def check_parameters(definition: KernelDefinition) -> None:
                 f"Taichi kernels parameters must be type annotated; `{parameter.name}` has no annotation",
                 REMEDY,
             )
-        if not _is_type(annotation):
+        if not (_is_type(annotation) or isinstance(annotation, TextureType | RWTextureType)):
             raise definition.parameter_location(parameter.name).error(
                 TaichiSyntaxError,
                 f"Invalid type annotation of Taichi kernel: `{parameter.name}` is a {_shown(annotation)}, "

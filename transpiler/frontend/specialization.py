@@ -10,8 +10,10 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
-from ..ir.types import Scalar, Struct, Tensor, Type, described
+from ..ir.textures import FORMATS, TexelFormat
+from ..ir.types import Scalar, Struct, Tensor, Type, described, f32
 from ..lang.decorators import BoundFunc, Func
+from ..lang.textures import RWTextureType, TextureAnnotation, format_row
 from ..options import Capabilities, CompileOptions
 from .definition import KernelDefinition
 
@@ -57,6 +59,29 @@ class ArrayArgument:
 
 
 @dataclass(frozen=True, slots=True)
+class TextureArgument:
+    """A texture. format: of one that is stored to, None for one that is sampled. element: of its texels in a kernel."""
+
+    ndim: int
+    element: Scalar
+    format: TexelFormat | None = None
+    lod: int = 0
+
+    def __str__(self) -> str:
+        if self.format is None:
+            return f"texture[{self.element}, {self.ndim}]"
+        return f"rw_texture[{self.format.name}, {self.ndim}]"
+
+
+def texture_argument(annotation: TextureAnnotation, fmt: Any = None) -> TextureArgument:
+    """Return what a kernel is specialised on. fmt: of the texture given, None where the kernel is only looked at."""
+    if isinstance(annotation, RWTextureType):
+        row = FORMATS[annotation.fmt.name]
+        return TextureArgument(annotation.num_dimensions, row.element, row, annotation.lod)
+    return TextureArgument(annotation.num_dimensions, f32 if fmt is None else format_row(fmt).element)
+
+
+@dataclass(frozen=True, slots=True)
 class TemplateArgument:
     """A Python object taken at compile time."""
 
@@ -66,7 +91,7 @@ class TemplateArgument:
         return describe(self.value)
 
 
-Argument = ScalarArgument | StructArgument | ArrayArgument | TemplateArgument
+Argument = ScalarArgument | StructArgument | ArrayArgument | TextureArgument | TemplateArgument
 
 
 @dataclass(frozen=True)

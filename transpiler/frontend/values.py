@@ -14,6 +14,7 @@ import numpy as np
 
 from ..ir.nodes import Statement
 from ..ir.statements import Array
+from ..ir.textures import Texture
 from ..ir.types import SCALARS, Scalar, Type, describe_type, promote, u1
 from ..lang.describe import Step, name_step, step_into
 from ..lang.matrix import Matrix
@@ -130,7 +131,9 @@ def holds_runtime(value: Any) -> bool:
     """Tell whether `value`, or an item of a list or tuple, is known only at run time."""
     if isinstance(value, int | float | str):
         return False
-    if isinstance(value, Statement | Place | Array | ArrayMember | Pack | RangeValue | NdrangeValue | GroupedValue):
+    if isinstance(value, Statement | Place | Array | ArrayMember | Texture | Pack):
+        return True
+    if isinstance(value, RangeValue | NdrangeValue | GroupedValue):
         return True
     if isinstance(value, list | tuple):
         return any(holds_runtime(item) for item in value)
@@ -168,6 +171,8 @@ def describe_kind(value: Any) -> str:
     """Return how an error calls a value: a type for numbers and tensors, words for the rest."""
     if isinstance(value, Statement | Place):
         return f"`{describe_type(value.type)}`"
+    if isinstance(value, Texture):
+        return f"the texture `{value.name}`"
     if isinstance(value, Array | ArrayMember):
         return f"the array `{value.name}`"
     if hasattr(value, "describe_array") and not isinstance(value, type):

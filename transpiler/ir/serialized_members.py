@@ -16,11 +16,11 @@ from types import UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from ..errors import SourceLocation
-from . import functions, nodes, snodes, sparse, statements, tasks, threads
+from . import functions, nodes, snodes, sparse, statements, tasks, textures, threads
 from .serialized_tables import TableReader, TableWriter, fail, list_at
 from .types import Type
 
-MODULES = (nodes, snodes, statements, functions, tasks, sparse, threads)
+MODULES = (nodes, snodes, statements, functions, tasks, sparse, textures, threads)
 """Where the classes are that a kernel is made of."""
 NO_NUMBERS = {"nan": math.nan, "-nan": -math.nan, "inf": math.inf, "-inf": -math.inf}
 """Floats that JSON lacks, as texts."""

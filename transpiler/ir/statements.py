@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 
 from .nodes import Block, Effect, Statement
 from .snodes import Digit, Node
+from .textures import Texture
 from .types import Scalar, Type
 
 
@@ -181,9 +182,9 @@ class ArgLoad(Statement):
 
 @dataclass(eq=False, slots=True)
 class ArrayShape(Statement):
-    """The extent of an array along an axis (Taichi: ExternalTensorShapeAlongAxis); folds for fields."""
+    """The extent of an array or texture along an axis (Taichi: ExternalTensorShapeAlongAxis); folds for fields."""
 
-    array: Array
+    array: Array | Texture
     axis: int
 
 

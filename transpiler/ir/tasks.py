@@ -11,6 +11,7 @@ from .functions import Function
 from .nodes import Block, Note, walk
 from .snodes import Node, Tree
 from .statements import Array, Parameter, RangeFor, Temporary
+from .textures import Texture
 from .types import Struct, Type
 
 
@@ -48,7 +49,7 @@ class Kernel:
 
     arrays: by slot. returns: types of the results in order, with `Return.values` alike. temporaries: made by `offload`.
     functions: the real functions it calls, in the order they are first called. notes: comments on the whole.
-    shared: arrays of blocks of threads, by slot. trees: those that its arrays lie in, by their tops.
+    textures: by slot. shared: arrays of blocks of threads, by slot. trees: those that its arrays lie in, by their tops.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Kernel:
     functions: list[Function] = field(default_factory=list)
     shared: list[Array] = field(default_factory=list)
     trees: dict[Node, Tree] = field(default_factory=dict)
+    textures: list[Texture] = field(default_factory=list)
     location: SourceLocation = NOWHERE
     notes: list[Note] = field(default_factory=list)
 

@@ -6,6 +6,7 @@ grammar. A value is `$id`; a Python name follows it where the program gave one: 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..errors import NOWHERE, SourceLocation
@@ -49,6 +50,7 @@ from .statements import (
     While,
 )
 from .tasks import Kernel, Task
+from .textures import describe_texture, texture_text
 from .threads import Barrier, Collective, Exchange, ThreadFor, ThreadIndex
 
 VERSION_LINE = "shadesmith ir 1"
@@ -91,6 +93,7 @@ def _header(kernel: Kernel) -> list[str]:
     items = [
         (a.parameter, f"{a.name}: {_array(a)}") for a in kernel.arrays if a.parameter is not None and not a.is_gradient
     ]
+    items += [(t.parameter, f"{t.name}: {describe_texture(t)}") for t in kernel.textures]
     items += [(p.position, f"{p.name}: {p.type}") for p in kernel.parameters]
     signature = ", ".join(text for _, text in sorted(items, key=lambda item: item[0]))
     returns = f" -> {', '.join(map(str, kernel.returns))}" if kernel.returns else ""
@@ -147,6 +150,10 @@ class _Printer:
 
     def statement(self, statement: Statement) -> None:
         raise AssertionError  # replaced by both printers
+
+    def other(self, statement: Statement, refs: Callable[[list[Statement]], str]) -> str | None:
+        """The text of a statement on sparse nodes or textures."""
+        return sparse_text(self.kernel, statement, refs) or texture_text(statement, refs)
 
     def form(self) -> Form:
         for function in self.kernel.functions:
@@ -317,7 +324,7 @@ class _Flat(_Printer):
                 return f"result {self.ref(call)} {position}"
             case Reference(parameter=parameter):
                 return f"reference {parameter.name}"
-        return sparse_text(self.kernel, statement, self.refs) or type(statement).__name__
+        return self.other(statement, self.refs) or type(statement).__name__
 
     def together(self, statement: Collective | Exchange) -> str:
         """What threads do together."""
@@ -352,7 +359,7 @@ class _Flat(_Printer):
                 return f"assert {self.ref(condition)}, {kind}, {message!r}, {self.tuple(values)}"
             case IndexCheck(indices=indices, extents=extents, array=array):
                 return f"check {array} {self.tuple(indices)} within {self.tuple(extents)}"
-        return sparse_text(self.kernel, statement, self.refs) or type(statement).__name__
+        return self.other(statement, self.refs) or type(statement).__name__
 
 
 def _print_parts(values: list[str], parts: list[str | tuple[int, str]]) -> str:
@@ -517,7 +524,7 @@ class _Nested(_Printer):
                 return (f"{self.text_of(call)}[{position}]", 3)
             case Reference(parameter=parameter):
                 return (parameter.name, 3)
-        return (sparse_text(self.kernel, statement, self.texts_of) or type(statement).__name__, 3)
+        return (self.other(statement, self.texts_of) or type(statement).__name__, 3)
 
     def operation(self, statement: Operation) -> Text:
         symbol = OPS[statement.op].symbol
@@ -541,4 +548,4 @@ class _Nested(_Printer):
                 return f"print({_print_parts([self.text_of(v) for v in values], parts)})"
             case Assert(condition=condition, message=message):
                 return f"assert {self.text_of(condition)}, {message!r}"
-        return sparse_text(self.kernel, statement, self.texts_of) or type(statement).__name__
+        return self.other(statement, self.texts_of) or type(statement).__name__

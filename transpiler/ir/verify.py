@@ -48,8 +48,9 @@ from .statements import (
 )
 from .tasks import Kernel
 from .text import print_kernel
+from .textures import ImageLoad, ImageStore, TextureFetch, TextureSample, TextureStatement
 from .threads import COLLECTIVES, Barrier, Collective, Exchange, ThreadFor
-from .types import Scalar, Struct, Tensor, Type, element_of, i32, i64, u1
+from .types import Scalar, Struct, Tensor, Type, element_of, f32, i32, i64, u1
 
 
 class Stage(Enum):
@@ -188,6 +189,8 @@ class _Checker:
                 self.loops.pop()
             case ThreadFor():
                 self.block(statement.body)
+            case TextureSample() | TextureFetch() | ImageLoad() | ImageStore():
+                self.texel(statement)
             case Break():
                 _need(bool(self.loops), "a break outside loops", statement)
                 loop = self.loops[-1]
@@ -284,6 +287,18 @@ class _Checker:
         """Check the indices of a cell."""
         _need(len(statement.indices) == indices_of(statement), "another number of indices", statement)
         self.indices(statement, statement.indices)
+
+    def texel(self, statement: TextureStatement) -> None:
+        """Check that a texture is the kernel's, of the kind that is asked, and that a place in it has its axes."""
+        texture = statement.texture
+        _need(texture in self.kernel.textures, "an unknown texture", statement)
+        stored = isinstance(statement, ImageLoad | ImageStore)
+        _need(stored == texture.is_storage, "a texture of the other kind", statement)
+        element = f32 if isinstance(statement, TextureSample) else i32
+        place = element if texture.ndim == 1 else Tensor((texture.ndim,), element)
+        _need(statement.place.type == place, "a place of another type", statement)
+        texel = statement.value.type if isinstance(statement, ImageStore) else statement.type
+        _need(texel == texture.texel, "a texel of another type", statement)
 
     def indices(self, statement: Statement, indices: list[Statement]) -> None:
         _need(all(index.type == i32 for index in indices), "an index that is not i32", statement)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..ir.functions import Call
-from ..ir.nodes import Block, Statement, walk
+from ..ir.nodes import Block, Effect, Statement, blocks, walk
 from ..ir.statements import (
     Alloca,
     Array,
@@ -19,6 +19,7 @@ from ..ir.statements import (
     base_pointer,
     origin_of,
 )
+from ..ir.textures import ImageStore
 
 Place = Array | Temporary
 """What a global pointer points into."""
@@ -88,6 +89,16 @@ def split_offset(index: Statement) -> tuple[Statement | None, int]:
         else:
             break
     return (None, offset + int(index.value)) if isinstance(index, Const) else (index, offset)
+
+
+def stores_texels(statement: Statement) -> bool:
+    """Return whether `statement`, or one inside it, may change what a texture holds: of which, nobody knows, since one
+    may be given twice."""
+    if isinstance(statement, ImageStore) or statement.EFFECT & Effect.FENCE:
+        return True
+    if isinstance(statement, Call) and statement.EFFECT & Effect.WRITE:
+        return True
+    return any(stores_texels(inner) for block in blocks(statement) for inner in block.statements)
 
 
 def written_places(block: Block) -> list[Place]:

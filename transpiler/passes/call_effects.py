@@ -14,9 +14,10 @@ from ..ir.nodes import walk
 from ..ir.sparse import CELL_STATEMENTS
 from ..ir.statements import RECORDS, Array, AtomicOp, GlobalLoad, GlobalPtr, GlobalStore, Rand, base_pointer
 from ..ir.tasks import Kernel
+from ..ir.textures import TEXTURE_STATEMENTS
 from .context import PassContext
 
-ORDERED = (*RECORDS, Rand, *CELL_STATEMENTS)
+ORDERED = (*RECORDS, Rand, *CELL_STATEMENTS, *TEXTURE_STATEMENTS)
 """Effects that are not on memory of arrays: their order and number is seen."""
 
 Doing = tuple[frozenset[Array], frozenset[Array], bool]

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 
 from ..ir.functions import Call, CallResult
-from ..ir.nodes import Block, Effect, Statement, blocks, has_effect
+from ..ir.nodes import Block, Effect, Statement, blocks, has_effect, operands
 from ..ir.ops import OPS
 from ..ir.sparse import CellNumber, PoolCount
 from ..ir.statements import (
@@ -37,8 +37,9 @@ from ..ir.statements import (
     StructPtr,
 )
 from ..ir.tasks import Kernel
+from ..ir.textures import TEXEL_READS, WORDS
 from ..ir.threads import ThreadIndex
-from .aliasing import may_conflict, unaffected, written_places
+from .aliasing import may_conflict, stores_texels, unaffected, written_places
 from .context import PassContext
 from .rewrite import Rewriter
 
@@ -51,25 +52,30 @@ def common_subexpressions(kernel: Kernel, context: PassContext) -> bool:
 
 
 class _Sharing(Rewriter):
-    """known: values in sight by what they compute; loads: what the loads of the current block gave, by pointer."""
+    """known: values in sight by what they compute; loads: what the loads of the current block gave, by pointer;
+    texels: the same of textures, by texture and place."""
 
     def __init__(self) -> None:
-        super().__init__({GlobalLoad: _load, GlobalStore: _write, AtomicOp: _write} | dict.fromkeys(KEYS, _share))
+        super().__init__({**MEMORY, **dict.fromkeys(TEXEL_READS, _texel), **dict.fromkeys(KEYS, _share)})
         self.known: dict[Key, Statement] = {}
         self.added: list[Key] = []
         self.loads: dict[Statement, Statement] = {}
+        self.texels: dict[Key, Statement] = {}
 
     def block(self, block: Block) -> None:
         loads, self.loads = self.loads, {}
+        texels, self.texels = self.texels, {}
         first = len(self.added)
         super().block(block)
         for key in self.added[first:]:
             del self.known[key]
         del self.added[first:]
-        self.loads = loads
+        self.loads, self.texels = loads, texels
 
     def visit(self, statement: Statement) -> None:
         super().visit(statement)
+        if self.texels and stores_texels(statement):
+            self.texels = {}
         if self.loads and has_effect(statement, Effect.FENCE):
             self.loads = {}
         if statement.BLOCKS and self.loads:
@@ -102,6 +108,16 @@ def _write(rewriter: Rewriter, write: Statement) -> Statement | None:
     if rewriter.loads:
         rewriter.loads = {p: v for p, v in rewriter.loads.items() if not may_conflict(write.pointer, p)}
     return None
+
+
+def _texel(rewriter: Rewriter, read: Statement) -> Statement | None:
+    assert isinstance(rewriter, _Sharing) and isinstance(read, TEXEL_READS)
+    key: Key = (WORDS[type(read)], read.texture, *operands(read))
+    found = rewriter.texels.setdefault(key, read)
+    return found if found is not read else None
+
+
+MEMORY = {GlobalLoad: _load, GlobalStore: _write, AtomicOp: _write}
 
 
 def _const_key(statement: Statement) -> Key | None:

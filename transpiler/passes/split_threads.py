@@ -37,6 +37,7 @@ from ..ir.statements import (
     base_pointer,
 )
 from ..ir.tasks import Kernel, Task
+from ..ir.textures import TEXEL_READS
 from ..ir.threads import COLLECTIVES, Barrier, Collective, Exchange, ThreadFor, ThreadIndex, has_full_blocks, waits
 from ..ir.types import i32, u1
 from .context import PassContext
@@ -255,7 +256,7 @@ class _Cut:
             self.region.append(statement)  # each thread has its own; blocks read `first`
             self.block.statements.append(self.split.first_index(statement))
             return
-        reads = any(isinstance(inner, GlobalLoad) for inner in walk(Block([statement])))
+        reads = any(isinstance(inner, (GlobalLoad, *TEXEL_READS)) for inner in walk(Block([statement])))
         if reads or has_effect(statement, Effect.WRITE | Effect.CONTROL):
             self.flush()
         replace_uses(Block([statement]), dict(self.split.firsts))

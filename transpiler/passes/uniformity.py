@@ -8,7 +8,7 @@ all under a condition that varies. Where nothing is known a value varies.
 
 from __future__ import annotations
 
-from ..ir.nodes import Block, Statement, operands
+from ..ir.nodes import Block, Statement, operands, walk
 from ..ir.statements import (
     Alloca,
     AtomicOp,
@@ -29,6 +29,7 @@ from ..ir.statements import (
     base_pointer,
 )
 from ..ir.tasks import Task
+from ..ir.textures import ImageLoad, ImageStore, TextureFetch, TextureSample
 from ..ir.threads import COLLECTIVES, Collective, ThreadIndex
 from .aliasing import Place, place_of, written_places
 
@@ -41,6 +42,7 @@ class Uniformity:
         self.varying: set[Statement] = set()
         self.divergent: set[Statement] = set()
         self.written: list[Place] = written_places(task.body)
+        self.stores_texels = any(isinstance(statement, ImageStore) for statement in walk(task.body))
         self.loops: list[tuple[Statement, bool]] = []
         self.size = -1
         while self.size != len(self.varying) + len(self.divergent):
@@ -100,6 +102,8 @@ class Uniformity:
                 return COLLECTIVES[op].scope != "block"
             case GlobalLoad(pointer=pointer):
                 return pointer in self.varying or self.is_written(pointer)
+            case TextureSample() | TextureFetch() | ImageLoad() if self.stores_texels:
+                return True
             case LocalLoad(pointer=pointer):
                 return pointer in self.varying or base_pointer(pointer) in self.varying
             case LocalStore(pointer=pointer, value=value):

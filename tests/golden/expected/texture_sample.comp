@@ -1,0 +1,37 @@
+// kernel(source: texture[f32, 2], mask: texture[f32, 2], labels: rw_texture[rg16u, 2]), range_for over i, j
+// from texture_sample.py:9, interface 412a4901
+#version 460
+#extension GL_EXT_buffer_reference : require
+#extension GL_EXT_scalar_block_layout : require
+
+#define BLOCK 128
+layout(local_size_x = BLOCK) in;
+
+layout(push_constant, scalar) uniform Args {
+    int labels_n0;  // labels.shape[0]
+    int labels_n1;  // labels.shape[1]
+} args;
+layout(set = 0, binding = 0) uniform sampler2D source;
+layout(set = 0, binding = 1) uniform sampler2D mask;
+layout(set = 0, binding = 2, rg16ui) uniform writeonly uimage2D labels;
+
+// texture_sample.py:10  for i, j in labels:
+void task(int i, int j) {
+    // texture_sample.py:11  uv = (ti.Vector([i, j]) + 0.5) / ti.Vector([labels.shape[0], labels.shape[1]])
+    ivec2 t0 = ivec2(i, j);
+    vec2 uv = (vec2(t0) + 0.5) / vec2(ivec2(args.labels_n0, args.labels_n1));
+    // texture_sample.py:12  colour = source.sample_lod(uv, 0.0)
+    vec4 colour = textureLod(source, uv, 0.0);
+    // texture_sample.py:13  if mask.fetch(ti.Vector([i, j]), 0).x > 0.5:
+    if (texelFetch(mask, t0, 0).x > 0.5) {
+        // texture_sample.py:14  labels.store(ti.Vector([i, j]), ti.cast(colour * 100.0, ti.u32))
+        imageStore(labels, t0, uvec4(colour * 100.0));
+    }
+}
+
+void main() {
+    uint count = uint(args.labels_n0) * uint(args.labels_n1);
+    for (uint index = gl_GlobalInvocationID.x; index < count; index += gl_NumWorkGroups.x * BLOCK) {
+        task(int(index / args.labels_n1), int(index % args.labels_n1));
+    }
+}

@@ -1,0 +1,93 @@
+// kernel(source: texture[f32, 2], mask: texture[f32, 2], labels: rw_texture[rg16u, 2]), range_for over i, j
+// from texture_sample.py:9, interface 6859873b
+
+#define BLOCK 128
+
+typedef unsigned short uint16_t;
+
+typedef unsigned int uint32_t;
+
+struct vec2 {
+    float x, y;
+};
+
+struct vec4 {
+    float x, y, z, w;
+};
+
+struct ivec2 {
+    int x, y;
+};
+
+struct uvec4 {
+    uint32_t x, y, z, w;
+};
+
+__device__ inline vec2 operator+(vec2 a, float b) {
+    return vec2{a.x + b, a.y + b};
+}
+
+__device__ inline uvec4 uvec4_from(vec4 a) {
+    return uvec4{(uint32_t)a.x, (uint32_t)a.y, (uint32_t)a.z, (uint32_t)a.w};
+}
+
+__device__ inline vec2 vec2_from(ivec2 a) {
+    return vec2{(float)a.x, (float)a.y};
+}
+
+__device__ inline vec2 operator/(vec2 a, vec2 b) {
+    return vec2{a.x / b.x, a.y / b.y};
+}
+
+__device__ inline vec4 operator*(vec4 a, float b) {
+    return vec4{a.x * b, a.y * b, a.z * b, a.w * b};
+}
+
+// A texel; 0 outside.
+__device__ inline vec4 fetch_2d(cudaTextureObject_t texture, ivec2 at) {
+    float4 texel = tex2D<float4>(texture, at.x + 0.5f, at.y + 0.5f);
+    return vec4{texel.x, texel.y, texel.z, texel.w};
+}
+
+// The texture at a place, 0 to 1 along each axis, by its own filter and address modes.
+__device__ inline vec4 sample_2d(cudaTextureObject_t texture, vec2 at) {
+    float4 texel = tex2D<float4>(texture, at.x, at.y);
+    return vec4{texel.x, texel.y, texel.z, texel.w};
+}
+
+// Store a texel in format rg16u; outside nothing happens.
+__device__ inline void store_rg16u_2d(cudaSurfaceObject_t image, ivec2 at, uvec4 value) {
+    ushort2 texel;
+    texel.x = (uint16_t)min(value.x, 65535u);
+    texel.y = (uint16_t)min(value.y, 65535u);
+    surf2Dwrite(texel, image, at.x * 4, at.y, cudaBoundaryModeZero);
+}
+
+struct Args {
+    cudaTextureObject_t source;       // texture[f32, 2]
+    cudaTextureObject_t mask_texels;  // texture[f32, 2], by texels
+    cudaSurfaceObject_t labels;       // rw_texture[rg16u, 2]
+    int labels_n0;                    // labels.shape[0]
+    int labels_n1;                    // labels.shape[1]
+};
+
+// texture_sample.py:10  for i, j in labels:
+__device__ inline void task(const Args &args, int i, int j) {
+    // texture_sample.py:11  uv = (ti.Vector([i, j]) + 0.5) / ti.Vector([labels.shape[0], labels.shape[1]])
+    ivec2 t0 = {i, j};
+    vec2 uv = (vec2_from(t0) + 0.5f) / vec2_from(ivec2{args.labels_n0, args.labels_n1});
+    // texture_sample.py:12  colour = source.sample_lod(uv, 0.0)
+    vec4 colour = sample_2d(args.source, uv);
+    // texture_sample.py:13  if mask.fetch(ti.Vector([i, j]), 0).x > 0.5:
+    if (fetch_2d(args.mask_texels, t0).x > 0.5f) {
+        // texture_sample.py:14  labels.store(ti.Vector([i, j]), ti.cast(colour * 100.0, ti.u32))
+        store_rg16u_2d(args.labels, t0, uvec4_from(colour * 100.0f));
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK) kernel_0(const Args args) {
+    unsigned count = unsigned(args.labels_n0) * unsigned(args.labels_n1);
+    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += gridDim.x * BLOCK) {
+        task(args, int(index / args.labels_n1), int(index % args.labels_n1));
+    }
+}

@@ -1,0 +1,100 @@
+"""Annotations of texture parameters, `ti.types.texture` and `ti.types.rw_texture`, and the formats of texels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+from ..errors import TaichiCompilationError
+from ..ir.textures import FORMATS, TexelFormat, format_of
+from ..ir.types import f32
+from .hooks import scalar_of
+
+VALUES = {"unknown": 0} | {row.name: row.number for row in FORMATS.values()}
+Format: Any = IntEnum("Format", VALUES, module=__name__)  # type: ignore[misc]  # members are those of the table
+Format.__doc__ = "Formats of texels, `ti.Format.rgba8` and others; names and values are Taichi's."
+
+STORED = ", ".join(row.name for row in FORMATS.values() if row.is_storage)
+
+
+def format_row(format: Any) -> TexelFormat:
+    """Return what the table says of a `ti.Format`. Raises: TaichiCompilationError for what is none."""
+    row = FORMATS.get(getattr(format, "name", ""))
+    if row is None:
+        raise TaichiCompilationError(f"{format!r} is no format of a texture. Hint: write `ti.Format.rgba8`")
+    return row
+
+
+def legacy_format(num_channels: int | None, channel_format: Any) -> TexelFormat:
+    """Return the format of Taichi 1.2's spelling. Raises: TaichiCompilationError where there is none such."""
+    channel = f32 if channel_format is None else scalar_of(channel_format)
+    row = format_of(channel, 4 if num_channels is None else num_channels)
+    if row is None:
+        text = f"There is no format with {num_channels} channels of {channel}"
+        raise TaichiCompilationError(f"{text}. Hint: write `fmt=ti.Format.rgba8` or another of `ti.Format`")
+    return row
+
+
+def _check_axes(num_dimensions: Any) -> None:
+    if not isinstance(num_dimensions, int) or not 1 <= num_dimensions <= 3:
+        raise TaichiCompilationError(
+            f"A texture has 1, 2 or 3 axes, found num_dimensions={num_dimensions!r}. Hint: write `num_dimensions=2`"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TextureType:
+    """Annotation of a texture that is sampled or fetched from."""
+
+    num_dimensions: int
+
+    def __post_init__(self) -> None:
+        _check_axes(self.num_dimensions)
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class RWTextureType:
+    """Annotation of a texture whose texels are loaded and stored, in the format `fmt`.
+
+    num_channels, channel_format: Taichi 1.2's spelling of the format, `num_channels=4, channel_format=ti.u8`.
+    """
+
+    num_dimensions: int
+    fmt: IntEnum
+    lod: int
+
+    def __init__(
+        self,
+        num_dimensions: int,
+        lod: int = 0,
+        fmt: Any = None,
+        num_channels: int | None = None,
+        channel_format: Any = None,
+    ) -> None:
+        _check_axes(num_dimensions)
+        if fmt is None and num_channels is None and channel_format is None:
+            raise TaichiCompilationError(
+                "fmt is required for rw_texture type. Hint: write "
+                "`ti.types.rw_texture(num_dimensions=2, fmt=ti.Format.rgba8)`"
+            )
+        row = legacy_format(num_channels, channel_format) if fmt is None else format_row(fmt)
+        if not row.is_storage:
+            raise TaichiCompilationError(
+                f"No kernel can store to a texture of format `{row.name}`. Hint: there are {STORED}"
+            )
+        if lod != 0:
+            raise TaichiCompilationError(f"A texture has one level, found lod={lod!r}. Hint: leave `lod` out")
+        object.__setattr__(self, "num_dimensions", num_dimensions)
+        object.__setattr__(self, "fmt", Format[row.name])
+        object.__setattr__(self, "lod", lod)
+
+    @property
+    def row(self) -> TexelFormat:
+        """What the table says of the format."""
+        return FORMATS[self.fmt.name]
+
+
+TextureAnnotation = TextureType | RWTextureType
+texture = TextureType
+rw_texture = RWTextureType
