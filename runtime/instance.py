@@ -48,12 +48,20 @@ class Instance:
     """
 
     def __init__(
-        self, session: Session, specialization: Specialization, compilation: Compilation, code: Code | None = None
+        self,
+        session: Session,
+        specialization: Specialization,
+        compilation: Compilation,
+        code: Code | None = None,
+        is_kept: bool = True,
     ) -> None:
-        """code: the compiled module, where it is there; None: it is compiled, unless the session has done so before."""
+        """code: the compiled module, where it is there; None: it is compiled, unless the session has done so before.
+
+        is_kept: whether it may be kept in the offline cache.
+        """
         self.session = session
         self.definition = specialization.definition
-        self.code = session.programs.find(compilation.module) if code is None else code
+        self.code = session.programs.find(compilation.module, is_kept) if code is None else code
         self.module: BackendModule = self.code.module
         self.captured = {path: found.value for path, found in compilation.captured.items()}
         self.times = compilation.times

@@ -6,24 +6,17 @@ would run: the material of the text stage, the compiler of the target, and the d
 
 from __future__ import annotations
 
-import importlib
 from hashlib import sha256
 
-from ...transpiler.errors import TaichiRuntimeError
 from ...transpiler.frontend.specialization import Specialization
 from ..compiler import content_key
 from ..config import Config
+from ..devices.compiler_identity import compiler_identity
 from ..session import Session
 from .fingerprint import fingerprint
 from .walk import Undescribable
 
 LENGTH = 16
-COMPILERS = {
-    "c": ("host_compiler", "compiler_identity"),
-    "vulkan": ("glslang", "compiler_identity"),
-    "cuda": ("nvrtc", "nvrtc_identity"),
-}
-"""By target, the module of `devices`, and its function that says which compiler there is."""
 
 
 def generated_key(specialization: Specialization, target: str, config: Config, session: Session | None) -> str:
@@ -40,13 +33,8 @@ def generated_key(specialization: Specialization, target: str, config: Config, s
 
 def _made_by(target: str, session: Session | None) -> tuple[str, ...]:
     """Return which compiler there is for a target, and which device with which driver, if it is the session's."""
-    try:
-        compiler = ""
-        if target in COMPILERS:
-            module, function = COMPILERS[target]
-            compiler = getattr(importlib.import_module(f"..devices.{module}", __package__), function)()
-    except (TaichiRuntimeError, OSError):  # it is missing, and so is not what decides
-        compiler = ""
+    store = None if session is None else session.store
+    compiler = compiler_identity(target, store)
     if session is None or session.device.name != target:
         return (compiler,)
     return compiler, session.device.title, session.device.driver
