@@ -26,6 +26,7 @@ COMMANDS = {
     "bench": "time an edit against the generated kernel",
     "tune": "try the values of knobs and keep the fastest that is right",
     "repro": "write a kernel with its inputs as a program that runs without shadesmith",
+    "replay": "launch again what ti.aot.start_recording recorded, without its program",
     "report": "write all forms, resources, timings and edits of kernels as one HTML page",
     "cache": "list, check and remove the kernels that are kept on disk",
     "diagnose": "say what is there, what is missing and how to get it",

@@ -36,15 +36,15 @@ GUARDS = ("dataclasses", "reprlib")
 """Modules whose wrappers of functions only keep `__repr__` from calling itself."""
 
 
-def environment(specialization: Specialization, target: str) -> str:
-    """Return what decides every text beside the kernel: options, capabilities, and Python, which the frontend runs."""
+def environment(specialization: Specialization) -> str:
+    """Return what decides every kernel beside its text: options, and Python, which the frontend runs."""
     python = f"{sys.implementation.name} {'.'.join(map(str, sys.version_info[:3]))}"
     definition = specialization.definition
-    parts = [python, target, str(definition.is_method), definition.name]
-    return "\n".join([*parts, _text_of(specialization.options), _text_of(specialization.capabilities)])
+    return "
+".join([python, str(definition.is_method), definition.name, switches_text(specialization.options)])
 
 
-def _text_of(switches: CompileOptions | Capabilities) -> str:
+def switches_text(switches: CompileOptions | Capabilities) -> str:
     """Return `stable_text`, made once for those of a session."""
     found = _TEXTS.get(id(switches))
     if found is None or found[0] is not switches:
