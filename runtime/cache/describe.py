@@ -40,8 +40,7 @@ def environment(specialization: Specialization) -> str:
     """Return what decides every kernel beside its text: options, and Python, which the frontend runs."""
     python = f"{sys.implementation.name} {'.'.join(map(str, sys.version_info[:3]))}"
     definition = specialization.definition
-    return "
-".join([python, str(definition.is_method), definition.name, switches_text(specialization.options)])
+    return "\n".join([python, str(definition.is_method), definition.name, switches_text(specialization.options)])
 
 
 def switches_text(switches: CompileOptions | Capabilities) -> str:
