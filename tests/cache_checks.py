@@ -4,6 +4,14 @@ from __future__ import annotations
 
 import json
 
+from shadesmith.runtime import session as sessions
+from shadesmith.runtime.cache import lookup
+
+
+def find(specialization, target):
+    """Return what a launch would be given: from the cache, or compiled and kept."""
+    return lookup.find_or_compile(specialization, target, sessions.current().config)
+
 
 def compare_compilations(kept, made) -> None:
     """Check that a compilation from the cache is what the compiler makes, objects of Python included."""
