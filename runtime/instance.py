@@ -52,13 +52,10 @@ class Instance:
         session: Session,
         specialization: Specialization,
         compilation: Compilation,
-        code: Code | None = None,
         is_kept: bool = True,
+        code: Code | None = None,
     ) -> None:
-        """code: the compiled module, where it is there; None: it is compiled, unless the session has done so before.
-
-        is_kept: whether it may be kept in the offline cache.
-        """
+        """is_kept: what is compiled goes to the cache. code: the compiled module, where it is there already."""
         self.session = session
         self.definition = specialization.definition
         self.code = session.programs.find(compilation.module, is_kept) if code is None else code

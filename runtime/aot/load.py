@@ -217,7 +217,7 @@ class LoadedKernel:
             module = self._kernel.module
             specialization = Specialization(self._definition, arguments, session.options, session.device.capabilities)
             compilation = Compilation(module, self._fields, {}, (), {})
-            instance = Instance(session, specialization, compilation, self._load())
+            instance = Instance(session, specialization, compilation, code=self._load())
             launch = instance.make_launch(compilation, kinds, keeps=True)
             self._launchers[key], self._instances[key] = launch, instance
         return launch
