@@ -74,6 +74,9 @@ def describe(walk: Walk, value: Any) -> str:
     if isinstance(value, np.dtype):
         return f"dtype {value!r}"
     if isinstance(value, enum.Enum):
+        _, is_new = walk.number(value)
+        if is_new:
+            walk.hold(value, lambda: members_of(value))
         return f"{describe_class(walk, kind, makes=False)}.{value.name}"
     if is_standard(kind.__module__) or library_of(kind.__module__) == "numpy":
         return _library_object(walk, value)
@@ -234,11 +237,11 @@ def describe_class(walk: Walk, value: type, makes: bool) -> str:
         if name is None and module in PURE_MODULES:
             name = f"{module}.{value.__qualname__}"
         return walk.cannot(value) if name is None else name
-    number, is_new = walk.number(value)
-    name = f"class#{number}"
     in_c = any(isinstance(member, WRITTEN_IN_C) and name not in IMPLICIT for name, member in vars(value).items())
     if in_c or type(value).__name__ not in METACLASSES:
-        walk.cannot(value, "a class that is not written in Python")
+        return walk.cannot(value, "a class that is not written in Python")
+    number, is_new = walk.number(value)
+    name = f"class#{number}"
     walk.hold(value, lambda: vars(value), is_class=True, makes=makes)
     outer, walk.owner = walk.owner, value
     bases = [describe_class(walk, base, makes) for base in value.__bases__]
@@ -257,10 +260,12 @@ def _instance(walk: Walk, value: Any) -> str:
     if not is_new:
         return name
     kind = type(value)
-    walk.hold(value, lambda: members_of(value))
     outer, walk.owner = walk.owner, value
     text = f"{name} of {describe_class(walk, kind, makes=False)}"
     walk.owner = outer
+    if id(kind) in walk.unknown:
+        return walk.cannot(value)
+    walk.hold(value, lambda: members_of(value))
     base = next((base for base in PLAIN_BASES if isinstance(value, base)), None)
     if base is not None:
         text += f" {_content(walk, value, base)}"

@@ -72,7 +72,7 @@ def innermost(a):
 
 
 @ti.func
-def middle(a):
+def middle(a: "TYPE"):
     return innermost(a) + 1
 
 
@@ -172,7 +172,7 @@ def run(n: ti.i32, given: ti.template()) -> TYPE:
         x[i] += middle(1.0) + with_default(2.0) + both(1) + ti.static(plain(2)) + curried(1.0) + enclosed(1.0)
         x[i] += LIST[0] + LIST[2][1] + TABLE["high"] + PAIR[1] + WEIGHTS[1] + AXIS[1] * SCALE + math.pi
         x[i] += aliased.scaled(1.0) + helpers.FAR + helpers.TABLE[0] + Nested.settings.depth
-        if ti.static(MODE == Mode.FAST):
+        if ti.static(MODE == Mode.FAST and not hasattr(MODE, "speed")):
             tree[i] += Particle(mass=n).mass
         total += x[i]
     return total
@@ -203,6 +203,9 @@ CHANGES = [
     ("the type of a member", "struct(mass=ti.f32)", "struct(mass=ti.f64)"),
     ("which member of an enumeration", "MODE = Mode.FAST", "MODE = Mode.SLOW"),
     ("the value of such a member", "FAST = 1", "FAST = 3"),
+    ("a member that was put on such a member", "MODE = Mode.FAST", "MODE = Mode.FAST\nMODE.speed = 2"),
+    ("an annotation as a text", "def with_default(a, b=CALLED)", "def with_default(a: 'ti.f64', b=CALLED)"),
+    ("what an annotation as a text means", "TYPE = ti.f32", "TYPE = ti.f16"),
     ("the shape of a field", "x = ti.field(ti.f32, shape=8)", "x = ti.field(ti.f32, shape=9)"),
     ("its type", "x = ti.field(ti.f32, shape=8)", "x = ti.field(ti.f64, shape=8)"),
     ("its offset", "x = ti.field(ti.f32, shape=8)", "x = ti.field(ti.f32, shape=8, offset=1)"),

@@ -233,6 +233,11 @@ HARMLESS = {
     "NumPy's functions": ("import numpy as np", "np.sqrt(1.0) + np.pi * 0"),
     "Python's functions": ("import math", "max(1, math.floor(1.5), len([1]))"),
     "a function of Python": ("def read(n):\n    return n + sum(k for k in range(2))", "ti.static(read(0))"),
+    "an object of the standard library": ("import datetime\nn = datetime.date.today()", "1 + ti.static(len('n'))"),
+    "members of an enumeration": (
+        "import enum\nclass Mode(enum.Enum):\n    A = 1\n    @property\n    def twice(self):\n        return 2",
+        "ti.static(Mode.A.twice)",
+    ),
     "a named tuple": ("from collections import namedtuple\np = namedtuple('P', 'x y')(1, 2)", "ti.static(p.x)"),
     "a dataclass": ("import dataclasses\n@dataclasses.dataclass\nclass P:\n    x: int = 1\np = P()", "ti.static(p.x)"),
 }
