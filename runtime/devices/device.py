@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ...transpiler.errors import TaichiRuntimeError
 from ...transpiler.options import Capabilities
+from .hazards import Touched
+from .textures import TextureMemory, TextureSpec
 from .timer import Timer
 
 if TYPE_CHECKING:
@@ -53,7 +56,8 @@ class Program(Protocol):
     arguments: writable buffer of `Interface.args_size_bytes` [bytes]; the launcher packs into it, `submit` reads it
     before returning. `submit` starts all tasks in order; counts: iterations of each task, -1 where only the device
     knows. It does not wait. lock: a thread holds it while it packs and submits, by `submit_held` if there is one; None
-    where `submit` takes the packed arguments as a second argument, of each launch its own.
+    where `submit` takes the packed arguments as a second argument, of each launch its own. Programs that find their
+    textures otherwise than by `Args` have `use_textures(memories)`, called before `submit` with the lock held.
     """
 
     arguments: Any
@@ -64,6 +68,34 @@ class Program(Protocol):
 
     def again(self) -> Program:
         """Return the same code with an argument block of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """What `Program.submit` would start: a program of the device, the count of each task, and the packed arguments.
+
+    textures: memory for `Program.use_textures`, () of programs without it. touched: what memory it reads and writes;
+    launches that touch none in common may run side by side.
+    """
+
+    program: Any
+    counts: Sequence[int]
+    arguments: bytes
+    textures: tuple[Any, ...] = ()
+    touched: Touched = None
+
+
+class Recording(Protocol):
+    """Launches in order, prepared once and started any number of times."""
+
+    def update(self, number: int, launch: Launch) -> None:
+        """Replace launch number `number`, by one of the same program, from the next `run` on.
+
+        Runs before it, which may be under way, keep theirs.
+        """
+
+    def run(self) -> None:
+        """Start all launches in order, after all work before; it does not wait."""
 
 
 class Device(Protocol):
@@ -117,6 +149,18 @@ class Device(Protocol):
     def fill(self, allocation: Allocation, pattern: bytes) -> None:
         """Repeat `pattern` (1, 2, 4 or 8 bytes) over the memory, in order with launches."""
 
+    def make_texture(self, spec: TextureSpec) -> TextureMemory:
+        """Make a texture of zeros. Raises: UnsupportedError naming the format or extent it lacks; OutOfMemory."""
+
+    def free_texture(self, texture: TextureMemory) -> None:
+        """Give a texture back, once launches that use it have ended. Finalizers call it, at any moment."""
+
+    def copy_to_texture(self, source: Allocation, texture: TextureMemory) -> None:
+        """Set all texels from an allocation, where they lie packed, in order with launches."""
+
+    def copy_from_texture(self, texture: TextureMemory, destination: Allocation) -> None:
+        """Copy all texels likewise into an allocation."""
+
     def share(self, allocation: Allocation) -> object:
         """Return what keeps an allocation's bytes valid as long as it lives, also after `free` and `close`."""
 
@@ -129,6 +173,9 @@ class Device(Protocol):
 
     def load(self, module: BackendModule, codes: Sequence[bytes]) -> Program:
         """Make a program of what compilers made of the module's files, for this device. Raises: TaichiRuntimeError."""
+
+    def record(self, launches: Sequence[Launch]) -> Recording:
+        """Prepare launches of programs of this device to be started together."""
 
     def synchronize(self) -> None:
         """Wait for all launches. Raises: TaichiRuntimeError if one failed."""
