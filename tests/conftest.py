@@ -104,3 +104,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.get_closest_marker("gpu") and "cuda" not in targets:
             item.add_marker(pytest.mark.skip(reason="needs a GPU: make test-gpu"))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Say under `--check-cache` what the cache did, and why kernels were not kept."""
+    if config.getoption("--check-cache"):
+        terminalreporter.write_line(str(ti.cache.stats()))

@@ -67,20 +67,24 @@ def describe(walk: Walk, value: Any) -> str:
         return handler(walk, value)
     if isinstance(value, type):
         return describe_class(walk, value, makes=True)
+    if isinstance(value, enum.Enum):
+        return _enum(walk, value)
     if is_own(kind.__module__):
         return describe_own.describe(walk, value)
     if isinstance(value, np.generic):
         return f"{kind.__name__} {value.tobytes().hex()}"
     if isinstance(value, np.dtype):
         return f"dtype {value!r}"
-    if isinstance(value, enum.Enum):
-        _, is_new = walk.number(value)
-        if is_new:
-            walk.hold(value, lambda: members_of(value))
-        return f"{describe_class(walk, kind, makes=False)}.{value.name}"
     if is_standard(kind.__module__) or library_of(kind.__module__) == "numpy":
         return _library_object(walk, value)
     return _instance(walk, value)
+
+
+def _enum(walk: Walk, value: enum.Enum) -> str:
+    _, is_new = walk.number(value)
+    if is_new:
+        walk.hold(value, lambda: members_of(value))
+    return f"{describe_class(walk, type(value), makes=False)}.{value.name}"
 
 
 def _library_object(walk: Walk, value: Any) -> str:
