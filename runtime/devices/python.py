@@ -206,13 +206,13 @@ class PythonDevice:
             raise TaichiRuntimeError(f"module `{module.kernel}` holds no kernel that the interpreter could run")
         return PythonProgram(module)
 
-    def record(self, launches: Sequence[Launch]) -> LockedCalls:
-        """Prepare launches to be started together."""
-        return LockedCalls(launches)
-
     def load(self, module: BackendModule, codes: Sequence[bytes]) -> PythonProgram:
         """Raise TaichiRuntimeError: it runs no machine code."""
         raise TaichiRuntimeError(f"module `{module.kernel}` is compiled, and the interpreter runs no compiled code")
+
+    def record(self, launches: Sequence[Launch]) -> LockedCalls:
+        """Prepare launches to be started together."""
+        return LockedCalls(launches)
 
     def synchronize(self) -> None:
         """Return at once."""
