@@ -197,7 +197,8 @@ def _expression(data: Any, path: str, depth: int = 0) -> Expression:
 
 SOURCES: dict[str, int] = {
     "argument": 2, "pointer": 1, "gradient": 1, "shape": 2, "capacity": 1, "stride": 2, "begin": 1, "temporaries": 0,
-    "result": 0, "seed": 0, "report": 0, "texture": 1, "texels": 1, "texture_shape": 2,
+    "result": 0, "seed": 0, "report": 0, "texture": 1, "texels": 1, "texture_channels": 1,
+    "texture_shape": 2,
 }  # fmt: skip
 """Where a member comes from, and how many numbers say more: see `interface.Member`."""
 
@@ -467,7 +468,7 @@ def _check_source(member: Member, interface: Interface, path: str) -> None:
             raise fail(f"{path}.source", f"there are {len(interface.arrays)} arrays")
         if len(member.source) == 3 and member.source[2] >= interface.arrays[slot].ndim:
             raise fail(f"{path}.source", f"array {slot} has {interface.arrays[slot].ndim} axes")
-    if kind in ("texture", "texels", "texture_shape"):
+    if kind in ("texture", "texels", "texture_channels", "texture_shape"):
         slot = member.source[1]
         if slot >= len(interface.textures):
             raise fail(f"{path}.source", f"there are {len(interface.textures)} textures")
