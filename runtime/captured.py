@@ -15,6 +15,24 @@ from .sparse_tree import Beside
 Constants = dict[tuple[Any, ...], int]
 
 
+class TreePart:
+    """What a kernel of a loaded module captured: an address in memory that the module owns, and numbers.
+
+    memory: that owns it. allocation: itself, which has an address. numbers: other constants of the slot, by what stands
+    in a member's source: ("stride", axis).
+    """
+
+    def __init__(self, memory: Any, offset_bytes: int, numbers: Constants) -> None:
+        self.memory, self.numbers, self._offset_bytes = memory, numbers, offset_bytes
+        self.allocation = self
+
+    @property
+    def address(self) -> int:
+        """Where it begins on the device. Raises: TaichiRuntimeError where the memory is gone."""
+        address: int = self.memory.allocation.address
+        return address + self._offset_bytes
+
+
 def captured_constants(interface: Interface, fields: Sequence[Any], kernel: str) -> Constants:
     """Return what the captured fields of a kernel give. fields: by slot, None for parameters.
 
@@ -27,6 +45,9 @@ def captured_constants(interface: Interface, fields: Sequence[Any], kernel: str)
                 constants["pointer", slot] = field.allocation.address
             except TaichiRuntimeError as error:
                 raise TaichiRuntimeError(f"`{interface.arrays[slot].name}` of kernel `{kernel}`: {error}") from None
+            if isinstance(field, TreePart):
+                constants.update(((kind, slot, *more), number) for (kind, *more), number in field.numbers.items())
+                continue
             if interface.takes_strides(slot):
                 constants.update((("stride", slot, axis), step) for axis, step in enumerate(field.strides))
             if interface.takes_begin(slot):

@@ -27,6 +27,7 @@ COMMANDS = {
     "tune": "try the values of knobs and keep the fastest that is right",
     "repro": "write a kernel with its inputs as a program that runs without shadesmith",
     "report": "write all forms, resources, timings and edits of kernels as one HTML page",
+    "cache": "list, check and remove the kernels that are kept on disk",
     "diagnose": "say what is there, what is missing and how to get it",
 }
 """Every command, and what it does. It is the module of that name in `commands`."""

@@ -1,4 +1,5 @@
-"""The compiler, loaded by `ti.init` or the first look at a kernel: its 40 modules would double the import's time."""
+"""The compiler, loaded when the first kernel is compiled: its 40 modules would double the import's time, and a start at
+which all kernels are in the cache needs none of them."""
 
 from __future__ import annotations
 
@@ -9,11 +10,11 @@ from typing import TYPE_CHECKING
 from ..transpiler.frontend.specialization import Specialization
 
 if TYPE_CHECKING:
+    from ..transpiler.backend.compilation import Compilation
     from ..transpiler.ir.text import Form
-    from ..transpiler.pipeline import Compilation
+    from .config import Config
 
 PACKAGE = __package__.rpartition(".")[0]
-LANGUAGES = {"vulkan": "glsl", "cuda": "cuda", "c": "c"}
 
 
 def compile_kernel(
@@ -25,14 +26,20 @@ def compile_kernel(
     return compilation
 
 
+def find_or_compile(
+    specialization: Specialization,
+    target: str,
+    config: Config,
+    observer: Callable[[str, Form], None] | None = None,
+    is_kept: bool = True,
+) -> Compilation:
+    """Return a kernel's text from the cache, or compile it; see `cache.lookup.find_or_compile`."""
+    lookup = importlib.import_module(f"{PACKAGE}.runtime.cache.lookup")
+    compilation: Compilation = lookup.find_or_compile(specialization, target, config, observer, is_kept)
+    return compilation
+
+
 def content_key(specialization: Specialization) -> str:
     """Return a digest of all that decides a text; see `transpiler.pipeline.content_key`."""
     key: str = importlib.import_module(f"{PACKAGE}.transpiler.pipeline").content_key(specialization)
     return key
-
-
-def prepare(target: str) -> None:
-    """Load the compiler and the templates of a target, so that the first launch need not."""
-    importlib.import_module(f"{PACKAGE}.transpiler.pipeline")
-    if target in LANGUAGES:
-        importlib.import_module(f"{PACKAGE}.transpiler.backend.render").prepare(LANGUAGES[target])

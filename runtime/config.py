@@ -45,6 +45,11 @@ EFFECTIVE: dict[str, str] = {
     "edits_dir": "folder of such texts; beside the Python file, if empty",
     "why_comments": "emitted texts say where a pass dropped an atomic operation, a branch or a task",
     "warn_stale_globals": "warns at a launch where a global differs from the constant compiled in",
+    "offline_cache": "keeps compiled kernels on disk, so that the next start compiles nothing",
+    "offline_cache_file_path": "folder in which they are kept; SHADESMITH_CACHE_DIR or the user's cache, if empty",
+    "offline_cache_cleaning_policy": "which of them go: never, version, lru or fifo",
+    "offline_cache_max_size_of_files": "bytes that may be kept before lru and fifo clean",
+    "offline_cache_cleaning_factor": "part of the entries that lru and fifo remove at once",
 }
 """Options that change something, and what. All others are accepted for Taichi's programs and change nothing."""
 
@@ -166,8 +171,16 @@ EDITS_FOLDER = "edits"
 """Of texts changed by hand, beside the Python file of a kernel."""
 UNNAMED_FILE = "interactive"
 """Stands for the file of a kernel that was typed into a shell or a notebook."""
-CHOICES = {"edits": ("strict", "fallback", "off", "watch")}
+CHOICES = {
+    "edits": ("strict", "fallback", "off", "watch"),
+    "offline_cache_cleaning_policy": ("never", "version", "lru", "fifo"),
+}
 """What options of text may be, where they may not be any."""
+RANGES: dict[str, tuple[float, float]] = {
+    "offline_cache_cleaning_factor": (0.0, 1.0),
+    "offline_cache_max_size_of_files": (0, 1 << 62),
+}
+"""What options of numbers may be, where they may not be any."""
 DEFAULT_TYPES: dict[str, tuple[Scalar, ...]] = {
     "default_fp": (f32, f64, SCALARS["f16"]),
     "default_ip": (i32, i64),
@@ -227,12 +240,13 @@ def _parsed(name: str, variable: str, text: str) -> Any:
     try:
         if isinstance(default, bool):
             return bool(int(text))
-        return type(default)(text)
+        number = type(default)(text)
     except ValueError:
         if name == "print_ir":  # the name of a kernel
             return text
         kind = "0 or 1" if isinstance(default, bool) else f"a number ({type(default).__name__})"
         raise ValueError(f"Environment variable {variable}={text} should be {kind}") from None
+    return _in_range(name, number)
 
 
 def _converted(name: str, value: Any) -> Any:
@@ -241,12 +255,19 @@ def _converted(name: str, value: Any) -> Any:
         return _default_type(name, value)
     if name == "print_ir" and isinstance(value, str):
         return value
-    if name in ("dump_dir", "edits_dir"):
+    if name in ("dump_dir", "edits_dir", "offline_cache_file_path"):
         return os.fspath(value)
     expected = (str,) if isinstance(default, str) else (int, float) if isinstance(default, float) else (int,)
     if not isinstance(value, expected):
         raise TypeError(f"option `{name}` of ti.init takes {type(default).__name__}, and {value!r} was given")
-    return _chosen(name, value) if isinstance(value, str) else type(default)(value)
+    return _chosen(name, value) if isinstance(value, str) else _in_range(name, type(default)(value))
+
+
+def _in_range(name: str, value: Any) -> Any:
+    low, high = RANGES.get(name, (value, value))
+    if not low <= value <= high:
+        raise ValueError(f"option `{name}` of ti.init is from {low} to {high}, and {value} was given")
+    return value
 
 
 def _chosen(name: str, text: str) -> str:

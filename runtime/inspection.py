@@ -16,9 +16,9 @@ from .compiler import compile_kernel
 from .workbench_door import workbench
 
 if TYPE_CHECKING:
+    from ..transpiler.backend.compilation import Compilation
     from ..transpiler.backend.interface import BackendModule
     from ..transpiler.ir.text import Form
-    from ..transpiler.pipeline import Compilation
 
 NAME_LENGTH = 64
 """Of a kernel's name, in the name of its folder: file systems end at 255 bytes."""

@@ -25,6 +25,7 @@ from .launcher import make_launcher, make_packer
 from .memory import hold_of
 from .packing import fits_struct, flatten, flatten_struct, result_value, return_types
 from .printing import Reports
+from .programs import Code
 from .session import Session
 from .sparse_tree import Beside
 from .staging import Stage, stage_arguments
@@ -33,8 +34,8 @@ from .touched import Touches, make_touches
 from .trees import depend_on_tree
 
 if TYPE_CHECKING:
+    from ..transpiler.backend.compilation import Compilation
     from ..transpiler.backend.interface import BackendModule
-    from ..transpiler.pipeline import Compilation
 
 MIN_BUFFER_BYTES = 16
 
@@ -54,10 +55,18 @@ class Instance:
     here but by the kernel: so no memory goes while a launch is under way that uses it.
     """
 
-    def __init__(self, session: Session, specialization: Specialization, compilation: Compilation) -> None:
+    def __init__(
+        self,
+        session: Session,
+        specialization: Specialization,
+        compilation: Compilation,
+        is_kept: bool = True,
+        code: Code | None = None,
+    ) -> None:
+        """is_kept: what is compiled goes to the cache. code: the compiled module, where it is there already."""
         self.session = session
         self.definition = specialization.definition
-        self.code = session.programs.find(compilation.module)
+        self.code = session.programs.find(compilation.module, is_kept) if code is None else code
         self.module: BackendModule = self.code.module
         self.captured = {path: found.value for path, found in compilation.captured.items()}
         self.times = compilation.times

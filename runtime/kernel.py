@@ -27,7 +27,7 @@ from ..transpiler.lang.arch import Arch
 from . import session as sessions
 from .arguments import classify
 from .capabilities import capabilities_for
-from .compiler import compile_kernel, content_key
+from .compiler import compile_kernel, content_key, find_or_compile
 from .inspection import Inspection, dump, observe, printing_observer
 from .instance import Instance
 from .interop import check_argument
@@ -41,8 +41,8 @@ from .workbench_door import edited_key, edits_of, workbench
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from ..transpiler.backend.compilation import Compilation
     from ..transpiler.backend.interface import BackendModule
-    from ..transpiler.pipeline import Compilation
     from .workbench.bench import Timing
     from .workbench.compare import Comparison
     from .workbench.edits import Choice
@@ -68,10 +68,12 @@ _PACK_ERRORS = (struct.error, TypeError, OverflowError, ValueError, IndexError)
 class Kernel:
     """A function that runs on the device. The first call with each kind of arguments compiles; every call launches."""
 
-    def __init__(self, function: Callable[..., Any], is_method: bool = False) -> None:
+    def __init__(self, function: Callable[..., Any], is_method: bool = False, is_kept: bool = True) -> None:
         functools.update_wrapper(self, function)
         self.definition: KernelDefinition = define(function, is_method)
         check_parameters(self.definition)
+        self.is_kept = is_kept
+        """Whether what is compiled may be kept in the offline cache."""
         self._is_method = is_method
         self._arity = len(self.definition.parameters)
         self._session: Session | None = None
@@ -391,7 +393,8 @@ class Kernel:
         arguments, kinds = classify(self.definition, args, session.options)
         specialization = Specialization(self.definition, arguments, session.options, session.device.capabilities)
         observer = printing_observer(session.config, self.definition.name)
-        return specialization, kinds, compile_kernel(specialization, session.device.name, observer)
+        target = session.device.name
+        return specialization, kinds, find_or_compile(specialization, target, session.config, observer, self.is_kept)
 
     def launcher_of(self, key: Any, args: Sequence[Any], variant: str) -> Callable[..., Any]:
         """Return what launches one variant, for arguments of this key; compiled when first asked for."""
@@ -417,7 +420,7 @@ class Kernel:
             gathered = workbench("edits").gather(session, specialization, compilation, kinds, tuple(args))
             wanted = workbench("measured").fastest(gathered)
         compilation, choice = edits_of(session, specialization, compilation, args, wanted)
-        instance = Instance(session, specialization, compilation)
+        instance = Instance(session, specialization, compilation, self.is_kept)
         session.compiled_functions += 1
         launch = instance.make_launch(compilation, kinds, keeps)
         if choice is not None and choice.dispatch is not None:
@@ -494,17 +497,16 @@ def _warn_of_wrapper(function: Any) -> None:
 @overload
 def kernel(function: F) -> F: ...
 @overload
-def kernel(function: None = None, **options: Any) -> Callable[[F], F]: ...
+def kernel(function: None = None, *, offline_cache: bool = True) -> Callable[[F], F]: ...
 @hides_own_frames
-def kernel(function: Any = None, **options: Any) -> Any:
+def kernel(function: Any = None, *, offline_cache: bool = True) -> Any:
     """Make a Python function a kernel: typed arguments, compiled on first call, parallel outermost loops.
 
+    offline_cache: whether what is compiled may be kept for the next process; see docs/cache.md.
     Raises: TaichiSyntaxError if it is not a plain function.
     """
     if function is None:
-        return functools.partial(kernel, **options)
-    if options:
-        raise TypeError(f"ti.kernel takes no option {', '.join(map(repr, options))}")
+        return functools.partial(kernel, offline_cache=offline_cache)
     if not inspect.isfunction(function):
         below = isinstance(function, (classmethod, staticmethod, property))
         hint = f"`@ti.kernel` below `@{type(function).__name__}`" if below else "`@ti.kernel` above a `def`"
@@ -515,4 +517,4 @@ def kernel(function: Any = None, **options: Any) -> Any:
         _warn_of_wrapper(function)
     names = function.__qualname__.split(".")
     is_method = len(names) > 1 and names[-2] != "<locals>"
-    return Kernel(function, is_method)
+    return Kernel(function, is_method, offline_cache)

@@ -14,7 +14,7 @@ from ..transpiler.errors import TaichiRuntimeError
 from ..transpiler.ir.types import Struct, Tensor, Type, scalars_of
 from ..transpiler.lang.describe import ArrayDescription
 from .dense_array import DenseArray, MatrixArray, ScalarArray, check_gradient, make_all, to_shape
-from .memory import MemberMemory, reach_below
+from .memory import MemberMemory, Memory, reach_below
 from .session import Session, current
 from .struct_array import StructArray, stored_type
 from .tracebacks import hides_own_frames_of
@@ -158,6 +158,16 @@ def stand_in(element: Type, ndim: int, name: str) -> Any:
 def signature_of(element: Type, ndim: int, is_strided: bool = False) -> str:
     """Return the one text that stands for all ndarrays of this element and number of axes; comparing it is cheap."""
     return f"ndarray({element}, {ndim}{', strided' if is_strided else ''})"
+
+
+def array_in_memory(whole: Memory, view: Any, element: Type, name: str) -> DenseArray:
+    """Return an ndarray over a part of some memory. view: of the part, a NumPy array over the bytes of `whole.view`."""
+    kind = _class_of(element)
+    result = kind.__new__(kind)
+    memory = PartMemory(whole, view, element)
+    result._set_up(memory, element, memory.shape, name)
+    result.signature = result._signature()
+    return result
 
 
 def _make(session: Session, element: Type, shape: tuple[int, ...]) -> DenseArray:

@@ -37,12 +37,12 @@ class Programs:
         self._recent: deque[Code] = deque(maxlen=RECENT)
         self.built = 0
 
-    def find(self, module: BackendModule) -> Code:
-        """Return the code of a module: that of an equal one, or newly built. Raises: as `Device.build`."""
+    def find(self, module: BackendModule, keep: bool = True) -> Code:
+        """Return the code of a module: that of an equal one, or newly built. keep: see `Device.build`; it raises."""
         key = (module.kernel, *(file.text for file in module.files))
         found = self._codes.get(key)
         if found is None or not _are_equal(found.module, module):
-            found = Code(module, self._device.build(module))
+            found = Code(module, self._device.build(module, keep))
             self.built += 1
             self._codes[key] = found
         if found in self._recent:

@@ -19,19 +19,21 @@ import threading
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from weakref import WeakSet
 
 from ..transpiler.errors import ShadesmithWarning, TaichiRuntimeError, as_seen_by_user
 from ..transpiler.ir.types import Scalar
 from ..transpiler.lang import arch as arches
 from ..transpiler.lang.arch import ARCHES, Arch
-from .compiler import prepare
 from .config import Config, read_config
 from .devices.device import Allocation, Device, OutOfMemory
 from .holds import Hold, Stages
 from .memory import CLOSED
 from .programs import Programs
+
+if TYPE_CHECKING:
+    from .cache.store import Store
 
 T = TypeVar("T")
 
@@ -73,6 +75,7 @@ class Session:
     pending: actions that must happen before the next launch: writing back a mirror. lock: threads hold it while they do
     so, and while they fill or change mirrors. stages: memory for arguments that launches copy to the device. holds: of
     all memory in use, for reports.
+    store: where kernels are kept between processes, None where they are not.
     reports: the buffer for records of print and assert (`printing.ReportBuffer`), made by the first kernel with some.
     compiled_functions: counted by kernels; launches: by those that take a seed.
     """
@@ -94,6 +97,7 @@ class Session:
         "programs",
         "reports",
         "stages",
+        "store",
         "waited",
         "watched",
     )
@@ -109,6 +113,7 @@ class Session:
         self.launches = 0
         self.pending: list[Callable[[], None]] = []
         self.programs = Programs(device)
+        self.store = _store(config)
         self.is_closed = False
         self.stages = Stages(self)
         self.holds: WeakSet[Hold] = WeakSet()
@@ -272,7 +277,6 @@ def _start(
     reset()
     device, config.arch, note = _open(wanted, config, enable_fallback)
     CURRENT = Session(device, config.arch, config)
-    prepare(device.name)
     if note:
         warnings.warn(note, ShadesmithWarning, stacklevel=3)
     LOGGER.info("Starting on arch=%s", config.arch.name)
@@ -425,6 +429,14 @@ def _sources(config: Config) -> Any:
     return importlib.import_module(".devices.kept_sources", __package__).folder_of(config.dump_dir)
 
 
+def _store(config: Config) -> Store | None:
+    """Return where kernels are kept; the cache is loaded only where there is one."""
+    if not config.offline_cache:
+        return None
+    store: Store | None = importlib.import_module(".cache.store", __package__).store_of(config)
+    return store
+
+
 def _open_module(target: str, **options: Any) -> Device:
     """Open a device by the name of its module; loading all of them would double the time of `import shadesmith`."""
     module = importlib.import_module(f".devices.{target}", __package__)
@@ -432,10 +444,16 @@ def _open_module(target: str, **options: Any) -> Device:
 
 
 OPENERS: dict[str, Callable[[Config, bool], Device]] = {
-    "c": lambda config, software: _open_module("host", threads=config.cpu_max_num_threads or None),
+    "c": lambda config, software: _open_module(
+        "host", threads=config.cpu_max_num_threads or None, store=_store(config)
+    ),
     "python": lambda config, software: _open_module("python"),
-    "cuda": lambda config, software: _open_module("cuda", index=_gpu_number(os.environ), sources=_sources(config)),
-    "vulkan": lambda config, software: _open_module("vulkan", allow_software=software, sources=_sources(config)),
+    "cuda": lambda config, software: _open_module(
+        "cuda", index=_gpu_number(os.environ), sources=_sources(config), store=_store(config)
+    ),
+    "vulkan": lambda config, software: _open_module(
+        "vulkan", allow_software=software, sources=_sources(config), store=_store(config)
+    ),
 }
 """How to open the device of a target. The flag says whether a software driver will do."""
 

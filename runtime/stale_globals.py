@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..transpiler.errors import warn_user
-from ..transpiler.ir.forms import Captured
+from ..transpiler.ir.captured import Captured
 
 
 def watch(launch: Callable[..., Any], kernel: str, captured: Mapping[str, Captured]) -> Callable[..., Any]:

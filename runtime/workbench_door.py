@@ -17,7 +17,7 @@ from ..transpiler.frontend.specialization import Specialization
 from .config import EDITS_FOLDER, UNNAMED_FILE, Config, plain_name
 
 if TYPE_CHECKING:
-    from ..transpiler.pipeline import Compilation
+    from ..transpiler.backend.compilation import Compilation
     from .session import Session
     from .workbench.edits import Choice
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
 
 import pytest
 
 import shadesmith as ti
+from shadesmith.runtime import kernel as kernels
 from shadesmith.runtime import session as sessions
+from shadesmith.runtime.cache import lookup
 
 ARCHES = {"cpu": "cpu", "vulkan": "vulkan", "cuda": "cuda", "python": "python"}
 
@@ -31,19 +34,66 @@ def keep_out_of_the_users_cache(config: pytest.Config) -> None:
     Nothing is kept there unless a test asks for it, so that every test sees its kernels compiled. `--offline-cache` lets
     all tests keep and find kernels: names of kernels occur again and again in them, and so a wrong key is seen.
     """
+    if config.getoption("--check-cache"):
+        check_what_is_found()
+    elif not config.getoption("--offline-cache"):
+        os.environ["SHADESMITH_OFFLINE_CACHE"] = "0"
     if hasattr(config, "workerinput"):  # of pytest-xdist: the environment is that of the process that started it
         return
-    folder = tempfile.TemporaryDirectory(prefix="shadesmith-cache-")
-    config.add_cleanup(folder.cleanup)
-    os.environ["SHADESMITH_CACHE_DIR"] = folder.name
-    if not config.getoption("--offline-cache"):
-        os.environ["SHADESMITH_OFFLINE_CACHE"] = "0"
+    kept = os.environ.get("SHADESMITH_KEEP_CACHE")  # a folder that outlives the run, for a second one
+    if kept is None:
+        folder = tempfile.TemporaryDirectory(prefix="shadesmith-cache-")
+        config.add_cleanup(folder.cleanup)
+        kept = folder.name
+    os.environ["SHADESMITH_CACHE_DIR"] = kept
+
+
+def check_what_is_found() -> None:
+    """Let every text that the cache gives be compared with what the compiler makes at that moment."""
+    find = lookup._find
+
+    def checked(store, found, name):
+        kept = find(store, found, name)
+        if kept is not None:
+            compare_compilations(kept, lookup._compile(*COMPILED[-1]))
+        return kept
+
+    def remembered(specialization, target, config, observer=None, is_kept=True):
+        COMPILED.append((specialization, target, None))
+        try:
+            return find_or_compile(specialization, target, config, observer, is_kept)
+        finally:
+            COMPILED.pop()
+
+    find_or_compile = lookup.find_or_compile
+    lookup._find = checked
+    kernels.find_or_compile = remembered
+
+
+COMPILED: list = []
+"""What is being looked for: arguments of `lookup._compile`."""
+
+
+def compare_compilations(kept, made) -> None:
+    """Check that a compilation from the cache is what the compiler makes, objects of Python included."""
+    assert kept.module.source() == made.module.source()
+    ours, theirs = (json.dumps(module.to_json(), sort_keys=True) for module in (kept.module, made.module))
+    assert ours == theirs
+    assert len(kept.fields) == len(made.fields)
+    for ours, theirs in zip(kept.fields, made.fields, strict=True):
+        assert ours is theirs or (ours.address == theirs.address and ours.capacity == theirs.capacity)
+    assert kept.warnings == made.warnings
+    assert kept.captured.keys() == made.captured.keys()
+    for path, found in kept.captured.items():
+        value = made.captured[path].value
+        assert found.value is value or (type(found.value), repr(found.value)) == (type(value), repr(value)), path
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--targets", default="cpu,vulkan,python", help="comma-separated: cpu, vulkan, cuda, python")
     parser.addoption("--update-golden", action="store_true", help="rewrite the golden files from what is emitted now")
     parser.addoption("--offline-cache", action="store_true", help="let tests keep and find kernels in one folder")
+    parser.addoption("--check-cache", action="store_true", help="compare all that the cache gives with a compilation")
     parser.addoption("--debug-kernels", action="store_true", help="let every ti.init mean debug=True, unless it says")
 
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from hashlib import sha256
 from time import perf_counter
 from typing import Any
 
+from .backend.compilation import Compilation
 from .backend.emit import emit
-from .backend.interface import BackendModule
 from .errors import TaichiCompilationError
 from .frontend.build import build
 from .frontend.specialization import Specialization
-from .ir.forms import Captured, FrontendResult
 from .ir.notes import notes_of
 from .ir.snodes import Node, begin_of, digits_of, is_sparse_tree, top_of
 from .ir.statements import Array
@@ -24,17 +22,6 @@ from .passes import PassContext, Stage, run
 
 Observer = Callable[[str, Form], None]
 """Receives the name of a form ("frontend", "lowered", "pass:03:fold", "tasks", "final") and its text with places."""
-
-
-@dataclass(frozen=True, slots=True)
-class Compilation:
-    """module: the text and its interface. fields: captured arrays by slot, None for parameters. times: [s] a stage."""
-
-    module: BackendModule
-    fields: tuple[Any, ...]
-    captured: dict[str, Captured]
-    warnings: tuple[str, ...]
-    times: dict[str, float]
 
 
 def compile_kernel(specialization: Specialization, target: str, observer: Observer | None = None) -> Compilation:
@@ -93,14 +80,12 @@ def _compile(specialization: Specialization, target: str, observer: Observer | N
     module = emit(kernel, target, specialization.options, specialization.capabilities)
     times = {"frontend": built - start, "passes": passed - built, "emit": perf_counter() - passed}
     warnings = (*result.warnings, *context.warnings)
-    fields = [*result.fields, *(_beside(result, array) for array in kernel.arrays[len(result.fields) :])]
-    return Compilation(module, tuple(fields), result.captured, warnings, times)
-
-
-def _beside(result: FrontendResult, array: Array) -> Any:
-    """Return what owns the memory of an array that stands beside the cells of a sparse tree."""
-    assert array.node is not None
-    return result.trees[top_of(array.node)].sparse_memory(array.node, array.role)
+    added = [(array.node, array.role) for array in kernel.arrays[len(result.fields) :] if array.node is not None]
+    beside = dict(enumerate(added, len(result.fields)))
+    fields = (*result.fields, *(result.trees[top_of(node)].sparse_memory(node, role) for node, role in added))
+    begins = [None if task.loop is None else task.loop.location for task in kernel.tasks]
+    loops = tuple(None if place is None else (place.file, place.line) for place in begins)
+    return Compilation(module, fields, result.captured, warnings, times, beside, loops, result.read)
 
 
 def _recorder(observer: Observer | None) -> Callable[[Stage, str, Kernel], None] | None:

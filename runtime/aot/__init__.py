@@ -5,9 +5,10 @@ What an archive holds stands in docs/archive.md, what one does with it in docs/a
 
 from ..compat.later import missing
 from .export import export, export_as
+from .load import LoadedGraph, LoadedKernel, LoadedModule, load
 from .module import KernelTemplate, Module
 
-__all__ = ["KernelTemplate", "Module", "export", "export_as"]
+__all__ = ["KernelTemplate", "LoadedGraph", "LoadedKernel", "LoadedModule", "Module", "export", "export_as", "load"]
 
 
 def __getattr__(name: str) -> object:

@@ -16,6 +16,8 @@ from typing import Any
 
 from ...transpiler.backend.interface import BackendModule, SourceFile
 from ...transpiler.errors import TaichiRuntimeError
+from .. import session as sessions
+from ..cache.store import Store
 from ..devices import nvrtc
 from ..devices.compiler_messages import CompilerFailure
 from ..devices.glslang import Glslang
@@ -65,11 +67,16 @@ def compile_binaries(module: BackendModule, target: Target) -> list[Binaries]:
     """Return what the compilers make of each file of a module. Raises: TaichiCompilationError, TaichiRuntimeError."""
     if target.name == "vulkan":
         tool = Glslang(environment=target.environment)
-        return [{"spirv": tool.compile(file, module.kernel)} for file in module.files]
+        return [{"spirv": tool.compile(file, module.kernel, store=_store())} for file in module.files]
     fast_math = bool(module.options.get("fast_math", True))
     if target.name == "cuda":
         return [_cuda(file, gpu_of(target), fast_math) for file in module.files]
     return [_shared_object(file, fast_math, target.march) for file in module.files]
+
+
+def _store() -> Store | None:
+    """Return where the session keeps what compilers made."""
+    return None if sessions.CURRENT is None else sessions.CURRENT.store
 
 
 def gpu_of(target: Target) -> str:
@@ -79,7 +86,7 @@ def gpu_of(target: Target) -> str:
 
 def _cuda(file: SourceFile, gpu: str, fast_math: bool) -> Binaries:
     """Return a cubin, and PTX for newer GPUs if an older one could run the text too."""
-    cubin, _ = nvrtc.compile_cubin(file.text, gpu, fast_math, file.name, file.lines)
+    cubin, _ = nvrtc.compile_cubin(file.text, gpu, fast_math, file.name, file.lines, store=_store())
     found = {"cubin": cubin}
     if int(gpu.removeprefix("sm_").rstrip("af")) >= int(FALLBACK_PTX.removeprefix("compute_")):
         with suppress(CompilerFailure):  # it needs what older GPUs lack
@@ -91,7 +98,7 @@ def _shared_object(file: SourceFile, fast_math: bool, march: str) -> Binaries:
     compiler = find_compiler()
     for openmp in (True, False):
         try:
-            return {"shared_object": compiler.compile(file, fast_math, openmp, march=march)[0]}
+            return {"shared_object": compiler.compile(file, fast_math, openmp, store=_store(), march=march)[0]}
         except CompilerFailure as error:
             if not (openmp and lacks_openmp(error.log)):
                 raise

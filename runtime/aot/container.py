@@ -6,11 +6,11 @@ never beyond what the archive says of it, for what it says may be a lie. Nothing
 
 from __future__ import annotations
 
-import binascii
+import hashlib
 import re
 import struct
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ...transpiler.errors import TaichiRuntimeError
@@ -19,6 +19,9 @@ MAX_MEMBERS = 4096
 MAX_MEMBER_BYTES = 64 << 20
 MAX_BYTES = 256 << 20
 MAX_RATIO = 200
+PIECE_BYTES = 1 << 16
+"""Unpacked at a time."""
+MAX_DIRECTORY_BYTES = 4 << 20
 SMALL_BYTES = 4096
 """Members up to this size may have any ratio."""
 MAX_NAME = 200
@@ -75,51 +78,121 @@ class _Entry:
     offset: int
 
 
-def read_container(data: bytes) -> dict[str, bytes]:
-    """Return the members of a zip file by name. Raises: ArchiveError for anything but a whole and plain one."""
-    entries = _directory(data)
-    found: dict[str, bytes] = {}
-    place = 0
-    for entry in sorted(entries, key=lambda entry: entry.offset):
-        begin = _begin_of_data(data, entry, place)
-        place = begin + entry.packed_bytes
-        found[entry.name] = _unpack(entry, data[begin:place])
-    return found
+class Container:
+    """A zip file whose members are read when they are asked for. Raises: ArchiveError for anything but a plain one.
+
+    at: gives bytes of the file, from an offset on; fewer at its end. size_bytes: of the file.
+    """
+
+    def __init__(self, at: Callable[[int, int], bytes], size_bytes: int) -> None:
+        self._at = at
+        entries = _directory(at, size_bytes)
+        self._begins: dict[str, int] = {}
+        place = 0
+        for entry in sorted(entries, key=lambda entry: entry.offset):
+            begin = _begin_of_data(at, entry, place, size_bytes)
+            self._begins[entry.name] = begin
+            place = begin + entry.packed_bytes
+        self._entries = {entry.name: entry for entry in entries}
+
+    def sizes(self) -> dict[str, int]:
+        """Return what the directory says of the members' sizes [bytes]."""
+        return {name: entry.size_bytes for name, entry in self._entries.items()}
+
+    def read(self, name: str, sha256: str | None = None) -> bytes:
+        """Return a member. Nothing is kept of one whose digest is another, or which is not as large as it says.
+
+        Raises: ArchiveError.
+        """
+        entry = self._entries[name]
+        if sha256 is not None and self._digest(entry) != sha256:
+            raise ArchiveError(f"member `{name}` is not what the manifest says: its SHA-256 is another")
+        return b"".join(self._pieces(entry))
+
+    def _digest(self, entry: _Entry) -> str:
+        digest = hashlib.sha256()
+        for piece in self._pieces(entry):
+            digest.update(piece)
+        return digest.hexdigest()
+
+    def _pieces(self, entry: _Entry) -> Iterator[bytes]:
+        """Yield a member, unpacked, and check it at its end."""
+        size = crc = 0
+        for piece in self._unpacked(entry):
+            size += len(piece)
+            if size > entry.size_bytes:
+                break
+            crc = zlib.crc32(piece, crc)
+            yield piece
+        if size != entry.size_bytes:
+            raise ArchiveError(f"member `{entry.name}` does not have the size it says")
+        if crc != entry.crc:
+            raise ArchiveError(f"member `{entry.name}` is damaged: its CRC is wrong")
+
+    def _unpacked(self, entry: _Entry) -> Iterator[bytes]:
+        begin = self._begins[entry.name]
+        inflater = zlib.decompressobj(-15) if entry.method == DEFLATED else None
+        for offset in range(0, entry.packed_bytes, PIECE_BYTES):
+            piece = self._at(begin + offset, min(PIECE_BYTES, entry.packed_bytes - offset))
+            if inflater is None:
+                yield piece
+                continue
+            try:
+                while piece:
+                    yield inflater.decompress(piece, PIECE_BYTES)
+                    piece = inflater.unconsumed_tail
+            except zlib.error as error:
+                raise ArchiveError(f"member `{entry.name}` cannot be inflated: {error}") from None
+        if inflater is not None and (not inflater.eof or inflater.unused_data):
+            raise ArchiveError(f"member `{entry.name}` does not inflate to the size it says")
 
 
-def _directory(data: bytes) -> list[_Entry]:
+def container_of(data: bytes) -> Container:
+    """Return the container in some bytes. Raises: ArchiveError."""
+    return Container(lambda offset, size: data[offset : offset + size], len(data))
+
+
+def _directory(at: Callable[[int, int], bytes], size_bytes: int) -> list[_Entry]:
     """Read the central directory, which must reach from the last member to the record at the very end."""
-    begin = len(data) - END_RECORD.size
-    if begin < 0 or data[begin : begin + 4] != END:
+    begin = size_bytes - END_RECORD.size
+    record = at(begin, END_RECORD.size) if begin >= 0 else b""
+    if record[:4] != END:
         raise ArchiveError("it is no zip file, or was cut off: its last record is missing")
-    _, disk, first_disk, here, count, size, offset, comment = END_RECORD.unpack_from(data, begin)
+    _, disk, first_disk, here, count, size, offset, comment = END_RECORD.unpack(record)
     if disk or first_disk or here != count or comment:
         raise ArchiveError("it is a zip file of several parts, or damaged")
-    if count > MAX_MEMBERS:
+    if count > MAX_MEMBERS or size > MAX_DIRECTORY_BYTES:
         raise ArchiveError(f"it has {count} members; at most {MAX_MEMBERS} are taken")
     if offset + size != begin:
         raise ArchiveError("its directory does not end where the archive does")
+    data = at(offset, size)
     entries: list[_Entry] = []
-    names: set[str] = set()
-    position, total = offset, 0
+    position = 0
     for _ in range(count):
-        entry, position = _entry(data, position, begin)
-        if entry.name in names:
-            raise ArchiveError(f"there are two members `{entry.name}`")
-        names.add(entry.name)
-        total += entry.size_bytes
+        entry, position = _entry(data, position)
         entries.append(entry)
-    if position != begin:
+    if position != size:
         raise ArchiveError("its directory is longer than its members")
-    if total > MAX_BYTES:
-        raise ArchiveError(f"its members have {total:,} bytes; at most {MAX_BYTES:,} are taken")
-    if any(entry.offset + LOCAL_HEADER.size > offset for entry in entries):
-        raise ArchiveError("a member lies behind the directory")
+    _check_entries(entries, offset)
     return entries
 
 
-def _entry(data: bytes, position: int, end: int) -> tuple[_Entry, int]:
-    if position + CENTRAL_HEADER.size > end or data[position : position + 4] != CENTRAL:
+def _check_entries(entries: Sequence[_Entry], end: int) -> None:
+    """Check names and sizes of all members. end: where the directory begins."""
+    names: set[str] = set()
+    for entry in entries:
+        if entry.name in names:
+            raise ArchiveError(f"there are two members `{entry.name}`")
+        names.add(entry.name)
+        if entry.offset + LOCAL_HEADER.size + entry.packed_bytes > end:
+            raise ArchiveError(f"member `{entry.name}` lies behind the directory")
+    total = sum(entry.size_bytes for entry in entries)
+    if total > MAX_BYTES:
+        raise ArchiveError(f"its members have {total:,} bytes; at most {MAX_BYTES:,} are taken")
+
+
+def _entry(data: bytes, position: int) -> tuple[_Entry, int]:
+    if position + CENTRAL_HEADER.size > len(data) or data[position : position + 4] != CENTRAL:
         raise ArchiveError("its directory is damaged")
     (_, made_by, _, flags, method, _, _, crc, packed, size, length, extra, comment, disk, _, external, offset) = (
         CENTRAL_HEADER.unpack_from(data, position)
@@ -150,37 +223,21 @@ def _name(raw: bytes, length: int) -> str:
     return name
 
 
-def _begin_of_data(data: bytes, entry: _Entry, least: int) -> int:
+def _begin_of_data(at: Callable[[int, int], bytes], entry: _Entry, least: int, size_bytes: int) -> int:
     """Return where a member's data begin; the local header must say the same as the directory."""
     if entry.offset < least:
         raise ArchiveError(f"member `{entry.name}` lies over another")
-    if data[entry.offset : entry.offset + 4] != LOCAL:
+    header = at(entry.offset, LOCAL_HEADER.size)
+    if header[:4] != LOCAL or len(header) != LOCAL_HEADER.size:
         raise ArchiveError(f"member `{entry.name}` is not where the directory says")
-    _, _, flags, method, _, _, crc, packed, size, length, extra = LOCAL_HEADER.unpack_from(data, entry.offset)
+    _, _, flags, method, _, _, crc, packed, size, length, extra = LOCAL_HEADER.unpack(header)
     begin = entry.offset + LOCAL_HEADER.size
-    said = (method, crc, packed, size, data[begin : begin + length])
+    said = (method, crc, packed, size, at(begin, length))
     if flags & ENCRYPTED_OR_LATER or said != (
         entry.method, entry.crc, entry.packed_bytes, entry.size_bytes, entry.name.encode()
     ):  # fmt: skip
         raise ArchiveError(f"member `{entry.name}`: its header and the directory disagree")
     begin += int(length + extra)
-    if begin + entry.packed_bytes > len(data):
+    if begin + entry.packed_bytes > size_bytes:
         raise ArchiveError(f"member `{entry.name}` was cut off")
     return begin
-
-
-def _unpack(entry: _Entry, packed: bytes) -> bytes:
-    data = packed
-    if entry.method == DEFLATED:
-        inflater = zlib.decompressobj(-15)
-        try:
-            data = inflater.decompress(packed, entry.size_bytes + 1)
-        except zlib.error as error:
-            raise ArchiveError(f"member `{entry.name}` cannot be inflated: {error}") from None
-        if not inflater.eof or inflater.unused_data or inflater.unconsumed_tail:
-            raise ArchiveError(f"member `{entry.name}` does not inflate to the size it says")
-    if len(data) != entry.size_bytes:
-        raise ArchiveError(f"member `{entry.name}` does not have the size it says")
-    if binascii.crc32(data) != entry.crc:
-        raise ArchiveError(f"member `{entry.name}` is damaged: its CRC is wrong")
-    return data

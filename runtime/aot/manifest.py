@@ -187,7 +187,7 @@ def kernel_data(compiled: Compiled, folder: str, trees: Trees) -> tuple[dict[str
     for file, binaries in zip(data["files"], compiled.binaries, strict=True):
         stem = f"{FOLDER}/{folder}/{member_name(file['name'])}"
         members[stem] = file.pop("text").encode()
-        file["source"], file["binary"] = stem, {}
+        file["source"], file["binary"], file["translations"] = stem, {}, {}
         for kind, binary in sorted(binaries.items()):
             member = stem.rpartition(".")[0] + SUFFIXES[kind]
             members[member] = binary

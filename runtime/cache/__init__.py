@@ -1,1 +1,8 @@
-"""Kernels kept on disk between processes: entries in one folder, what they are found by, how the folder is cleaned."""
+"""Kernels kept on disk between processes: entries in one folder, what they are found by, how the folder is cleaned.
+
+For programs it is `ti.cache`, with what its names say.
+"""
+
+from .stats import Event, Stats, stats
+
+__all__ = ["Event", "Stats", "stats"]

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
+import stat
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 MAGIC = b"SHADEKEP"
@@ -25,6 +26,9 @@ SUMMARY_LENGTH = struct.Struct("<I")
 MAX_BYTES = 1 << 28
 """Of a whole entry; a longer file is not read."""
 
+
+OPEN_FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+"""A link is no entry, and a pipe in the place of one must not block."""
 
 TEMPORARY = ".tmp-"
 """What names of files begin with that are not whole yet."""
@@ -143,12 +147,27 @@ def _summary(payload: memoryview) -> tuple[Summary, int]:
     return summary, begin
 
 
-def read_summary(path: Path) -> Summary:
+def read_file(path: str) -> bytes:
+    """Read an entry's file whole. Raises: OSError; Damaged for what is no file of a sensible size."""
+    descriptor = os.open(path, OPEN_FLAGS)
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise Damaged("not a file")
+        if status.st_size > MAX_BYTES:
+            raise Damaged("length")
+        with open(descriptor, "rb", buffering=0, closefd=False) as file:
+            return file.read()
+    finally:
+        os.close(descriptor)
+
+
+def read_summary(path: str) -> Summary:
     """Return what an entry says of itself, from the begin of its file; parts are not looked at.
 
     Raises: OSError, Damaged.
     """
-    with open(path, "rb") as file:
+    with open(os.open(path, OPEN_FLAGS), "rb") as file:
         head = file.read(HEAD.size + SUMMARY_LENGTH.size)
         if len(head) < HEAD.size + SUMMARY_LENGTH.size or head[: len(MAGIC)] != MAGIC:
             raise Damaged("no entry")

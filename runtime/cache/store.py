@@ -10,29 +10,26 @@ for the disk took 2.2 ms an entry instead of 0.12 (ext4), and more on network fi
 
 from __future__ import annotations
 
+import importlib
 import os
-import stat
-import tempfile
 import threading
 import time
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from ...transpiler.errors import warn_user
 from ..config import Config
-from .cleaning import BY_TIME, Limits, clean, sweep
-from .entries import MAX_BYTES, TEMPORARY, Damaged, Entry, file_name, key_of, pack, unpack
-from .folders import check_folder, folder_of
+from .entries import MAX_BYTES, TEMPORARY, Damaged, Entry, file_name, key_of, pack, read_file, unpack
+from .folders import BY_TIME, Limits, check_folder, folder_of
 from .sources import source_digest
 from .stats import COUNTS
 
-WITHOUT_VERSION = frozenset({"binary", "sources", "tools"})
+OWN_STAGES = frozenset({"sources", "tools"})
+"""What the cache remembers for itself: digests of sources, and what compilers call."""
+WITHOUT_VERSION = frozenset({"binary", *OWN_STAGES})
 """Stages that our own sources do not decide: what is made of a text, flags and a tool alone."""
 
-OPEN_FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-"""A link is no entry, and a pipe in the place of one must not block."""
-
+NEW_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 VERIFY_HINT = "Hint: `shadesmith cache verify` finds all such files"
 
 TOUCH_SECONDS = 600.0
@@ -42,10 +39,9 @@ TOUCH_SECONDS = 600.0
 class Store:
     """A folder of entries. limits: when it is cleaned, and how. Safe to use from several threads and processes."""
 
-    def __init__(self, folder: Path, limits: Limits | None = None) -> None:
-        self.folder = folder
+    def __init__(self, folder: str | os.PathLike[str], limits: Limits | None = None) -> None:
+        self.folder = os.fspath(folder)
         self.limits = Limits() if limits is None else limits
-        self._folder_text = os.fspath(folder)
         self._lock = threading.RLock()
         self._warned: set[str] = set()
         self._size_bytes: int | None = None
@@ -78,10 +74,11 @@ class Store:
     def look(self, stage: str, material: bytes) -> tuple[Entry | None, str]:
         """Return what `get` returns, and where there is nothing the reason; it is not counted."""
         key = key_of(stage, self._version_of(stage), material)
-        path = os.path.join(self._folder_text, file_name(key, stage))
+        path = os.path.join(self.folder, file_name(key, stage))
         try:
-            summary, its_material, parts = unpack(self._read(path), key)
+            summary, its_material, parts = unpack(read_file(path), key)
             if its_material == material:
+                self._touch(path)
                 return Entry(summary.header, parts), ""
             reason = "damaged: the entry of something else has the same key"
         except (FileNotFoundError, NotADirectoryError):
@@ -112,52 +109,43 @@ class Store:
             hint = "Hint: name another folder by `ti.init(offline_cache_file_path=...)` or SHADESMITH_CACHE_DIR"
             self._warn_once("write", f"kernels cannot be kept in {self.folder}: {error.strerror or error}. {hint}")
         else:
-            COUNTS.stored(stage)
+            if stage not in OWN_STAGES:
+                COUNTS.stored(stage)
         COUNTS.add_disk_time(time.perf_counter() - start)
 
     def _version_of(self, stage: str) -> str:
         return "" if stage in WITHOUT_VERSION else self.version
 
-    def _read(self, path: str) -> bytes:
-        """Read a file whole. Raises: OSError; Damaged for what is no file of a sensible size."""
-        descriptor = os.open(path, OPEN_FLAGS)
+    def _touch(self, path: str) -> None:
+        """Note that an entry is in use; how old it is says its time of modification, which stays."""
+        if self.limits.policy != "lru":
+            return
         try:
-            status = os.fstat(descriptor)
-            if not stat.S_ISREG(status.st_mode):
-                raise Damaged("not a file")
-            if status.st_size > MAX_BYTES:
-                raise Damaged("length")
-            with open(descriptor, "rb", buffering=0, closefd=False) as file:
-                data = file.read()
-            if self.limits.policy == "lru" and time.time() - status.st_atime > TOUCH_SECONDS:
-                self._touch(path, status)
-            return data
-        finally:
-            os.close(descriptor)
-
-    def _touch(self, path: str, status: os.stat_result) -> None:
-        """Note that an entry is in use; that it is as old as it was says its time of modification."""
-        try:
-            os.utime(path, ns=(time.time_ns(), status.st_mtime_ns))
-        except OSError:  # a folder that we may only read
+            status = os.stat(path)
+            if time.time() - status.st_atime > TOUCH_SECONDS:
+                os.utime(path, ns=(time.time_ns(), status.st_mtime_ns))
+        except OSError:  # a folder that we may only read, or gone in the meantime
             return
 
     def _write(self, name: str, data: bytes) -> None:
         try:
             temporary = self._write_temporary(data)
         except FileNotFoundError:  # the folder is not there yet, or not any more
-            os.makedirs(self._folder_text, mode=0o700, exist_ok=True)
-            check_folder(self._folder_text)
+            os.makedirs(self.folder, mode=0o700, exist_ok=True)
+            check_folder(self.folder)
             temporary = self._write_temporary(data)
         try:
-            os.replace(temporary, os.path.join(self._folder_text, name))
+            os.replace(temporary, os.path.join(self.folder, name))
+        except FileNotFoundError:  # `shadesmith cache clean` was here
+            return
         except BaseException:
             _unlink(temporary)
             raise
         self._grow(len(data))
 
     def _write_temporary(self, data: bytes) -> str:
-        descriptor, temporary = tempfile.mkstemp(prefix=TEMPORARY, dir=self._folder_text)
+        temporary = os.path.join(self.folder, f"{TEMPORARY}{os.getpid()}-{os.urandom(8).hex()}")
+        descriptor = os.open(temporary, NEW_FLAGS, 0o600)
         try:
             with open(descriptor, "wb", buffering=0) as file:
                 rest = memoryview(data)
@@ -173,10 +161,13 @@ class Store:
         with self._lock:
             first = self._size_bytes is None
             self._size_bytes = (self._size_bytes or 0) + size_bytes
+            if not first and self._size_bytes <= self.limits.max_bytes:
+                return
+            cleaning = importlib.import_module(".cleaning", __package__)  # who only reads need not load it
             if first:
-                sweep(self.folder)
-            if first or (self._size_bytes > self.limits.max_bytes and self.limits.policy in BY_TIME):
-                self._size_bytes = clean(self.folder, self.limits, self.version)
+                cleaning.sweep(self.folder)
+            if first or self.limits.policy in BY_TIME:
+                self._size_bytes = cleaning.clean(self.folder, self.limits, lambda: self.version)
 
     def _warn_once(self, kind: str, text: str) -> None:
         with self._lock:
@@ -209,16 +200,16 @@ def store_of(config: Config) -> Store | None:
         return None
     folder = folder_of(config.offline_cache_file_path)
     policy, factor = config.offline_cache_cleaning_policy, config.offline_cache_cleaning_factor
-    key = os.fspath(folder), Limits(policy, config.offline_cache_max_size_of_files, factor)
+    key = folder, Limits(policy, config.offline_cache_max_size_of_files, factor)
     with _LOCK:
         if key not in _STORES:
             _STORES[key] = _open(folder, key[1])
         return _STORES[key]
 
 
-def _open(folder: Path, limits: Limits) -> Store | None:
+def _open(folder: str, limits: Limits) -> Store | None:
     try:
-        check_folder(os.fspath(folder))
+        check_folder(folder)
     except OSError as error:
         hint = "Hint: name a folder of your own by `ti.init(offline_cache_file_path=...)`, or `offline_cache=False`"
         warn_user(f"kernels are not kept between runs: {folder}: {error.strerror or error}. {hint}")

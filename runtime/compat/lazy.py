@@ -17,6 +17,7 @@ NAMES = {
     "DeviceCapability": "aot.targets",
     "GUI": "gui",
     "aot": "aot",
+    "cache": "cache",
     "graph": "graph",
     "hex_to_rgb": "gui_arguments",
     "profiler": "profiler",

@@ -23,12 +23,13 @@ import numpy as np
 
 from ...transpiler.backend.interface import BackendModule, TaskSource
 from ...transpiler.errors import TaichiCompilationError, TaichiRuntimeError
+from ..cache.store import Store
 from ..capabilities import PORTABLE
 from .cuda_graph import CudaGraph
 from .cuda_textures import CudaTexture, copy_in, copy_out, make_texture
 from .cuda_timer import CudaTimer
 from .device import Launch, OutOfMemory, in_words
-from .kept_sources import keep
+from .kept_sources import keep as keep_sources
 from .nvrtc import LINES, compile_cubin
 from .textures import TextureMemory, TextureSpec
 
@@ -182,8 +183,10 @@ class CudaDevice:
     host_memory = False
     lazy_memory = False
 
-    def __init__(self, cupy: Any, driver: Any, index: int, sources: Path | None = None) -> None:
-        self.sources = sources
+    def __init__(
+        self, cupy: Any, driver: Any, index: int, sources: Path | None = None, store: Store | None = None
+    ) -> None:
+        self.sources, self.store = sources, store
         self.cupy = cupy
         self.runtime = cupy.cuda.runtime
         self.launch_kernel = driver.launchKernel
@@ -396,7 +399,7 @@ class CudaDevice:
         pointer = self.share(allocation)
         return self.cupy.ndarray(shape, dtype, memptr=pointer + offset_bytes, strides=strides)
 
-    def build(self, module: BackendModule) -> CudaProgram:
+    def build(self, module: BackendModule, keep: bool = True) -> CudaProgram:
         """Compile the module's one file for this GPU and load it.
 
         Raises: TaichiCompilationError if NVRTC refuses it, TaichiRuntimeError if the GPU does.
@@ -404,21 +407,35 @@ class CudaDevice:
         if not module.files:  # a kernel that does nothing
             return CudaProgram(self, module, None, "")
         file = module.files[0]
-        kept = None if self.sources is None else keep(module, self.sources)[file.name]
+        kept = None if self.sources is None else keep_sources(module, self.sources)[file.name]
         fast_math = bool(module.options.get("fast_math", True))
         name, options = (file.name, ()) if kept is None else (str(kept), LINES)
-        cubin, log = compile_cubin(file.text, self.arch, fast_math, name, file.lines, options)
+        cubin, log = compile_cubin(
+            file.text, self.arch, fast_math, name, file.lines, options, self.store if keep else None
+        )
+        return self._program(module, cubin, log)
+
+    def load(self, module: BackendModule, codes: Sequence[bytes]) -> CudaProgram:
+        """Make a program of a cubin, or of PTX, which the driver compiles. Raises: as `build`."""
+        if not codes:
+            return CudaProgram(self, module, None, "")
+        return self._program(module, codes[0] + b"\0", "")  # PTX is a text that ends so
+
+    def _program(self, module: BackendModule, code: bytes, log: str) -> CudaProgram:
+        """Load code for the GPU. Raises: TaichiRuntimeError where the GPU refuses it, TaichiCompilationError."""
         loaded = self.cupy.cuda.function.Module()
         try:
             if module.options.get("recursive") and self.runtime.deviceGetLimit(STACK_SIZE) < RECURSION_STACK_BYTES:
                 self.runtime.deviceSetLimit(STACK_SIZE, RECURSION_STACK_BYTES)
-            loaded.load(cubin)
+            loaded.load(code)
         except self.failure as error:
             raise self.describe(error) from error
         try:
             return CudaProgram(self, module, loaded, log)
         except self.failure as error:  # an entry is missing: only a text changed by hand can do that
-            raise TaichiCompilationError(f"{file.name} lacks a kernel the launcher starts: {error}.") from error
+            raise TaichiCompilationError(
+                f"{module.files[0].name} lacks a kernel the launcher starts: {error}."
+            ) from error
 
     def record(self, launches: Sequence[Launch]) -> CudaGraph:
         """Prepare launches as one CUDA graph."""
@@ -470,10 +487,11 @@ def _make_context(index: int) -> None:
             driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), device)
 
 
-def open_device(index: int = 0, sources: Path | None = None) -> CudaDevice:
+def open_device(index: int = 0, sources: Path | None = None, store: Store | None = None) -> CudaDevice:
     """Open GPU number `index`. Raises: TaichiRuntimeError with what is missing: driver, GPU or CuPy.
 
     sources: cubins carry lines of their text, which is kept in that folder, and launches stand in ranges of NVTX.
+    store: where compiled kernels are kept.
     """
     making = threading.Thread(target=_make_context, args=(index,), daemon=True)
     making.start()
@@ -491,6 +509,6 @@ def open_device(index: int = 0, sources: Path | None = None) -> CudaDevice:
         making.join()
         cupy.cuda.Device(index).use()
         cupy.cuda.runtime.free(0)  # makes the context, which loading a kernel needs, where there is none yet
-        return CudaDevice(cupy, driver, index, sources)
+        return CudaDevice(cupy, driver, index, sources, store)
     except cupy.cuda.runtime.CUDARuntimeError as error:
         raise TaichiRuntimeError(f"No CUDA device can be opened: {error}. {INSTALL_HINT}") from error

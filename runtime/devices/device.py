@@ -160,8 +160,15 @@ class Device(Protocol):
     def share(self, allocation: Allocation) -> object:
         """Return what keeps an allocation's bytes valid as long as it lives, also after `free` and `close`."""
 
-    def build(self, module: BackendModule) -> Program:
-        """Compile the module's files. Raises: TaichiCompilationError with the emitted line and the Python line."""
+    def build(self, module: BackendModule, keep: bool = True) -> Program:
+        """Compile the module's files, or find in the cache what a process before has made of them.
+
+        keep: whether the cache is asked, and keeps what is made.
+        Raises: TaichiCompilationError with the emitted line and the Python line.
+        """
+
+    def load(self, module: BackendModule, codes: Sequence[bytes]) -> Program:
+        """Make a program of what compilers made of the module's files, for this device. Raises: TaichiRuntimeError."""
 
     def record(self, launches: Sequence[Launch]) -> Recording:
         """Prepare launches of programs of this device to be started together."""

@@ -22,6 +22,10 @@ from pathlib import Path
 
 from ...transpiler.backend.interface import SourceFile
 from ...transpiler.errors import TaichiCompilationError, TaichiRuntimeError
+from ..cache.binaries import Request, find_or_make
+from ..cache.stats import COUNTS
+from ..cache.store import Store
+from ..cache.tools import file_identity
 
 ENVIRONMENT = "vulkan1.2"
 TIME_LIMIT_SECONDS = 60.0
@@ -32,6 +36,9 @@ SHOWN_CHARACTERS = 4000
 SPIRV_MAGIC = 0x07230203
 SPIRV_HEADER_WORDS = 5
 OP_FUNCTION_END = 56
+
+MODULE = "spirv"
+"""Name of the only part of an entry in the cache."""
 
 WHOLE_SOURCE = "-gVS"
 """Source, lines, types and variables by NonSemantic.Shader.DebugInfo.100: what RenderDoc steps through."""
@@ -64,9 +71,10 @@ class Glslang:
         self._modules: OrderedDict[bytes, bytes] = OrderedDict()
         self._lock = threading.Lock()
 
-    def compile(self, file: SourceFile, kernel: str, path: Path | None = None) -> bytes:
+    def compile(self, file: SourceFile, kernel: str, path: Path | None = None, store: Store | None = None) -> bytes:
         """Return the SPIR-V of a compute shader. path: where the same text lies, to be named in debug information.
 
+        store: what processes before have compiled, and where this is kept.
         Raises: TaichiCompilationError with the tool's words, the emitted line and the Python line; TaichiRuntimeError
         where the tool is missing.
         """
@@ -75,13 +83,30 @@ class Glslang:
             if key in self._modules:
                 self._modules.move_to_end(key)
                 return self._modules[key]
-        module = self._run(file, kernel, path, self._debug_flags(file))
-        if WHOLE_SOURCE in self._flags and has_null_id(module):
-            module = self._run(file, kernel, path, LINES_AND_SOURCE)
+        made = find_or_make(
+            store,
+            lambda: self._request(file, path),
+            lambda: {MODULE: self._make(file, kernel, path)},
+            lambda found: MODULE in found and is_whole(found[MODULE]),
+        )
+        module = made[MODULE]
         with self._lock:
             self._modules[key] = module
             while len(self._modules) > CACHE_ENTRIES:
                 self._modules.popitem(last=False)
+        return module
+
+    def _target(self) -> tuple[str, ...]:
+        return "-S", "comp", "--target-env", self._environment, "--quiet"
+
+    def _request(self, file: SourceFile, path: Path | None) -> Request:
+        settings = (*self._target(), *self._flags, "validated" if self._validate else "", str(path or ""))
+        return Request("glslangValidator", file_identity(require_tool()), settings, file, exact=bool(self._flags))
+
+    def _make(self, file: SourceFile, kernel: str, path: Path | None) -> bytes:
+        module = self._run(file, kernel, path, self._debug_flags(file))
+        if WHOLE_SOURCE in self._flags and has_null_id(module):
+            module = self._run(file, kernel, path, LINES_AND_SOURCE)
         return module
 
     def _debug_flags(self, file: SourceFile) -> tuple[str, ...]:
@@ -90,14 +115,10 @@ class Glslang:
         return LINES_AND_SOURCE if named and WHOLE_SOURCE in self._flags else self._flags
 
     def _run(self, file: SourceFile, kernel: str, path: Path | None, flags: tuple[str, ...]) -> bytes:
-        tool = find_tool()
-        if tool is None:
-            raise TaichiRuntimeError(
-                f"`glslangValidator` was not found; Vulkan kernels are compiled by it. Hint: {INSTALL_HINT}"
-            )
+        tool = require_tool()
+        COUNTS.compiler_ran("glslangValidator")
         source = "--stdin" if path is None else str(path)
-        environment = ("--target-env", self._environment)
-        command = [tool, source, "-S", "comp", *environment, "--quiet", *flags, "-o", "/dev/stdout"]
+        command = [tool, source, *self._target(), *flags, "-o", "/dev/stdout"]
         code, output, errors = self._converse(command, file.text.encode(), f"glslangValidator on {file.name}")
         if code < 0:
             raise _failure(file, kernel, f"glslangValidator crashed ({_signal_name(-code)})", output + errors)
@@ -132,6 +153,16 @@ class Glslang:
 def find_tool() -> str | None:
     """Return the path of the GLSL compiler; newer packages call it `glslang`."""
     return shutil.which("glslangValidator") or shutil.which("glslang")
+
+
+def require_tool() -> str:
+    """Return the path of the GLSL compiler. Raises: TaichiRuntimeError with how to install it."""
+    tool = find_tool()
+    if tool is None:
+        raise TaichiRuntimeError(
+            f"`glslangValidator` was not found; Vulkan kernels are compiled by it. Hint: {INSTALL_HINT}"
+        )
+    return tool
 
 
 def run_tool(command: list[str], text: bytes, time_limit_seconds: float) -> tuple[int, bytes, bytes]:

@@ -20,7 +20,8 @@ from typing import cast
 import numpy as np
 
 from ...transpiler.backend.interface import BackendModule, SourceFile
-from ...transpiler.errors import ShadesmithWarning, TaichiCompilationError
+from ...transpiler.errors import ShadesmithWarning, TaichiCompilationError, TaichiRuntimeError
+from ..cache.store import Store
 from ..capabilities import PORTABLE
 from .calls import Calls
 from .compiler_messages import CompilerFailure
@@ -108,10 +109,12 @@ class HostDevice:
     host_memory = True
     lazy_memory = True
 
-    def __init__(self, compiler: HostCompiler, threads: int | None) -> None:
+    def __init__(self, compiler: HostCompiler, threads: int | None, store: Store | None = None) -> None:
         self.compiler = compiler
+        self.store = store
         self.threads = threads
         self.openmp = True
+        self._openmp_is_known = False
         self._limited: Library | None = None
         self.capabilities = PORTABLE["c"]
         self.used_bytes = self._lazy_bytes = 0
@@ -187,14 +190,14 @@ class HostDevice:
         """Return what keeps the bytes valid."""
         return allocation.array
 
-    def build(self, module: BackendModule) -> HostProgram:
+    def build(self, module: BackendModule, keep: bool = True) -> HostProgram:
         """Compile the module's one file and load it. Raises: TaichiCompilationError, TaichiRuntimeError."""
         if not module.files:  # a kernel without effect
             return HostProgram(module, [])
         entries = [task.entry for task in module.tasks]
         parts = _split(module.files[0], entries, self.threads or _usable_cores())
         hidden = [[entry for entry in entries if entry not in part] for part in parts]
-        libraries = [load_library(binary) for binary in self._compile(module, hidden)]
+        libraries = self._load(module, hidden, self.store if keep else None)
         if self.threads is not None and self.openmp:
             self._limited = _limit_threads(libraries, self.threads) or self._limited
         owners = [next(library for part, library in zip(parts, libraries) if entry in part) for entry in entries]
@@ -204,20 +207,52 @@ class HostDevice:
             text = f"{module.files[0].name} lacks a function the launcher calls: {error}."
             raise TaichiCompilationError(text) from error
 
-    def _compile(self, module: BackendModule, hidden: Sequence[Sequence[str]]) -> list[bytes]:
-        file, fast_math = module.files[0], bool(module.options.get("fast_math", True))
+    def load(self, module: BackendModule, codes: Sequence[bytes]) -> HostProgram:
+        """Load shared objects, which is to run what is in them. Raises: TaichiRuntimeError where the system refuses."""
+        libraries = [load_library(code) for code in codes]
+        if self.threads is not None and libraries:
+            self._limited = _limit_threads(libraries, self.threads) or self._limited
         try:
-            return self.compiler.compile(file, fast_math, self.openmp, hidden)
+            return HostProgram(module, [libraries[task.file] for task in module.tasks])
+        except OSError as error:
+            text = f"the shared object of kernel `{module.kernel}` lacks a function the launcher calls: {error}."
+            raise TaichiRuntimeError(text) from error
+
+    def _load(self, module: BackendModule, hidden: Sequence[Sequence[str]], store: Store | None) -> list[Library]:
+        """Compile and load; what was kept and cannot be loaded, for it is of another system, is compiled anew."""
+        try:
+            return [load_library(binary) for binary in self._compile(module, hidden, store)]
+        except TaichiCompilationError:
+            raise
+        except TaichiRuntimeError:
+            if store is None:
+                raise
+        return [load_library(binary) for binary in self._compile(module, hidden, store, anew=True)]
+
+    def _compile(
+        self, module: BackendModule, hidden: Sequence[Sequence[str]], store: Store | None, anew: bool = False
+    ) -> list[bytes]:
+        file, fast_math = module.files[0], bool(module.options.get("fast_math", True))
+        if self.openmp and not self._openmp_is_known and self.compiler.is_known_without_openmp(store):
+            self._leave_openmp()
+        self._openmp_is_known = True
+        try:
+            return self.compiler.compile(file, fast_math, self.openmp, hidden, store, anew)
         except CompilerFailure as error:
             if not (self.openmp and lacks_openmp(error.log)):
                 raise
+        self._leave_openmp()
+        made = self.compiler.compile(file, fast_math, False, hidden, store, anew)
+        self.compiler.note_without_openmp(store)
+        return made
+
+    def _leave_openmp(self) -> None:
         self.openmp = False
         warnings.warn(
             f"`{self.compiler.command[0]}` has no OpenMP, so kernels run on one core. Install gcc or libomp.",
             ShadesmithWarning,
             stacklevel=2,
         )
-        return self.compiler.compile(file, fast_math, False, hidden)
 
     def record(self, launches: Sequence[Launch]) -> Calls:
         """Prepare launches to be started together."""
@@ -254,15 +289,16 @@ def _default_threads() -> int:
     return int(wanted) if wanted.isdigit() and int(wanted) else _core_limit() or _usable_cores()
 
 
-def open_device(threads: int | None = None) -> HostDevice:
+def open_device(threads: int | None = None, store: Store | None = None) -> HostDevice:
     """Open the host. threads: how many a loop may use; None: OMP_NUM_THREADS, or the cores this process may use.
 
+    store: where compiled kernels are kept.
     Raises: TaichiRuntimeError where there is no C compiler.
     """
     compiler = find_compiler()
     count = threads or (None if "OMP_NUM_THREADS" in os.environ else _core_limit())
     _start_openmp(count)
-    return HostDevice(compiler, count)
+    return HostDevice(compiler, count, store)
 
 
 def _start_openmp(threads: int | None) -> None:

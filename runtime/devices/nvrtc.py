@@ -16,6 +16,10 @@ from pathlib import Path
 
 from ...transpiler.backend.interface import SourceFile
 from ...transpiler.errors import TaichiRuntimeError
+from ..cache.binaries import Request, find_or_make
+from ..cache.stats import COUNTS
+from ..cache.store import Store
+from ..cache.tools import file_identity
 from .compiler_messages import CompilerFailure, describe_log
 
 DEFAULT_ARCH = "sm_90"
@@ -49,15 +53,26 @@ def compile_cubin(
     name: str = "kernel.cu",
     lines: tuple[tuple[int, str, int], ...] = (),
     options: Sequence[str] = (),
+    store: Store | None = None,
 ) -> tuple[bytes, str]:
     """Compile CUDA C; return the cubin and the log, which holds the warnings.
 
     fast_math allows fused multiply-add; denormals, division and square root are exact either way. name, lines: as in
-    `SourceFile`, for messages. options: further ones of NVRTC.
+    `SourceFile`, for messages. options: further ones of NVRTC. store: what processes before have compiled, and where
+    this is kept.
     Raises: TaichiCompilationError with the emitted and the Python line; TaichiRuntimeError where NVRTC is missing.
     """
-    compiled = _compile(SourceFile(name, text, lines), arch, fast_math, options, with_ptx=False)
-    return compiled.cubin, compiled.log
+    file = SourceFile(name, text, lines)
+
+    def request() -> Request:
+        return Request("NVRTC", nvrtc_identity(), _options(arch, fast_math, options), file, exact=bool(options))
+
+    def make() -> dict[str, bytes]:
+        compiled = _compile(file, arch, fast_math, options, with_ptx=False)
+        return {"cubin": compiled.cubin, "log": compiled.log.encode()}
+
+    made = find_or_make(store, request, make, lambda found: found.keys() == {"cubin", "log"})
+    return made["cubin"], made["log"].decode()
 
 
 def compile_ptx(file: SourceFile, arch: str, fast_math: bool) -> bytes:
@@ -84,7 +99,8 @@ def _compile(
     source = file.text.encode()
     _check(library, library.nvrtcCreateProgram(ctypes.byref(program), source, file.name.encode(), 0, None, None))
     try:
-        options = (f"-arch={arch}", "--std=c++17", f"-fmad={'true' if fast_math else 'false'}", *QUIET, *more)
+        COUNTS.compiler_ran("NVRTC")
+        options = _options(arch, fast_math, more)
         array = (ctypes.c_char_p * len(options))(*(option.encode() for option in options))
         status = library.nvrtcCompileProgram(program, len(options), array)
         log = _text(_fetch(library, program, "ProgramLog")).strip()
@@ -99,6 +115,10 @@ def _compile(
         library.nvrtcDestroyProgram(ctypes.byref(program))
 
 
+def _options(arch: str, fast_math: bool, more: Sequence[str]) -> tuple[str, ...]:
+    return (f"-arch={arch}", "--std=c++17", f"-fmad={'true' if fast_math else 'false'}", *QUIET, *more)
+
+
 def _text(data: bytes) -> str:
     return data.rstrip(b"\0").decode(errors="replace")
 
@@ -108,6 +128,32 @@ def version() -> tuple[int, int]:
     library, major, minor = load_nvrtc(), ctypes.c_int(), ctypes.c_int()
     _check(library, library.nvrtcVersion(ctypes.byref(major), ctypes.byref(minor)))
     return major.value, minor.value
+
+
+@cache
+def nvrtc_identity() -> str:
+    """Return which NVRTC this is, without loading it where its place is known.
+
+    What it calls at run time (libnvrtc-builtins) lies beside it and belongs to it.
+    Raises: TaichiRuntimeError where it is missing.
+    """
+    path = next(_candidates(), "")
+    if not os.path.isabs(path) or not os.path.exists(path):
+        library = load_nvrtc()
+        path = _path_of(library)
+    folder = os.path.dirname(os.path.realpath(path))
+    beside = sorted(name for name in os.listdir(folder) if name.startswith("libnvrtc"))
+    return "\n".join(file_identity(os.path.join(folder, name)) for name in beside)
+
+
+def _path_of(library: ctypes.CDLL) -> str:
+    """Return from which file a library was loaded; the loader looked for it by name."""
+    with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:
+        for line in maps:
+            path = line.rstrip("\n").partition("/")[2]
+            if "libnvrtc.so" in path or "libnvrtc-" in path:
+                return "/" + path
+    return library._name
 
 
 @cache

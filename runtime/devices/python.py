@@ -200,11 +200,15 @@ class PythonDevice:
         """Return what keeps the bytes valid."""
         return allocation.data
 
-    def build(self, module: BackendModule) -> PythonProgram:
+    def build(self, module: BackendModule, keep: bool = True) -> PythonProgram:
         """Keep the module's kernel. Raises: TaichiRuntimeError where the module was stored without it."""
         if module.program is None:
             raise TaichiRuntimeError(f"module `{module.kernel}` holds no kernel that the interpreter could run")
         return PythonProgram(module)
+
+    def load(self, module: BackendModule, codes: Sequence[bytes]) -> PythonProgram:
+        """Raise TaichiRuntimeError: it runs no machine code."""
+        raise TaichiRuntimeError(f"module `{module.kernel}` is compiled, and the interpreter runs no compiled code")
 
     def record(self, launches: Sequence[Launch]) -> LockedCalls:
         """Prepare launches to be started together."""

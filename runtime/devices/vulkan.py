@@ -15,6 +15,7 @@ from typing import Any
 
 from ...transpiler.backend.interface import BackendModule
 from ...transpiler.errors import TaichiRuntimeError
+from ..cache.store import Store
 from .device import Allocation, Launch
 from .glslang import INSTALL_HINT, LINES_AND_SOURCE, WHOLE_SOURCE, Glslang, find_tool, run_tool
 from .textures import TextureMemory, TextureSpec
@@ -54,9 +55,16 @@ class VulkanDevice:
     lazy_memory = False
 
     def __init__(
-        self, api: Api, instance: Instance, adapter: Adapter, force_staging: bool, sources: Path | None = None
+        self,
+        api: Api,
+        instance: Instance,
+        adapter: Adapter,
+        force_staging: bool,
+        sources: Path | None = None,
+        store: Store | None = None,
     ) -> None:
         self._api, self._instance = api, instance
+        self.store = store
         self.adapter = adapter
         self.is_software = adapter.is_software
         self.messages = instance.messages
@@ -149,11 +157,17 @@ class VulkanDevice:
         """Return what keeps the bytes valid; the device stays open, if need be unseen, as long as there is one."""
         return self._memory.lend(_ours(allocation))
 
-    def build(self, module: BackendModule) -> VulkanProgram:
+    def build(self, module: BackendModule, keep: bool = True) -> VulkanProgram:
         """Compile the module's files. Raises: TaichiCompilationError with the emitted line and the Python line."""
         self._queue.require()
         self._queue.collect()
-        return self._builder.build(module)
+        return self._builder.build(module, self.store if keep else None)
+
+    def load(self, module: BackendModule, codes: Sequence[bytes]) -> VulkanProgram:
+        """Make a program of SPIR-V; damaged SPIR-V crashes drivers, so whoever calls this has checked it."""
+        self._queue.require()
+        self._queue.collect()
+        return self._builder.build(module, binaries=codes)
 
     def statistics(self, module: BackendModule) -> dict[str, Any]:
         """Return what the driver says the tasks of a module take: "device", "tasks", and a "reason" if it says nothing.
@@ -213,13 +227,15 @@ def open_device(
     force_staging: bool = False,
     api: Api | None = None,
     sources: Path | None = None,
+    store: Store | None = None,
 ) -> VulkanDevice:
     """Open a Vulkan device: discrete before integrated before software, unless one is named.
 
     preference: number or part of the name, also by SHADESMITH_DEVICE or TI_VISIBLE_DEVICE. validation: also by
     SHADESMITH_VALIDATION=1. force_staging: treat memory as if the host could not see it. api: functions to use
     instead of the installed ones. sources: SPIR-V carries its source, which is kept in that folder, and pipelines and
-    dispatches get names. Raises: TaichiRuntimeError with what is missing and how to get it.
+    dispatches get names. store: where compiled kernels are kept.
+    Raises: TaichiRuntimeError with what is missing and how to get it.
     """
     if api is None:
         api = load_api()
@@ -232,7 +248,7 @@ def open_device(
     except BaseException:
         instance.close()
         raise
-    return VulkanDevice(api, instance, adapter, force_staging, sources)
+    return VulkanDevice(api, instance, adapter, force_staging, sources, store)
 
 
 _residents: list[Instance] = []

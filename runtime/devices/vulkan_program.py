@@ -18,6 +18,7 @@ from weakref import WeakSet, finalize
 
 from ...transpiler.backend.interface import BackendModule, TaskSource
 from ...transpiler.errors import TaichiCompilationError, TaichiRuntimeError, UnsupportedError
+from ..cache.store import Store
 from .glslang import Glslang
 from .kept_sources import keep
 from .vulkan_images import DescriptorSets, VulkanTexture
@@ -100,15 +101,21 @@ class Builder:
         self._layouts = PipelineLayouts(api, device, sets)
         self._programs: WeakSet[VulkanProgram] = WeakSet()
 
-    def build(self, module: BackendModule) -> VulkanProgram:
-        """Compile all files at once, since nearly all of the tool's time is its start, and make a pipeline per task."""
+    def build(
+        self, module: BackendModule, store: Store | None = None, binaries: Sequence[bytes] | None = None
+    ) -> VulkanProgram:
+        """Compile all files at once, since nearly all of the tool's time is its start, and make a pipeline per task.
+
+        store: where SPIR-V is kept. binaries: SPIR-V of each file, where it is there.
+        """
         for task in module.tasks:
             if task.block_dim > self._adapter.max_block_dim:
                 raise UnsupportedError(
                     f"task {task.name} wants {task.block_dim} threads a block; {self._adapter.name} has at most"
                     f" {self._adapter.max_block_dim}\nHint: give `ti.loop_config(block_dim=...)` a smaller number"
                 )
-        layout, codes = self._layout(module), self._compile(module)
+        layout = self._layout(module)
+        codes = self._compile(module, store) if binaries is None else binaries
         program = VulkanProgram(self._api, self._queue, self._memory, module, layout, self._adapter.is_software)
         if module.interface.textures:
             program.take_textures(self._sets, _kinds_of(module))
@@ -140,15 +147,15 @@ class Builder:
         pushed = -(-size // 4) * 4 if size <= MAX_PUSH_BYTES else POINTER_BYTES
         return self._layouts.get(pushed, _kinds_of(module))
 
-    def _compile(self, module: BackendModule) -> list[bytes]:
+    def _compile(self, module: BackendModule, store: Store | None = None) -> list[bytes]:
         """Return the SPIR-V of each file."""
         paths = {} if self._sources is None else keep(module, self._sources)
         workers = min(len(module.files), (os.cpu_count() or 1))
         if workers <= 1:
-            return [self._glslang.compile(file, module.kernel, paths.get(file.name)) for file in module.files]
+            return [self._glslang.compile(file, module.kernel, paths.get(file.name), store) for file in module.files]
         with ThreadPoolExecutor(workers) as pool:
             compile = self._glslang.compile
-            return list(pool.map(lambda file: compile(file, module.kernel, paths.get(file.name)), module.files))
+            return list(pool.map(lambda file: compile(file, module.kernel, paths.get(file.name), store), module.files))
 
     def _pipeline(self, code: bytes, task: TaskSource, module: BackendModule, layout: Any, flags: int = 0) -> Any:
         api, null = self._api, self._api.ffi.NULL

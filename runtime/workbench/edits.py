@@ -32,7 +32,7 @@ from .tuned import shape_class, tuned_module
 from .variants import EDIT, GENERATED, TUNED, Variant, Variants, digest_of, unknown_variant, variant_of
 
 if TYPE_CHECKING:
-    from ...transpiler.pipeline import Compilation
+    from ...transpiler.backend.compilation import Compilation
     from ..session import Session
 
 CONFLICT = ".conflict"

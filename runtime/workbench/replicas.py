@@ -33,8 +33,8 @@ from ..session import Session
 from ..staging import extent_of
 
 if TYPE_CHECKING:
+    from ...transpiler.backend.compilation import Compilation
     from ...transpiler.backend.interface import BackendModule, Member
-    from ...transpiler.pipeline import Compilation
 
 MIN_GUARD_BYTES = 1 << 16
 MAX_GUARD_BYTES = 1 << 22

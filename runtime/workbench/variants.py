@@ -17,7 +17,7 @@ from ...transpiler.frontend.specialization import Specialization
 from .slots import Slot
 
 if TYPE_CHECKING:
-    from ...transpiler.pipeline import Compilation
+    from ...transpiler.backend.compilation import Compilation
     from ..session import Session
 
 GENERATED, EDIT, TUNED = "generated", "edit", "tuned"

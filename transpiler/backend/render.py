@@ -30,12 +30,6 @@ def environment() -> Environment:
     )
 
 
-def prepare(folder: str) -> None:
-    """Import Jinja and compile the templates of a language ("glsl", "cuda", "c"), so that no kernel waits for it."""
-    for path in sorted((TEMPLATES / folder).glob("*.j2")):
-        environment().get_template(f"{folder}/{path.name}")
-
-
 def render(template: str, data: dict[str, Any]) -> str:
     """Return the text of a template, named relative to `templates/`.
 

@@ -92,7 +92,9 @@ def _build(context: Context) -> FrontendResult:
         context.warn(text, "end every branch with `return`")
     build_functions(context)
     settle(context.kernel)
-    return FrontendResult(context.kernel, context.fields, context.captured, context.warnings, context.trees)
+    return FrontendResult(
+        context.kernel, context.fields, context.captured, context.warnings, context.trees, context.reads.objects
+    )
 
 
 def _bind_argument(context: Context, position: int, parameter: ParameterDefinition, packs: dict[str, Pack]) -> None:

@@ -21,7 +21,7 @@ from ..errors import (
     TaichiTypeError,
 )
 from ..ir.builder import Builder
-from ..ir.forms import Captured
+from ..ir.captured import Captured
 from ..ir.functions import Function
 from ..ir.nodes import Block, Statement
 from ..ir.snodes import Node, Tree, top_of
@@ -45,6 +45,7 @@ from ..lang.annotations import as_type
 from ..lang.describe import ArrayDescription, Step, identify_step, name_step, steps_of
 from ..lang.matrix import Matrix
 from .definition import KernelDefinition
+from .reads import Reads
 from .scope import MISSING, Exit, Frame
 from .specialization import Specialization
 from .spelling_hints import missing_name_hint
@@ -58,7 +59,6 @@ H = TypeVar("H", bound=Handler)
 
 EXPRESSIONS: dict[type[ast.AST], Handler] = {}
 STATEMENTS: dict[type[ast.AST], Handler] = {}
-
 
 ERROR_OF: dict[type[Exception], type[TaichiCompilationError]] = {
     TypeError: TaichiTypeError,
@@ -146,13 +146,13 @@ class Context:
         self.objects: dict[Array, Any] = {}
         """What the kernel's arrays describe, parameters excepted."""
         self.captured: dict[str, Captured] = {}
+        self.reads = Reads()
         self.warnings: list[str] = []
         self.warned: set[tuple[str, int, int, str]] = set()
         self.loops: list[LoopRecord] = []
         self.depth = 0
         self.is_parallel = False
-        self.in_static = False
-        """Whether the argument of a `ti.static` is being evaluated."""
+        self.in_static = False  # whether the argument of a `ti.static` is being evaluated
         self.is_conditional = False
         """Whether an `if` without `ti.static` stands around: its loops are serial, also where its side is known."""
         self.outside: set[Statement] = set()
@@ -164,8 +164,7 @@ class Context:
         """Real functions by what they are specialised on."""
         self.pending: deque[Any] = deque()
         """Real functions whose bodies are not built yet."""
-        self.kept: list[Any] = []
-        """Objects that `functions` names by identity: they must live as long as it."""
+        self.kept: list[Any] = []  # what `functions` names by identity: it must live as long
 
     def enter(self, frame: Frame) -> None:
         """Go on with the body of a real function, which lies outside all loops."""
@@ -251,6 +250,7 @@ class Context:
 
         path: the expression as written. name: its last part.
         """
+        self.reads.add(value)
         if is_number(value) or isinstance(value, Matrix | lang.Struct):
             self.captured[path] = Captured(value, read, self.location(node))
         elif hasattr(value, "describe_array") or hasattr(value, "describe_domain"):

@@ -115,8 +115,8 @@ class Specialization:
             self.definition.function.__qualname__,
             "\n".join(self.definition.source.lines),
             *(_argument_text(argument, seen) for argument in self.arguments),
-            _stable(self.options),
-            _stable(self.capabilities),
+            stable_text(self.options),
+            stable_text(self.capabilities),
         ]
         return hashlib.sha256("\x00".join(material).encode()).hexdigest()[:16]
 
@@ -127,7 +127,7 @@ def _argument_text(argument: Argument, seen: dict[int, int]) -> str:
     return str(argument)
 
 
-def _stable(options: CompileOptions | Capabilities) -> str:
+def stable_text(options: CompileOptions | Capabilities) -> str:
     """Return all switches as text, sets in order (their own order differs from process to process)."""
     parts = []
     for member in fields(options):

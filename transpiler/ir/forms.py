@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..errors import SourceLocation
+from .captured import Captured
 from .snodes import Node
 from .tasks import Kernel
-
-
-@dataclass(frozen=True, slots=True)
-class Captured:
-    """A number read from outside the kernel. read: gives what stands there now. location: where the kernel reads it."""
-
-    value: Any
-    read: Callable[[], Any]
-    location: SourceLocation
 
 
 @dataclass(slots=True)
@@ -25,7 +15,8 @@ class FrontendResult:
     """kernel: statements still as the author nested them.
 
     fields: Python objects of captured arrays, by slot (None: parameter). captured: globals read as constants, by the
-    expression that reads them. trees: owners of the memory of sparse trees, by the tops of these.
+    expression that reads them. trees: owners of the memory of sparse trees, by the tops of these. read: the objects
+    that were read by a name or as a member, by identity.
     """
 
     kernel: Kernel
@@ -33,3 +24,4 @@ class FrontendResult:
     captured: dict[str, Captured] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     trees: dict[Node, Any] = field(default_factory=dict)
+    read: dict[int, Any] = field(default_factory=dict)

@@ -1,0 +1,163 @@
+"""An archive as data: opened, checked in every part, and given out member by member. Nothing in it is run.
+
+In: a path of a `.tcm` file or of a folder that `save` wrote, or bytes. Out: `Archive`. Its manifest has been read
+strictly, every member has the digest that the manifest names, and shaders have been checked as far as that can be done
+without a device. What is wrong is an ArchiveError that names the file and the place.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol
+
+from ...transpiler.backend.interface import BackendModule
+from ..workbench.cubin import CubinError, read_cubin
+from .check_shaders import check_shaders, validate
+from .container import MAX_BYTES, MAX_DIRECTORY_BYTES, MAX_MEMBERS, ArchiveError, Container, container_of
+from .manifest import MANIFEST
+from .read_manifest import MAX_MANIFEST_BYTES, Manifest, StoredKernel, read_manifest
+
+MAX_FILE_BYTES = MAX_BYTES + MAX_DIRECTORY_BYTES
+ELF = b"\x7fELF"
+
+
+class Members(Protocol):
+    """Where the members of an archive come from."""
+
+    def sizes(self) -> dict[str, int]:
+        """Return the sizes of all members [bytes]."""
+
+    def read(self, name: str, sha256: str | None = None) -> bytes:
+        """Return a member, whose digest is checked. Raises: ArchiveError."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A kernel of an archive. module: with its texts. codes: binaries of its files, by kind."""
+
+    stored: StoredKernel
+    module: BackendModule
+    codes: tuple[Mapping[str, bytes], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Archive:
+    """title: what errors call it. kernels: by name."""
+
+    title: str
+    manifest: Manifest
+    kernels: dict[str, Kernel]
+
+
+def open_archive(source: str | os.PathLike[str] | bytes) -> Archive:
+    """Read and check an archive. Raises: ArchiveError for one that is damaged; OSError for one that cannot be read."""
+    if isinstance(source, bytes | bytearray | memoryview):
+        data = bytes(source)
+        return _named("the archive", lambda: _read(container_of(data), "the archive"))
+    path = Path(source)
+    title = f"{path}"
+    if path.is_dir():
+        return _named(title, lambda: _read(_Folder(path), title))
+    with path.open("rb") as file:
+        descriptor = file.fileno()
+        size = os.fstat(descriptor).st_size
+
+        def at(offset: int, count: int) -> bytes:
+            return os.pread(descriptor, count, offset)
+
+        if size > MAX_FILE_BYTES:
+            raise ArchiveError(f"{title}: it has {size:,} bytes; at most {MAX_FILE_BYTES:,} are taken")
+        return _named(title, lambda: _read(Container(at, size), title))
+
+
+def _named(title: str, read: Callable[[], Archive]) -> Archive:
+    try:
+        return read()
+    except ArchiveError as error:
+        raise ArchiveError(f"{title} cannot be loaded: {error}") from None
+
+
+def _read(members: Members, title: str) -> Archive:
+    sizes = members.sizes()
+    if MANIFEST not in sizes:
+        raise ArchiveError(f"there is no {MANIFEST} in it, so it is no module of shadesmith")
+    if sizes[MANIFEST] > MAX_MANIFEST_BYTES:
+        raise ArchiveError(f"{MANIFEST} has {sizes[MANIFEST]:,} bytes; at most {MAX_MANIFEST_BYTES:,} are taken")
+    manifest = read_manifest(members.read(MANIFEST), sizes)
+    data = {name: members.read(name, sha256) for name, (_, sha256) in manifest.members.items()}
+    kernels = {name: _kernel(stored, data) for name, stored in manifest.kernels.items()}
+    if manifest.target == "vulkan":
+        _check_requirements(manifest, kernels)
+        validate([codes["spirv"] for kernel in kernels.values() for codes in kernel.codes])
+    return Archive(title, manifest, kernels)
+
+
+def _kernel(stored: StoredKernel, members: Mapping[str, bytes]) -> Kernel:
+    files = []
+    for file, place in zip(stored.module.files, stored.files, strict=True):
+        try:
+            files.append(replace(file, text=members[place.source].decode("utf-8")))
+        except UnicodeDecodeError:
+            raise ArchiveError(f"member `{place.source}` is no text") from None
+    codes = tuple({kind: members[name] for kind, name in place.binaries.items()} for place in stored.files)
+    for place in stored.files:
+        for kind, name in place.binaries.items():
+            _check_code(kind, members[name], f"member `{name}`")
+    return Kernel(stored, replace(stored.module, files=tuple(files)), codes)
+
+
+def _check_code(kind: str, code: bytes, where: str) -> None:
+    """Check that machine code is of its kind; what is wrong inside a CUDA driver finds."""
+    if kind == "shared_object" and code[:4] != ELF:
+        raise ArchiveError(f"{where} is no shared object")
+    if kind == "cubin":
+        try:
+            read_cubin(code)
+        except CubinError as error:
+            raise ArchiveError(f"{where} is damaged: {error}") from None
+    if kind == "ptx" and (b"\0" in code or b".version" not in code):
+        raise ArchiveError(f"{where} is no PTX")
+
+
+def _check_requirements(manifest: Manifest, kernels: Mapping[str, Kernel]) -> None:
+    """Check that the shaders are sound, and need what the manifest says and no more."""
+    needed: set[str] = set()
+    extensions: set[str] = set()
+    for kernel in kernels.values():
+        for reflection in check_shaders(kernel.module, [codes["spirv"] for codes in kernel.codes]):
+            needed |= {*reflection.capabilities}
+            extensions |= {*reflection.extensions}
+    for what, found in (("capabilities", needed), ("extensions", extensions)):
+        if {*manifest.requires[what]} != found:
+            raise ArchiveError(f"{MANIFEST}: $.requires.{what}: the shaders need {', '.join(sorted(found))}")
+
+
+class _Folder:
+    """The members of a module that `save` wrote. Links are not followed."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._sizes: dict[str, int] = {}
+        for root, folders, files in os.walk(folder):
+            folders[:] = [name for name in folders if not name.startswith(".")]
+            for name in files:
+                path = Path(root, name)
+                if path.is_symlink() or len(self._sizes) >= MAX_MEMBERS:
+                    raise ArchiveError(f"`{path}` is a link, or there are more than {MAX_MEMBERS} files")
+                self._sizes[path.relative_to(folder).as_posix()] = path.stat().st_size
+
+    def sizes(self) -> dict[str, int]:
+        """Return the sizes of all files [bytes]."""
+        return self._sizes
+
+    def read(self, name: str, sha256: str | None = None) -> bytes:
+        """Return a file, whose digest is checked. Raises: ArchiveError."""
+        with (self._folder / name).open("rb") as file:
+            data = file.read(self._sizes[name] + 1)
+        if len(data) != self._sizes[name] or (sha256 is not None and hashlib.sha256(data).hexdigest() != sha256):
+            raise ArchiveError(f"`{name}` is not what the manifest says: its SHA-256 is another")
+        return data

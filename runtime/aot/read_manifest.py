@@ -1,0 +1,498 @@
+"""Reads the manifest of an archive as if it came from an enemy: docs/archive.md, and nothing else.
+
+In: the bytes of `module.json`, and the sizes of the members. Out: `Manifest`, in which every reference leads somewhere
+and every number is in its range. A mistake is an ArchiveError that names its place: `$.kernels.paint.constants[2]`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any
+
+from ...transpiler.backend.interface import BackendModule, Member
+from ...transpiler.backend.read_module import (
+    FILE_NAME,
+    MAX_BYTES,
+    MAX_EXTENT,
+    Read,
+    fail,
+    items_of,
+    kind_of,
+    many,
+    number,
+    one_of,
+    optional,
+    plain,
+    read_module,
+    read_object,
+    text,
+    truth,
+)
+from ...transpiler.ir.types import SCALARS
+from .container import MAX_MEMBER_BYTES, NAME, ArchiveError
+from .manifest import FORMAT, MANIFEST, VERSION
+
+MAX_MANIFEST_BYTES = 4 << 20
+MAX_DEPTH = 64
+MAX_VALUES = 1 << 18
+MAX_KERNELS = 4096
+MAX_DIGITS = 30
+BINARIES = {"vulkan": ("spirv",), "cuda": ("cubin", "ptx"), "c": ("shared_object",)}
+TEXT = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+SHA256 = re.compile(r"[0-9a-f]{64}")
+GPU, VIRTUAL_GPU = re.compile(r"sm_\d{2,3}[a-z]?"), re.compile(r"compute_\d{2,3}")
+DIGEST = re.compile(r"[0-9a-f]{1,64}")
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFile:
+    """Where the text of a file and its binaries are. binaries: member by kind. translations: by language."""
+
+    source: str
+    binaries: dict[str, str]
+    translations: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredKernel:
+    """A kernel as the manifest has it. module: without texts, which are members. constants: as there."""
+
+    parameters: tuple[dict[str, Any], ...]
+    module: BackendModule
+    files: tuple[StoredFile, ...]
+    constants: tuple[Any, ...]
+    template: dict[str, Any] | None
+    key: str
+    edited: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What docs/archive.md says. members: (size, SHA-256) by name. trees: sizes [bytes]."""
+
+    shadesmith: str
+    target: str
+    requires: dict[str, Any]
+    options: dict[str, Any]
+    capabilities: dict[str, Any]
+    members: dict[str, tuple[int, str]]
+    trees: tuple[int, ...]
+    fields: dict[str, dict[str, Any]]
+    kernels: dict[str, StoredKernel]
+    graphs: dict[str, dict[str, Any]]
+
+
+def read_manifest(data: bytes, sizes: Mapping[str, int]) -> Manifest:
+    """Return the manifest in `data`. sizes: of all members, as the container says. Raises: ArchiveError."""
+    try:
+        manifest = _manifest(parse_json(data))
+        _check_members(manifest, sizes)
+        for name, kernel in manifest.kernels.items():
+            _check_kernel(kernel, manifest, f"$.kernels.{name[:80]}")
+        for name, graph in manifest.graphs.items():
+            _check_graph(graph, manifest, f"$.graphs.{name[:80]}")
+        return manifest
+    except ValueError as error:
+        raise ArchiveError(f"{MANIFEST}: {error}") from None
+
+
+# --- JSON
+
+
+def parse_json(data: bytes) -> Any:
+    """Return what JSON means; stricter than Python's: no duplicates, no NaN, bounded depth and size.
+
+    Raises: ValueError.
+    """
+    if len(data) > MAX_MANIFEST_BYTES:
+        raise ValueError(f"it has {len(data):,} bytes; at most {MAX_MANIFEST_BYTES:,} are taken")
+    try:
+        said = data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise ValueError("it is not UTF-8") from None
+    if sum(map(data.count, (b",", b"[", b"{"))) > MAX_VALUES:
+        raise ValueError(f"it has more than {MAX_VALUES:,} values")
+    depth = 0
+    for bracket in re.finditer(r"[\[\]{}]", TEXT.sub("", said)):
+        depth += 1 if bracket[0] in "[{" else -1
+        if depth > MAX_DEPTH:
+            raise ValueError(f"it is nested deeper than {MAX_DEPTH}")
+    return json.loads(
+        said, object_pairs_hook=_object, parse_constant=_no_number, parse_int=_integer, parse_float=_float
+    )
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("an object has two fields of one name")
+    return found
+
+
+def _no_number(name: str) -> Any:
+    raise ValueError(f"{name} is no number")
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > MAX_DIGITS:
+        raise ValueError("a number is too long")
+    return int(digits)
+
+
+def _float(digits: str) -> float:
+    value = float(digits)
+    if not isfinite(value):
+        raise ValueError("a number is too large")
+    return value
+
+
+# --- tables
+
+
+def by_name(read: Read, limit: int = MAX_KERNELS, name: Read | None = None) -> Read:
+    """Return what reads an object whose fields are names."""
+    read_name = text(256) if name is None else name
+
+    def read_all(data: Any, path: str) -> dict[str, Any]:
+        if type(data) is not dict:
+            raise fail(path, f"an object is expected, found {kind_of(data)}")
+        if len(data) > limit:
+            raise fail(path, f"{len(data)} entries, and at most {limit} are taken")
+        return {read_name(key, path): read(value, f"{path}.{str(key)[:80]}") for key, value in data.items()}
+
+    return read_all
+
+
+def anything(data: Any, path: str) -> Any:
+    """Read what only people look at; texts in it are held to what texts are."""
+    if isinstance(data, dict):
+        return {label(key, path): anything(value, f"{path}.{key[:80]}") for key, value in data.items()}
+    if isinstance(data, list):
+        return [anything(item, f"{path}[{place}]") for place, item in enumerate(data)]
+    return label(data, path) if isinstance(data, str) else data
+
+
+def _type(data: Any, path: str) -> Any:
+    """Read a Type."""
+    if type(data) is str:
+        return one_of(*SCALARS)(data, path)
+    if type(data) is dict and "struct" in data:
+        return read_object(data, path, {"struct": label, "members": struct_members})
+    return read_object(data, path, {"shape": tensor_shape, "element": one_of(*SCALARS)})
+
+
+def _struct_members(data: Any, path: str) -> list[list[Any]]:
+    found = []
+    for place, item in enumerate(items_of(data, path)):
+        where = f"{path}[{place}]"
+        if len(items_of(item, where)) != 2:
+            raise fail(where, "a member is its name and its type")
+        found.append([read_identifier(item[0], where), _type(item[1], where)])
+    if not found or len({name for name, _ in found}) != len(found):
+        raise fail(path, "a struct has members, and each a name of its own")
+    return found
+
+
+def read_identifier(data: Any, path: str) -> str:
+    """Read a name as Python takes it."""
+    name: str = label(data, path)
+    if not name.isidentifier():
+        raise fail(path, f"{name[:80]!r} is no name of a member")
+    return name
+
+
+label = text(4096)
+member = text(200, NAME)
+struct_members: Read = _struct_members
+size = number(0, MAX_EXTENT)
+bytes_ = number(0, MAX_BYTES)
+
+
+def tensor_shape(data: Any, path: str) -> list[int]:
+    """Read the shape of a vector or matrix."""
+    return [*many(number(1, 4096), 2, 1)(data, path)]
+
+
+ELEMENT: dict[str, Read] = {
+    "element": label,
+    "element_shape": plain(number(1, 4096)),
+    "element_size_bytes": number(1, 1 << 30),
+    "members": optional(struct_members),
+}
+PARAMETERS: dict[str, dict[str, Read]] = {
+    "scalar": {"type": one_of(*SCALARS)},
+    "matrix": {"type": one_of(*SCALARS), "shape": tensor_shape},
+    "struct": {"type": label, "members": struct_members},
+    "ndarray": {**ELEMENT, "ndim": number(0, 64), "gradient": truth},
+    "template": {"value": text(1 << 20)},
+}
+
+
+def _parameter(data: Any, path: str) -> dict[str, Any]:
+    kind = one_of(*PARAMETERS)(data.get("kind") if type(data) is dict else None, f"{path}.kind")
+    found: dict[str, Any] = read_object(data, path, {"name": label, "kind": label, **PARAMETERS[kind]})
+    if kind == "ndarray" and found["members"] is None and found["element"] not in SCALARS:
+        raise fail(f"{path}.element", f"{found['element'][:80]!r} is no scalar, and its members are not told")
+    return found
+
+
+FIELD: dict[str, Read] = {
+    "tree": size,
+    "offset_bytes": bytes_,
+    **ELEMENT,
+    "shape": plain(size),
+    "strides_bytes": optional(plain(number(-MAX_BYTES, MAX_BYTES))),
+    "offset": plain(number(-MAX_EXTENT, MAX_EXTENT)),
+}
+PLACE: dict[str, Read] = {"tree": size, "offset_bytes": bytes_}
+
+
+def _constant(data: Any, path: str) -> Any:
+    if data is None:
+        return None
+    if type(data) is dict:
+        return read_object(data, path, PLACE)
+    return number(-(2**63), 2**64 - 1)(data, path)
+
+
+TEMPLATE: dict[str, Read] = {"of": label, "arguments": by_name(label)}
+KERNEL: dict[str, Read] = {
+    "parameters": many(_parameter, 4096),
+    "module": lambda data, path: data,  # `_kernel` reads it
+    "constants": many(_constant),
+    "template": optional(lambda data, path: read_object(data, path, TEMPLATE)),
+    "key": text(64, DIGEST),
+    "edited": optional(text(64, DIGEST)),
+}
+
+
+def _kernel(data: Any, path: str) -> StoredKernel:
+    found = read_object(data, path, KERNEL)
+    module = found["module"]
+    if type(module) is not dict or type(module.get("files")) is not list:
+        raise fail(f"{path}.module", "a module has a list of files")
+    files: list[StoredFile] = []
+    plain_files: list[Any] = []
+    for place, file in enumerate(module["files"]):
+        where = f"{path}.module.files[{place}]"
+        read = read_object(file, where, FILE)
+        files.append(StoredFile(read["source"], read["binary"], read["translations"]))
+        plain_files.append({"name": read["name"], "text": "", "lines": read["lines"]})
+    try:
+        found["module"] = read_module({**module, "files": plain_files})
+    except ValueError as error:
+        raise ValueError(f"{path}.module{str(error)[1:]}") from None
+    return StoredKernel(**found, files=tuple(files))
+
+
+FILE: dict[str, Read] = {
+    "name": text(256, FILE_NAME),
+    "source": member,
+    "binary": lambda data, path: {k: v for k, v in by_name(optional(member), 4)(data, path).items() if v is not None},
+    "translations": by_name(member, 8),
+    "lines": lambda data, path: data,  # `read_module` reads them
+}
+
+
+def _value(data: Any, path: str) -> Any:
+    """Read what a dispatch gives: the name of an argument, a number, or several."""
+    if type(data) is str:
+        return label(data, path)
+    if type(data) is list:
+        return [_number(item, f"{path}[{place}]") for place, item in enumerate(data)]
+    return _number(data, path)
+
+
+def _number(data: Any, path: str) -> int | float | bool:
+    if type(data) not in (int, float, bool):
+        raise fail(path, f"a number is expected, found {kind_of(data)}")
+    return data  # type: ignore[no-any-return]
+
+
+DISPATCH: dict[str, Read] = {"kernel": label, "arguments": many(_value, 4096)}
+GRAPH: dict[str, Read] = {
+    "arguments": many(_parameter, 4096),
+    "dispatches": many(lambda data, path: read_object(data, path, DISPATCH), 1 << 16),
+}
+REQUIRES: dict[str, dict[str, Read]] = {
+    "vulkan": {
+        "spirv": many(number(0, 255), 2, 2),
+        "capabilities": many(text(100), 200),
+        "extensions": many(text(100), 200),
+        "features": many(text(100), 200),
+        "subgroup_size": optional(number(1, 1024)),
+    },
+    "cuda": {
+        "arch": text(16, re.compile(r"sm_\d{2,3}[a-z]?")),
+        "ptx": optional(text(20, re.compile(r"compute_\d{2,3}"))),
+    },
+    "c": {"system": text(40), "machine": text(40), "cpu": many(text(40), 500)},
+}
+MEMBER: dict[str, Read] = {"size": number(0, MAX_MEMBER_BYTES), "sha256": text(64, SHA256)}
+MANIFEST_TABLE: dict[str, Read] = {
+    "format": one_of(FORMAT),
+    "version": number(VERSION, VERSION),
+    "shadesmith": text(100),
+    "target": one_of(*BINARIES),
+    "requires": lambda data, path: data,  # `_manifest` reads it, which knows the target
+    "options": anything,
+    "capabilities": anything,
+    "members": by_name(
+        lambda data, path: tuple(read_object(data, path, MEMBER).values()),
+        MAX_KERNELS,
+        member,
+    ),
+    "trees": many(lambda data, path: read_object(data, path, {"size_bytes": bytes_})["size_bytes"]),
+    "fields": by_name(lambda data, path: read_object(data, path, FIELD)),
+    "kernels": by_name(_kernel),
+    "graphs": by_name(lambda data, path: read_object(data, path, GRAPH)),
+}
+
+
+def _manifest(data: Any) -> Manifest:
+    if type(data) is dict and type(data.get("version")) is int and data["version"] > VERSION:
+        raise ValueError(
+            f"it is of version {data['version']}; version {VERSION} is read here. Hint: install a newer shadesmith"
+        )
+    found = read_object(data, "$", MANIFEST_TABLE)
+    found["requires"] = read_object(found["requires"], "$.requires", REQUIRES[found["target"]])
+    for name in ("format", "version"):
+        found.pop(name)
+    return Manifest(**found)
+
+
+# --- what the parts say of one another
+
+
+def _check_members(manifest: Manifest, sizes: Mapping[str, int]) -> None:
+    """Check that the archive has the members that the manifest names, and that those are named which kernels need."""
+    for name, (size_bytes, _) in manifest.members.items():
+        if name not in sizes:
+            raise fail("$.members", f"`{name}` is not in the archive")
+        if sizes[name] != size_bytes:
+            raise fail("$.members", f"`{name}` has another size in the archive")
+    for name in sizes:
+        if name != MANIFEST and name not in manifest.members:
+            raise fail("$.members", f"the archive has `{name}`, and the manifest does not name it")
+    for name, field in manifest.fields.items():
+        _check_field(field, manifest.trees, f"$.fields.{name[:80]}")
+
+
+def _check_field(field: Mapping[str, Any], trees: Sequence[int], path: str) -> None:
+    """Check that all elements of a field lie in its tree."""
+    if field["tree"] >= len(trees):
+        raise fail(f"{path}.tree", f"there are {len(trees)} trees")
+    strides = field["strides_bytes"]
+    if field["offset"] and len(field["offset"]) != len(field["shape"]):
+        raise fail(f"{path}.offset", "it has another number of axes than the shape")
+    if field["members"] is None and field["element"] not in SCALARS:
+        raise fail(f"{path}.element", f"{field['element'][:80]!r} is no scalar, and its members are not told")
+    if strides is None:
+        return
+    if len(strides) != len(field["shape"]):
+        raise fail(f"{path}.strides_bytes", "it has another number of axes than the shape")
+    reach = [(extent - 1) * stride for extent, stride in zip(field["shape"], strides, strict=True) if extent]
+    low = field["offset_bytes"] + sum(step for step in reach if step < 0)
+    high = field["offset_bytes"] + sum(step for step in reach if step > 0) + field["element_size_bytes"]
+    if low < 0 or high > trees[field["tree"]]:
+        raise fail(path, f"it does not lie in its tree of {trees[field['tree']]} bytes")
+
+
+def _check_kernel(kernel: StoredKernel, manifest: Manifest, path: str) -> None:
+    module = kernel.module
+    if module.target != manifest.target:
+        raise fail(f"{path}.module.target", f"the archive is for {manifest.target}")
+    for place, file in enumerate(kernel.files):
+        where = f"{path}.module.files[{place}]"
+        kinds = BINARIES[manifest.target]
+        if kinds[0] not in file.binaries or not set(file.binaries) <= set(kinds):
+            raise fail(f"{where}.binary", f"{' and '.join(kinds)} are expected")
+        for name in (file.source, *file.binaries.values(), *file.translations.values()):
+            if name not in manifest.members:
+                raise fail(where, f"there is no member `{name}`")
+    _check_arrays(kernel, path)
+    if len(kernel.constants) != len(module.interface.members):
+        raise fail(f"{path}.constants", f"there are {len(module.interface.members)} members")
+    for place, (value, member) in enumerate(zip(kernel.constants, module.interface.members, strict=True)):
+        _check_constant(value, member, kernel, manifest.trees, f"{path}.constants[{place}]")
+
+
+def _check_arrays(kernel: StoredKernel, path: str) -> None:
+    for place, array in enumerate(kernel.module.interface.arrays):
+        where = f"{path}.module.interface.arrays[{place}]"
+        if array.parameter is None:
+            continue
+        if array.parameter >= len(kernel.parameters):
+            raise fail(f"{where}.parameter", f"there are {len(kernel.parameters)} parameters")
+        parameter = kernel.parameters[array.parameter]
+        if parameter["kind"] != "ndarray" or parameter["ndim"] != array.ndim:
+            raise fail(where, f"parameter `{parameter['name'][:80]}` is no array of {array.ndim} axes")
+        if tuple(parameter["element_shape"]) != array.element_shape:
+            raise fail(where, f"parameter `{parameter['name'][:80]}` has other elements")
+
+
+def _check_constant(value: Any, member: Member, kernel: StoredKernel, trees: Sequence[int], path: str) -> None:
+    """Check that what a member is given suits where it comes from."""
+    kind, *details = member.source
+    if kind == "argument":
+        position, component = details
+        if position >= len(kernel.parameters) or component >= numbers_of(kernel.parameters[position]):
+            raise fail(path, "no parameter gives this number")
+    is_captured = kind in ("pointer", "gradient", "shape", "capacity", "stride", "begin") and (
+        kernel.module.interface.arrays[details[0]].parameter is None
+    )
+    if is_captured != (value is not None):
+        raise fail(path, "a value is missing" if is_captured else "it is given with each launch")
+    if value is None:
+        return
+    if (kind in ("pointer", "gradient")) != isinstance(value, dict):
+        raise fail(path, "an address is a tree and an offset, and nothing else is")
+    if isinstance(value, dict):
+        if value["tree"] >= len(trees) or value["offset_bytes"] > trees[value["tree"]]:
+            raise fail(path, "it does not lie in a tree")
+    elif not 0 <= value < 2**31 and kind != "stride":
+        raise fail(path, f"{value} is out of range")
+
+
+def numbers_of(parameter: Mapping[str, Any]) -> int:
+    """Return how many numbers a parameter passed by value has, 0 for others."""
+    if parameter["kind"] == "scalar":
+        return 1
+    if parameter["kind"] == "matrix":
+        return _size_of({"shape": parameter["shape"], "element": parameter["type"]})
+    return _size_of({"members": parameter["members"]}) if parameter["kind"] == "struct" else 0
+
+
+def _size_of(type: Any) -> int:
+    if isinstance(type, str):
+        return 1
+    if "members" in type:
+        return sum(_size_of(inner) for _, inner in type["members"])
+    count = 1
+    for extent in type["shape"]:
+        count *= extent
+    return count
+
+
+def _check_graph(graph: Mapping[str, Any], manifest: Manifest, path: str) -> None:
+    names = {argument["name"] for argument in graph["arguments"]}
+    if len(names) != len(graph["arguments"]):
+        raise fail(f"{path}.arguments", "two have one name")
+    for place, dispatch in enumerate(graph["dispatches"]):
+        where = f"{path}.dispatches[{place}]"
+        kernel = manifest.kernels.get(dispatch["kernel"])
+        if kernel is None:
+            raise fail(f"{where}.kernel", f"there is no kernel `{dispatch['kernel'][:80]}`")
+        passed = [parameter for parameter in kernel.parameters if parameter["kind"] != "template"]
+        if len(passed) != len(dispatch["arguments"]):
+            raise fail(f"{where}.arguments", f"the kernel takes {len(passed)}")
+        for given in dispatch["arguments"]:
+            if isinstance(given, str) and given not in names:
+                raise fail(f"{where}.arguments", f"the graph has no argument `{given[:80]}`")
+
+
+__all__ = ["Manifest", "StoredFile", "StoredKernel", "numbers_of", "parse_json", "read_manifest"]

@@ -1,0 +1,310 @@
+"""Descriptions of our own objects for keys: types, vectors, structs, fields, ndarrays, trees of nodes.
+
+Of arrays what decides a text: elements, shape, layout, place in a tree; not what they hold, nor where.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from functools import lru_cache
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+
+from ...transpiler.frontend.definition import KernelDefinition
+from ...transpiler.ir.snodes import Node, is_sparse_tree, top_of
+from ...transpiler.ir.types import Scalar, Struct, Tensor, Type
+from ...transpiler.lang import struct as lang
+from ...transpiler.lang.functions import ndrange
+from ...transpiler.lang.matrix import Matrix, Vector
+from ...transpiler.lang.packs import ArgPack, ArgPackType
+from ..compat.impl import Program, Runtime
+from ..config import Config
+from ..dense_array import DenseArray
+from ..field import MatrixField, ScalarField, StructField
+from ..ndarray import MatrixNdarray, ScalarNdarray, StructNdarray
+from ..snodes import SNode
+from .walk import Walk
+
+MAX_ARRAY_BYTES = 1 << 25
+"""Of a NumPy array that is described by a digest of its contents, which takes 20 ms then."""
+HASHED_BYTES = 256
+"""Contents longer than this are described by a digest."""
+OWN_ATTRIBUTES = frozenset({"function", "in_python", "is_real", "is_kept", "definition"})
+"""Of functions and kernels of ours; all others a program has set."""
+
+
+def describe(walk: Walk, value: Any) -> str:
+    """Return a description of an object whose class is ours."""
+    handler = HANDLERS.get(type(value))
+    if handler is not None:
+        return handler(walk, value)
+    definition = getattr(getattr(value, "kernel", value), "definition", None)
+    if isinstance(definition, KernelDefinition):
+        return _kernel(walk, value, definition)
+    if is_dataclass(value):
+        return _data(walk, value)
+    name = getattr(value, "__qualname__", None)
+    return f"own {name}" if isinstance(name, str) else walk.cannot(value)
+
+
+def argument(walk: Walk, value: Any) -> str:
+    """Return what kind of argument a kernel is specialised on."""
+    return _data(walk, value)
+
+
+def content_of_base(walk: Walk, value: Any) -> str:
+    """Return what an object of a program's class holds as a class of ours that it inherits from."""
+    if isinstance(value, Matrix):
+        return contents(walk, value.entries)
+    if isinstance(value, DenseArray | SNode | lang.Struct | ArgPack):
+        walk.cannot(value)
+    return ""
+
+
+def type_text(walk: Walk, type: Type) -> str:
+    """Return a type with all that belongs to it: of structs members and methods."""
+    if isinstance(type, Scalar):
+        return type.name
+    if isinstance(type, Tensor):
+        return f"{type.element}{type.shape}"
+    members = ", ".join(f"{name}: {type_text(walk, member)}" for name, member in type.members)
+    origin = "" if type.origin is None else walk.of(type.origin)
+    return f"struct {type.name!r}{{{members}}} {origin}"
+
+
+def _type(walk: Walk, value: Any) -> str:
+    return f"type {type_text(walk, value)}"
+
+
+@lru_cache
+def _names_of(kind: Any) -> tuple[str, ...]:
+    return tuple(member.name for member in fields(kind))
+
+
+def _data(walk: Walk, value: Any) -> str:
+    """Describe a dataclass of ours by its members."""
+    kind: Any = type(value)
+    names = _names_of(kind)
+    texts = walk.inside(value, [getattr(value, name) for name in names])
+    return f"{kind.__qualname__}({', '.join(map('='.join, zip(names, texts, strict=True)))})"
+
+
+def _kernel(walk: Walk, value: Any, definition: KernelDefinition) -> str:
+    """Describe a kernel, which kernels cannot call: only what the program put on it may be read."""
+    _, is_new = walk.number(value)
+    if is_new and hasattr(value, "definition"):
+        walk.hold(value, lambda: own_attributes(value))
+    return f"kernel {definition.function.__qualname__}"
+
+
+def own_attributes(value: Any) -> dict[str, Any]:
+    """Return what the program set on a function or kernel of ours."""
+    return {name: item for name, item in vars(value).items() if name[:1] != "_" and name not in OWN_ATTRIBUTES}
+
+
+# --- values -----------------------------------------------------------------------------------------------------------
+
+
+def contents(walk: Walk, value: np.ndarray[Any, Any]) -> str:
+    """Return type, shape and contents of a NumPy array."""
+    if value.dtype.hasobject or value.nbytes > MAX_ARRAY_BYTES:
+        return walk.cannot(value, "a NumPy array of objects" if value.dtype.hasobject else "a very large NumPy array")
+    data = value.tobytes()
+    shown = data.hex() if len(data) <= HASHED_BYTES else f"sha256 {sha256(data).hexdigest()}"
+    return f"{value.dtype!r} {value.shape} {shown}"
+
+
+def _matrix(walk: Walk, value: Matrix) -> str:
+    number, is_new = walk.number(value)
+    name = f"{type(value).__name__}#{number}"
+    return f"{name} {contents(walk, value.entries)}" if is_new else name
+
+
+def _struct(walk: Walk, value: lang.Struct) -> str:
+    number, is_new = walk.number(value)
+    if not is_new:
+        return f"struct#{number}"
+    parts = [dict(value.items), value.methods, lang.type_of_struct(value)]
+    return f"struct#{number}{walk.inside(value, parts)}"
+
+
+def _struct_type(walk: Walk, value: lang.StructType) -> str:
+    number, is_new = walk.number(value)
+    name = f"structtype#{number}"
+    if not is_new:
+        return name
+    return f"{name} {value.known_name()!r}{walk.inside(value, [value.members, value.methods])}"
+
+
+def _pack_type(walk: Walk, value: ArgPackType) -> str:
+    return f"pack {walk.inside(value, [value.members])}"
+
+
+def _pack(walk: Walk, value: ArgPack) -> str:
+    number, is_new = walk.number(value)
+    return f"pack#{number}{walk.inside(value, [vars(value)]) if is_new else ''}"
+
+
+def _ndrange(walk: Walk, value: ndrange) -> str:
+    return f"ndrange {value.bounds}"
+
+
+def _session(walk: Walk, value: Any) -> str:
+    """Describe what leads to the options of the session."""
+    config = walk.config
+    _, is_new = walk.number(config)
+    if is_new:
+        walk.hold(config, lambda: {name: getattr(config, name) for name in _names_of(Config)})
+    return f"session {type(value).__name__}"
+
+
+# --- arrays -----------------------------------------------------------------------------------------------------------
+
+
+def _field(walk: Walk, value: Any) -> str:
+    number, is_new = walk.number(value)
+    name = f"field#{number}"
+    if not is_new:
+        return name
+    outer, walk.owner = walk.owner, value
+    element = type_text(walk, value.element)
+    text = f"{name} {type(value).__name__} {value.name!r} {element}"
+    if value.is_placed:
+        text += f" {value.shape} {value.offset} {value.path} {_node(walk, value.node)}"
+        if value.owner is not None:
+            text += f" of {walk.of(value.owner)}"
+    parts = [(step, walk.of(part)) for step, part in value.describe_parts()]
+    walk.owner = outer
+    walk.hold(value, lambda: {"grad": value.grad, "dual": value.dual})
+    return f"{text} {parts}" if parts else text
+
+
+def _ndarray(walk: Walk, value: Any) -> str:
+    number, is_new = walk.number(value)
+    name = f"ndarray#{number}"
+    if not is_new:
+        return name
+    outer, walk.owner = walk.owner, value
+    found = value.describe_array()
+    text = f"{name} {type(value).__name__} {value.name!r} {type_text(walk, found.element)} {found.shape} {found.path}"
+    text += f" {found.strided} {walk.of(found.owner)}"
+    walk.owner = outer
+    walk.hold(value, lambda: {"grad": value.grad})
+    return text
+
+
+def _snode(walk: Walk, value: SNode) -> str:
+    number, is_new = walk.number(value)
+    name = f"node#{number}"
+    if not is_new:
+        return name
+    if value.node is None:
+        return walk.cannot(value, "a root of fields")
+    outer, walk.owner = walk.owner, value
+    field = value._field_here()
+    text = f"{name} {_node(walk, value)} {walk.of(field)}"
+    walk.owner = outer
+    return text
+
+
+# --- trees ------------------------------------------------------------------------------------------------------------
+
+
+def _node(walk: Walk, value: SNode) -> str:
+    """Return where a node stands: the number of its tree, which is described with its first node, and the way to it."""
+    node = value.node
+    if node is None:
+        return "root"
+    top = top_of(node)
+    if value.memory is None:  # of a field that has a tree to itself, of a node
+        return f"own {_shape_text(walk, top)}"
+    if top not in walk.trees:
+        number = len(walk.trees)
+        walk.trees[top] = number, value.memory
+        walk.record(f"tree#{number} {_shape_text(walk, top)}")
+        if is_sparse_tree(top):  # nodes lead to all fields, by appending to one
+            walk.record(f"tree#{number} holds {[walk.of(field) for field in _fields_of(value)]}")
+    return f"tree#{walk.trees[top][0]}{path_from_top(node)}"
+
+
+def _shape_text(walk: Walk, node: Node) -> str:
+    element = "" if node.element is None else type_text(walk, node.element)
+    children = "".join(_shape_text(walk, child) for child in node.children)
+    return f"({node.kind} {node.name!r} {node.axes} {node.extents} {node.chunk} {element}{children})"
+
+
+def path_from_top(node: Node) -> tuple[int, ...]:
+    """Return which child of which child of the top of its tree a node is."""
+    found: list[int] = []
+    while node.parent is not None:
+        found.append(next(k for k, child in enumerate(node.parent.children) if child is node))
+        node = node.parent
+    return tuple(reversed(found))
+
+
+def node_at(top: Node, path: tuple[int, ...]) -> Node:
+    """Return the node at the end of a path from the top of a tree. Raises: IndexError."""
+    for position in path:
+        top = top.children[position]
+    return top
+
+
+def _fields_of(node: SNode) -> Iterator[Any]:
+    while node._parent is not None and node._parent.node is not None:
+        node = node._parent
+    waiting = [node]
+    while waiting:
+        found = waiting.pop(0)
+        field = found._field_here()
+        if field is not None:
+            yield field
+        waiting += found._children
+
+
+def describe_sight(walk: Walk) -> None:
+    """Record what variables in sight of the kernel hold nodes of its trees: texts call the nodes by these names."""
+    if not walk.trees:
+        return
+    scopes: list[Mapping[str, Any]] = [*walk.sights.values(), *(vars(value) for value in walk.oriented)]
+    for number, scope in enumerate(scopes):
+        for name, value in list(scope.items()):
+            for path, part in _with_parts((name,), value):
+                node = part.describe_node()
+                if node is not None and top_of(node) in walk.trees:
+                    walk.record(f"sight {number} {path} tree#{walk.trees[top_of(node)][0]}{path_from_top(node)}")
+
+
+def _with_parts(path: tuple[Any, ...], value: Any) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    if hasattr(type(value), "describe_node"):
+        yield path, value
+    if hasattr(type(value), "describe_parts"):
+        for step, part in value.describe_parts():
+            yield from _with_parts((*path, step), part)
+
+
+HANDLERS: dict[type, Callable[[Any, Any], str]] = {
+    Scalar: _type,
+    Tensor: _type,
+    Struct: _type,
+    Matrix: _matrix,
+    Vector: _matrix,
+    lang.Struct: _struct,
+    lang.StructType: _struct_type,
+    ArgPackType: _pack_type,
+    ArgPack: _pack,
+    ndrange: _ndrange,
+    Config: _session,
+    Program: _session,
+    Runtime: _session,
+    ScalarField: _field,
+    MatrixField: _field,
+    StructField: _field,
+    ScalarNdarray: _ndarray,
+    MatrixNdarray: _ndarray,
+    StructNdarray: _ndarray,
+    SNode: _snode,
+}
+"""How objects of a class of ours, exactly, are described; of others the members, if they are dataclasses."""

@@ -1,0 +1,267 @@
+"""What a kernel's text will be made of, found without the frontend: the material of a cache key.
+
+In: a specialization. Out: `Fingerprint`: texts of the kernel and of all functions it may call, and a description of
+every Python object that their texts name, as far as names lead: globals, closures, members of objects and classes.
+Nothing runs but the walk itself. Names are looked up wherever they occur, so more is described than the frontend reads.
+
+Members are restricted to names that occur anywhere in the call graph; they are looked for until no new names appear.
+Objects are numbered by first appearance, so that one array named twice differs from two alike, and an entry can say by
+a number which array is meant.
+
+What has no description (a clock, a window) is unknown, and stands in the material as such. That is right as long as the
+frontend does not read it: it does the same in every process until it reads what is not described, and a kernel for
+which it did is not kept. What it reads is seen (`Compilation.read`); what Python's own functions read is not, so all
+that they can reach counts as read with them: that is what `reached` is for.
+"""
+
+from __future__ import annotations
+
+import builtins
+import types
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ...transpiler.frontend.definition import definition_of
+from ...transpiler.frontend.specialization import Specialization, TemplateArgument
+from ...transpiler.ir.snodes import Node
+from ...transpiler.lang.decorators import Func
+from .describe import describe, environment, member_of_module
+from .describe_own import argument as argument_text
+from .describe_own import describe_sight
+from .function_text import NoText, TextOfFunction, code_of, text_of
+from .walk import MISSING, Holder, Undescribable, Walk
+
+MAX_FUNCTIONS = 500
+"""Of a call graph that are looked at; what lies behind them is unknown."""
+CONSTRUCTORS = frozenset({"__init__", "__new__", "__post_init__", "__init_subclass__", "__set_name__", "__del__"})
+"""Methods that run when an object is made, and so not for one that is there."""
+REFLECTION = frozenset({"__dict__", "__getattribute__", "__globals__", "__closure__", "__subclasses__", "__builtins__"})
+"""Members by which a program reads what no text names."""
+RUNNING = (types.FunctionType, Func, property, classmethod, staticmethod)
+READ_AS_THEY_ARE = (types.FunctionType, Func, types.MemberDescriptorType, staticmethod, classmethod)
+"""What a class holds that an attribute gives as it is, or as a method of it; other descriptors give anything."""
+_TEXT = "_shadesmith_text"
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """material: equal where the emitted text is. objects: by number. trees: (top, owner of the memory) by number.
+
+    functions: those that kernels build, with their texts, in order. unknown: what has no description, by the identity
+    of the object that it is or is in.
+    """
+
+    material: bytes
+    objects: tuple[Any, ...]
+    numbers: Mapping[int, int]
+    trees: tuple[tuple[Node, Any], ...]
+    functions: tuple[tuple[Any, TextOfFunction], ...]
+    unknown: Mapping[int, str]
+    reach: Mapping[int, Iterable[int]]
+    roots: frozenset[int]
+    alive: tuple[Any, ...] = ()
+
+    def reached(self, read: Iterable[int]) -> str | None:
+        """Return why a kernel must not be kept whose frontend read these objects, given by identity; else None."""
+        waiting, seen = [*self.roots, *read], set[int]()
+        while self.unknown and waiting:
+            found = waiting.pop()
+            if found in seen:
+                continue
+            seen.add(found)
+            if found in self.unknown:
+                return self.unknown[found]
+            waiting += self.reach.get(found, ())
+        return None
+
+
+# --- where the walk goes
+
+
+def _finish(walk: Walk) -> Fingerprint:
+    """Go on until nothing new appears; return what was found. Raises: Undescribable."""
+    while True:
+        while walk.pending:
+            _look_at(walk, *walk.pending.popleft())
+        if not _members(walk):
+            break
+    describe_sight(walk)
+    for owner, name, value in walk.member_reach:
+        if name in walk.run_names:
+            walk.reach.setdefault(owner, set()).add(value)
+    return Fingerprint(
+        "\n".join(walk.records).encode("utf-8", "surrogatepass"),
+        tuple(walk.objects),
+        walk.numbers,
+        tuple((top, owner) for top, (_, owner) in walk.trees.items()),
+        tuple(walk.functions),
+        walk.unknown,
+        walk.reach,
+        frozenset(walk.roots),
+        tuple(walk.alive),
+    )
+
+
+def _look_at(walk: Walk, function: Any, runs: bool) -> None:
+    outer, walk.owner, walk.path = walk.owner, function, function.__qualname__
+    walk.count += 1
+    if runs and walk.count > MAX_FUNCTIONS:
+        walk.cannot(function, "called by more functions than are looked at")
+    elif runs:
+        _run(walk, function)
+    else:
+        _build(walk, function)
+    walk.owner = outer
+
+
+def _build(walk: Walk, function: Any) -> None:
+    """Record a function that kernels build, and what its text names."""
+    own = definition_of(function).function
+    found = _remembered(own)
+    if found.computed or found.names & REFLECTION:
+        raise Undescribable(f"`{own.__qualname__}` reads members by names that are not in its text")
+    walk.functions.append((own, found))
+    walk.names |= found.names
+    walk.sights.setdefault(id(own.__globals__), own.__globals__)
+    prefix = f"function#{walk.numbers[id(function)]}"
+    walk.record(f"{prefix} {own.__qualname__!r}")
+    walk.record("\n".join(found.lines))
+    walk.record(found.constants)
+    _signature(walk, prefix, own, None)
+    code = own.__code__
+    parameters = frozenset(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
+    roots: dict[str, Any] = {}
+    for chain in found.chains:
+        root = chain[0]
+        if root not in roots:
+            value = roots[root] = MISSING if root in parameters else _outer(own, root)
+            if value is not MISSING and not isinstance(value, types.ModuleType):
+                walk.named(root, value, label=f"{prefix}.{root}")
+        if isinstance(roots[root], types.ModuleType):
+            _chain(walk, prefix, roots[root], chain)
+
+
+def _chain(walk: Walk, prefix: str, module: types.ModuleType, chain: tuple[str, ...]) -> None:
+    """Record what a dotted name that begins with a module means."""
+    value: Any = module
+    for position, name in enumerate(chain[1:], 2):
+        path = ".".join(chain[:position])
+        value = member_of_module(walk, value, name)
+        if value is MISSING:
+            walk.record(f"{prefix}.{path} is missing")
+            return
+        if not isinstance(value, types.ModuleType):
+            walk.named(path, value, label=f"{prefix}.{path}")
+            return
+    walk.named(".".join(chain), value, label=f"{prefix}.{'.'.join(chain)}")
+
+
+def _run(walk: Walk, function: Any) -> None:
+    """Record a function that Python runs while a kernel is compiled, and what it reads."""
+    found = code_of(function)
+    if found.imports or found.names & REFLECTION:
+        walk.cannot(function, "a function that imports, or reads members by names that are not in its text")
+        return
+    walk.names |= found.names
+    walk.run_names |= found.names
+    prefix = f"run#{walk.numbers[id(function)]}"
+    walk.record(f"{prefix} {function.__qualname__!r}")
+    walk.record(found.code)
+    _signature(walk, prefix, function, function)
+    for name in found.outer:
+        value = _outer(function, name)
+        if value is not MISSING:
+            walk.named(name, value, function, f"{prefix}.{name}")
+
+
+def _signature(walk: Walk, prefix: str, function: Any, owner: Any) -> None:
+    """Record what belongs to a function beside its text. owner: itself, if Python runs it."""
+    found = {f"{prefix}:{name}": value for name, value in function.__annotations__.items()}
+    found[f"{prefix} defaults"], found[f"{prefix} keywords"] = function.__defaults__, function.__kwdefaults__
+    for name, value in found.items():
+        if value is not None:
+            walk.roots.add(id(value))
+            walk.named(name, value, owner)
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        value = _content(cell)
+        if value is not MISSING:
+            walk.named(name, value, owner, f"{prefix} encloses {name}")
+
+
+# --- members
+
+
+def _members(walk: Walk) -> bool:
+    """Record members whose names have occurred since; tell whether there were any."""
+    found = False
+    for holder in walk.holders:
+        members = holder.items()
+        for name in sorted(name for name in members if name not in holder.done and _wants(walk, holder, name, members)):
+            holder.done.add(name)
+            found = True
+            _member(walk, holder, name, members[name])
+    return found
+
+
+def _member(walk: Walk, holder: Holder, name: str, value: Any) -> None:
+    walk.member_reach.append((id(holder.value), name, id(value)))
+    unasked = name[:2] == "__" or (hasattr(type(value), "__get__") and not isinstance(value, READ_AS_THEY_ARE))
+    owner = holder.value if holder.is_class and unasked else None
+    walk.named(f"{holder.path}.{name}", value, owner, f"{holder.label}.{name}")
+
+
+def _wants(walk: Walk, holder: Holder, name: str, members: Mapping[str, Any]) -> bool:
+    if name in walk.names or (name[:1] == "_" and name[max(0, name.find("__", 1)) :] in walk.names):
+        return True
+    if not holder.is_class or name[:2] != "__" or not isinstance(members[name], RUNNING):
+        return False
+    return holder.makes or name not in CONSTRUCTORS
+
+
+def _remembered(function: Any) -> TextOfFunction:
+    """Return the text of a function, read once; the frontend too keeps what it parsed with the function."""
+    found = function.__dict__.get(_TEXT)
+    if found is None:
+        try:
+            found = function.__dict__[_TEXT] = text_of(function)
+        except NoText as error:
+            raise Undescribable(str(error)) from None
+    return found  # type: ignore[no-any-return]
+
+
+def _outer(function: Any, name: str) -> Any:
+    """Return what a name means outside a function, `MISSING` if nothing."""
+    code = function.__code__
+    if name in code.co_freevars:
+        value = _content(function.__closure__[code.co_freevars.index(name)])
+        if value is not MISSING:
+            return value
+    found = function.__globals__.get(name, MISSING)
+    return vars(builtins).get(name, MISSING) if found is MISSING else found
+
+
+def _content(cell: Any) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # not assigned yet
+        return MISSING
+
+
+def fingerprint(specialization: Specialization, target: str, config: Any) -> Fingerprint:
+    """Describe all that decides the text of a specialization. Raises: Undescribable."""
+    walk = Walk(config, describe)
+    definition = specialization.definition
+    walk.record(environment(specialization, target))
+    walk.function(definition.function, runs=False)
+    for leaf in definition.leaves:
+        walk.roots.add(id(leaf.annotation))
+        walk.named(f"parameter {leaf.name}", leaf.annotation)
+    walk.named("returns", definition.returns)
+    for position, argument in enumerate(specialization.arguments):
+        if isinstance(argument, TemplateArgument):
+            walk.roots.add(id(argument.value))
+            walk.named(f"argument {position}", argument.value)
+        else:
+            walk.record(f"argument {position}: {argument_text(walk, argument)}")
+    return _finish(walk)

@@ -1,0 +1,163 @@
+"""What a Python function says, found without parsing it: its lines, and the names in them.
+
+In: a function. Out: for one that kernels build (`TextOfFunction`), its lines as its author wrote them and every dotted
+name in them; for one that Python runs while it compiles (`CodeOfFunction`), its bytecode and the names in that.
+A syntax tree would be exact, and would cost as much as the frontend; so names are taken from all of the text, comments
+and strings included: what is named too often makes a key change too often, never too seldom.
+"""
+
+from __future__ import annotations
+
+import linecache
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from opcode import opmap
+from types import CodeType
+from typing import Any
+
+CHAIN = re.compile(r"[^\W\d]\w*(?:\s*\.\s*[^\W\d]\w*)*")
+"""A name with the attributes behind it: `self.grid.dx`."""
+WORD = re.compile(r"[^\W\d]\w*")
+PLAIN_GETATTR = re.compile(r"\b(?:get|has)attr\s*\(\s*[\w.]+\s*,\s*(['\"])\w+\1")
+GETATTR = re.compile(r"\b(?:get|has)attr\b")
+TRIPLE = re.compile(r'"""|\'\'\'')
+
+
+class NoText(Exception):
+    """A function's text cannot be read; the words say why."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextOfFunction:
+    """A function that kernels build. lines: from its first decorator to where its block ends, without line ends.
+
+    chains: dotted names in order of first appearance. names: all parts of them. constants: what its bytecode holds.
+    computed: it reads members by names that it computes.
+    """
+
+    file: str
+    first_line: int
+    lines: tuple[str, ...]
+    chains: tuple[tuple[str, ...], ...]
+    names: frozenset[str]
+    constants: str
+    computed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CodeOfFunction:
+    """A function that Python runs. code: its bytecode with all inside, as text. outer: names it reads from outside.
+
+    names: those and all words in its strings.
+    """
+
+    code: str
+    outer: tuple[str, ...]
+    names: frozenset[str]
+    imports: bool
+
+
+def text_of(function: Any) -> TextOfFunction:
+    """Return what a function says. Raises: NoText."""
+    code: CodeType = function.__code__
+    lines = _lines_of(code, function.__globals__)
+    text = "\n".join(lines)
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)  # as Python does with names
+    chains = dict.fromkeys(tuple(part.strip() for part in found.split(".")) for found in CHAIN.findall(text))
+    names = frozenset(part for chain in chains for part in chain)
+    computed = len(GETATTR.findall(text)) > len(PLAIN_GETATTR.findall(text))
+    constants = "".join(_constants(code))
+    return TextOfFunction(code.co_filename, code.co_firstlineno, lines, tuple(chains), names, constants, computed)
+
+
+def code_of(function: Any) -> CodeOfFunction:
+    """Return what Python runs when it calls a function."""
+    code: CodeType = function.__code__
+    outer: dict[str, None] = {}
+    names: set[str] = set()
+    imports = False
+    pieces = []
+    for inner in _nested(code):
+        outer.update(dict.fromkeys(inner.co_names))
+        names.update(inner.co_names, inner.co_freevars)
+        for constant in inner.co_consts:
+            if isinstance(constant, str):
+                names.update(WORD.findall(constant))
+            elif isinstance(constant, tuple):
+                names.update(word for item in constant if isinstance(item, str) for word in WORD.findall(item))
+        imports = imports or IMPORT_NAME in inner.co_code[::2]
+        pieces.append(
+            f"{inner.co_name} {inner.co_argcount} {inner.co_posonlyargcount} {inner.co_kwonlyargcount} {inner.co_flags}"
+            f" {inner.co_names} {inner.co_varnames} {inner.co_freevars} {inner.co_cellvars} {inner.co_code.hex()}"
+        )
+    pieces += _constants(code)
+    return CodeOfFunction("\n".join(pieces), tuple(outer), frozenset(names), imports)
+
+
+IMPORT_NAME = opmap["IMPORT_NAME"]
+
+
+def _nested(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _nested(constant)
+
+
+def _constants(code: CodeType) -> Iterator[str]:
+    """Yield the constants of a function and all inside as texts that are equal in every process."""
+    for inner in _nested(code):
+        for constant in inner.co_consts:
+            if not isinstance(constant, CodeType):
+                yield f"{_constant(constant)};"
+
+
+def _constant(value: Any) -> str:
+    if isinstance(value, frozenset):
+        return f"frozenset({sorted(map(_constant, value))})"
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_constant, value))})"
+    return f"{type(value).__name__} {value!r}"
+
+
+def _lines_of(code: CodeType, module_globals: dict[str, Any]) -> tuple[str, ...]:
+    file = code.co_filename
+    if file.startswith("<") and file.endswith(">"):
+        lines = linecache.getlines(file)  # not through a module's loader, as `frontend.definition` says
+    else:
+        linecache.checkcache(file)
+        lines = linecache.getlines(file, module_globals)
+    first = code.co_firstlineno - 1
+    if not 0 <= first < len(lines):
+        raise NoText(f"the text of `{code.co_name}` cannot be read")
+    end = max((line for inner in _nested(code) for *_, line in inner.co_lines() if line is not None), default=first + 1)
+    return tuple(line.rstrip("\r\n") for line in lines[first : _end_of_block(lines, first, end)])
+
+
+def _end_of_block(lines: list[str], first: int, end: int) -> int:
+    """Return where the block ends that has code up to line `end`: before the next line that stands no deeper.
+
+    A string over several lines may stand less deep; what its quotes enclose belongs to the block.
+    """
+    depth = _depth(lines[first])
+    end = min(max(end, first + 1), len(lines))
+    opened = sum(len(TRIPLE.findall(line)) for line in lines[first:end]) % 2
+    last = end
+    while end < len(lines):
+        line = lines[end]
+        stripped = line.lstrip()
+        if not opened and stripped and stripped[0] != "#" and _depth(line) <= depth:
+            break
+        opened = (opened + len(TRIPLE.findall(line))) % 2
+        end += 1
+        if stripped:
+            last = end
+    return last
+
+
+def _depth(line: str) -> int:
+    expanded = line.expandtabs()
+    return len(expanded) - len(expanded.lstrip())

@@ -1,0 +1,168 @@
+"""Things of Python, NumPy and shadesmith whose meaning a name and a version say: they need no description.
+
+In: a function, class or module that a kernel's text names. Out: its name, or None for what may mean something else in
+the next process: clocks, random numbers, files, the environment, and what reads or changes things by computed names.
+"""
+
+from __future__ import annotations
+
+import builtins
+import sys
+import types
+from typing import Any
+
+from ...transpiler.errors import PACKAGE
+
+OWN = (f"{PACKAGE}.transpiler.", f"{PACKAGE}.runtime.")
+HOST = f"{PACKAGE}.runtime."
+"""Functions of ours for Python scope: they see sessions and memory."""
+COMPAT = f"{PACKAGE}.runtime.compat."
+ASKS_CONFIG = frozenset({"current_cfg", "default_cfg", "get_runtime", "is_extension_supported", "get_host_arch_list"})
+"""Functions of `compat` whose answers follow from the session's options and this machine."""
+
+UNFIXED_BUILTINS = frozenset(
+    {
+        "__build_class__",
+        "__import__",
+        "breakpoint",
+        "classmethod",
+        "compile",
+        "delattr",
+        "dir",
+        "eval",
+        "exec",
+        "globals",
+        "hash",
+        "help",
+        "id",
+        "input",
+        "locals",
+        "open",
+        "print",
+        "setattr",
+        "vars",
+        "copyright",
+        "credits",
+        "exit",
+        "license",
+        "quit",
+        "getattr",
+        "hasattr",
+    }  # fmt: skip
+)
+"""Builtins that read or change what no text names, or show it."""
+FORMS_OF_KERNELS = frozenset({"print", "getattr", "hasattr"})
+"""Those among them that are harmless where a kernel's text names them, with its members written out."""
+
+PURE_MODULES = frozenset(
+    {
+        "math",
+        "cmath",
+        "operator",
+        "_operator",
+        "itertools",
+        "functools",
+        "_functools",
+        "collections",
+        "fractions",
+        "decimal",
+        "numbers",
+        "enum",
+        "typing",
+        "types",
+        "abc",
+        "_abc",
+        "string",
+        "collections.abc",
+    }  # fmt: skip
+)
+"""Modules of the standard library whose functions depend on their arguments alone."""
+UNFIXED = frozenset(
+    {"attrgetter", "methodcaller", "getcontext", "localcontext", "setcontext", "Random", "SystemRandom"}
+)
+NUMPY_FILES = frozenset(
+    {
+        "load",
+        "loadtxt",
+        "genfromtxt",
+        "fromfile",
+        "fromregex",
+        "memmap",
+        "save",
+        "savez",
+        "savez_compressed",
+        "savetxt",
+        "DataSource",
+        "show_config",
+        "get_include",
+        "seterr",
+        "geterr",
+        "errstate",
+        "set_printoptions",
+        "frombuffer",
+        "empty",
+        "empty_like",
+        "ndfromtxt",
+        "info",
+        "lookfor",
+    }  # fmt: skip
+)
+"""Functions of NumPy that read files, memory or settings."""
+
+
+def is_own(module: object) -> bool:
+    """Tell whether a module's name is one of ours."""
+    return isinstance(module, str) and (module == PACKAGE or module.startswith(OWN))
+
+
+def library_of(module: object) -> str:
+    """Return the top package of a module's name."""
+    return module.partition(".")[0] if isinstance(module, str) else ""
+
+
+def is_standard(module: object) -> bool:
+    """Tell whether a module belongs to Python."""
+    return library_of(module) in sys.stdlib_module_names
+
+
+def fixed_name(value: Any, in_kernel: bool) -> str | None:
+    """Return the name of a function or class that always means the same, else None.
+
+    in_kernel: a kernel's or a `ti.func`'s text names it; Python's own code may do more with it.
+    """
+    module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
+    if isinstance(value, types.BuiltinFunctionType) and value.__self__ is not None:
+        module = value.__self__.__name__ if isinstance(value.__self__, types.ModuleType) else module
+    if module == "builtins" and isinstance(name, str):
+        return _builtin_name(value, name, in_kernel)
+    if library_of(module) == "numpy" or type(value).__name__ == "ufunc":
+        return _numpy_name(value, module, name)
+    if not isinstance(name, str) or not isinstance(module, str):
+        return None
+    if is_own(module):
+        is_fixed = isinstance(value, type) or not module.startswith(HOST)
+        asks = name in ASKS_CONFIG if module.startswith(COMPAT) else in_kernel  # kernels refuse to call them
+        return f"own {module}.{name}" if is_fixed or asks else None
+    if module in PURE_MODULES and name not in UNFIXED:
+        return f"{module}.{name}"
+    return None
+
+
+def _builtin_name(value: Any, name: str, in_kernel: bool) -> str | None:
+    if getattr(builtins, name, None) is not value:
+        return f"type {name}" if value in (type(None), type(...), type(NotImplemented)) else None
+    if name in UNFIXED_BUILTINS and not (in_kernel and name in FORMS_OF_KERNELS):
+        return None
+    return f"builtin {name}"
+
+
+def _numpy_name(value: Any, module: object, name: object) -> str | None:
+    numpy = sys.modules.get("numpy")
+    shown = name if isinstance(name, str) else getattr(value, "__name__", "")
+    if numpy is None or not isinstance(shown, str) or shown.rpartition(".")[2] in NUMPY_FILES:
+        return None
+    if isinstance(module, str) and module.startswith("numpy.random"):
+        return None
+    if type(value).__name__ == "ufunc" and getattr(numpy, shown, None) is not value:
+        return None
+    return f"numpy {numpy.__version__} {module}.{shown}"

@@ -1,0 +1,121 @@
+"""The one way to a kernel's text: from the cache where it is kept, else from the compiler, and kept then.
+
+In: a specialization in a session. Out: `Compilation`, and a reason for every miss in `ti.cache.stats()`. On a hit
+nothing of the frontend, the passes and the printers is imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from ...transpiler.backend.compilation import Compilation
+from ...transpiler.errors import warn_user
+from ...transpiler.frontend.specialization import Specialization
+from ..compiler import compile_kernel
+from ..config import Config
+from .fingerprint import Fingerprint, fingerprint
+from .kept_texts import Unkept, from_entry, to_entry
+from .positions import Moved
+from .stats import COUNTS
+from .store import Store, store_of
+from .walk import Undescribable
+
+if TYPE_CHECKING:
+    from ...transpiler.ir.text import Form
+
+STAGE = "text"
+
+
+def find_or_compile(
+    specialization: Specialization,
+    target: str,
+    config: Config,
+    observer: Callable[[str, Form], None] | None = None,
+    is_kept: bool = True,
+) -> Compilation:
+    """Return a kernel's text. observer: sees every form on the way, for which it is compiled in any case.
+
+    is_kept: whether the kernel may be kept. Raises: TaichiCompilationError and its kin, as compiling does.
+    """
+    name = specialization.definition.name
+    reason = _why_not(target, config, observer, is_kept)
+    store = store_of(config) if reason is None else None
+    if store is None:
+        COUNTS.miss(STAGE, name, reason or "offline_cache=False, or no folder that can be trusted")
+        return _compile(specialization, target, observer)
+    try:
+        with COUNTS.key_time():
+            found = fingerprint(specialization, target, config)
+    except Undescribable as error:
+        COUNTS.miss(STAGE, name, str(error))
+        return _compile(specialization, target, observer)
+    kept = _find(store, found, name)
+    if kept is not None:
+        return kept
+    made = _compile(specialization, target, observer)
+    with COUNTS.key_time():
+        reason = _why_unkept(specialization, target, config, found, made)
+    if reason is None:
+        try:
+            store.put(STAGE, found.material, *to_entry(made, found), name)
+        except Unkept as error:
+            reason = str(error)
+    if reason is not None:
+        COUNTS.miss(STAGE, name, f"not kept: {reason}")
+    return made
+
+
+def _why_not(target: str, config: Config, observer: object, is_kept: bool) -> str | None:
+    """Return why the cache is not asked, None if it is."""
+    if not is_kept:
+        return "@ti.kernel(offline_cache=False)"
+    if target == "python":
+        return "ti.python interprets the kernel itself"
+    if observer is not None:
+        return "print_ir shows how it is compiled"
+    if config.warn_stale_globals:
+        return "warn_stale_globals compares what the frontend read"
+    return None
+
+
+def _compile(specialization: Specialization, target: str, observer: Callable[[str, Form], None] | None) -> Compilation:
+    COUNTS.frontend_ran()
+    return compile_kernel(specialization, target, observer)
+
+
+def _find(store: Store, found: Fingerprint, name: str) -> Compilation | None:
+    start = perf_counter()
+    entry = store.get(STAGE, found.material, name)
+    if entry is None:
+        return None
+    try:
+        made = from_entry(entry, found)
+    except Moved as error:
+        COUNTS.miss(STAGE, name, f"found, but {error}")
+        return None
+    except (ValueError, KeyError, IndexError, TypeError) as error:
+        warn_user(f"The entry of kernel `{name}` in the cache cannot be read: {error}. It is made again and replaced")
+        COUNTS.miss(STAGE, name, f"damaged: {error}")
+        return None
+    made.times["cache"] = perf_counter() - start
+    return made
+
+
+def _why_unkept(
+    specialization: Specialization, target: str, config: Config, before: Fingerprint, made: Compilation
+) -> str | None:
+    """Return why a kernel that was compiled must not be kept, None if it may be."""
+    assert made.read is not None
+    reason = before.reached(made.read)
+    if reason is not None:
+        return reason
+    for function, text in before.functions:
+        parsed = function.__dict__.get("_shadesmith_parsed")
+        if parsed is not None and any(a != b for a, b in zip(parsed.source.lines, text.lines, strict=False)):
+            return f"the text of `{function.__qualname__}` changed while it was compiled"
+    after = fingerprint(specialization, target, config)
+    if after.material != before.material:
+        return "what it reads changed while it was compiled"
+    return None

@@ -1,0 +1,163 @@
+"""`shadesmith cache`: what is kept on disk between runs, whether it is whole, and how to be rid of it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections import Counter
+from typing import Any
+
+from ..cache.cleaning import Kept, clean, damage_of, is_of_another_version, kept, orphans, remove, sweep
+from ..cache.entries import Damaged, read_summary
+from ..cache.folders import Limits, check_folder, folder_of
+from ..cache.store import Store
+from ..config import read_config
+from .screen import CommandError, Screen
+
+HERE, OTHER, ANY = "this", "another", "any"
+"""Of which version of shadesmith an entry is; binaries are of any, since compilers make them."""
+
+ACTIONS = {
+    "ls": "list the entries",
+    "info": "say where they are, how many and how large",
+    "clean": "remove all of them, or those that an option names",
+    "verify": "read all of them, and say which are damaged",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what this command takes."""
+    purposes = "; ".join(f"{name}: {purpose}" for name, purpose in ACTIONS.items())
+    parser.add_argument("action", choices=tuple(ACTIONS), help=purposes)
+    parser.add_argument("--folder", metavar="FOLDER", default="", help="whose; without it the one that programs use")
+    parser.add_argument("--old", action="store_true", help="clean: only what other versions of shadesmith left")
+    parser.add_argument(
+        "--max-size", metavar="BYTES", type=int, help="clean: the least recently used, until that is left"
+    )
+    parser.add_argument("--remove", action="store_true", help="verify: remove what is damaged")
+
+
+def run(options: argparse.Namespace, screen: Screen) -> int:
+    """Do one of `ACTIONS`; return 1 where `verify` found damage and left it."""
+    config = read_config({})[0]
+    folder = folder_of(options.folder or config.offline_cache_file_path)
+    if options.folder and not os.path.isdir(folder):
+        raise CommandError(f"there is no folder {folder}", "leave out `--folder` for the one that programs use")
+    _refuse_strangers(folder)
+    actions = {"ls": _list, "info": _tell, "clean": _clean, "verify": _verify}
+    return actions[options.action](folder, options, screen)
+
+
+def _refuse_strangers(folder: str) -> None:
+    try:
+        check_folder(folder)
+    except OSError as error:
+        hint = "programs keep nothing there either; make it yours alone (chmod 700), or name another one"
+        raise CommandError(f"{folder}: {error.strerror}", hint) from None
+
+
+def _list(folder: str, options: argparse.Namespace, screen: Screen) -> int:
+    version = Store(folder).version if os.path.isdir(folder) else ""
+    rows = [_row(entry, version) for entry in sorted(kept(folder), key=lambda entry: entry.written)]
+    screen.show_data({"folder": folder, "entries": rows})
+    if not rows:
+        screen.note(f"shadesmith: nothing is kept in {folder}")
+        return 0
+    columns = ("stage", "of", "bytes", "written", "used", "version", "key")
+    screen.show_table(columns, [(*(row[name] for name in columns[:-1]), row["key"][:12]) for row in rows])
+    return 0
+
+
+def _row(entry: Kept, version: str) -> dict[str, Any]:
+    try:
+        summary = read_summary(entry.path)
+        what = summary.what
+        whose = ANY if not summary.version else HERE if summary.version == version else OTHER
+    except (OSError, Damaged) as error:
+        what, whose = f"damaged: {error}", ""
+    return {
+        "stage": entry.stage,
+        "of": what,
+        "bytes": entry.size_bytes,
+        "written": _moment(entry.written),
+        "used": _moment(entry.used),
+        "version": whose,
+        "key": entry.key,
+    }
+
+
+def _moment(seconds: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(seconds))
+
+
+def _tell(folder: str, options: argparse.Namespace, screen: Screen) -> int:
+    config = read_config({})[0]
+    entries = kept(folder)
+    counts = Counter(entry.stage for entry in entries)
+    sizes: Counter[str] = Counter()
+    for entry in entries:
+        sizes[entry.stage] += entry.size_bytes
+    data = {
+        "folder": folder,
+        "used": config.offline_cache,
+        "entries": dict(counts),
+        "bytes": dict(sizes),
+        "unfinished": len(orphans(folder)),
+        "policy": config.offline_cache_cleaning_policy,
+        "max_bytes": config.offline_cache_max_size_of_files,
+        "factor": config.offline_cache_cleaning_factor,
+        "version": Store(folder).version if os.path.isdir(folder) else "",
+    }
+    screen.show_data(data)
+    screen.show(f"folder: {folder}{'' if config.offline_cache else ' (not used: offline_cache is 0)'}")
+    for stage in sorted(counts):
+        screen.show(f"{stage}: {counts[stage]} entries, {sizes[stage]:,} bytes")
+    screen.show(
+        f"all: {len(entries)} entries, {sum(sizes.values()):,} of {config.offline_cache_max_size_of_files:,} bytes; "
+        f"policy {config.offline_cache_cleaning_policy}, factor {config.offline_cache_cleaning_factor:g}"
+    )
+    if data["unfinished"]:
+        screen.show(f"unfinished: {data['unfinished']} files; those older than an hour are swept away")
+    return 0
+
+
+def _clean(folder: str, options: argparse.Namespace, screen: Screen) -> int:
+    before = kept(folder)
+    swept = sweep(folder, older_than_seconds=3600.0 if options.old or options.max_size is not None else 0.0)
+    if options.max_size is not None:
+        clean(folder, Limits("lru", options.max_size, 0.0), str)
+    elif options.old:
+        version = Store(folder).version if os.path.isdir(folder) else ""
+        for entry in before:
+            if is_of_another_version(entry, version):
+                remove(entry)
+    else:
+        for entry in before:
+            remove(entry)
+    left = {entry.path for entry in kept(folder)}
+    gone = [entry for entry in before if entry.path not in left]
+    size = sum(entry.size_bytes for entry in gone)
+    screen.show_data({"folder": folder, "removed": len(gone), "bytes": size, "unfinished": swept})
+    screen.show(f"{folder}: {len(gone)} of {len(before)} entries removed, {size:,} bytes")
+    return 0
+
+
+def _verify(folder: str, options: argparse.Namespace, screen: Screen) -> int:
+    entries = kept(folder)
+    with screen.progress("reading", len(entries)) as advance:
+        damaged: list[tuple[Kept, str]] = []
+        for entry in entries:
+            reason = damage_of(entry)
+            if reason:
+                damaged.append((entry, reason))
+            advance("")
+    if options.remove:
+        for entry, _ in damaged:
+            remove(entry)
+    rows = [{"path": entry.path, "reason": reason} for entry, reason in damaged]
+    screen.show_data({"folder": folder, "entries": len(entries), "damaged": rows, "removed": options.remove})
+    for row in rows:
+        screen.show(f"{row['path']}: {row['reason']}")
+    screen.show(f"{folder}: {len(entries)} entries, {len(rows)} damaged{' and removed' if options.remove else ''}")
+    return 1 if damaged and not options.remove else 0

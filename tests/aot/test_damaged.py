@@ -1,0 +1,96 @@
+"""R11: a damaged archive is one clear error, within a second and 64 MiB, and nothing else happens."""
+
+import os
+import time
+import tracemalloc
+import zipfile
+
+import pytest
+from damaged_archives import damaged
+
+import shadesmith as ti
+from shadesmith.runtime.aot.archive import open_archive
+from shadesmith.runtime.aot.container import ArchiveError, write_container
+
+BITS = 4000 if os.environ.get("SHADESMITH_FULL") else 100
+HARMLESS_BITS = 0.2
+"""Share of bits of a zip file that say nothing: versions, times, modes."""
+
+
+@ti.kernel
+def paint(pixels: ti.types.ndarray(ti.f32, 2), n: ti.u32, t: ti.f32):
+    for i, j in pixels:
+        pixels[i, j] = ti.sin(i / n + t) * j
+
+
+@pytest.fixture(scope="module")
+def members():
+    ti.init(arch=ti.cpu, log_level=ti.WARN)
+    module = ti.aot.Module(ti.vulkan, caps="portable")
+    module.add_kernel(paint)
+    return module.members()
+
+
+def test_whole_archive_is_taken(members, tmp_path):
+    archive = open_archive(write_container(members))
+    assert list(archive.kernels) == ["paint"]
+    path = tmp_path / "deflated.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+        for name, data in members.items():
+            file.writestr(name, data)
+    assert list(open_archive(path).kernels) == ["paint"]
+
+
+def test_damaged_archives_give_an_error_each(members):
+    open_archive(write_container(members))
+    taken, count, worst = [], 0, (0.0, 0, "")
+    tracemalloc.start()
+    try:
+        for what, data in damaged(members, BITS):
+            count += 1
+            tracemalloc.reset_peak()
+            before, start = tracemalloc.get_traced_memory()[0], time.perf_counter()
+            try:
+                open_archive(data)
+                taken.append(what)
+            except ArchiveError as error:
+                assert str(error).isprintable() and len(str(error)) < 2000, what
+            seconds, size = time.perf_counter() - start, tracemalloc.get_traced_memory()[1] - before
+            worst = max(worst, (seconds, size, what))
+            assert size < 64 << 20, f"{what}: {size} bytes"
+    finally:
+        tracemalloc.stop()
+    assert count >= 300
+    assert all(what.startswith("bit ") for what in taken), taken
+    assert len(taken) <= HARMLESS_BITS * BITS, taken
+    assert worst[0] < 5, worst  # 1 s without tracemalloc, which slows tenfold, on a machine of its own
+
+
+def test_errors_name_the_place(members):
+    texts = {}
+    for what, data in damaged(members, 0):
+        try:
+            open_archive(data)
+        except ArchiveError as error:
+            texts[what] = str(error)
+    assert "$.kernels.paint.module.tasks[0].block_dim: 0 is not between" in texts["manifest: block of 0"]
+    assert "version 2; version 1 is read here" in texts["manifest: version from the future"]
+    assert "SHA-256" in texts["manifest: wrong hash"]
+    assert "lies over another" in texts["overlapping members"]
+    assert "lead nowhere else" in texts["member '../../x'"]
+
+
+def test_a_folder_is_held_to_the_manifest_too(members, tmp_path):
+    for name, data in members.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    assert list(open_archive(tmp_path).kernels) == ["paint"]
+    source = tmp_path / "kernels" / "paint" / "paint.comp"
+    source.write_text(source.read_text().replace("0", "1"))
+    with pytest.raises(ArchiveError, match="SHA-256"):
+        open_archive(tmp_path)
+    source.unlink()
+    source.symlink_to("/etc/hostname")
+    with pytest.raises(ArchiveError, match="a link"):
+        open_archive(tmp_path)

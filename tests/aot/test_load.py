@@ -1,0 +1,312 @@
+"""Modules that were archived and loaded again do what kernels do."""
+
+import numpy as np
+import pytest
+
+import shadesmith as ti
+from shadesmith.runtime import session as sessions
+from shadesmith.runtime.aot.container import write_container
+
+Particle = ti.types.struct(pos=ti.math.vec3, mass=ti.f32, kind=ti.i32)
+
+
+@pytest.fixture
+def device(target):
+    if target == "python":
+        pytest.skip("the interpreter has nothing to archive")
+    return target
+
+
+def through_archive(*kernels, fields={}, **named):
+    """Archive kernels with what they take, and load them in the same session."""
+    module = ti.aot.Module()
+    for name, field in fields.items():
+        module.add_field(name, field)
+    for kernel in kernels:
+        module.add_kernel(kernel)
+    for name, (kernel, arguments) in named.items():
+        module.add_kernel(kernel, arguments, name)
+    return ti.aot.load(write_container(module.members()))
+
+
+@ti.kernel
+def saxpy(x: ti.types.ndarray(ti.f32, 1), y: ti.types.ndarray(ti.f32, 1), a: ti.f32):
+    for i in x:
+        y[i] = a * x[i] + y[i]
+
+
+@pytest.mark.parametrize("size", [0, 1, 7, 1000])
+def test_arrays_of_every_kind(device, size):
+    module = through_archive(saxpy)
+    x, y = np.arange(size, dtype=np.float32), np.ones(size, np.float32)
+    expected = 2 * x + y
+    ours = ti.ndarray(ti.f32, max(size, 1))
+    module.saxpy(x, y, 2.0)
+    np.testing.assert_array_equal(y, expected)
+    if size:
+        ours.from_numpy(np.ones(size, np.float32))
+        module.kernels["saxpy"](x, a=2.0, y=ours)
+        np.testing.assert_array_equal(ours.to_numpy(), expected)
+
+
+def test_arrays_with_gaps_are_copied(device):
+    module = through_archive(saxpy)
+    x, whole = np.arange(5, dtype=np.float32), np.zeros(10, np.float32)
+    module.saxpy(x, whole[::2], 3.0)
+    np.testing.assert_array_equal(whole[::2], 3 * x)
+    assert not whole[1::2].any()
+    with pytest.raises(ti.TaichiRuntimeTypeError, match="archived for arrays without"):
+        module.saxpy(x, ti.ndarray(ti.f32, 10)[::2], 3.0)
+
+
+def test_kernels_for_arrays_with_gaps(device):
+    whole = ti.ndarray(ti.f32, 10)
+    module = through_archive(strided=(saxpy, {"y": whole[::2]}))
+    x = np.arange(5, dtype=np.float32)
+    part = ti.ndarray(ti.f32, 15)
+    module.strided(x, part[::3], 2.0)
+    module.strided(x, y := np.zeros(5, np.float32), 2.0)
+    np.testing.assert_array_equal(part.to_numpy()[::3], 2 * x)
+    np.testing.assert_array_equal(y, 2 * x)
+
+
+@ti.kernel
+def results(
+    v: ti.math.vec3, m: ti.types.matrix(2, 2, ti.i32), p: Particle, k: ti.i64
+) -> (ti.f32, ti.math.vec3, Particle):
+    return v.dot(v) + k, v * 2.0, Particle(pos=p.pos + v, mass=m[1, 0], kind=p.kind + m[0, 1])
+
+
+def test_values_and_results(device):
+    module = through_archive(results)
+    value = Particle(pos=[1, 2, 3], mass=4, kind=5)
+    number, vector, particle = module.results(ti.Vector([1.0, 2.0, 3.0]), ti.Matrix([[1, 2], [3, 4]]), value, 2**33)
+    expected = results(ti.Vector([1.0, 2.0, 3.0]), ti.Matrix([[1, 2], [3, 4]]), value, 2**33)
+    assert number == expected[0]
+    assert vector.to_list() == expected[1].to_list() == [2.0, 4.0, 6.0]
+    assert particle.pos.to_list() == [2.0, 4.0, 6.0]
+    assert (particle.mass, particle.kind) == (3.0, 7)
+
+
+def test_fields_are_the_modules_own(device):
+    x, v = ti.field(ti.i32, shape=8), ti.Vector.field(2, ti.f32)
+    ti.root.dense(ti.ij, (2, 3)).place(v)
+    x.fill(7)
+
+    @ti.kernel
+    def step():
+        for i in x:
+            x[i] += i
+        for i, j in v:
+            v[i, j] += ti.Vector([i, j])
+
+    module = through_archive(step, fields={"x": x, "v": v})
+    assert set(module.fields) == {"x", "v"}
+    assert module.fields["x"].to_numpy().tolist() == [0] * 8
+    module.step()
+    module.fields["x"][3] = 100
+    module.step()
+    assert module.fields["x"].to_numpy().tolist() == [0, 2, 4, 103, 8, 10, 12, 14]
+    assert module.fields["v"].to_numpy()[1, 2].tolist() == [2.0, 4.0]
+    assert x.to_numpy().tolist() == [7] * 8
+    again = through_archive(step, fields={"x": x, "v": v})
+    assert again.fields["x"].to_numpy().tolist() == [0] * 8
+
+
+def test_fields_of_a_tree(device):
+    a, b = ti.field(ti.f32), ti.field(ti.f64)
+    ti.root.dense(ti.i, 5).place(a, b)
+
+    @ti.kernel
+    def count():
+        for i in a:
+            a[i] = i
+            b[i] = 10 * i
+
+    module = through_archive(count, fields={"a": a, "b": b})
+    module.count()
+    assert module.fields["a"].to_numpy().tolist() == [0, 1, 2, 3, 4]
+    assert module.fields["b"].to_numpy().tolist() == [0, 10, 20, 30, 40]
+
+
+def test_blocks_and_sparse_trees_are_for_kernels(device):
+    blocked, sparse = ti.field(ti.i32), ti.field(ti.i32)
+    ti.root.dense(ti.i, 4).dense(ti.i, 4).place(blocked)
+    ti.root.pointer(ti.i, 8).dense(ti.i, 4).place(sparse)
+
+    @ti.kernel
+    def write():
+        for i in blocked:
+            blocked[i] = i
+        sparse[9] = 5
+        sparse[30] = 6
+
+    @ti.kernel
+    def total() -> ti.i32:
+        found = 0
+        for i in sparse:
+            found += sparse[i] + 1
+        return found
+
+    @ti.kernel
+    def last(out: ti.types.ndarray(ti.i32, 1)):
+        for i in out:
+            out[i] = blocked[i]
+
+    module = through_archive(write, total, last, fields={"blocked": blocked, "sparse": sparse})
+    module.write()
+    assert module.total() == 5 + 6 + 8  # two cells of four items
+    out = np.zeros(16, np.int32)
+    module.last(out)
+    assert out.tolist() == list(range(16))
+    with pytest.raises(ti.TaichiRuntimeError, match="`sparse` do not lie evenly"):
+        module.fields["sparse"]
+
+
+def test_reports_of_loaded_kernels(device, capfd):
+    @ti.kernel
+    def check(n: ti.i32):
+        for i in range(n):
+            if i == 1:
+                print("here", i)
+
+    module = through_archive(check)
+    module.check(3)
+    assert capfd.readouterr().out == "here 1\n"
+
+
+def test_assertions_of_loaded_kernels(target):
+    if target == "python":
+        pytest.skip("the interpreter has nothing to archive")
+    ti.init(arch=sessions.current().arch, debug=True, log_level=ti.WARN)
+
+    @ti.kernel
+    def check(n: ti.i32):
+        for i in range(n):
+            assert i < 3, f"{i} is too far"
+
+    module = through_archive(check)
+    module.check(3)
+    with pytest.raises(ti.TaichiAssertionError, match="3 is too far") as caught:
+        module.check(9)
+    assert "test_load.py" in str(caught.value)
+
+
+def test_random_numbers_differ_from_launch_to_launch(device):
+    @ti.kernel
+    def noise(x: ti.types.ndarray(ti.f32, 1)):
+        for i in x:
+            x[i] = ti.random()
+
+    module = through_archive(noise)
+    a, b = np.zeros(16, np.float32), np.zeros(16, np.float32)
+    module.noise(a)
+    module.noise(b)
+    assert (a != b).any() and a.min() >= 0 and a.max() < 1
+
+
+def test_instances_of_templates(device):
+    @ti.kernel
+    def power(x: ti.types.ndarray(ti.i32, 1), k: ti.template(), add: ti.i32):
+        for i in x:
+            x[i] = i**k + add
+
+    module = ti.aot.Module()
+    with module.add_kernel_template(power) as kt:
+        kt.instantiate(k=2)
+        kt.instantiate(k=3)
+    loaded = ti.aot.load(write_container(module.members()))
+    x = np.zeros(4, np.int32)
+    loaded.kernels["power(k=3)"](x, 1)
+    assert x.tolist() == [1, 2, 9, 28]
+    loaded.kernels["power(k=2)"](x, add=0)
+    assert x.tolist() == [0, 1, 4, 9]
+
+
+class Graph:
+    """What `ti.graph` gives to `add_graph`."""
+
+    def __init__(self, arguments, dispatches):
+        self.arguments, self.dispatches = arguments, dispatches
+
+    def to_data(self):
+        return {"arguments": self.arguments, "dispatches": self.dispatches}
+
+
+def test_graphs_dispatch_kernels_by_name(device):
+    array = {"name": "x", "kind": "ndarray", "ndim": 1, "gradient": False, "element": "f32", "element_shape": [],
+             "element_size_bytes": 4, "members": None}  # fmt: skip
+    graph = Graph(
+        [array, {**array, "name": "y"}, {"name": "a", "kind": "scalar", "type": "f32"}],
+        [
+            {"kernel": saxpy, "values": {}, "arguments": ["x", "y", "a"]},
+            {"kernel": saxpy, "values": {}, "arguments": ["y", "x", 0.5]},
+        ],
+    )
+    module = ti.aot.Module()
+    module.add_graph("twice", graph)
+    loaded = ti.aot.load(write_container(module.members()))
+    assert list(loaded.kernels) == ["saxpy"]
+    x, y = np.ones(3, np.float32), np.zeros(3, np.float32)
+    loaded.graphs["twice"].run({"x": x, "y": y, "a": 2.0})
+    assert (y.tolist(), x.tolist()) == ([2.0] * 3, [2.0] * 3)
+    with pytest.raises(ti.TaichiRuntimeError, match="`a` is missing"):
+        loaded.graphs["twice"].run({"x": x, "y": y})
+
+
+def test_mistakes_in_calls(device):
+    module = through_archive(saxpy)
+    x = np.zeros(3, np.float32)
+    with pytest.raises(TypeError, match="takes 3 arguments"):
+        module.saxpy(x)
+    with pytest.raises(ti.TaichiRuntimeTypeError, match="`a` of kernel `saxpy`"):
+        module.saxpy(x, x.copy(), "fast")
+    with pytest.raises(ti.TaichiRuntimeTypeError, match="dtype=f32"):
+        module.saxpy(np.zeros(3, np.int32), x, 1.0)
+    with pytest.raises(AttributeError, match="did you mean `saxpy`"):
+        module.saxpi
+    sessions.reset()
+    with pytest.raises(ti.TaichiRuntimeError, match=r"before the last `ti.init\(\)`"):
+        module.saxpy(x, x.copy(), 1.0)
+
+
+def test_modules_for_other_targets_are_refused():
+    ti.init(arch=ti.cpu)
+    module = ti.aot.Module(ti.vulkan)
+    module.add_kernel(saxpy)
+    with pytest.raises(ti.TaichiRuntimeError, match=r"ti.init\(arch=ti.vulkan\)"):
+        ti.aot.load(write_container(module.members()))
+    ti.reset()
+    with pytest.raises(ti.TaichiRuntimeError, match="ti.init"):
+        ti.aot.load(write_container(module.members()))
+
+
+def test_nothing_is_compiled(device, monkeypatch):
+    module = ti.aot.Module()
+    module.add_kernel(saxpy)
+    data = write_container(module.members())
+    sessions.reset()
+    ti.init(arch={"cpu": ti.cpu}.get(device, getattr(ti, device)), log_level=ti.WARN)
+    loaded = ti.aot.load(data)
+
+    def refuse(*args, **kwargs):
+        raise AssertionError("a compiler was asked")
+
+    monkeypatch.setattr(type(sessions.current().device), "build", refuse)
+    x, y = np.ones(4, np.float32), np.zeros(4, np.float32)
+    loaded.saxpy(x, y, 1.0)
+    assert y.tolist() == [1.0] * 4
+
+
+def test_binaries_equal_those_of_launches():
+    """One manager compiles for launches and archives: the SPIR-V is the same, byte for byte."""
+    from shadesmith.runtime.devices.glslang import Glslang
+
+    ti.init(arch=ti.vulkan)
+    module = ti.aot.Module()
+    module.add_kernel(saxpy)
+    x = ti.ndarray(ti.f32, 4)
+    launched = saxpy.compile(x, x, 1.0)
+    members = module.members()
+    assert members["kernels/saxpy/saxpy.comp"].decode() == launched.files[0].text
+    assert members["kernels/saxpy/saxpy.spv"] == Glslang().compile(launched.files[0], "saxpy")
