@@ -13,6 +13,7 @@ from .runtime.compat import experimental, lang, sparse, types
 from .runtime.compat import lazy as _lazy
 from .runtime.compat import lib as _lib  # noqa: F401 - `ti._lib.core` is reached by programs
 from .runtime.compat import log as _logging  # noqa: F401
+from .runtime.compat.deprecated import var
 from .runtime.compat.impl import current_cfg as _current_cfg
 from .runtime.compat.later import missing as _missing
 from .runtime.compat.log import (
@@ -173,7 +174,7 @@ __all__ = [
     "ref", "rescale_index", "reset", "rgb_to_hex", "root", "round", "rsqrt", "select", "set_logging_level", "simt",
     "sin", "solve", "sparse", "sqrt", "static", "static_assert", "static_print", "stop_grad", "svd", "sym_eig",
     "sync", "tan", "tanh", "template", "tools", "tune", "types", "u1", "u16", "u32", "u64", "u8", "ui", "uint1",
-    "uint16", "uint32", "uint64", "uint8", "vulkan", "x64", "x86_64", "zero",
+    "uint16", "uint32", "uint64", "uint8", "var", "vulkan", "x64", "x86_64", "zero",
 ]  # fmt: skip
 
 VectorNdarray = MatrixNdarray

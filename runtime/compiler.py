@@ -12,18 +12,32 @@ from ..transpiler.frontend.specialization import Specialization
 if TYPE_CHECKING:
     from ..transpiler.backend.compilation import Compilation
     from ..transpiler.ir.text import Form
+    from .cache.fingerprint import Fingerprint
+    from .cache.kept_ir import KeptFrontend
+    from .cache.store import Store
     from .config import Config
 
 PACKAGE = __package__.rpartition(".")[0]
 
 
 def compile_kernel(
-    specialization: Specialization, target: str, observer: Callable[[str, Form], None] | None = None
+    specialization: Specialization,
+    target: str,
+    observer: Callable[[str, Form], None] | None = None,
+    frontend: KeptFrontend | None = None,
 ) -> Compilation:
     """Turn a specialization into text; see `transpiler.pipeline.compile_kernel`."""
     pipeline = importlib.import_module(f"{PACKAGE}.transpiler.pipeline")
-    compilation: Compilation = pipeline.compile_kernel(specialization, target, observer)
+    given = () if frontend is None else (frontend,)
+    compilation: Compilation = pipeline.compile_kernel(specialization, target, observer, *given)
     return compilation
+
+
+def kept_frontend(store: Store, fingerprint: Fingerprint, name: str) -> KeptFrontend:
+    """Return the frontend of one compilation, which looks into the cache; see `cache.kept_ir`."""
+    module = importlib.import_module(f"{PACKAGE}.runtime.cache.kept_ir")
+    made: KeptFrontend = module.KeptFrontend(store, fingerprint, name)
+    return made
 
 
 def find_or_compile(

@@ -34,6 +34,7 @@ from .interop import check_argument
 from .keys import Keys
 from .packs import unpacker
 from .session import Session
+from .signatures import signature_of
 from .tracebacks import hides_own_frames
 from .tuning import tunable_of
 from .workbench_door import edited_key, edits_of, workbench
@@ -167,9 +168,9 @@ class Kernel:
 
     @hides_own_frames
     def signature(self, *args: Any) -> str:
-        """Return the types this call is specialised on, as text: `(x, i32)`."""
+        """Return what this call is specialised on, as text: `(x, i32)`; fields by name, other arguments by type."""
         specialization, _ = self._specialization(self._complete(args), None)
-        return "(" + ", ".join(str(argument) for argument in specialization.arguments) + ")"
+        return signature_of(self.definition, specialization.arguments)
 
     @hides_own_frames
     def edit(self, *args: Any, arch: Arch | str | None = None, variant: str = "") -> Path:
@@ -420,7 +421,7 @@ class Kernel:
             gathered = workbench("edits").gather(session, specialization, compilation, kinds, tuple(args))
             wanted = workbench("measured").fastest(gathered)
         compilation, choice = edits_of(session, specialization, compilation, args, wanted)
-        instance = Instance(session, specialization, compilation, self.is_kept)
+        instance = Instance(session, specialization, compilation, is_kept=self.is_kept)
         session.compiled_functions += 1
         launch = instance.make_launch(compilation, kinds, keeps)
         if choice is not None and choice.dispatch is not None:

@@ -38,7 +38,18 @@ class Texture:
     that the device lacks.
     """
 
-    __slots__ = ("__weakref__", "_hold", "_session", "fmt", "memory", "num_dims", "shape", "signature", "spec")
+    __slots__ = (
+        "__weakref__",
+        "_hold",
+        "_session",
+        "fmt",
+        "memory",
+        "num_dims",
+        "sampled_signature",
+        "shape",
+        "signature",
+        "spec",
+    )
 
     @hides_own_frames
     def __init__(
@@ -59,7 +70,8 @@ class Texture:
         row = _format_row(fmt, num_channels, channel_format)
         extents = _extents(arr_shape if shape is None else shape)
         self.spec = TextureSpec(row, extents, _filter(filter), _modes(address, len(extents)))
-        self._describe()
+        self._set_up(row, len(extents))
+        self.shape = extents
         self._session = session
         owner = f"texture of {row.name}, shape {extents}"
         self._hold = Hold(_Lender(session, self.spec), self.spec.size_bytes, owner)
@@ -67,11 +79,12 @@ class Texture:
         """What launches ask for its numbers: `TextureMemory`."""
         session.register(self)
 
-    def _describe(self) -> None:
-        name, extents = self.spec.format.name, self.spec.shape
-        self.fmt: Any = Format[name]
-        self.shape, self.num_dims = extents, len(extents)
-        self.signature = f"texture({name}, {len(extents)})"
+    def _set_up(self, row: TexelFormat, axes: int) -> None:
+        """Set what compiled kernels depend on: sampled textures are compiled apart by the numbers that kernels see."""
+        self.fmt: Any = Format[row.name]
+        self.num_dims = axes
+        self.signature = f"texture({row.name}, {axes})"
+        self.sampled_signature = f"texture({row.element}, {axes})"
 
     @property
     def filter(self) -> str:
@@ -229,13 +242,14 @@ class Texture:
         raise TypeError("a texture cannot be pickled: it is memory of a device. Hint: `to_numpy()`")
 
 
-def stand_in(fmt: Any, num_dims: int) -> Texture:
-    """Return what is to compilers a texture of this format and number of axes; it has no memory."""
-    found = Texture.__new__(Texture)
-    found.spec = TextureSpec(_format_row(fmt, None, None), (1,) * num_dims, None, _modes("repeat", num_dims))
-    found._describe()
-    found.memory = Ended()
-    return found
+def stand_in(axes: int, row: TexelFormat) -> Texture:
+    """Return a texture without memory, for compiling a kernel before there is one to launch it with."""
+    made = Texture.__new__(Texture)
+    made.spec = TextureSpec(row, (1,) * axes, None, ("repeat",) * axes)
+    made._set_up(row, axes)
+    made.shape = made.spec.shape
+    made.memory = Ended()
+    return made
 
 
 class Ended:

@@ -10,10 +10,10 @@ from ..transpiler.lang.textures import RWTextureType, TextureAnnotation
 from .texture import Texture
 
 
-def key_of_texture(value: Any) -> str:
-    """Return what tells apart textures that are compiled apart. Raises: TaichiRuntimeTypeError for other arguments."""
+def as_texture(value: Any) -> Texture:
+    """Return an argument that is a texture. Raises: TaichiRuntimeTypeError where it is none."""
     if isinstance(value, Texture):
-        return value.signature
+        return value
     raise TaichiRuntimeTypeError(f"{value!r} is no texture")  # `classify` says it better
 
 

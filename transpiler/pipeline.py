@@ -12,6 +12,7 @@ from .backend.emit import emit
 from .errors import TaichiCompilationError
 from .frontend.build import build
 from .frontend.specialization import Specialization
+from .ir.forms import FrontendResult
 from .ir.notes import notes_of
 from .ir.snodes import Node, begin_of, digits_of, is_sparse_tree, top_of
 from .ir.statements import Array
@@ -24,14 +25,20 @@ Observer = Callable[[str, Form], None]
 """Receives the name of a form ("frontend", "lowered", "pass:03:fold", "tasks", "final") and its text with places."""
 
 
-def compile_kernel(specialization: Specialization, target: str, observer: Observer | None = None) -> Compilation:
+Frontend = Callable[[Specialization], FrontendResult]
+"""Gives a kernel before any pass: `frontend.build.build`, or one that remembers what that gave."""
+
+
+def compile_kernel(
+    specialization: Specialization, target: str, observer: Observer | None = None, frontend: Frontend = build
+) -> Compilation:
     """Turn one specialization of a kernel into text for `target` ("vulkan", "cuda", "c" or "python").
 
     observer: called with every form that exists on the way; forms are printed only for it.
     Raises: TaichiCompilationError and its kin for the user's mistakes, each naming the Python line.
     """
     try:
-        return _compile(specialization, target, observer)
+        return _compile(specialization, target, observer, frontend)
     except RecursionError:
         raise specialization.definition.location().error(
             TaichiCompilationError,
@@ -63,9 +70,9 @@ def _node_text(node: Node) -> list[Any]:
     return [node.kind, node.axes, node.extents, node.chunk, str(node.element), *map(_node_text, node.children)]
 
 
-def _compile(specialization: Specialization, target: str, observer: Observer | None) -> Compilation:
+def _compile(specialization: Specialization, target: str, observer: Observer | None, frontend: Frontend) -> Compilation:
     start = perf_counter()
-    result = build(specialization)
+    result = frontend(specialization)
     built = perf_counter()
     kernel = result.kernel
     if observer is not None:

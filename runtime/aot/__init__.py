@@ -4,11 +4,15 @@ What an archive holds stands in docs/archive.md, what one does with it in docs/a
 """
 
 from ..compat.later import missing
+from ..recording import start_recording, stop_recording
 from .export import export, export_as
 from .load import LoadedGraph, LoadedKernel, LoadedModule, load
 from .module import KernelTemplate, Module
 
-__all__ = ["KernelTemplate", "LoadedGraph", "LoadedKernel", "LoadedModule", "Module", "export", "export_as", "load"]
+__all__ = [
+    "KernelTemplate", "LoadedGraph", "LoadedKernel", "LoadedModule", "Module", "export", "export_as", "load",
+    "start_recording", "stop_recording",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> object:

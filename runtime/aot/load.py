@@ -208,6 +208,7 @@ class LoadedKernel:
     def _find(self, args: Sequence[Any]) -> Callable[..., Any]:
         session = self._session
         arguments, kinds = classify(self._definition, args, session.options)
+        self._check_textures(arguments)
         key = self._keys.of(args)
         with COMPILING:
             launch = self._launchers.get(key)
@@ -221,6 +222,15 @@ class LoadedKernel:
             launch = instance.make_launch(compilation, kinds, keeps=True)
             self._launchers[key], self._instances[key] = launch, instance
         return launch
+
+    def _check_textures(self, arguments: Sequence[Any]) -> None:
+        """Check that textures hold what the kernel was archived for: numbers with or without a point."""
+        for argument, parameter in zip(arguments, self.parameters, strict=True):
+            if parameter["kind"] == "texture" and argument.element.name != parameter["element"]:
+                raise TaichiRuntimeTypeError(
+                    f"texture `{parameter['name']}` of kernel `{self.name}` gives {argument.element}, and the kernel "
+                    f"was archived for one that gives {parameter['element']}. Hint: archive it for this format too"
+                )
 
     def _reachable(self, arguments: Sequence[Any], kinds: Sequence[str]) -> tuple[str, ...]:
         """Return how the launcher reads each argument: arrays with gaps are copied, unless the text knows of strides.

@@ -11,24 +11,35 @@ import importlib.metadata
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from ...transpiler.errors import TaichiRuntimeError
 from ...transpiler.frontend.specialization import Specialization
 from ...transpiler.lang.arch import Arch
 from .. import session as sessions
+from ..kernel import Kernel
 from ..whole_files import write_bytes
 from . import manifest
 from .binaries import compile_binaries, requirements
-from .compilation import compile_for, instance_name, specialize
+from .compilation import compile_for, instance_name, specialize, specialize_call, specialize_leaves
 from .container import MAX_MEMBERS, write_container
 from .manifest import Compiled, Trees
 from .targets import find_target
 
 SUFFIX = ".tcm"
+
+
+class Graph(Protocol):
+    """A compiled graph, `ti.graph.GraphBuilder().compile()`."""
+
+    def kernels(self) -> Mapping[str, tuple[Kernel, Sequence[Any]]]:
+        """Return each specialization once, with values or stand-ins for the leaves of its parameters."""
+
+    def to_data(self) -> Mapping[str, Any]:
+        """Return the names of the arguments, and dispatches: the name of a kernel, and what it is given."""
 
 
 class Module:
@@ -46,6 +57,11 @@ class Module:
         self._fields: dict[str, Any] = {}
         self._graphs: dict[str, dict[str, Any]] = {}
 
+    @property
+    def kernels(self) -> list[str]:
+        """Names of the kernels so far."""
+        return list(self._kernels)
+
     def add_kernel(
         self, kernel_fn: Any, template_args: Mapping[str, Any] | None = None, name: str | None = None
     ) -> None:
@@ -56,6 +72,15 @@ class Module:
         Raises: TaichiRuntimeError where the name is taken; what compiling raises.
         """
         self._add(kernel_fn, template_args or {}, name or kernel_fn.__name__, None)
+
+    def add_call(self, kernel_fn: Any, arguments: Sequence[Any], name: str) -> None:
+        """Keep a kernel for the arguments of a call, all of them in order, a method's object first.
+
+        Raises: as `add_kernel`.
+        """
+        self._check_name(name)
+        specialization, leaves = specialize_call(kernel_fn, arguments, self._options, self.target)
+        self._kernels[name] = self._compile(specialization, leaves, None)
 
     @contextmanager
     def add_kernel_template(self, kernel_fn: Any) -> Iterator[KernelTemplate]:
@@ -82,17 +107,20 @@ class Module:
         return next((name for name, known in self._fields.items() if known is field), None)
 
     def _add(self, kernel_fn: Any, values: Mapping[str, Any], name: str, template: dict[str, Any] | None) -> None:
-        if name in self._kernels:
-            raise TaichiRuntimeError(f"there is a kernel `{name}` already. Hint: add_kernel(..., name='another')")
+        self._check_name(name)
         specialization, arguments = specialize(kernel_fn, values, self._options, self.target)
         self._kernels[name] = self._compile(specialization, arguments, template)
+
+    def _check_name(self, name: str) -> None:
+        if name in self._kernels:
+            raise TaichiRuntimeError(f"there is a kernel `{name}` already. Hint: add_kernel(..., name='another')")
 
     def _compile(self, specialization: Specialization, arguments: Any, template: dict[str, Any] | None) -> Compiled:
         module, fields, edited = compile_for(specialization, arguments, self.target)
         binaries = compile_binaries(module, self.target)
         return Compiled(specialization, module, fields, tuple(binaries), template, edited)
 
-    def add_graph(self, name: str, graph: Any) -> None:
+    def add_graph(self, name: str, graph: Graph) -> None:
         """Keep a graph, and each kernel that it dispatches once for what it is given.
 
         Such a kernel can be launched by itself too: under its own name, or, where that is taken, `graph.kernel`.
@@ -100,43 +128,51 @@ class Module:
         """
         if name in self._graphs:
             raise TaichiRuntimeError(f"there is a graph `{name}` already. Hint: give this one another name")
+        names = {own: self._dispatched(name, own, *found) for own, found in graph.kernels().items()}
         data = graph.to_data()
+        dispatches = [
+            {"kernel": names[each["kernel"]], "arguments": list(each["arguments"])} for each in data["dispatches"]
+        ]
         self._graphs[name] = {
-            "arguments": data["arguments"],
-            "dispatches": [
-                {"kernel": self._dispatched(name, each["kernel"], each["values"]), "arguments": each["arguments"]}
-                for each in data["dispatches"]
-            ],
+            "arguments": [self._graph_argument(each["name"], dispatches) for each in data["arguments"]],
+            "dispatches": dispatches,
         }
 
-    def _dispatched(self, graph: str, kernel_fn: Any, values: Mapping[str, Any]) -> str:
-        """Return the name of the kernel that a graph dispatches with these values, compiled unless it is there."""
-        specialization, arguments = specialize(kernel_fn, values, self._options, self.target)
-        own: str = kernel_fn.__name__
-        compiled = None
-        for name in (own, f"{graph}.{own}", *(f"{graph}.{own}_{number}" for number in range(2, MAX_MEMBERS))):
-            known = self._kernels.get(name)
-            if known is not None and known.specialization.definition is not specialization.definition:
-                continue
-            compiled = compiled or self._compile(specialization, arguments, None)
-            if known is None or (known.module, known.fields) == (compiled.module, compiled.fields):
-                self._kernels.setdefault(name, compiled)
+    def _dispatched(self, graph: str, own: str, kernel: Kernel, leaves: Sequence[Any]) -> str:
+        """Return the name under which a kernel that a graph dispatches is kept, with what it is specialised on."""
+        compiled = self._compile(*specialize_leaves(kernel, leaves, self._options, self.target), None)
+        for name in (own, f"{graph}.{own}", *(f"{graph}.{own}__{number}" for number in range(2, MAX_MEMBERS))):
+            known = self._kernels.setdefault(name, compiled)
+            if (known.module, known.fields, known.template) == (compiled.module, compiled.fields, None):
                 return name
         raise TaichiRuntimeError(f"graph `{graph}` dispatches kernel `{own}` in too many ways")
 
+    def _graph_argument(self, name: str, dispatches: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """Return an argument of a graph: what the parameter is that it is first passed for."""
+        for each in dispatches:
+            if name in each["arguments"]:
+                parameters = manifest.parameters_data(self._kernels[each["kernel"]])
+                passed = [parameter for parameter in parameters if parameter["kind"] != "template"]
+                return {**passed[each["arguments"].index(name)], "name": name}
+        raise TaichiRuntimeError(f"argument `{name}` is passed to no kernel of the graph. Hint: leave it out")
+
     # --- writing
 
-    def archive(self, filepath: str | os.PathLike[str]) -> None:
-        """Write the module into one file, whose name ends with .tcm. Missing folders are made. Raises: OSError."""
+    def archive(self, filepath: str | os.PathLike[str], also: Sequence[str] = ()) -> None:
+        """Write the module into one file, whose name ends with .tcm. Missing folders are made.
+
+        also: languages that shaders are translated to, for people: "msl", "hlsl". Raises: OSError; TaichiRuntimeError
+        where they cannot be translated.
+        """
         path = Path(filepath)
         assert path.name.endswith(SUFFIX), f"AOT module artifact archive must ends with {SUFFIX}"
-        write_bytes(path, write_container(self.members()))
+        write_bytes(path, write_container(self.members(also)))
 
-    def save(self, filepath: str | os.PathLike[str]) -> None:
-        """Write the module as a folder: what is in the archive, texts beside binaries. Raises: OSError."""
+    def save(self, filepath: str | os.PathLike[str], also: Sequence[str] = ()) -> None:
+        """Write the module as a folder: what is in the archive, texts beside binaries. also, raises: as `archive`."""
         folder = Path(filepath)
         folder.mkdir(parents=True, exist_ok=True)
-        members = self.members()
+        members = self.members(also)
         new = Path(tempfile.mkdtemp(prefix=".kernels-", dir=folder))
         try:
             for name, data in members.items():
@@ -149,15 +185,15 @@ class Module:
         finally:
             shutil.rmtree(new, ignore_errors=True)
 
-    def members(self) -> dict[str, bytes]:
-        """Return what is archived, by name."""
+    def members(self, also: Sequence[str] = ()) -> dict[str, bytes]:
+        """Return what is archived, by name. also, raises: as `archive`."""
         trees = Trees()
         fields = {name: manifest.field_data(name, field, trees) for name, field in sorted(self._fields.items())}
         folders = manifest.folders(list(self._kernels))
         kernels: dict[str, Any] = {}
         members: dict[str, bytes] = {}
         for name, compiled in sorted(self._kernels.items()):
-            kernels[name], files = manifest.kernel_data(compiled, folders[name], trees)
+            kernels[name], files = manifest.kernel_data(compiled, folders[name], trees, also)
             members.update(files)
         data = {
             "format": manifest.FORMAT,

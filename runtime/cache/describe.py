@@ -33,12 +33,11 @@ METACLASSES = frozenset({"type", "ABCMeta", "EnumMeta", "EnumType"})
 TUPLE_GETTER = "_tuplegetter"
 
 
-def environment(specialization: Specialization, target: str) -> str:
-    """Return what decides every text beside the kernel: options, capabilities, and Python, which the frontend runs."""
+def environment(specialization: Specialization) -> str:
+    """Return what decides every kernel beside its text: options, and Python, which the frontend runs."""
     python = f"{sys.implementation.name} {'.'.join(map(str, sys.version_info[:3]))}"
     definition = specialization.definition
-    parts = [python, target, str(definition.is_method), definition.name]
-    return "\n".join([*parts, stable_text(specialization.options), stable_text(specialization.capabilities)])
+    return "\n".join([python, str(definition.is_method), definition.name, stable_text(specialization.options)])
 
 
 def describe(walk: Walk, value: Any) -> str:

@@ -19,11 +19,11 @@ from __future__ import annotations
 import builtins
 import types
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ...transpiler.frontend.definition import definition_of
-from ...transpiler.frontend.specialization import Specialization, TemplateArgument
+from ...transpiler.frontend.specialization import Specialization, TemplateArgument, stable_text
 from ...transpiler.ir.snodes import Node
 from ...transpiler.lang.decorators import Func
 from .describe import describe, environment, member_of_module
@@ -49,7 +49,8 @@ class Fingerprint:
     """material: equal where the emitted text is. objects: by number. trees: (top, owner of the memory) by number.
 
     functions: those that kernels build, with their texts, in order. unknown: what has no description, by the identity
-    of the object that it is or is in.
+    of the object that it is or is in. frontend_material: the material without the target, of which a kernel knows
+    nothing before the passes.
     """
 
     material: bytes
@@ -61,6 +62,7 @@ class Fingerprint:
     reach: Mapping[int, Iterable[int]]
     roots: frozenset[int]
     alive: tuple[Any, ...] = ()
+    frontend_material: bytes = b""
 
     def reached(self, read: Iterable[int]) -> str | None:
         """Return why a kernel must not be kept whose frontend read these objects, given by identity; else None."""
@@ -252,7 +254,7 @@ def fingerprint(specialization: Specialization, target: str, config: Any) -> Fin
     """Describe all that decides the text of a specialization. Raises: Undescribable."""
     walk = Walk(config, describe)
     definition = specialization.definition
-    walk.record(environment(specialization, target))
+    walk.record(environment(specialization))
     walk.function(definition.function, runs=False)
     for leaf in definition.leaves:
         walk.roots.add(id(leaf.annotation))
@@ -264,4 +266,6 @@ def fingerprint(specialization: Specialization, target: str, config: Any) -> Fin
             walk.named(f"argument {position}", argument.value)
         else:
             walk.record(f"argument {position}: {argument_text(walk, argument)}")
-    return _finish(walk)
+    found = _finish(walk)
+    device = f"{target}\n{stable_text(specialization.capabilities)}\n"
+    return replace(found, material=device.encode() + found.material, frontend_material=found.material)

@@ -53,7 +53,7 @@ def to_entry(compilation: Compilation, fingerprint: Fingerprint) -> tuple[dict[s
         "places": [list(found) for found in places.functions],
         "spots": {name: spots_of(text, places) for name, text in files},
         "fields": [_slot(compilation, fingerprint, slot) for slot in range(len(compilation.fields))],
-        "captured": {path: _value(found.value, fingerprint, path) for path, found in compilation.captured.items()},
+        "captured": {path: value_of(found.value, fingerprint, path) for path, found in compilation.captured.items()},
         "warnings": warnings,
     }
     return header, {name: text.encode() for name, text in files}
@@ -75,7 +75,7 @@ def _slot(compilation: Compilation, fingerprint: Fingerprint, slot: int) -> Any:
     return number
 
 
-def _value(value: Any, fingerprint: Fingerprint, path: str) -> Any:
+def value_of(value: Any, fingerprint: Fingerprint, path: str) -> Any:
     """Return a captured number; of vectors and structs the object's."""
     if isinstance(value, bool | int | str):
         return ["json", int(value) if isinstance(value, int) and not isinstance(value, bool) else value]
@@ -101,7 +101,7 @@ def from_entry(entry: Entry, fingerprint: Fingerprint) -> Compilation:
     places = places_of(fingerprint)
     module = _module(entry, places)
     fields = tuple(_owner(found, fingerprint) for found in header["fields"])
-    captured = {path: _captured(found, fingerprint) for path, found in header["captured"].items()}
+    captured = {path: captured_from(found, fingerprint) for path, found in header["captured"].items()}
     warnings = tuple(join_warning(pieces, places) for pieces in header["warnings"])
     return Compilation(module, fields, captured, warnings, {})
 
@@ -137,7 +137,8 @@ def _owner(found: Any, fingerprint: Fingerprint) -> Any:
     return memory.sparse_memory(node_at(top, tuple(path)), role)
 
 
-def _captured(found: Any, fingerprint: Fingerprint) -> Captured:
+def captured_from(found: Any, fingerprint: Fingerprint) -> Captured:
+    """Return what `value_of` described. Raises: ValueError, KeyError, IndexError, TypeError."""
     kind, *data = found
     value: Any
     match kind:

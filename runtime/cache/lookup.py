@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from ...transpiler.backend.compilation import Compilation
 from ...transpiler.errors import warn_user
 from ...transpiler.frontend.specialization import Specialization
-from ..compiler import compile_kernel
+from ..compiler import compile_kernel, kept_frontend
 from ..config import Config
 from .fingerprint import Fingerprint, fingerprint
 from .kept_texts import Unkept, from_entry, to_entry
@@ -54,11 +54,13 @@ def find_or_compile(
     kept = _find(store, found, name)
     if kept is not None:
         return kept
-    made = _compile(specialization, target, observer)
+    frontend = kept_frontend(store, found, name)
+    made = compile_kernel(specialization, target, observer, frontend)
     with COUNTS.key_time():
         reason = _why_unkept(specialization, target, config, found, made)
     if reason is None:
         try:
+            frontend.keep()
             store.put(STAGE, found.material, *to_entry(made, found), name)
         except Unkept as error:
             reason = str(error)

@@ -29,9 +29,14 @@ PROCESSOR_LINES = ("vendor_id", "cpu family", "model", "stepping", "cache size",
 
 def file_identity(path: str) -> str:
     """Return which file this is, links followed. Raises: OSError."""
-    real = os.path.realpath(path)
-    status = os.stat(real)
-    return f"{real} {status.st_size} {status.st_mtime_ns}"
+    status = os.stat(path)
+    return f"{_real_path(path)} {status.st_size} {status.st_mtime_ns}"
+
+
+@lru_cache(maxsize=64)
+def _real_path(path: str) -> str:
+    """Follow links once a process: it takes 20 us, and a link that is changed leads to another size and time."""
+    return os.path.realpath(path)
 
 
 def c_compiler_identity(command: Sequence[str], store: Store | None = None) -> str:

@@ -22,7 +22,7 @@ LATER: dict[str, dict[str, Later]] = {
     "ti": {
         **dict.fromkeys(
             (
-                "assume_in_range", "get_addr", "loop_unique", "var",
+                "assume_in_range", "get_addr", "loop_unique",
             ),
             NODES,
         ),

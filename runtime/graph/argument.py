@@ -18,7 +18,7 @@ from ...transpiler.ir.textures import FORMATS, TexelFormat
 from ...transpiler.ir.types import Scalar, Struct, Tensor, Type, describe_type
 from ...transpiler.lang.annotations import as_type
 from ...transpiler.lang.matrix import Matrix
-from ...transpiler.lang.textures import Format, format_row, legacy_format
+from ...transpiler.lang.textures import format_row, legacy_format
 from .. import session as sessions
 from ..dense_array import DenseArray
 from ..ndarray import stand_in
@@ -144,7 +144,7 @@ class Arg:
         if self.tag is ArgKind.NDARRAY:
             return stand_in(self.type, self.field_dim, self.name)
         if self.fmt is not None:
-            return texture_stand_in(Format[self.fmt.name], self.field_dim)
+            return texture_stand_in(self.field_dim, self.fmt)
         return 0 if self.tag is ArgKind.SCALAR else Matrix(np.zeros(self.element_shape).tolist())
 
     def check(self, value: Any) -> None:

@@ -160,7 +160,7 @@ class _Recorded(Exception):  # noqa: N818 - no error: it ends a launch before it
     """Leaves the launcher where it would submit."""
 
 
-class _Recorder:
+class StandIn:
     """Stands for a program: takes the packed arguments and starts nothing."""
 
     def __init__(self, size_bytes: int, take: Callable[[bytes], None] | None) -> None:
@@ -177,7 +177,7 @@ class _Recorder:
             self._take(bytes(self.arguments[: self._size_bytes]))
         raise _Recorded
 
-    def again(self) -> _Recorder:
+    def again(self) -> StandIn:
         """Return itself: it holds no code."""
         return self
 
@@ -189,19 +189,19 @@ def record(launchable: Launchable) -> Recording:
     """
     found: list[Recording] = []
     module = launchable.generated
-    recorder = _Recorder(module.interface.args_size_bytes, lambda packed: found.append(_take(launchable, packed)))
+    recorder = StandIn(module.interface.args_size_bytes, lambda packed: found.append(taken(launchable, packed)))
     _launch_into(launchable, module, recorder)
     return replace(found[0], counts=recorder.counts)
 
 
 def counts_of(launchable: Launchable, module: BackendModule) -> tuple[int, ...]:
     """Return how many turns each task of a module takes in the call."""
-    recorder = _Recorder(module.interface.args_size_bytes, None)
+    recorder = StandIn(module.interface.args_size_bytes, None)
     _launch_into(launchable, module, recorder)
     return recorder.counts
 
 
-def _launch_into(launchable: Launchable, module: BackendModule, recorder: _Recorder) -> None:
+def _launch_into(launchable: Launchable, module: BackendModule, recorder: StandIn) -> None:
     compilation = replace(launchable.compilation, module=module)
     instance = Instance(launchable.session, launchable.specialization, compilation)
     instance.program = recorder
@@ -215,7 +215,7 @@ def _launch_into(launchable: Launchable, module: BackendModule, recorder: _Recor
     raise AssertionError("a launcher returned without submitting")
 
 
-def _take(launchable: Launchable, packed: bytes) -> Recording:
+def taken(launchable: Launchable, packed: bytes) -> Recording:
     """Copy the memory that packed arguments lead to."""
     session, interface = launchable.session, launchable.generated.interface
     session.device.synchronize()
@@ -228,7 +228,7 @@ def _take(launchable: Launchable, packed: bytes) -> Recording:
     ]
     regions = _merged([piece for _, piece in pieces])
     for region in regions:
-        region.contents = _read(session, region)
+        region.contents = read_region(session, region)
     pointers = []
     for member, piece in pieces:
         address = values[member.source]
@@ -300,7 +300,7 @@ def _merged(pieces: Sequence[Region]) -> list[Region]:
     return found
 
 
-def _read(session: Session, region: Region) -> Array:
+def read_region(session: Session, region: Region) -> Array:
     """Return a copy of a region's bytes."""
     if session.device.host_memory:
         memory = view_address(region.begin, np.dtype(np.uint8), (region.size_bytes,))

@@ -31,7 +31,7 @@ def silent(sketch: Any) -> None:
 
 
 def noted(kernel: Any) -> list[str]:
-    return [note.text for root in kernel.roots() for statement in walk(root) for note in statement.notes]
+    return [note.said for root in kernel.roots() for statement in walk(root) for note in statement.notes]
 
 
 def run(sketch: Any, *passes: Any) -> Any:
@@ -98,7 +98,7 @@ def test_branch_at_the_end_is_noted_below_what_comes_before(sketch):
         sketch.add(If(sketch.const(False, u1), Block(), is_python=True))
     kernel = run(sketch, simplify)
     (note,) = [note for statement in walk(kernel.body) for note in statement.notes]
-    assert note.where == "below" and note.text == "`if line_3:` left out: always false (simplify)"
+    assert note.where == "below" and note.said == "`if line_3:` left out: always false (simplify)"
 
 
 def test_guard_of_a_pass_is_no_branch_of_the_user(sketch):
@@ -114,7 +114,7 @@ def test_remark_before_a_task_is_one_of_the_kernel(sketch):
     add_to_own_cell(sketch, sketch.a)
     kernel = sketch.kernel()
     settle(kernel)
-    assert [note.text for note in kernel.notes] == ["`if line_1:` in line 1 left out: always false (frontend)"]
+    assert [note.said for note in kernel.notes] == ["`if line_1:` in line 1 left out: always false (frontend)"]
 
 
 def test_remark_alone_in_its_block_goes(sketch):
@@ -135,7 +135,7 @@ def test_skipped_task_is_noted(sketch, extent, step):
         if extent == 0:
             sketch.store(sketch.ptr(sketch.a, 0), sketch.const(1.0, f32))
     kernel = run(sketch, simplify, dead_code)
-    assert [note.text for note in kernel.notes] == [f"no task for the loop in line 5: it does nothing ({step})"]
+    assert [note.said for note in kernel.notes] == [f"no task for the loop in line 5: it does nothing ({step})"]
 
 
 def test_loops_within_a_task_and_of_the_compiler_are_no_tasks(sketch):

@@ -454,7 +454,7 @@ class _Printer:
         first += f", {self._title(printed[0])}" if len(printed) == 1 else f", {tasks} tasks"
         place = "" if location is NOWHERE else f"from {basename(location.file)}:{location.line}, "
         notes = self.kernel.notes if printed and printed[0].number == 0 else []
-        ordered = sorted({(n.location.file, n.location.line, inert(n.text)) for n in notes})
+        ordered = sorted({(n.location.file, n.location.line, inert(n.said)) for n in notes})
         return [
             *wrap(first, COLUMNS - 3, subsequent_indent="    "),
             f"{place}interface {digest(self.form.interface)}",

@@ -132,11 +132,11 @@ class Statements:
 
     def note(self, note: Note) -> bool:
         """Tell whether a note is new; print one of a statement that is gone."""
-        said = (note.text, note.location.file, note.location.line)
+        said = (note.said, note.location.file, note.location.line)
         if said in self.noted:
             return False
         self.noted.add(said)
-        self.lines.append(Line(self.depth, f"// {inert(note.text)}"))
+        self.lines.append(Line(self.depth, f"// {inert(note.said)}"))
         return True
 
     def _explain(self, statement: Statement, start: int) -> None:

@@ -93,7 +93,13 @@ def _build(context: Context) -> FrontendResult:
     build_functions(context)
     settle(context.kernel)
     return FrontendResult(
-        context.kernel, context.fields, context.captured, context.warnings, context.trees, context.reads.objects
+        context.kernel,
+        context.fields,
+        context.captured,
+        context.warnings,
+        context.trees,
+        context.reads.objects,
+        context.reads.capabilities,
     )
 
 

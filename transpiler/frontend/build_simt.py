@@ -121,11 +121,11 @@ def _value(context: Context, found: Statement, name: str) -> Statement:
     if found.type.bits < 32:
         text = f"`{name}` takes numbers of 32 and 64 bits, found `{found.type}`"
         raise context.error(TaichiTypeError, text, "cast it: `ti.cast(x, ti.i32)`")
-    capabilities = context.specialization.capabilities
-    if found.type.is_integral and found.type.bits > 32 and "extended_types" not in capabilities.subgroup_features:
+    is_wide = found.type.is_integral and found.type.bits > 32
+    if is_wide and "extended_types" not in context.reads.capability("subgroup_features"):
         raise context.error(
             UnsupportedError,
-            f"`{name}` of `{found.type}` is not available on {capabilities.target}: the device has no "
+            f"`{name}` of `{found.type}` is not available on {context.reads.capability('target')}: the device has no "
             "shaderSubgroupExtendedTypes",
             "use 32-bit integers, or another arch",
         )
@@ -136,7 +136,7 @@ def _lanes(context: Context, mask: Any, name: str) -> Statement | None:
     """Return a warp's mask as u32, None for all 32 lanes."""
     if mask is None:
         return None
-    size = context.specialization.capabilities.subgroup_size
+    size = context.reads.capability("subgroup_size")
     if size is not None and size > SUBGROUP_SIZE:
         raise context.error(
             UnsupportedError,
@@ -156,11 +156,11 @@ def _lanes(context: Context, mask: Any, name: str) -> Statement | None:
 
 def _require_feature(context: Context, op: str, name: str) -> None:
     row = COLLECTIVES[op]
-    capabilities = context.specialization.capabilities
-    if row.feature and row.feature not in capabilities.subgroup_features:
+    if row.feature and row.feature not in context.reads.capability("subgroup_features"):
         raise context.error(
             UnsupportedError,
-            f"`{name}` is not available on {capabilities.target}: the device's subgroups lack `{row.feature}`",
+            f"`{name}` is not available on {context.reads.capability('target')}: the device's subgroups lack "
+            f"`{row.feature}`",
             "use shared memory and `ti.simt.block.sync()`, or another arch",
         )
     if row.feature == "ballot" and _is_of_warp(name):
@@ -203,7 +203,7 @@ def _shared_array(context: Context, shape: Any, dtype: Any) -> Array:
 
 def _require_room(context: Context, size_bytes: int) -> None:
     """Raise where one shared array alone is larger than what a block has; `check_threads` adds them up."""
-    limit = context.specialization.capabilities.max_shared_bytes
+    limit = context.reads.capability("max_shared_bytes")
     if size_bytes > limit:
         raise context.error(
             UnsupportedError,

@@ -146,7 +146,7 @@ class Context:
         self.objects: dict[Array, Any] = {}
         """What the kernel's arrays describe, parameters excepted."""
         self.captured: dict[str, Captured] = {}
-        self.reads = Reads()
+        self.reads = Reads(specialization.capabilities)
         self.warnings: list[str] = []
         self.warned: set[tuple[str, int, int, str]] = set()
         self.loops: list[LoopRecord] = []

@@ -27,7 +27,7 @@ def loop_config(context: Context, **options: Any) -> None:
         value = options.get(name)
         if value is not None and not (isinstance(value, int) and value > 0):
             raise context.error(TaichiTypeError, f"`{name}` must be a positive integer, found {value!r}", hint)
-    limit = context.specialization.capabilities.max_block_dim
+    limit = context.reads.capability("max_block_dim")
     if (options.get("block_dim") or 0) > limit:
         raise context.error(
             UnsupportedError,

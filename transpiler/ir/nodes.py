@@ -30,14 +30,23 @@ class Effect(Flag):
     """Other threads may have written any shared or global memory by now: nothing read before is known after it."""
 
 
+LINE = "\x00"
+"""Stands for the line of a note's location in its text."""
+
+
 @dataclass(frozen=True, slots=True)
 class Note:
     """Why the text differs from the Python line. where: "beside", "above" or "below" its statement; location: of what
-    is gone."""
+    is gone, whose line stands in `text` as `LINE`: a kernel that was kept may have moved in its file."""
 
     text: str
     where: str = "beside"
     location: SourceLocation = NOWHERE
+
+    @property
+    def said(self) -> str:
+        """What it says."""
+        return self.text.replace(LINE, str(self.location.line))
 
 
 @dataclass(eq=False, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ What is gone has no statement: a `Remark` holds its place until `settle` gives i
 from __future__ import annotations
 
 from ..errors import NOWHERE, SourceLocation
-from .nodes import Block, Effect, Note, Statement, walk, walk_blocks
+from .nodes import LINE, Block, Effect, Note, Statement, walk, walk_blocks
 from .statements import LocalStore, RangeFor, Remark, StructFor
 from .tasks import Kernel
 
@@ -25,7 +25,7 @@ def no_task(kernel: Kernel, loop: Statement, step: str) -> None:
     """Note that a loop that would be a task was dropped; the compiler's own loops (without a line) are no news."""
     own = isinstance(loop, RangeFor) and loop.purpose
     if isinstance(loop, (RangeFor, StructFor)) and not loop.serialize and loop.location is not NOWHERE and not own:
-        text = f"no task for the loop in line {loop.location.line}: it does nothing ({step})"
+        text = f"no task for the loop in line {LINE}: it does nothing ({step})"
         kernel.notes.append(Note(text, "above", loop.location))
 
 
@@ -39,8 +39,8 @@ def settle(kernel: Kernel) -> None:
 
 def notes_of(kernel: Kernel) -> list[str]:
     """Return all notes of a kernel as text, for a key."""
-    return [str(note) for note in kernel.notes] + [
-        f"{note.where} {note.text}" for root in kernel.roots() for statement in walk(root) for note in statement.notes
+    return [f"{note.where} {note.said}" for note in kernel.notes] + [
+        f"{note.where} {note.said}" for root in kernel.roots() for statement in walk(root) for note in statement.notes
     ]
 
 
@@ -55,7 +55,7 @@ def _settle(kernel: Kernel, block: Block) -> None:
             continue
         head = _head(remark.location.python_line)
         parallel = isinstance(target, (RangeFor, StructFor)) and not target.serialize and block is kernel.body
-        place = f" in line {remark.location.line}" if parallel else ""
+        place = f" in line {LINE}" if parallel else ""
         text = f"`{head}`{place} {remark.said} ({remark.step})"
         note = Note(text, "above" if below else "below", remark.location)
         if parallel:

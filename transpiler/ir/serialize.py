@@ -21,12 +21,13 @@ leaves out what they can see.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 from ..errors import SourceText
 from .serialized_members import classes, members_of
-from .serialized_tables import TableReader, TableWriter, dump, fail, list_at, read_sources
+from .serialized_tables import TableReader, TableWriter, dump, fail, list_at, read_sources, row_at
+from .snodes import Node
 from .tasks import Kernel
 
 FORMAT = "shadesmith-ir"
@@ -48,10 +49,11 @@ def serialize(kernel: Kernel) -> str:
     return "{" + ",\n".join([head, *(f'"{table}": {_lines(found)}' for table, found in rows.items())]) + "}\n"
 
 
-def parse(text: str, sources: Sequence[SourceText] | None = None) -> Kernel:
+def parse(text: str, sources: Sequence[SourceText] | None = None, tops: Mapping[int, Node] | None = None) -> Kernel:
     """Return the kernel of a text.
 
     sources: the functions' texts as they are now, in the order of `sources_of(text)`; their lines must be the same.
+    tops: trees that are there already, by position in `Kernel.trees`: their nodes take the place of those in the text.
     Raises: ValueError with the place in the text, as `$.objects[3].GlobalLoad.pointer`, where it is not as it should.
     """
     data = _document(text)
@@ -69,9 +71,32 @@ def parse(text: str, sources: Sequence[SourceText] | None = None) -> Kernel:
         contents.append((f"{path}.{name}", reader.objects[-1], members))
     if not reader.objects or not isinstance(reader.objects[0], Kernel):
         fail("$.objects", "expected the kernel first")
-    for path, item, members in contents:
-        _fill(item, members, reader, path)
+    kept = _take_nodes(contents, reader, tops or {})
+    for number, (path, item, members) in enumerate(contents):
+        if number not in kept:
+            _fill(item, members, reader, path)
     return reader.objects[0]
+
+
+def _take_nodes(
+    contents: list[tuple[str, Any, dict[str, Any]]], reader: TableReader, tops: Mapping[int, Node]
+) -> set[int]:
+    """Let the nodes of trees stand for those of the text; return the numbers of these."""
+    taken: set[int] = set()
+    pending = []
+    for position, top in tops.items():
+        pairs = list_at(contents[0][2].get("trees", []), "$.objects[0].Kernel.trees")
+        pending.append((list_at(row_at(pairs, position, "$.objects[0].Kernel.trees", "tree"), "$")[0], top))
+    while pending:
+        number, node = pending.pop()
+        path, item, members = row_at(contents, number, "$.objects", "node")
+        children = members.get("children", [])
+        if not isinstance(item, Node) or members.get("kind") != node.kind or len(children) != len(node.children):
+            fail(path, "this is another tree")
+        reader.objects[number] = node
+        taken.add(number)
+        pending += zip(children, node.children, strict=True)
+    return taken
 
 
 def sources_of(text: str) -> list[SourceText]:

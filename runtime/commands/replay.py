@@ -1,0 +1,66 @@
+"""`shadesmith replay`: the launches of a recording again, without the program that made them."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from ..replaying import ARCHES, RecordingFile, Replay, Replayed
+from ..session import current, init, reset
+from .screen import CommandError, Screen
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what this command takes."""
+    parser.add_argument("file", metavar="FILE", type=Path, help="what ti.aot.start_recording wrote: record.yml")
+    parser.add_argument("--list", action="store_true", help="show what was recorded, and launch nothing")
+
+
+def run(options: argparse.Namespace, screen: Screen) -> int:
+    """Replay all sessions; 1 where something else came out, or where a launch cannot be replayed."""
+    file = RecordingFile(options.file)
+    if options.list:
+        return _list(file, screen)
+    results = []
+    for recorded in file.sessions:
+        results.append(_replay(file, recorded))
+        _show(results[-1], screen)
+    screen.show_data([asdict(result) | {"passed": result.passed} for result in results])
+    return 0 if all(result.passed for result in results) else 1
+
+
+def _replay(file: RecordingFile, recorded: dict[str, Any]) -> Replayed:
+    arch = ARCHES.get(recorded.get("arch", ""))
+    if arch is None:
+        raise CommandError(f"{recorded.get('arch')} cannot be replayed", "record on ti.cpu, ti.cuda or ti.vulkan")
+    init(arch, enable_fallback=False)
+    try:
+        return Replay(file, recorded, current()).run()
+    finally:
+        reset()
+
+
+def _show(result: Replayed, screen: Screen) -> None:
+    screen.show(f"{result.launches} launches on {result.device}: {result.seconds * 1e3:.3f} ms")
+    for text in result.skipped:
+        screen.show(f"left out: {text}")
+    for verdict in result.memory:
+        more = f", {verdict.count} numbers" if verdict.count else ""
+        largest = f", by {verdict.largest:.3g}{more}" if verdict.largest else ""
+        screen.show(f"{verdict.name}: {verdict.verdict}{largest}")
+    if result.first_different is not None:
+        screen.show(f"other bits than recorded first after launch {result.first_different[0]}: "
+                    f"`{result.first_different[1]}`")  # fmt: skip
+
+
+def _list(file: RecordingFile, screen: Screen) -> int:
+    screen.show_data(file.data)
+    for recorded in file.sessions:
+        screen.show(f"{recorded['arch']} ({recorded['device']})")
+        for number, launch in enumerate(recorded["launches"], 1):
+            values = ", ".join(f"{name}={value}" for name, value in launch["arguments"].items())
+            note = f"    cannot be replayed: {launch['left_out']}" if "left_out" in launch else ""
+            screen.show(f"  {number}: {launch['kernel']}({values}){note}")
+    return 0

@@ -1,0 +1,17 @@
+"""Names of Taichi before 1.0 that old programs use: each works, and warns with what to write today."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...transpiler.errors import warn_user
+from ..dense_array import DenseArray
+from ..field import field
+
+
+def var(
+    dt: Any, shape: Any = None, order: str | None = None, offset: Any = None, needs_grad: bool = False
+) -> DenseArray:
+    """Make a field of numbers; `ti.field` by its old name and with its old parameter `dt`."""
+    warn_user("ti.var is ti.field by its old name. Hint: write `ti.field(dtype=..., shape=...)`")
+    return field(dt, shape, order=order, offset=offset, needs_grad=needs_grad)

@@ -1,0 +1,283 @@
+"""The stage "ir": what the frontend made for one target serves all others, wherever the program stands by then."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import linecache
+import re
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import compared
+import corpus
+import corpus_sparse
+import pytest
+
+import shadesmith as ti
+from shadesmith.runtime import session as sessions
+from shadesmith.runtime.cache.fingerprint import fingerprint
+from shadesmith.runtime.cache.kept_ir import from_entry, to_entry
+from shadesmith.runtime.cache.stats import COUNTS, Stats
+from shadesmith.runtime.cache.store import Entry, Store
+from shadesmith.transpiler.errors import TaichiCompilationError
+from shadesmith.transpiler.frontend import build as frontend
+from shadesmith.transpiler.pipeline import compile_kernel
+
+MAKERS = list(dict.fromkeys([*corpus.MAKERS, *corpus_sparse.MAKERS, *compared.MAKERS]))
+TARGETS = {"vulkan": ti.vulkan, "cuda": ti.cuda, "c": ti.cpu}
+
+
+@pytest.fixture
+def cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
+    """Return what starts a session with a cache of this test's own."""
+    monkeypatch.delenv("SHADESMITH_OFFLINE_CACHE", raising=False)
+
+    def start(arch: Any, **options: Any) -> None:
+        folder = str(tmp_path / "cache")
+        ti.init(arch=arch, offline_cache=True, offline_cache_file_path=folder, log_level=ti.WARN, **options)
+
+    yield start
+    ti.reset()
+
+
+class Counted:
+    """What the cache did within a `with`."""
+
+    def __enter__(self) -> Counted:
+        self._before = COUNTS.snapshot()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.after: Stats = COUNTS.snapshot()
+        self.frontend_runs = self.after.frontend_runs - self._before.frontend_runs
+        self.hits = self.after.hits.get("ir", 0) - self._before.hits.get("ir", 0)
+        new = len(self.after.events) - len(self._before.events)
+        self.reasons = [event.reason for event in self.after.events[-new:] if new and not event.hit]
+
+
+def add_kernel() -> tuple[Any, Any]:
+    x = ti.field(ti.f32, 16)
+
+    @ti.kernel
+    def add(by: ti.f32):
+        for i in x:
+            x[i] += by
+
+    return add, x
+
+
+# --- whole kernels --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("maker", MAKERS, ids=lambda maker: maker.__name__)
+def test_what_is_kept_gives_the_texts_of_all_targets(maker: Callable[[], Any]) -> None:
+    ti.init(arch=ti.cpu, log_level=ti.WARN)
+    kernel, args = maker()
+    config = sessions.current_config()
+    for target in corpus.LANGUAGES.get(maker.__name__, TARGETS):
+        try:
+            specialization, _ = kernel._specialization(kernel._complete(args), TARGETS[target])
+            found = fingerprint(specialization, target, config)
+            made = compile_kernel(specialization, target)
+        except ti.TaichiSyntaxError:
+            pytest.skip("a method, which is compiled with its object")
+        except TaichiCompilationError:
+            continue
+        header, parts = to_entry(frontend.build(specialization), found)
+        entry = Entry(json.loads(json.dumps(header)), parts)
+        kept = compile_kernel(specialization, target, None, lambda _: from_entry(entry, found))  # noqa: B023
+        assert kept.module.to_json() == made.module.to_json()
+        assert kept.warnings == made.warnings and kept.loops == made.loops
+        assert len(kept.fields) == len(made.fields)
+        for ours, theirs in zip(kept.fields, made.fields, strict=True):
+            assert ours is theirs or (ours.address, ours.capacity) == (theirs.address, theirs.capacity)
+        assert {path: repr(c.value) for path, c in kept.captured.items()} == {
+            path: repr(c.value) for path, c in made.captured.items()
+        }
+    ti.reset()
+
+
+# --- one frontend run for all targets -------------------------------------------------------------------------------
+
+
+def test_another_target_runs_no_frontend(cached: Callable[..., None]) -> None:
+    for arch, runs in ((ti.cpu, 1), (ti.vulkan, 0)):
+        cached(arch)
+        add, x = add_kernel()
+        with Counted() as counted:
+            add(2.0)
+        assert (counted.frontend_runs, counted.hits) == (runs, 1 - runs)
+        assert x.to_numpy().tolist() == [2.0] * 16
+        assert counted.after.stored["text"] >= 1
+
+
+def test_the_text_equals_that_of_a_cold_start(cached: Callable[..., None]) -> None:
+    cached(ti.cpu)
+    add, _ = add_kernel()
+    add(1.0)
+    cached(ti.vulkan)
+    add, _ = add_kernel()
+    with Counted() as counted:
+        add(1.0)
+    kept = add.instances()[0].source
+    assert counted.frontend_runs == 0
+    cached(ti.vulkan, offline_cache_cleaning_policy="never")
+    assert add.source(1.0, arch=ti.vulkan) == kept
+
+
+def test_a_changed_kernel_is_read_again(cached: Callable[..., None]) -> None:
+    cached(ti.cpu)
+    for factor, runs in ((2, 1), (3, 1), (2, 0)):
+        x = ti.field(ti.i32, 4)
+
+        @ti.kernel
+        def scale():
+            for i in x:
+                x[i] = i * factor  # noqa: B023
+
+        with Counted() as counted:
+            scale()
+        assert counted.frontend_runs == runs and x[3] == 3 * factor
+
+
+def test_what_the_frontend_asks_of_a_target_counts(cached: Callable[..., None]) -> None:
+    def block_kernel(block: int) -> Any:
+        x = ti.field(ti.i32, 64)
+
+        @ti.kernel
+        def fill():
+            ti.loop_config(block_dim=block)
+            for i in x:
+                x[i] = i
+
+        return fill
+
+    cached(ti.cpu)
+    block_kernel(64)()
+    device = sessions.CURRENT.device
+    other = device.capabilities.__class__(
+        **{name: getattr(device.capabilities, name) for name in device.capabilities.__slots__} | {"max_block_dim": 256}
+    )
+    device.capabilities = other
+    with Counted() as counted:
+        block_kernel(64)()
+    assert counted.frontend_runs == 1
+    assert "the frontend asked for max_block_dim: 1024 then, 256 now" in counted.reasons
+    with Counted() as counted:
+        add_kernel()[0](1.0)
+        sessions.CURRENT.device.capabilities = other.__class__(
+            **{name: getattr(other, name) for name in other.__slots__} | {"max_block_dim": 512}
+        )
+        add_kernel()[0](1.0)
+    assert (counted.frontend_runs, counted.hits) == (1, 1)
+    with pytest.raises(ti.UnsupportedError, match="at most 512 threads"):
+        block_kernel(1024)()
+
+
+def test_the_frontend_asks_in_one_place_only() -> None:
+    folder = Path(frontend.__file__).parent
+    found = [
+        (path.name, line.strip())
+        for path in sorted(folder.glob("*.py"))
+        for line in path.read_text().splitlines()
+        if re.search(r"\.capabilities\b|\bcapabilities\.", line) and '"""' not in line
+    ]
+    elsewhere = [(name, line) for name, line in found if name not in ("specialization.py", "reads.py")]
+    assert elsewhere == [
+        ("build.py", "context.reads.capabilities,"),
+        ("context.py", "self.reads = Reads(specialization.capabilities)"),
+    ]
+
+
+# --- programs that move ---------------------------------------------------------------------------------------------
+
+PROGRAM = """
+import shadesmith as ti
+
+CAREFUL = False
+
+
+@ti.func
+def twice(x):
+    return 2 * x
+
+
+@ti.kernel
+def fill(x: ti.types.ndarray(dtype=ti.i32, ndim=1)):
+    if CAREFUL:
+        x[0] = 9
+    for i in x:
+        x[i] = twice(i)
+        assert x[i] >= 0, "negative"
+"""
+
+
+def load(path: Path, lines_before: int) -> Any:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("\n" * lines_before + PROGRAM)
+    linecache.checkcache(str(path))
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules.pop(path.stem, None)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_a_kernel_that_moved_gives_the_text_of_where_it_is(cached: Callable[..., None], tmp_path: Path) -> None:
+    cached(ti.cpu, debug=True)
+    load(tmp_path / "a" / "moving.py", 0).fill(ti.ndarray(ti.i32, 4))
+    cached(ti.vulkan, debug=True)
+    module = load(tmp_path / "b" / "moving.py", 123)
+    x = ti.ndarray(ti.i32, 4)
+    with Counted() as counted:
+        module.fill(x)
+    assert (counted.frontend_runs, counted.hits) == (0, 1)
+    assert x.to_numpy().tolist() == [0, 2, 4, 6]
+    kept = module.fill.instances()[0].module.to_json()
+    specialization, target = module.fill._specialization((x,), None)
+    made = compile_kernel(specialization, target).module.to_json()
+    assert kept == made
+    assert str(tmp_path / "b") in json.dumps(kept["interface"]) and "in line 137 left out" in json.dumps(kept["files"])
+
+
+# --- entries that are none ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda h, p: p.update(kernel=b"{}"),
+        lambda h, p: p.update(kernel=b"\xff"),
+        lambda h, p: p.clear(),
+        lambda h, p: h.pop("sources"),
+        lambda h, p: h.update(sources=[99]),
+        lambda h, p: h.update(fields=[99]),
+        lambda h, p: h.update(trees=[7], owned=[0]),
+        lambda h, p: h.update(asked={"nothing": 1}),
+        lambda h, p: h.update(captured={"x": ["none", 1]}),
+        lambda h, p: h.update(warnings=[[[9, 9]]]),
+    ],
+    ids=range(10),
+)
+def test_a_damaged_entry_is_made_again_with_a_warning(damage: Any, cached: Any, monkeypatch: Any) -> None:
+    cached(ti.cpu)
+    add, _ = add_kernel()
+    add(1.0)
+    cached(ti.vulkan)
+    add, x = add_kernel()
+    get = Store.get
+
+    def damaged(self: Any, stage: str, *rest: Any) -> Any:
+        entry = get(self, stage, *rest)
+        if stage == "ir" and entry is not None:
+            damage(entry.header, entry.parts)
+        return entry
+
+    monkeypatch.setattr(Store, "get", damaged)
+    with Counted() as counted, pytest.warns(ti.ShadesmithWarning, match="entry of kernel `add` in the cache cannot"):
+        add(1.0)
+    assert counted.frontend_runs == 1 and x[3] == 1.0
