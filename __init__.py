@@ -59,6 +59,7 @@ from .runtime.real_function import real_func
 from .runtime.session import init, is_logging_effective, reset, set_logging_level, sync
 from .runtime.snodes import AXES as _AXES
 from .runtime.snodes import SNode, axes, deactivate_all_snodes, root
+from .runtime.texture import Texture
 from .runtime.tuning import tune
 from .transpiler.errors import (
     ShadesmithWarning,
@@ -161,8 +162,8 @@ __all__ = [
     "MatrixField", "MatrixNdarray", "NDArray", "Ndarray", "SNode", "ScalarField", "ScalarNdarray",
     "ShadesmithWarning", "Struct", "StructField", "TRACE", "TaichiAssertionError", "TaichiCompilationError",
     "TaichiIndexError", "TaichiNameError", "TaichiRuntimeError", "TaichiRuntimeTypeError", "TaichiSyntaxError",
-    "TaichiTypeError", "UnsupportedError", "Vector", "VectorNdarray", "WARN", "abs", "acos", "activate", "amdgpu",
-    "append", "arm64", "asin", "atan2", "atomic_add", "atomic_and", "atomic_max", "atomic_min", "atomic_mul",
+    "TaichiTypeError", "Texture", "UnsupportedError", "Vector", "VectorNdarray", "WARN", "abs", "acos", "activate",
+    "amdgpu", "append", "arm64", "asin", "atan2", "atomic_add", "atomic_and", "atomic_max", "atomic_min", "atomic_mul",
     "atomic_or", "atomic_sub", "atomic_xor", "axes", "bit_cast", "bit_shr", "block_local", "cache_read_only",
     "cast", "cc", "ceil", "cos", "cpu", "cuda", "data_oriented", "dataclass", "deactivate", "deactivate_all_snodes",
     "dx11", "dx12", "eig", "exp", "experimental", "extension", "f16", "f32", "f64", "field", "float16", "float32",

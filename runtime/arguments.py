@@ -13,13 +13,13 @@ from ..transpiler.frontend.specialization import (
     ScalarArgument,
     StructArgument,
     TemplateArgument,
-    texture_argument,
 )
 from ..transpiler.ir.types import Scalar, Struct, Tensor, Type, describe_type, element_of, with_element
 from ..transpiler.lang.annotations import NdarrayAnnotation, as_type, is_template
 from ..transpiler.lang.textures import RWTextureType, TextureType
 from ..transpiler.options import CompileOptions
 from .interop import GRADIENT_HINT, ArgumentDescription, describe_argument
+from .texture_arguments import describe_texture
 
 
 def classify(
@@ -47,7 +47,7 @@ def _classify_one(
     if isinstance(annotation, NdarrayAnnotation):
         return _array(definition, position, parameter, annotation, value, options)
     if isinstance(annotation, TextureType | RWTextureType):
-        return texture_argument(annotation, getattr(value, "fmt", None)), "texture"
+        return describe_texture(value, annotation, parameter.name, definition.name), "texture"
     type = as_type(annotation, options)
     assert type is not None, "`check_parameters` refuses other annotations where a kernel is decorated"
     if isinstance(type, Struct):

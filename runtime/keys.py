@@ -11,8 +11,10 @@ from typing import Any
 
 from ..transpiler.frontend.definition import KernelDefinition
 from ..transpiler.lang.annotations import NdarrayAnnotation, is_template
+from ..transpiler.lang.textures import RWTextureType, TextureType
 from .identities import Identities
 from .interop import describe_argument, key_of_argument
+from .texture_arguments import as_texture
 
 Key = Callable[[Sequence[Any]], Hashable]
 
@@ -29,11 +31,21 @@ class Keys:
         keyed = [
             (position, leaf.annotation)
             for position, leaf in enumerate(definition.leaves)
-            if isinstance(leaf.annotation, NdarrayAnnotation) or is_template(leaf.annotation)
+            if isinstance(leaf.annotation, NdarrayAnnotation | TextureType | RWTextureType)
+            or is_template(leaf.annotation)
         ]
-        names = {"array": key_of_argument, "open_array": _key_with_elements, "template": self.identities.key_of}
+        names = {
+            "array": key_of_argument,
+            "open_array": _key_with_elements,
+            "texture": as_texture,
+            "template": self.identities.key_of,
+        }
         self.fast: Key = _tuple_of(
-            [_graded(f"args[{position}].signature", position, annotation) for position, annotation in keyed], {}
+            [
+                _graded(f"args[{position}].{_signature_of(annotation)}", position, annotation)
+                for position, annotation in keyed
+            ],
+            {},
         )
         self.of: Key = _tuple_of([_item(position, annotation) for position, annotation in keyed], names)
 
@@ -45,10 +57,17 @@ def _tuple_of(items: Sequence[str], names: dict[str, Any]) -> Key:
 
 
 def _item(position: int, annotation: Any) -> str:
+    if isinstance(annotation, TextureType | RWTextureType):
+        return f"texture(args[{position}]).{_signature_of(annotation)}"
     if not isinstance(annotation, NdarrayAnnotation):
         return f"template(args[{position}])"
     way = "open_array" if annotation.is_element_open else "array"
     return _graded(f"{way}(args[{position}], {annotation.element_axes})", position, annotation)
+
+
+def _signature_of(annotation: Any) -> str:
+    """Return the attribute of an argument that tells what is compiled apart."""
+    return "sampled_signature" if isinstance(annotation, TextureType) else "signature"
 
 
 def _graded(item: str, position: int, annotation: Any) -> str:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 PACK_CODES = {
     "i8": "b", "i16": "h", "i32": "i", "i64": "q", "u8": "B", "u16": "H", "u32": "I", "u64": "Q",
-    "u1": "?", "f16": "e", "f32": "f", "f64": "d", "pointer": "Q",
+    "u1": "?", "f16": "e", "f32": "f", "f64": "d", "pointer": "Q", "texture": "Q",
 }  # fmt: skip
 
 OPERATORS = {
@@ -53,14 +53,14 @@ def make_launcher(
 ) -> Callable[..., Any]:
     """Return a function of the kernel's arguments that launches it.
 
-    kinds: one an argument: "scalar", "tensor", "struct", "ndarray" (has .allocation, .shape and .strides), "numpy",
-    "torch", "cupy" (memory used in place, found as the library has it), "other" (all of them at once become
-    `hooks["stage"]([(argument, slot), ...])`, a `staging.Stage`), "template". constants: values of members known now,
-    by their source. hooks: "session", whose `pending` writes go first and whose `epoch` counts launches; "stage",
-    "host_address", "checked_address", "tensor_address", "cupy_address", "gradient_of", "flatten", "flatten_struct",
-    "seed"; "stream", if there, gives the stream to launch on; "after", if there, is called last, with the stage if
-    there is one, and gives the result; "own", if there, is a lock that threads hold from before the stage until after
-    "after".
+    kinds: one an argument: "scalar", "tensor", "struct", "texture" (has .memory and .shape), "ndarray" (has
+    .allocation, .shape and .strides), "numpy", "torch", "cupy" (memory used in place, found as the library has it),
+    "other" (all of them at once become `hooks["stage"]([(argument, slot), ...])`, a `staging.Stage`), "template".
+    constants: values of members known now, by their source. hooks: "session", whose `pending` writes go first and
+    whose `epoch` counts launches; "stage", "host_address", "checked_address", "tensor_address", "cupy_address",
+    "gradient_of", "flatten", "flatten_struct", "seed"; "stream", if there, gives the stream to launch on; "after", if
+    there, is called last, with the stage if there is one, and gives the result; "own", if there, is a lock that threads
+    hold from before the stage until after "after".
     """
     brings_arguments = program.lock is None and "own" not in hooks
     writer = _Writer(module, kinds, constants, brings_arguments, program.lock is not None)
@@ -70,6 +70,7 @@ def make_launcher(
         "buffer": program.arguments,
         "lock": program.lock,
         "submit": getattr(program, "submit_held", program.submit),
+        "use_textures": getattr(program, "use_textures", None),
         "pack": form.pack,
         "pack_into": form.pack_into,
         "too_many": _refuse,
@@ -144,6 +145,7 @@ class _Writer:
         numbers = f"({', '.join(names)}{',' if len(names) == 1 else ''})"
         values = ", ".join(f"v{k}" for k in range(len(self.members)))
         checks = self._checks(counts)
+        checks = self._textures() + checks
         if self.packs_once:
             lines = [*checks, f"submit({numbers}{stream})"]
         elif not self.brings_arguments:
@@ -153,6 +155,13 @@ class _Writer:
         else:
             lines = [f"submit({numbers}, pack({values}))"]
         return [*lines, "session.epoch += 1"]
+
+    def _textures(self) -> list[str]:
+        """Say which textures a launch is for, to a program that finds them otherwise than by its arguments."""
+        textures = self.module.interface.textures
+        if not textures or self.module.target != "vulkan":
+            return []
+        return [f"use_textures(({', '.join(f'p{texture.parameter}.memory' for texture in textures)},))"]
 
     def _by_value(self) -> list[str]:
         lines = []
@@ -210,6 +219,13 @@ class _Writer:
                 return self._stride(slot, axis)
             case ("begin", slot):
                 return f"{self._shown(slot)}.begin"
+            case ("texture", slot):
+                texture = self.module.interface.textures[slot]
+                return f"p{texture.parameter}.memory.{'storage' if texture.storage else 'sampled'}"
+            case ("texels", slot):
+                return f"p{self.module.interface.textures[slot].parameter}.memory.texels"
+            case ("texture_shape", slot, axis):
+                return f"p{self.module.interface.textures[slot].parameter}.shape[{axis}]"
             case ("seed",):
                 return "seed()"
         raise ValueError(f"member {member.name} has no source at launch")

@@ -19,7 +19,7 @@ import threading
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from weakref import WeakSet
 
 from ..transpiler.errors import ShadesmithWarning, TaichiRuntimeError, as_seen_by_user
@@ -34,6 +34,8 @@ from .programs import Programs
 
 if TYPE_CHECKING:
     from .cache.store import Store
+
+T = TypeVar("T")
 
 LOGGER = logging.getLogger("shadesmith")
 TRACE_LEVEL = 5
@@ -171,14 +173,18 @@ class Session:
         Free it by `release`. owner: what it is for. lazily: as `Device.allocate` takes it.
         Raises: TaichiRuntimeError naming the bytes asked, used and available, and the largest owners.
         """
+        return self.obtain(lambda: self.device.allocate(size_bytes, lazily), owner)
+
+    def obtain(self, make: Callable[[], T], owner: str) -> T:
+        """Return what `make` makes in the device's memory, likewise."""
         try:
-            return self.device.allocate(size_bytes, lazily)
+            return make()
         except OutOfMemory:
             self.stages.clear()
             gc.collect()
             self.device.synchronize()  # what launches still use goes back when they have ended
         try:
-            return self.device.allocate(size_bytes, lazily)
+            return make()
         except OutOfMemory as error:
             raise TaichiRuntimeError(error.text(owner, self.largest_owners())) from None
 

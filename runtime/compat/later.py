@@ -15,7 +15,6 @@ PROFILER: Later = ("times of kernels", None, "use `time.perf_counter()` around l
 KEEPING: Later = ("the cache, AOT modules and graphs", 6)
 TAICHI_ARCHIVES: Later = ("archives in Taichi's own format", None, "docs/archive.md describes ours: JSON in a zip")
 DERIVATIVES: Later = ("derivatives", None)
-TEXTURES: Later = ("textures", None, "use an array of vectors: `ti.Vector.field(4, ti.f32, shape=(n, m))`")
 MESHES: Later = ("meshes", None)
 LIBRARIES: Later = ("linear algebra and algorithms", None)
 QUANTISED: Later = ("quantised types", None, "use a small type such as `ti.i8`, `ti.u16` or `ti.f16`")
@@ -30,7 +29,6 @@ LATER: dict[str, dict[str, Later]] = {
         ),
         **dict.fromkeys(("graph",), KEEPING),
         **dict.fromkeys(("ad",), DERIVATIVES),
-        **dict.fromkeys(("Texture",), TEXTURES),
         **dict.fromkeys(("Mesh", "MeshInstance", "mesh_local", "mesh_patch_idx"), MESHES),
         **dict.fromkeys(("algorithms", "linalg", "sparse_matrix_builder"), LIBRARIES),
         **dict.fromkeys(("BitpackedFields",), QUANTISED),

@@ -25,10 +25,12 @@ from ...transpiler.backend.interface import BackendModule, TaskSource
 from ...transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 from ..cache.store import Store
 from ..capabilities import PORTABLE
+from .cuda_textures import CudaTexture, copy_in, copy_out, make_texture
 from .cuda_timer import CudaTimer
 from .device import OutOfMemory, in_words
 from .kept_sources import keep as keep_sources
 from .nvrtc import LINES, compile_cubin
+from .textures import TextureMemory, TextureSpec
 
 MAX_GROUPS_X = 2**31 - 1
 WAVES = 4
@@ -336,6 +338,35 @@ class CudaDevice:
                 allocation.address + done, allocation.address, piece, self.runtime.memcpyDeviceToDevice, wait=False
             )
             done += piece
+
+    def make_texture(self, spec: TextureSpec) -> CudaTexture:
+        """Make a texture of zeros. Raises: UnsupportedError naming the format or extent; OutOfMemory."""
+        if self._waiting:
+            self.synchronize()
+        texture = make_texture(self, spec)
+        self.used_bytes += spec.size_bytes
+        return texture
+
+    def free_texture(self, texture: TextureMemory) -> None:
+        """Give a texture back with the next allocation or `synchronize`, when launches that use it have ended."""
+        assert isinstance(texture, CudaTexture)
+        self.used_bytes -= texture.spec.size_bytes
+        self._waiting.append(texture.release())
+
+    def copy_to_texture(self, source: CudaAllocation, texture: TextureMemory) -> None:
+        """Set all texels from an allocation, where they lie packed, in order with launches."""
+        assert isinstance(texture, CudaTexture)
+        copy_in(self, source, texture)
+
+    def copy_from_texture(self, texture: TextureMemory, destination: CudaAllocation) -> None:
+        """Copy all texels likewise into an allocation."""
+        assert isinstance(texture, CudaTexture)
+        copy_out(self, texture, destination)
+
+    def ordered_stream(self) -> Any:
+        """Return CuPy's current stream, after all work on other streams has ended."""
+        self._order()
+        return self.current_stream()
 
     def share(self, allocation: CudaAllocation) -> Any:
         """Return what keeps the bytes valid: CuPy's pool gets them back with the last reference."""

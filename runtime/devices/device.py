@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ...transpiler.errors import TaichiRuntimeError
 from ...transpiler.options import Capabilities
+from .textures import TextureMemory, TextureSpec
 from .timer import Timer
 
 if TYPE_CHECKING:
@@ -53,7 +54,8 @@ class Program(Protocol):
     arguments: writable buffer of `Interface.args_size_bytes` [bytes]; the launcher packs into it, `submit` reads it
     before returning. `submit` starts all tasks in order; counts: iterations of each task, -1 where only the device
     knows. It does not wait. lock: a thread holds it while it packs and submits, by `submit_held` if there is one; None
-    where `submit` takes the packed arguments as a second argument, of each launch its own.
+    where `submit` takes the packed arguments as a second argument, of each launch its own. Programs that find their
+    textures otherwise than by `Args` have `use_textures(memories)`, called before `submit` with the lock held.
     """
 
     arguments: Any
@@ -112,6 +114,18 @@ class Device(Protocol):
 
     def fill(self, allocation: Allocation, pattern: bytes) -> None:
         """Repeat `pattern` (1, 2, 4 or 8 bytes) over the memory, in order with launches."""
+
+    def make_texture(self, spec: TextureSpec) -> TextureMemory:
+        """Make a texture of zeros. Raises: UnsupportedError naming the format or extent it lacks; OutOfMemory."""
+
+    def free_texture(self, texture: TextureMemory) -> None:
+        """Give a texture back, once launches that use it have ended. Finalizers call it, at any moment."""
+
+    def copy_to_texture(self, source: Allocation, texture: TextureMemory) -> None:
+        """Set all texels from an allocation, where they lie packed, in order with launches."""
+
+    def copy_from_texture(self, texture: TextureMemory, destination: Allocation) -> None:
+        """Copy all texels likewise into an allocation."""
 
     def share(self, allocation: Allocation) -> object:
         """Return what keeps an allocation's bytes valid as long as it lives, also after `free` and `close`."""

@@ -11,13 +11,13 @@ import struct
 import threading
 from collections.abc import Sequence
 from math import prod
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from ...transpiler.backend.interface import ArraySlot, BackendModule, Interface, PlaceSlot, ResultField
 from ...transpiler.backend.interpreter import run
-from ...transpiler.backend.texels import HostTexture
+from ...transpiler.backend.texels import TexelArray
 from ...transpiler.errors import TaichiRuntimeError
 from ...transpiler.ir.statements import Parameter
 from ...transpiler.ir.tasks import Kernel
@@ -26,7 +26,10 @@ from ...transpiler.ir.types import NUMPY, Struct, Tensor
 from ..capabilities import PORTABLE
 from ..launcher import PACK_CODES
 from ..memory import view_address, view_strided
+from .device import Allocation
 from .host_memory import LAZY_BYTES, Budget
+from .host_textures import TextureInMemory, copy_in, copy_out
+from .textures import TextureMemory, TextureSpec
 from .timer import HostTimer, Timer
 
 
@@ -92,9 +95,9 @@ class PythonProgram:
         return np.array(components, type_.element.numpy).reshape(type_.shape)
 
 
-def _texture(address: int) -> HostTexture:
+def _texture(address: int) -> TexelArray:
     """Return the texture that a descriptor in memory tells of."""
-    return HostTexture(view_address(address, DESCRIPTOR, (1,))[0], view_address)
+    return TexelArray(view_address(address, DESCRIPTOR, (1,))[0], view_address)
 
 
 def _view_in_tree(
@@ -175,6 +178,22 @@ class PythonDevice:
         """Repeat `pattern` over the memory; a last part that is too short for it is left alone."""
         whole = allocation.size_bytes - allocation.size_bytes % len(pattern)
         allocation.data[:whole].reshape(-1, len(pattern))[...] = np.frombuffer(pattern, np.uint8)
+
+    def make_texture(self, spec: TextureSpec) -> TextureInMemory:
+        """Make a texture of zeros, of any format. Raises: OutOfMemory."""
+        return TextureInMemory(spec, self.allocate)
+
+    def free_texture(self, texture: TextureMemory) -> None:
+        """Give its memory back."""
+        self.free(cast(TextureInMemory, texture).allocation)
+
+    def copy_to_texture(self, source: Allocation, texture: TextureMemory) -> None:
+        """Set all texels from an allocation, where they lie packed."""
+        copy_in(source, cast(TextureInMemory, texture))
+
+    def copy_from_texture(self, texture: TextureMemory, destination: Allocation) -> None:
+        """Copy all texels likewise into an allocation."""
+        copy_out(cast(TextureInMemory, texture), destination)
 
     def share(self, allocation: PythonAllocation) -> object:
         """Return what keeps the bytes valid."""

@@ -18,7 +18,9 @@ from ...transpiler.errors import TaichiRuntimeError
 from ..cache.store import Store
 from .device import Allocation
 from .glslang import INSTALL_HINT, LINES_AND_SOURCE, WHOLE_SOURCE, Glslang, find_tool, run_tool
+from .textures import TextureMemory, TextureSpec
 from .timer import Timer
+from .vulkan_images import Images, VulkanTexture
 from .vulkan_instance import (
     NON_SEMANTIC,
     STATISTICS,
@@ -85,9 +87,12 @@ class VulkanDevice:
         self._closing.callback(self._queue.close)
         self._memory = Memory(api, adapter, self._handle, self._queue, force_staging)
         self._closing.callback(self._memory.close)
+        self._images = Images(api, adapter, self._handle, self._queue, self._memory)
+        self._closing.callback(self._images.close)
         glslang = Glslang(validate=self._instance.validation, flags=_debug_flags(adapter) if sources else ())
         labels = Labels(api, self._instance.handle, self._handle) if self._instance.names else None
-        self._builder = Builder(api, adapter, self._handle, self._queue, self._memory, glslang, labels, sources)
+        sets = self._images.sets
+        self._builder = Builder(api, adapter, self._handle, self._queue, self._memory, glslang, sets, labels, sources)
         self._closing.callback(self._builder.close)
         self.host_memory = self._memory.addresses_are_host_pointers()
 
@@ -130,6 +135,22 @@ class VulkanDevice:
     def fill(self, allocation: Allocation, pattern: bytes) -> None:
         """Repeat `pattern` (1, 2, 4 or 8 bytes) over the memory, in order with launches."""
         self._memory.fill(_ours(allocation), pattern)
+
+    def make_texture(self, spec: TextureSpec) -> VulkanTexture:
+        """Make a texture of zeros. Raises: UnsupportedError naming format or extent; OutOfMemory."""
+        return self._images.make(spec)
+
+    def free_texture(self, texture: TextureMemory) -> None:
+        """Give a texture back, once launches that use it have ended. Any thread and any finalizer may call it."""
+        self._images.free(_ours_too(texture))
+
+    def copy_to_texture(self, source: Allocation, texture: TextureMemory) -> None:
+        """Set all texels from an allocation, where they lie packed, in order with launches."""
+        self._images.copy_in(_ours(source), _ours_too(texture))
+
+    def copy_from_texture(self, texture: TextureMemory, destination: Allocation) -> None:
+        """Copy all texels likewise into an allocation."""
+        self._images.copy_out(_ours_too(texture), _ours(destination))
 
     def share(self, allocation: Allocation) -> object:
         """Return what keeps the bytes valid; the device stays open, if need be unseen, as long as there is one."""
@@ -187,6 +208,11 @@ def _debug_flags(adapter: Adapter) -> tuple[str, ...]:
 def _ours(allocation: Allocation) -> VulkanAllocation:
     assert isinstance(allocation, VulkanAllocation)
     return allocation
+
+
+def _ours_too(texture: TextureMemory) -> VulkanTexture:
+    assert isinstance(texture, VulkanTexture)
+    return texture
 
 
 def open_device(

@@ -36,12 +36,16 @@ DEVICE_TYPES = ("other", "integrated", "discrete", "virtual", "cpu")
 PREFERENCE = ("discrete", "integrated", "virtual", "other", "cpu")
 
 WARNING_OR_ERROR = 0x1100
-VALIDATION_OR_PERFORMANCE = 0x6
+VALIDATION_OR_PERFORMANCE, PERFORMANCE = 0x6, 0x4
+GENERAL_LAYOUT = "DrawState-InvalidImageLayout"
+"""Part of the warning, one a copy, that a texture is in the layout GENERAL, as it is on purpose (`vulkan_images`)."""
 
 ATOMIC_FLOAT = "VK_EXT_shader_atomic_float"
 ATOMIC_FLOAT_2 = "VK_EXT_shader_atomic_float2"
 MEMORY_BUDGET = "VK_EXT_memory_budget"
 STATISTICS = "VK_KHR_pipeline_executable_properties"
+IMAGE_ROBUSTNESS = "VK_EXT_image_robustness"
+"""Texels outside read as 0, and stores there are dropped."""
 DEBUG_UTILS = "VK_EXT_debug_utils"
 NON_SEMANTIC = "VK_KHR_shader_non_semantic_info"
 """What a device needs to take SPIR-V with a whole source in it, as `-gVS` makes it; part of Vulkan 1.3."""
@@ -103,10 +107,16 @@ FEATURES: tuple[tuple[str, str, str | None, tuple[str, ...]], ...] = (
         STATISTICS,
         ("pipelineExecutableInfo",),
     ),
+    (
+        "VkPhysicalDeviceImageRobustnessFeatures",
+        "PHYSICAL_DEVICE_IMAGE_ROBUSTNESS_FEATURES",
+        IMAGE_ROBUSTNESS,
+        ("robustImageAccess",),
+    ),
 )
 """Structs of the feature chain: type, structure type, the extension it needs, the members we turn on if present."""
 
-CORE_FEATURES = ("shaderInt64", "shaderFloat64", "shaderInt16")
+CORE_FEATURES = ("shaderInt64", "shaderFloat64", "shaderInt16", "shaderStorageImageExtendedFormats")
 REQUIRED_FEATURES = ("bufferDeviceAddress", "scalarBlockLayout", "timelineSemaphore")
 
 SUBGROUP_FEATURES = ("basic", "vote", "arithmetic", "ballot", "shuffle", "shuffle_relative", "clustered", "quad")
@@ -140,7 +150,8 @@ class Api:
 
     def array(self, type: str, items: Sequence[Any]) -> Any:
         """Return an array; structs are given by the pointers that `new` returned."""
-        pointers = bool(items) and not isinstance(items[0], int) and self.ffi.typeof(items[0]).cname == f"{type} *"
+        pointer = self.ffi.typeof(f"{type} *")
+        pointers = bool(items) and not isinstance(items[0], int) and self.ffi.typeof(items[0]) is pointer
         made = self.ffi.new(f"{type}[]", [item[0] for item in items] if pointers else list(items))
         self._parts[made] = tuple(items)
         return made
@@ -241,7 +252,9 @@ class Instance:
         ffi, messages = self.api.ffi, self.messages
 
         def on_message(severity: int, kind: int, data: Any, user: Any) -> int:
-            messages.append(ffi.string(data.pMessage).decode(errors="replace"))
+            text = ffi.string(data.pMessage).decode(errors="replace")
+            if not (kind & PERFORMANCE and GENERAL_LAYOUT in text):
+                messages.append(text)
             return 0
 
         signature = (
@@ -465,7 +478,7 @@ def create_device(api: Api, adapter: Adapter) -> tuple[Any, Any]:
         queueCount=1,
         pQueuePriorities=ffi.new("float[]", [1.0]),
     )
-    known = (ATOMIC_FLOAT, ATOMIC_FLOAT_2, MEMORY_BUDGET, STATISTICS, NON_SEMANTIC)
+    known = (ATOMIC_FLOAT, ATOMIC_FLOAT_2, MEMORY_BUDGET, STATISTICS, IMAGE_ROBUSTNESS, NON_SEMANTIC)
     extensions = [name for name in known if name in adapter.extensions]
     head, _ = _feature_chain(api, adapter.extensions, adapter.features)
     info = api.new(

@@ -11,6 +11,7 @@ import weakref
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from ...transpiler.errors import TaichiRuntimeError
@@ -99,6 +100,16 @@ class VulkanAllocation:
         self.address = block.address + offset
         self.is_free = False
         self.leases: set[int] = set()
+
+
+@dataclass(frozen=True, slots=True)
+class ImageMemory:
+    """Memory of one image. asked_bytes: of its texels; taken_bytes: of the memory."""
+
+    handle: Any
+    taken_bytes: int
+    heap: int
+    asked_bytes: int
 
 
 class Lease:
@@ -287,27 +298,12 @@ class Memory:
     def _back(self, block: Block, type_index: int, asked_bytes: int) -> None:
         """Allocate, bind and map the memory of a block."""
         api, lib, device = self._api, self._api.lib, self._device
-        available = self._available(block.heap)
-        if block.taken_bytes > available:
-            raise self._refusal(asked_bytes, block.heap, "")
         flags = api.new(
             "VkMemoryAllocateFlagsInfo",
             "MEMORY_ALLOCATE_FLAGS_INFO",
             flags=DEVICE_ADDRESS_ALLOCATION,
         )
-        info = api.new(
-            "VkMemoryAllocateInfo",
-            "MEMORY_ALLOCATE_INFO",
-            pNext=flags,
-            allocationSize=block.taken_bytes,
-            memoryTypeIndex=type_index,
-        )
-        made = api.ffi.new("VkDeviceMemory*")
-        code = lib.vkAllocateMemory(device, info, api.ffi.NULL, made)
-        if code in OUT_OF_MEMORY:
-            raise self._refusal(asked_bytes, block.heap, f"the driver said {api.code_name(code)}")
-        api.check(code, "allocating memory")
-        block.memory = made[0]
+        block.memory = self._take(block.taken_bytes, type_index, asked_bytes, flags)
         api.check(lib.vkBindBufferMemory(device, block.buffer, block.memory, 0), "binding memory")
         if self._properties.memoryTypes[type_index].propertyFlags & self._visible == self._visible:
             pointer = api.ffi.new("void**")
@@ -315,6 +311,49 @@ class Memory:
             block.pointer = int(api.ffi.cast("uintptr_t", pointer[0]))
         address = api.new("VkBufferDeviceAddressInfo", "BUFFER_DEVICE_ADDRESS_INFO", buffer=block.buffer)
         block.address = lib.vkGetBufferDeviceAddress(device, address)
+
+    def _take(self, size_bytes: int, type_index: int, asked_bytes: int, flags: Any) -> Any:
+        """Return memory of the driver's. flags: a struct behind what is asked."""
+        api, heap = self._api, self._properties.memoryTypes[type_index].heapIndex
+        if size_bytes > self._available(heap):
+            raise self._refusal(asked_bytes, heap, "")
+        info = api.new(
+            "VkMemoryAllocateInfo",
+            "MEMORY_ALLOCATE_INFO",
+            pNext=flags,
+            allocationSize=size_bytes,
+            memoryTypeIndex=type_index,
+        )
+        made = api.ffi.new("VkDeviceMemory*")
+        code = api.lib.vkAllocateMemory(self._device, info, api.ffi.NULL, made)
+        if code in OUT_OF_MEMORY:
+            raise self._refusal(asked_bytes, heap, f"the driver said {api.code_name(code)}")
+        api.check(code, "allocating memory")
+        return made[0]
+
+    def take_for_image(self, image: Any, asked_bytes: int) -> ImageMemory:
+        """Take and bind memory for an image, of texels of `asked_bytes`. Raises: OutOfMemory."""
+        api = self._api
+        needs = api.ffi.new("VkMemoryRequirements*")
+        api.lib.vkGetImageMemoryRequirements(self._device, image, needs)
+        index = self._choose_type(needs.memoryTypeBits, (api.constants.VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, 0))
+        heap = self._properties.memoryTypes[index].heapIndex
+        taken = ImageMemory(self._take(needs.size, index, asked_bytes, api.ffi.NULL), needs.size, heap, asked_bytes)
+        self._used[heap] += taken.taken_bytes
+        self.lent_bytes += asked_bytes
+        code = api.lib.vkBindImageMemory(self._device, image, taken.handle, 0)
+        if code < 0:
+            self.give_back(taken)
+        if code in OUT_OF_MEMORY:
+            raise self._refusal(asked_bytes, heap, f"the driver said {api.code_name(code)}")
+        api.check(code, "binding memory")
+        return taken
+
+    def give_back(self, taken: ImageMemory) -> None:
+        """Give the memory of an image back to the driver."""
+        self._used[taken.heap] -= taken.taken_bytes
+        self.lent_bytes -= taken.asked_bytes
+        self._api.lib.vkFreeMemory(self._device, taken.handle, self._api.ffi.NULL)
 
     def destroy_block(self, block: Block) -> None:
         """Give a block back to the driver."""

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
+from functools import partial
 from pathlib import Path
 from typing import Any
 from weakref import WeakSet, finalize
@@ -20,6 +21,7 @@ from ...transpiler.errors import TaichiCompilationError, TaichiRuntimeError, Uns
 from ..cache.store import Store
 from .glslang import Glslang
 from .kept_sources import keep
+from .vulkan_images import DescriptorSets, VulkanTexture
 from .vulkan_instance import MAX_PUSH_BYTES, Adapter, Api
 from .vulkan_labels import Labels
 from .vulkan_memory import Memory
@@ -38,21 +40,25 @@ POINTER_BYTES = 8
 
 
 class PipelineLayouts:
-    """The pipeline layouts of a device, one per size of the push constants [bytes]."""
+    """The pipeline layouts of a device, one per size of the push constants [bytes] and kinds of textures."""
 
-    def __init__(self, api: Api, device: Any) -> None:
-        self._api, self._device = api, device
-        self._layouts: dict[int, Any] = {}
+    def __init__(self, api: Api, device: Any, sets: DescriptorSets) -> None:
+        self._api, self._device, self._sets = api, device, sets
+        self._layouts: dict[tuple[int, tuple[bool, ...]], Any] = {}
 
-    def get(self, size_bytes: int) -> Any:
-        """Return the layout, made when first asked for."""
-        if size_bytes not in self._layouts:
-            self._layouts[size_bytes] = self._make(size_bytes)
-        return self._layouts[size_bytes]
+    def get(self, size_bytes: int, kinds: tuple[bool, ...]) -> Any:
+        """Return the layout, made when first asked for. kinds: whether each texture is a storage image."""
+        key = size_bytes, kinds
+        if key not in self._layouts:
+            self._layouts[key] = self._make(size_bytes, kinds)
+        return self._layouts[key]
 
-    def _make(self, size_bytes: int) -> Any:
+    def _make(self, size_bytes: int, kinds: tuple[bool, ...]) -> Any:
         api = self._api
-        members = {}
+        members: dict[str, Any] = {}
+        if kinds:
+            members["pSetLayouts"] = api.array("VkDescriptorSetLayout", [self._sets.layout(kinds)])
+            members["setLayoutCount"] = 1
         if size_bytes:
             stage = api.constants.VK_SHADER_STAGE_COMPUTE_BIT
             members["pPushConstantRanges"] = api.new("VkPushConstantRange", stageFlags=stage, size=size_bytes)
@@ -84,13 +90,15 @@ class Builder:
         queue: Queue,
         memory: Memory,
         glslang: Glslang,
+        sets: DescriptorSets,
         labels: Labels | None = None,
         sources: Path | None = None,
     ) -> None:
+        self._sets = sets
         self._api, self._adapter, self._device = api, adapter, device
         self._labels, self._sources = labels, sources
         self._queue, self._memory, self._glslang = queue, memory, glslang
-        self._layouts = PipelineLayouts(api, device)
+        self._layouts = PipelineLayouts(api, device, sets)
         self._programs: WeakSet[VulkanProgram] = WeakSet()
 
     def build(
@@ -109,6 +117,8 @@ class Builder:
         layout = self._layout(module)
         codes = self._compile(module, store) if binaries is None else binaries
         program = VulkanProgram(self._api, self._queue, self._memory, module, layout, self._adapter.is_software)
+        if module.interface.textures:
+            program.take_textures(self._sets, _kinds_of(module))
         if self._labels is not None:
             program.show(self._labels)
         self._programs.add(program)
@@ -134,7 +144,8 @@ class Builder:
 
     def _layout(self, module: BackendModule) -> Any:
         size = module.interface.args_size_bytes
-        return self._layouts.get(-(-size // 4) * 4 if size <= MAX_PUSH_BYTES else POINTER_BYTES)
+        pushed = -(-size // 4) * 4 if size <= MAX_PUSH_BYTES else POINTER_BYTES
+        return self._layouts.get(pushed, _kinds_of(module))
 
     def _compile(self, module: BackendModule, store: Store | None = None) -> list[bytes]:
         """Return the SPIR-V of each file."""
@@ -186,6 +197,11 @@ class Builder:
         self._layouts.close()
 
 
+def _kinds_of(module: BackendModule) -> tuple[bool, ...]:
+    """Return for each texture of a module, by binding, whether it is a storage image."""
+    return tuple(texture.storage for texture in module.interface.textures)
+
+
 def _destroy(api: Api, queue: Queue, pipelines: list[Any]) -> None:
     def destroy() -> None:
         for pipeline in pipelines:
@@ -214,6 +230,8 @@ class VulkanProgram:
         self.lock = queue.lock
         self._layout = layout
         self._origin: VulkanProgram | None = None
+        self._find_set: Callable[[Sequence[VulkanTexture]], Any] | None = None
+        self._set: Any = None
         self._make_arguments(api, module.interface.args_size_bytes)
         self._functions = (
             api.lib.vkCmdPipelineBarrier,
@@ -229,6 +247,19 @@ class VulkanProgram:
         """Record launches with labels."""
         barrier, push, _, _ = self._functions
         self._functions = (barrier, push, labels.bind, labels.dispatch)
+
+    def take_textures(self, sets: DescriptorSets, kinds: tuple[bool, ...]) -> None:
+        """Be a program with textures, which needs `use_textures` before each `submit`."""
+        self._find_set = partial(sets.get, kinds)
+        self._bind_sets = self._queue.api.lib.vkCmdBindDescriptorSets
+
+    def use_textures(self, textures: Sequence[VulkanTexture]) -> None:
+        """Say which textures, by binding, the next `submit` is for; `lock` is held until then.
+
+        Raises: UnsupportedError where one of them cannot be stored into.
+        """
+        assert self._find_set is not None
+        self._set = self._find_set(textures)
 
     def _make_arguments(self, api: Api, size: int) -> None:
         self._block = api.ffi.new("char[]", max(size, 4) + 3)
@@ -298,6 +329,8 @@ class VulkanProgram:
             commands = queue.commands
         if self._push_bytes:
             push(commands, self._layout, 32, 0, self._push_bytes, self._pushed)
+        if self._set is not None:
+            self._bind_sets(commands, 1, self._layout, 0, 1, self._set, 0, null)
         recorded = queue.recorded
         queue.recorded = recorded + len(self._tasks)  # at once: Ctrl-C may come in the middle
         threads = 0

@@ -48,6 +48,8 @@ SCALAR_NAMES = {
     ("uint", 8): "uint8_t", ("uint", 16): "uint16_t", ("uint", 32): "uint", ("uint", 64): "uint64_t",
     ("float", 16): "float16_t", ("float", 32): "float", ("float", 64): "double",
 }  # fmt: skip
+DIMENSIONS = {0: "1D", 1: "2D", 2: "3D", 3: "Cube"}
+"""SPIR-V's numbers of the kinds of images."""
 PREFIXES = {"float": "", "double": "d", "int": "i", "uint": "u", "bool": "b", "float16_t": "f16"}
 
 
@@ -67,10 +69,16 @@ def name_of(type: Type) -> str:
             return name or "struct"
         case Pointer():
             return "a buffer reference"
-        case Image(_, _, _, _, use, format):
-            return f"image of format `{format}`" if use == 2 else "sampler"
+        case Image(sampled, dimension, _, _, use, format):
+            kind = f"{PREFIXES[sampled.kind] if sampled is not None else ''}{'image' if use == 2 else 'sampler'}"
+            axes = DIMENSIONS.get(dimension, "")
+            return f"`{kind}{axes}` of format `{format}`" if use == 2 else f"`{kind}{axes}`"
     assert isinstance(type, Opaque)
     return type.name
+
+
+def _descriptor(key: tuple[int | None, int | None]) -> str:
+    return f"set {key[0] or 0}, binding {key[1] or 0}"
 
 
 @dataclass(slots=True)
@@ -98,10 +106,15 @@ class Comparison:
         """Compare what descriptors would have to give."""
         expected = {(variable.set, variable.binding): variable for variable in self.expected.resources}
         found = {(variable.set, variable.binding): variable for variable in self.found.resources}
+        moved = {variable.name: key for key, variable in expected.items() if key not in found}
         for key, variable in found.items():
             place = self._resource_place(variable)
-            if key not in expected:
-                shown = f"`{variable.name}` asks for a descriptor (set {key[0] or 0}, binding {key[1] or 0})"
+            if key not in expected and variable.name in moved:
+                wanted = moved.pop(variable.name)
+                text = f"descriptor `{variable.name}` lies elsewhere: expected {_descriptor(wanted)}"
+                self.sheet.add(place, f"{text}, found {_descriptor(key)}", "declare it as the generated text does")
+            elif key not in expected:
+                shown = f"`{variable.name}` asks for a descriptor ({_descriptor(key)})"
                 self.sheet.add(
                     place,
                     f"{shown}, but the launcher gives none: memory comes through `Args`",
@@ -111,10 +124,9 @@ class Comparison:
                 expected_name, found_name = name_of(expected[key].type), name_of(variable.type)
                 text = f"descriptor `{variable.name}` is of another type: expected {expected_name}, found {found_name}"
                 self.sheet.add(place, text, "declare it as the generated text does")
-        for key, variable in expected.items():
-            if key not in found:
-                text = f"the descriptor `{variable.name}` (set {key[0] or 0}, binding {key[1] or 0}) is missing"
-                self.sheet.add(None, text, "put its declaration back")
+        for name, key in moved.items():
+            text = f"the descriptor `{name}` ({_descriptor(key)}) is missing"
+            self.sheet.add(self.text.find(r"\bbinding\b"), text, "put its declaration back")
 
     def _is_alike(self, expected: Type, found: Type) -> bool:
         if isinstance(expected, Struct) and isinstance(found, Struct):

@@ -26,6 +26,7 @@ MISTAKES = (
     Seed("extra in a gap", "saxpy", (("(    int x_n;.*?\n)", r"\1    int more;\n"),), "int more", "`Args` has a member `more`"),
     Seed("other elements", "jacobi", (("float .b_data", "double *b_data"),), "double *b_data", "`b_data` of `Args` points to elements of another type: expected `float`, found `double`"),
     Seed("wider elements", "jacobi", (("const float .a_data", "const float4 *a_data"), (r"args\.a_data\[", "((const float *)args.a_data)[")), "float4 *a_data", "`a_data` of `Args` points to elements of another type: expected `float`, found `float4`"),
+    Seed("surface for a pointer", "texture_add", (("cudaSurfaceObject_t in_ten", "float *in_ten"),), "float *in_ten", "`in_ten` of `Args` has another type: expected `cudaSurfaceObject_t`, found `float"),
     Seed("const dropped", "jacobi", (("const float .a_data", "float *a_data"),), "float *a_data", "`a_data` of `Args` lost its `const`"),
     Seed("store to read-only", "jacobi", ((r"b\(i, j\) = a", "a(i, j) = a"),), "a(i, j) = a", "`a` is stored to here, but the kernel in Python only reads it"),
     Seed("atomic on read-only", "jacobi", (("float s = ", "atomicAdd(&a(i, j), 1.0f); float s = "),), "atomicAdd", "`a` is stored to here"),

@@ -57,7 +57,8 @@ def test_every_golden_text_shows_its_interface(name: str) -> None:
         found = reflect(spirv(module.files[task.file].text))
         assert [entry.name for entry in found.entries] == ["main"]
         assert found.entries[0].local_size == (task.block_dim, 1, 1)
-        assert found.resources == []
+        textures = {(t.name, 0, t.binding, 2 if t.storage else 1, t.ndim - 1) for t in module.interface.textures}
+        assert {(r.name, r.set, r.binding, r.type.use, r.type.dimension) for r in found.resources} == textures
         members = {member.name.partition("[")[0]: member.offset_bytes for member in reversed(module.interface.members)}
         assert found.push_constants is not None and isinstance(found.push_constants.type, Struct)
         assert {m.name: m.offset_bytes for m in found.push_constants.type.members} == members

@@ -67,7 +67,7 @@ from .lockstep import Blocks, TurnEnded, turn_of
 from .random_stream import RandomStream, task_seed
 from .records import Turn, failure, text_writer
 from .sites import describe_site
-from .texels import HostTexture
+from .texels import TexelArray
 
 RECURSION_LIMIT = 20_000
 """Python's limit while functions run: a call nests four Python calls, and each block around it two more."""
@@ -81,7 +81,7 @@ def run(
     arrays: Sequence[np.ndarray[Any, Any]],
     parameters: Sequence[Any],
     seed: int = 0,
-    textures: Sequence[HostTexture] = (),
+    textures: Sequence[TexelArray] = (),
 ) -> list[Any]:
     """Run all tasks of a kernel in final form and return its results.
 
@@ -137,7 +137,7 @@ class _Machine:
     """
 
     def __init__(
-        self, kernel: Kernel, arrays: Sequence[Any], parameters: Sequence[Any], textures: Sequence[HostTexture]
+        self, kernel: Kernel, arrays: Sequence[Any], parameters: Sequence[Any], textures: Sequence[TexelArray]
     ) -> None:
         self.arrays = arrays
         self.textures = textures
@@ -362,7 +362,7 @@ class _Machine:
             return np.int32(self.textures[array.slot].extents[statement.axis])
         return np.int32((array.shape or self.arrays[array.slot].shape)[statement.axis])
 
-    def _texture(self, statement: TextureStatement) -> HostTexture:
+    def _texture(self, statement: TextureStatement) -> TexelArray:
         return self.textures[statement.texture.slot]
 
     def _place(self, place: Statement) -> list[Any]:

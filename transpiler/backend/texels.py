@@ -21,8 +21,8 @@ MEMORY = {"unorm8": "u1", "unorm16": "u2", "srgb8": "u1", "u8": "u1", "u16": "u2
 """NumPy's name of the type that a channel has in memory."""
 
 
-class HostTexture:
-    """A texture in host memory. texels: (depth, height, width, channels); extents: width, height, depth."""
+class TexelArray:
+    """Texels in host memory. texels: (depth, height, width, channels); extents: width, height, depth."""
 
     def __init__(self, found: Any, view: Callable[[int, np.dtype[Any], tuple[int, ...]], np.ndarray[Any, Any]]) -> None:
         """Make one of a descriptor. view: gives the array of a type and shape at an address."""

@@ -28,7 +28,7 @@ from ..lang.matrix import Matrix
 from .build_methods import METHOD_NAMES
 from .build_sparse import list_method
 from .build_structs import array_attribute, array_member, bound, member_place, struct_attribute, struct_item
-from .build_textures import texture_attribute
+from .build_textures import check_texture, texture_attribute
 from .context import COMPUTED_BY_PYTHON, Context, expression
 from .references import need_memory
 from .slices import check_bounds, has_slice, index_statement, read_slice
@@ -193,6 +193,7 @@ def build_attribute(context: Context, node: ast.Attribute) -> Any:
     if isinstance(base, list) and node.attr in LIST_METHODS:
         _check_own_list(context, node)
         return Method(base, node.attr)
+    check_texture(context, base, node)
     try:
         value = getattr(base, node.attr)
     except NotYetError as error:

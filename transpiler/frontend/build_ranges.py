@@ -6,6 +6,7 @@ from typing import Any
 
 from ..errors import TaichiSyntaxError, TaichiTypeError
 from ..ir.nodes import Statement
+from ..ir.textures import Texture
 from ..ir.types import Scalar
 from .context import Context
 from .values import GroupedValue, NdrangeValue, describe_kind, is_number, is_runtime
@@ -51,7 +52,7 @@ def grouped(context: Context, x: Any) -> GroupedValue:
     if hasattr(x, "describe_domain"):
         return GroupedValue(context.cells_of(x))
     array = context.array(x)
-    if array is None and not isinstance(x, NdrangeValue):
+    if array is None and not isinstance(x, NdrangeValue | Texture):
         raise context.error(
             TaichiTypeError,
             f"`ti.grouped` takes an array or an ndrange, found {describe_kind(x)}",

@@ -14,6 +14,7 @@ from ..ir.nodes import Statement
 from ..ir.statements import ArrayShape
 from ..ir.textures import ImageLoad, ImageStore, Texture, TextureFetch, TextureSample
 from ..ir.types import Scalar, Tensor, describe_type, element_of, f32, i32
+from ..lang.textures import Format
 from .context import Context
 from .specialization import TextureArgument
 from .values import Method, NdrangeValue, describe_kind
@@ -45,6 +46,16 @@ def texture_attribute(context: Context, texture: Texture, node: ast.Attribute) -
         raise context.error(TaichiNameError, text, f"annotate it as `ti.types.{needs}({more})`")
     hint = f"there are {', '.join([*known, 'shape'])}"
     raise context.error(TaichiNameError, f"the texture `{texture.name}` has no attribute `{name}`", hint)
+
+
+def check_texture(context: Context, base: Any, node: ast.Attribute) -> None:
+    """Raise for a method of a texture that is no argument of the kernel."""
+    if (node.attr in STORED or node.attr in SAMPLED) and isinstance(getattr(base, "fmt", None), Format):
+        text = ast.unparse(node.value)
+        kind = "rw_texture" if node.attr in STORED else "texture"
+        more = f"num_dimensions={len(base.shape)}" + (f", fmt=ti.Format.{base.fmt.name}" if kind != "texture" else "")
+        hint = f"pass it as an argument annotated `ti.types.{kind}({more})`"
+        raise context.error(TaichiNameError, f"`{text}` is a texture of Python scope, which kernels cannot reach", hint)
 
 
 def call_texture_method(context: Context, texture: Texture, name: str, arguments: list[Any], named: Any) -> Any:

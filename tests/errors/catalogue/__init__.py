@@ -17,6 +17,7 @@ from . import (
     names,
     real_functions,
     syntax,
+    textures,
     threads,
     trees,
     type_rules,
@@ -37,4 +38,12 @@ GROUPS: dict[str, tuple[int, list[Case]]] = {
 """By group: how many items the plan lists, and their cases."""
 
 ITEMS: list[Case] = [case for _, cases in GROUPS.values() for case in cases]
-EXTRAS: list[Case] = [*names.EXTRAS, *extras.CASES, *real_functions.CASES, *threads.CASES, *trees.CASES, *interop.CASES]
+EXTRAS: list[Case] = [
+    *names.EXTRAS,
+    *extras.CASES,
+    *real_functions.CASES,
+    *threads.CASES,
+    *trees.CASES,
+    *interop.CASES,
+    *textures.CASES,
+]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from .case import TYPE, UNSUPPORTED, Case, kernel, refused, refused_call, supported
+from .case import TYPE, UNSUPPORTED, Case, kernel, refused, supported
 from .type_rules import NO_WIDE_ATOMICS
 
-PICTURE = "@ti.kernel\ndef k(image: «ti.types.rw_texture(num_dimensions=2, fmt=ti.Format.rgba8)):\n    image.store(ti.Vector([0, 0]), ti.Vector([1.0, 0.0]))"
+PICTURE = "@ti.kernel\ndef k(image: ti.types.rw_texture(num_dimensions=2, fmt=ti.Format.rgba8)):\n    «image.store(ti.Vector([0, 0]), ti.Vector([1.0, 0.0]))\nk(ti.Texture(ti.Format.rgba8, (4, 4)))"
 
 CASES: list[Case] = [
     refused("builtins/math_of_wrong_type", TYPE, "the string 'a' cannot be used", "use a number", kernel("y = «ti.sin('a')"), "math function on wrong type"),
@@ -17,5 +17,5 @@ CASES: list[Case] = [
     refused("builtins/min_of_nothing", TYPE, "`min` takes at least one argument", "min(a, b)", kernel("y = «ti.min()"), "min() without arguments"),
     refused("builtins/inverse_of_non_square", TYPE, "`.inverse()` takes a square matrix, found `matrix(2, 3, f32)`", "(n, n)", kernel("a = ti.Matrix([[x, x, x], [x, x, x]])", "b = «a.inverse()", signature="x: ti.f32"), "matrix inverse of non-square"),
     refused("builtins/dot_of_unequal_lengths", TYPE, "`dot` takes two vectors of one length", "length", kernel("a = ti.Vector([x, x])", "b = «a.dot(ti.Vector([x, x, x]))", signature="x: ti.f32"), "dot of unequal lengths"),
-    refused_call("builtins/image_store_channels", "NotYetError", "ti.types.rw_texture is not in this version", "ti.Vector.field(4", PICTURE, "image store of wrong channel count"),
+    refused("builtins/image_store_channels", TYPE, "A texel is a vector of 4 numbers, found `vector(2, f32)`", "ti.Vector([r, g, b, a])", PICTURE, "image store of wrong channel count"),
 ]  # fmt: skip
