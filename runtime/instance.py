@@ -48,12 +48,17 @@ class Instance:
     """
 
     def __init__(
-        self, session: Session, specialization: Specialization, compilation: Compilation, code: Code | None = None
+        self,
+        session: Session,
+        specialization: Specialization,
+        compilation: Compilation,
+        is_kept: bool = True,
+        code: Code | None = None,
     ) -> None:
-        """code: the compiled module, where it is there; None: it is compiled, unless the session has done so before."""
+        """is_kept: what is compiled goes to the cache. code: the compiled module, where it is there already."""
         self.session = session
         self.definition = specialization.definition
-        self.code = session.programs.find(compilation.module) if code is None else code
+        self.code = session.programs.find(compilation.module, is_kept) if code is None else code
         self.module: BackendModule = self.code.module
         self.captured = {path: found.value for path, found in compilation.captured.items()}
         self.times = compilation.times

@@ -14,39 +14,23 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
 
 from .entries import NAME, TEMPORARY, Damaged, key_of, read_file, read_summary, unpack
+from .folders import BY_TIME, Limits
 
 if sys.platform != "win32":
     import fcntl
 
-BY_TIME = ("lru", "fifo")
-POLICIES = ("never", "version", *BY_TIME)
 LOCK = ".lock"
 ORPHAN_SECONDS = 3600.0
 """Age of a file that is not whole yet at which whoever wrote it must have died."""
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """When a folder is cleaned, and how: Taichi's options `offline_cache_*`.
-
-    policy: "never"; "version": texts of other versions of shadesmith go; "lru", "fifo": when there are more than
-    `max_bytes`, the part `factor` of the entries goes, those first that were used or written longest ago, and more if
-    that does not do.
-    """
-
-    policy: str = "lru"
-    max_bytes: int = 100 << 20
-    factor: float = 0.25
-
-
-@dataclass(frozen=True, slots=True)
 class Kept:
     """A file of an entry. used, written: seconds since the epoch."""
 
-    path: Path
+    path: str
     key: str
     stage: str
     size_bytes: int
@@ -54,7 +38,7 @@ class Kept:
     written: float
 
 
-def kept(folder: Path) -> list[Kept]:
+def kept(folder: str) -> list[Kept]:
     """Return the entries of a folder, by name; none where there is no such folder."""
     found = []
     for item in _items(folder):
@@ -65,35 +49,34 @@ def kept(folder: Path) -> list[Kept]:
             status = item.stat(follow_symlinks=False)
         except OSError:  # gone in the meantime
             continue
-        path = Path(item.path)
-        found.append(Kept(path, match[1], match[2], status.st_size, status.st_atime, status.st_mtime))
-    return sorted(found, key=lambda entry: entry.path.name)
+        found.append(Kept(item.path, match[1], match[2], status.st_size, status.st_atime, status.st_mtime))
+    return sorted(found, key=lambda entry: entry.path)
 
 
-def orphans(folder: Path, older_than_seconds: float = 0.0) -> list[Path]:
+def orphans(folder: str, older_than_seconds: float = 0.0) -> list[str]:
     """Return the files that are not whole yet: of processes that write now, or died while they did."""
     found = []
     oldest = time.time() - older_than_seconds
     for item in _items(folder):
         try:
             if item.name.startswith(TEMPORARY) and item.stat(follow_symlinks=False).st_mtime <= oldest:
-                found.append(Path(item.path))
+                found.append(item.path)
         except OSError:  # whole in the meantime
             continue
     return found
 
 
-def sweep(folder: Path, older_than_seconds: float = ORPHAN_SECONDS) -> int:
+def sweep(folder: str, older_than_seconds: float = ORPHAN_SECONDS) -> int:
     """Remove what processes that died while writing left behind; return how many files."""
     count = 0
     for path in orphans(folder, older_than_seconds):
         with suppress(OSError):  # another process sweeps too
-            path.unlink()
+            os.unlink(path)
             count += 1
     return count
 
 
-def clean(folder: Path, limits: Limits, version: Callable[[], str]) -> int:
+def clean(folder: str, limits: Limits, version: Callable[[], str]) -> int:
     """Clean by policy; return how many bytes are left. version: of our sources, whose texts stay under "version"."""
     entries = kept(folder)
     size = sum(entry.size_bytes for entry in entries)
@@ -141,7 +124,7 @@ def is_of_another_version(entry: Kept, version: str) -> bool:
 def damage_of(entry: Kept) -> str:
     """Say what is wrong with an entry: its file is read whole and compared with its name. "" where it is right."""
     try:
-        data = read_file(os.fspath(entry.path))
+        data = read_file(entry.path)
         summary, material, _ = unpack(data, bytes.fromhex(entry.key))
     except Damaged as error:
         return str(error)
@@ -152,7 +135,7 @@ def damage_of(entry: Kept) -> str:
     return ""
 
 
-def _items(folder: Path) -> Iterator[os.DirEntry[str]]:
+def _items(folder: str) -> Iterator[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as items:
             yield from items
@@ -161,12 +144,12 @@ def _items(folder: Path) -> Iterator[os.DirEntry[str]]:
 
 
 @contextmanager
-def _alone(folder: Path) -> Iterator[bool]:
+def _alone(folder: str) -> Iterator[bool]:
     """Hold the folder's lock within, or give False at once where another process has it."""
     if sys.platform == "win32":
         yield True
         return
-    descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+    descriptor = os.open(os.path.join(folder, LOCK), os.O_RDWR | os.O_CREAT, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:

@@ -17,7 +17,6 @@ import stat
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 MAGIC = b"SHADEKEP"
@@ -163,7 +162,7 @@ def read_file(path: str) -> bytes:
         os.close(descriptor)
 
 
-def read_summary(path: Path) -> Summary:
+def read_summary(path: str) -> Summary:
     """Return what an entry says of itself, from the begin of its file; parts are not looked at.
 
     Raises: OSError, Damaged.

@@ -10,18 +10,17 @@ for the disk took 2.2 ms an entry instead of 0.12 (ext4), and more on network fi
 
 from __future__ import annotations
 
+import importlib
 import os
 import threading
 import time
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from ...transpiler.errors import warn_user
 from ..config import Config
-from .cleaning import BY_TIME, Limits, clean, sweep
 from .entries import MAX_BYTES, TEMPORARY, Damaged, Entry, file_name, key_of, pack, read_file, unpack
-from .folders import check_folder, folder_of
+from .folders import BY_TIME, Limits, check_folder, folder_of
 from .sources import source_digest
 from .stats import COUNTS
 
@@ -40,10 +39,9 @@ TOUCH_SECONDS = 600.0
 class Store:
     """A folder of entries. limits: when it is cleaned, and how. Safe to use from several threads and processes."""
 
-    def __init__(self, folder: Path, limits: Limits | None = None) -> None:
-        self.folder = folder
+    def __init__(self, folder: str | os.PathLike[str], limits: Limits | None = None) -> None:
+        self.folder = os.fspath(folder)
         self.limits = Limits() if limits is None else limits
-        self._folder_text = os.fspath(folder)
         self._lock = threading.RLock()
         self._warned: set[str] = set()
         self._size_bytes: int | None = None
@@ -76,7 +74,7 @@ class Store:
     def look(self, stage: str, material: bytes) -> tuple[Entry | None, str]:
         """Return what `get` returns, and where there is nothing the reason; it is not counted."""
         key = key_of(stage, self._version_of(stage), material)
-        path = os.path.join(self._folder_text, file_name(key, stage))
+        path = os.path.join(self.folder, file_name(key, stage))
         try:
             summary, its_material, parts = unpack(read_file(path), key)
             if its_material == material:
@@ -133,11 +131,11 @@ class Store:
         try:
             temporary = self._write_temporary(data)
         except FileNotFoundError:  # the folder is not there yet, or not any more
-            os.makedirs(self._folder_text, mode=0o700, exist_ok=True)
-            check_folder(self._folder_text)
+            os.makedirs(self.folder, mode=0o700, exist_ok=True)
+            check_folder(self.folder)
             temporary = self._write_temporary(data)
         try:
-            os.replace(temporary, os.path.join(self._folder_text, name))
+            os.replace(temporary, os.path.join(self.folder, name))
         except FileNotFoundError:  # `shadesmith cache clean` was here
             return
         except BaseException:
@@ -146,7 +144,7 @@ class Store:
         self._grow(len(data))
 
     def _write_temporary(self, data: bytes) -> str:
-        temporary = os.path.join(self._folder_text, f"{TEMPORARY}{os.getpid()}-{os.urandom(8).hex()}")
+        temporary = os.path.join(self.folder, f"{TEMPORARY}{os.getpid()}-{os.urandom(8).hex()}")
         descriptor = os.open(temporary, NEW_FLAGS, 0o600)
         try:
             with open(descriptor, "wb", buffering=0) as file:
@@ -163,10 +161,13 @@ class Store:
         with self._lock:
             first = self._size_bytes is None
             self._size_bytes = (self._size_bytes or 0) + size_bytes
+            if not first and self._size_bytes <= self.limits.max_bytes:
+                return
+            cleaning = importlib.import_module(".cleaning", __package__)  # who only reads need not load it
             if first:
-                sweep(self.folder)
-            if first or (self._size_bytes > self.limits.max_bytes and self.limits.policy in BY_TIME):
-                self._size_bytes = clean(self.folder, self.limits, lambda: self.version)
+                cleaning.sweep(self.folder)
+            if first or self.limits.policy in BY_TIME:
+                self._size_bytes = cleaning.clean(self.folder, self.limits, lambda: self.version)
 
     def _warn_once(self, kind: str, text: str) -> None:
         with self._lock:
@@ -199,16 +200,16 @@ def store_of(config: Config) -> Store | None:
         return None
     folder = folder_of(config.offline_cache_file_path)
     policy, factor = config.offline_cache_cleaning_policy, config.offline_cache_cleaning_factor
-    key = os.fspath(folder), Limits(policy, config.offline_cache_max_size_of_files, factor)
+    key = folder, Limits(policy, config.offline_cache_max_size_of_files, factor)
     with _LOCK:
         if key not in _STORES:
             _STORES[key] = _open(folder, key[1])
         return _STORES[key]
 
 
-def _open(folder: Path, limits: Limits) -> Store | None:
+def _open(folder: str, limits: Limits) -> Store | None:
     try:
-        check_folder(os.fspath(folder))
+        check_folder(folder)
     except OSError as error:
         hint = "Hint: name a folder of your own by `ti.init(offline_cache_file_path=...)`, or `offline_cache=False`"
         warn_user(f"kernels are not kept between runs: {folder}: {error.strerror or error}. {hint}")

@@ -12,7 +12,6 @@ import shutil
 import subprocess
 from collections.abc import Sequence
 from functools import cache, lru_cache
-from pathlib import Path
 
 from .store import Store
 
@@ -91,7 +90,7 @@ def _confstr(name: str) -> str:
 def _processor() -> list[str]:
     """Return what distinguishes processors, of the first: the file of a large machine takes long to read as a whole."""
     try:
-        with Path("/proc/cpuinfo").open("rb", buffering=0) as file:
+        with open("/proc/cpuinfo", "rb", buffering=0) as file:
             text = file.read(16 << 10).decode(errors="replace")
     except OSError:
         return [platform.processor()]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import os
 import time
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
-from ..cache.cleaning import Kept, Limits, clean, damage_of, is_of_another_version, kept, orphans, remove, sweep
+from ..cache.cleaning import Kept, clean, damage_of, is_of_another_version, kept, orphans, remove, sweep
 from ..cache.entries import Damaged, read_summary
-from ..cache.folders import check_folder, folder_of
+from ..cache.folders import Limits, check_folder, folder_of
 from ..cache.store import Store
 from ..config import read_config
 from .screen import CommandError, Screen
@@ -42,25 +42,25 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
     """Do one of `ACTIONS`; return 1 where `verify` found damage and left it."""
     config = read_config({})[0]
     folder = folder_of(options.folder or config.offline_cache_file_path)
-    if options.folder and not folder.is_dir():
+    if options.folder and not os.path.isdir(folder):
         raise CommandError(f"there is no folder {folder}", "leave out `--folder` for the one that programs use")
     _refuse_strangers(folder)
     actions = {"ls": _list, "info": _tell, "clean": _clean, "verify": _verify}
     return actions[options.action](folder, options, screen)
 
 
-def _refuse_strangers(folder: Path) -> None:
+def _refuse_strangers(folder: str) -> None:
     try:
-        check_folder(str(folder))
+        check_folder(folder)
     except OSError as error:
         hint = "programs keep nothing there either; make it yours alone (chmod 700), or name another one"
         raise CommandError(f"{folder}: {error.strerror}", hint) from None
 
 
-def _list(folder: Path, options: argparse.Namespace, screen: Screen) -> int:
-    version = Store(folder).version if folder.is_dir() else ""
+def _list(folder: str, options: argparse.Namespace, screen: Screen) -> int:
+    version = Store(folder).version if os.path.isdir(folder) else ""
     rows = [_row(entry, version) for entry in sorted(kept(folder), key=lambda entry: entry.written)]
-    screen.show_data({"folder": str(folder), "entries": rows})
+    screen.show_data({"folder": folder, "entries": rows})
     if not rows:
         screen.note(f"shadesmith: nothing is kept in {folder}")
         return 0
@@ -91,7 +91,7 @@ def _moment(seconds: float) -> str:
     return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(seconds))
 
 
-def _tell(folder: Path, options: argparse.Namespace, screen: Screen) -> int:
+def _tell(folder: str, options: argparse.Namespace, screen: Screen) -> int:
     config = read_config({})[0]
     entries = kept(folder)
     counts = Counter(entry.stage for entry in entries)
@@ -99,7 +99,7 @@ def _tell(folder: Path, options: argparse.Namespace, screen: Screen) -> int:
     for entry in entries:
         sizes[entry.stage] += entry.size_bytes
     data = {
-        "folder": str(folder),
+        "folder": folder,
         "used": config.offline_cache,
         "entries": dict(counts),
         "bytes": dict(sizes),
@@ -107,7 +107,7 @@ def _tell(folder: Path, options: argparse.Namespace, screen: Screen) -> int:
         "policy": config.offline_cache_cleaning_policy,
         "max_bytes": config.offline_cache_max_size_of_files,
         "factor": config.offline_cache_cleaning_factor,
-        "version": Store(folder).version if folder.is_dir() else "",
+        "version": Store(folder).version if os.path.isdir(folder) else "",
     }
     screen.show_data(data)
     screen.show(f"folder: {folder}{'' if config.offline_cache else ' (not used: offline_cache is 0)'}")
@@ -122,13 +122,13 @@ def _tell(folder: Path, options: argparse.Namespace, screen: Screen) -> int:
     return 0
 
 
-def _clean(folder: Path, options: argparse.Namespace, screen: Screen) -> int:
+def _clean(folder: str, options: argparse.Namespace, screen: Screen) -> int:
     before = kept(folder)
     swept = sweep(folder, older_than_seconds=3600.0 if options.old or options.max_size is not None else 0.0)
     if options.max_size is not None:
         clean(folder, Limits("lru", options.max_size, 0.0), str)
     elif options.old:
-        version = Store(folder).version if folder.is_dir() else ""
+        version = Store(folder).version if os.path.isdir(folder) else ""
         for entry in before:
             if is_of_another_version(entry, version):
                 remove(entry)
@@ -138,12 +138,12 @@ def _clean(folder: Path, options: argparse.Namespace, screen: Screen) -> int:
     left = {entry.path for entry in kept(folder)}
     gone = [entry for entry in before if entry.path not in left]
     size = sum(entry.size_bytes for entry in gone)
-    screen.show_data({"folder": str(folder), "removed": len(gone), "bytes": size, "unfinished": swept})
+    screen.show_data({"folder": folder, "removed": len(gone), "bytes": size, "unfinished": swept})
     screen.show(f"{folder}: {len(gone)} of {len(before)} entries removed, {size:,} bytes")
     return 0
 
 
-def _verify(folder: Path, options: argparse.Namespace, screen: Screen) -> int:
+def _verify(folder: str, options: argparse.Namespace, screen: Screen) -> int:
     entries = kept(folder)
     with screen.progress("reading", len(entries)) as advance:
         damaged: list[tuple[Kept, str]] = []
@@ -155,8 +155,8 @@ def _verify(folder: Path, options: argparse.Namespace, screen: Screen) -> int:
     if options.remove:
         for entry, _ in damaged:
             remove(entry)
-    rows = [{"path": str(entry.path), "reason": reason} for entry, reason in damaged]
-    screen.show_data({"folder": str(folder), "entries": len(entries), "damaged": rows, "removed": options.remove})
+    rows = [{"path": entry.path, "reason": reason} for entry, reason in damaged]
+    screen.show_data({"folder": folder, "entries": len(entries), "damaged": rows, "removed": options.remove})
     for row in rows:
         screen.show(f"{row['path']}: {row['reason']}")
     screen.show(f"{folder}: {len(entries)} entries, {len(rows)} damaged{' and removed' if options.remove else ''}")

@@ -37,7 +37,6 @@ SPIRV_MAGIC = 0x07230203
 SPIRV_HEADER_WORDS = 5
 OP_FUNCTION_END = 56
 
-TARGET = ("-S", "comp", "--quiet")
 MODULE = "spirv"
 """Name of the only part of an entry in the cache."""
 
@@ -97,9 +96,12 @@ class Glslang:
                 self._modules.popitem(last=False)
         return module
 
+    def _target(self) -> tuple[str, ...]:
+        return "-S", "comp", "--target-env", self._environment, "--quiet"
+
     def _request(self, file: SourceFile, path: Path | None) -> Request:
-        settings = (*TARGET, self._environment, *self._flags, "validated" if self._validate else "", str(path or ""))
-        return Request("glslangValidator", file_identity(_require_tool()), settings, file, exact=bool(self._flags))
+        settings = (*self._target(), *self._flags, "validated" if self._validate else "", str(path or ""))
+        return Request("glslangValidator", file_identity(require_tool()), settings, file, exact=bool(self._flags))
 
     def _make(self, file: SourceFile, kernel: str, path: Path | None) -> bytes:
         module = self._run(file, kernel, path, self._debug_flags(file))
@@ -113,10 +115,10 @@ class Glslang:
         return LINES_AND_SOURCE if named and WHOLE_SOURCE in self._flags else self._flags
 
     def _run(self, file: SourceFile, kernel: str, path: Path | None, flags: tuple[str, ...]) -> bytes:
-        tool = _require_tool()
+        tool = require_tool()
         COUNTS.compiler_ran("glslangValidator")
         source = "--stdin" if path is None else str(path)
-        command = [tool, source, *TARGET, "--target-env", self._environment, *flags, "-o", "/dev/stdout"]
+        command = [tool, source, *self._target(), *flags, "-o", "/dev/stdout"]
         code, output, errors = self._converse(command, file.text.encode(), f"glslangValidator on {file.name}")
         if code < 0:
             raise _failure(file, kernel, f"glslangValidator crashed ({_signal_name(-code)})", output + errors)
@@ -153,7 +155,8 @@ def find_tool() -> str | None:
     return shutil.which("glslangValidator") or shutil.which("glslang")
 
 
-def _require_tool() -> str:
+def require_tool() -> str:
+    """Return the path of the GLSL compiler. Raises: TaichiRuntimeError with how to install it."""
     tool = find_tool()
     if tool is None:
         raise TaichiRuntimeError(

@@ -82,11 +82,10 @@ class HostCompiler:
     ) -> list[bytes]:
         """Return shared objects made of one text: for each element of `hidden` one without those functions.
 
-        march: which processors they are for, "" for all of the kind.
-
         They are compiled side by side, so a text with several tasks is ready sooner. A function is left out by making
         it static (`-Df="static f"`): the compiler drops it before the costly part.
-        store: what processes before have compiled, and where this is kept. anew: compile in any case.
+        store: what processes before have compiled, and where this is kept. anew: compile in any case. march: which
+        processors they are for, "" for all of the kind.
         Raises: TaichiCompilationError with the emitted and the Python line where the compiler refuses the text, or
         where it hangs, dies or writes nothing; TaichiRuntimeError where it cannot be started at all.
         """

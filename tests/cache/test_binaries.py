@@ -13,12 +13,14 @@ import pytest
 
 import shadesmith as ti
 from shadesmith.runtime import session as sessions
-from shadesmith.runtime.cache import tools
+from shadesmith.runtime.cache import cleaning, tools
 from shadesmith.runtime.cache.bare_text import bare_text, depends_on_more
 from shadesmith.runtime.cache.binaries import Request, find_or_make
+from shadesmith.runtime.cache.entries import read_summary
 from shadesmith.runtime.cache.stats import stats
 from shadesmith.runtime.cache.store import Store
 from shadesmith.runtime.devices import host_compiler, nvrtc
+from shadesmith.runtime.devices.compiler_identity import MISSING, compiler_identity
 from shadesmith.runtime.devices.glslang import Glslang, find_tool
 from shadesmith.runtime.devices.host_compiler import HostCompiler, find_compiler, load_library
 from shadesmith.transpiler.backend.interface import SourceFile
@@ -140,7 +142,7 @@ def without_comments(text: str) -> str:
 def test_what_depends_on_other_files_is_not_kept(kept, text, reason):
     assert depends_on_more(text) == reason
     made = find_or_make(kept, lambda: Request("cc", "1", (), SourceFile("a.c", text)), lambda: {"a": b"1"})
-    assert made == {"a": b"1"} and len(list(kept.folder.glob("*.binary"))) == (not reason)
+    assert made == {"a": b"1"} and len(list(Path(kept.folder).glob("*.binary"))) == (not reason)
 
 
 # --- keys
@@ -269,6 +271,13 @@ def test_a_lack_of_openmp_is_found_out_once(tmp_path, monkeypatch):
         counts.append(len(Path(f"{script}.runs").read_text().splitlines()))
     assert counts[0] == counts[1]
     ti.reset()
+
+
+def test_every_target_has_its_compiler(monkeypatch, tmp_path):
+    found = {target: compiler_identity(target) for target in ("c", "vulkan", "cuda", "python")}
+    assert found["c"] != MISSING and found["python"] == "" and len(set(found.values())) >= 3
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert (compiler_identity("vulkan"), compiler_identity("c")) == (MISSING, MISSING)
 
 
 # --- loading
@@ -447,3 +456,30 @@ def test_what_is_not_to_be_kept_is_not(target, tmp_path, monkeypatch):
     start(arch, tmp_path / "other", monkeypatch, offline_cache=False)
     double(np.ones(4, np.float32))
     assert not (tmp_path / "other").exists() and sessions.CURRENT.store is None
+
+
+def test_a_kernel_that_is_not_to_be_kept_leaves_nothing(target, tmp_path, monkeypatch):
+    arch = sessions.CURRENT.arch
+
+    @ti.kernel(offline_cache=False)
+    def secret(x: ti.types.ndarray(ti.f32, 1)):
+        for i in x:
+            x[i] *= 2
+
+    @ti.kernel
+    def plain(x: ti.types.ndarray(ti.f32, 1)):
+        for i in x:
+            x[i] *= 3
+
+    start(arch, tmp_path, monkeypatch)
+    x = np.ones(4, np.float32)
+    secret(x)
+    plain(x)
+    assert x.tolist() == [6.0] * 4
+    kept = {
+        entry.stage: read_summary(entry.path).what
+        for entry in cleaning.kept(str(tmp_path))
+        if entry.stage in ("text", "binary")
+    }
+    assert set(kept) == ({"text", "binary"} if target != "python" else set())
+    assert not any(what.startswith("secret") for what in kept.values())

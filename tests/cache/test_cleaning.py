@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from shadesmith.runtime.cache import cleaning, store
-from shadesmith.runtime.cache.cleaning import Limits, clean, damage_of, kept, sweep
+from shadesmith.runtime.cache.cleaning import clean, damage_of, kept, sweep
 from shadesmith.runtime.cache.entries import TEMPORARY
+from shadesmith.runtime.cache.folders import BY_TIME, Limits
 from shadesmith.runtime.cache.store import Store
 from shadesmith.runtime.config import read_config
 
@@ -45,7 +46,7 @@ def test_the_oldest_go_by_policy(tmp_path, policy, left):
     assert numbers(found, 8) == left
 
 
-@pytest.mark.parametrize("policy", cleaning.BY_TIME)
+@pytest.mark.parametrize("policy", BY_TIME)
 def test_a_folder_that_fits_is_left_alone(tmp_path, policy):
     found = fill(tmp_path, 4)
     assert clean(tmp_path, Limits(policy, 5 * SIZE, 1.0), lambda: "") > 4 * SIZE
@@ -129,10 +130,10 @@ def test_a_folder_that_is_not_there_is_empty(tmp_path):
 def test_damage_is_found_file_by_file(tmp_path):
     fill(tmp_path, 3)
     good, cut, swapped = kept(tmp_path)
-    cut.path.write_bytes(cut.path.read_bytes()[:-1])
-    swapped.path.write_bytes(good.path.read_bytes())
+    Path(cut.path).write_bytes(Path(cut.path).read_bytes()[:-1])
+    Path(swapped.path).write_bytes(Path(good.path).read_bytes())
     assert [damage_of(entry) for entry in kept(tmp_path)] == ["", "length", "key: the file is that of another entry"]
-    os.replace(good.path, good.path.with_suffix(".text"))
+    os.replace(good.path, Path(good.path).with_suffix(".text"))
     (moved,) = [entry for entry in kept(tmp_path) if entry.stage == "text"]
     assert damage_of(moved) == "key: it is not that of what the file holds"
 

@@ -1,0 +1,308 @@
+/* shadesmith.h: run kernels and graphs of a shadesmith archive (.tcm) from C, C++ or any language that calls C.
+
+   Copy this file and shadesmith.c into your project. They need no package, no SDK and no Python: the Vulkan loader or
+   the CUDA driver is opened when a runtime is created.
+
+       TiRuntime runtime = ti_create_runtime(TI_ARCH_VULKAN, 0);
+       TiAotModule module = ti_load_aot_module(runtime, "julia.tcm");
+       TiKernel paint = ti_get_aot_module_kernel(module, "paint");
+       ...
+       ti_launch_kernel(runtime, paint, 2, arguments);
+       ti_wait(runtime);
+
+   Functions that can fail return TI_NULL_HANDLE or nothing; ti_get_last_error tells what went wrong, by code and by text,
+   of the last call of this thread that failed. A runtime and what was made from it is used by one thread at a time.
+   Names and structs are close to those of Taichi's C-API; what differs is said in docs/c-api.md. */
+
+#ifndef SHADESMITH_H
+#define SHADESMITH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifndef TI_API_CALL
+#if defined(_WIN32) && defined(SHADESMITH_BUILD_DLL)
+#define TI_API_CALL __declspec(dllexport)
+#elif defined(__GNUC__)
+#define TI_API_CALL __attribute__((visibility("default")))
+#else
+#define TI_API_CALL
+#endif
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* MAJOR * 1000000 + MINOR * 1000 + PATCH of this header. */
+#define TI_C_API_VERSION 1000000
+
+#define TI_TRUE 1u
+#define TI_FALSE 0u
+#define TI_NULL_HANDLE 0
+
+#define TI_MAX_DIM_COUNT 16
+
+typedef uint32_t TiBool;
+
+typedef struct TiRuntime_t *TiRuntime;
+typedef struct TiAotModule_t *TiAotModule;
+typedef struct TiMemory_t *TiMemory;
+typedef struct TiKernel_t *TiKernel;
+typedef struct TiComputeGraph_t *TiComputeGraph;
+
+typedef enum TiError {
+    TI_ERROR_SUCCESS = 0,
+    TI_ERROR_NOT_SUPPORTED = -1,        /* the device, or this file, lacks what is needed */
+    TI_ERROR_CORRUPTED_DATA = -2,       /* the archive is damaged, or none */
+    TI_ERROR_NAME_NOT_FOUND = -3,
+    TI_ERROR_INVALID_ARGUMENT = -4,
+    TI_ERROR_ARGUMENT_NULL = -5,
+    TI_ERROR_ARGUMENT_OUT_OF_RANGE = -6,
+    TI_ERROR_ARGUMENT_NOT_FOUND = -7,   /* a graph argument is missing */
+    TI_ERROR_INVALID_STATE = -9,        /* the driver failed, the device is lost */
+    TI_ERROR_INCOMPATIBLE_MODULE = -10, /* the archive was made for something else */
+    TI_ERROR_OUT_OF_MEMORY = -11,
+    TI_ERROR_ASSERTION = -32,           /* an assert of a kernel failed */
+    TI_ERROR_MAX_ENUM = 0x7fffffff
+} TiError;
+
+typedef enum TiArch {
+    TI_ARCH_RESERVED = 0,
+    TI_ARCH_VULKAN = 1,
+    TI_ARCH_CUDA = 3,
+    TI_ARCH_MAX_ENUM = 0x7fffffff
+} TiArch;
+
+typedef enum TiDataType {
+    TI_DATA_TYPE_F16 = 0,
+    TI_DATA_TYPE_F32 = 1,
+    TI_DATA_TYPE_F64 = 2,
+    TI_DATA_TYPE_I8 = 3,
+    TI_DATA_TYPE_I16 = 4,
+    TI_DATA_TYPE_I32 = 5,
+    TI_DATA_TYPE_I64 = 6,
+    TI_DATA_TYPE_U1 = 7,
+    TI_DATA_TYPE_U8 = 8,
+    TI_DATA_TYPE_U16 = 9,
+    TI_DATA_TYPE_U32 = 10,
+    TI_DATA_TYPE_U64 = 11,
+    TI_DATA_TYPE_UNKNOWN = 13, /* elements that are structs */
+    TI_DATA_TYPE_MAX_ENUM = 0x7fffffff
+} TiDataType;
+
+typedef enum TiArgumentType {
+    TI_ARGUMENT_TYPE_I32 = 0,
+    TI_ARGUMENT_TYPE_F32 = 1,
+    TI_ARGUMENT_TYPE_NDARRAY = 2,
+    TI_ARGUMENT_TYPE_SCALAR = 4,
+    TI_ARGUMENT_TYPE_TENSOR = 5,
+    TI_ARGUMENT_TYPE_STRUCT = 32,
+    TI_ARGUMENT_TYPE_MAX_ENUM = 0x7fffffff
+} TiArgumentType;
+
+/* What a memory is for; shadesmith's memory is for all of it. */
+typedef enum TiMemoryUsageFlagBits {
+    TI_MEMORY_USAGE_STORAGE_BIT = 1 << 0,
+    TI_MEMORY_USAGE_UNIFORM_BIT = 1 << 1,
+    TI_MEMORY_USAGE_VERTEX_BIT = 1 << 2,
+    TI_MEMORY_USAGE_INDEX_BIT = 1 << 3
+} TiMemoryUsageFlagBits;
+typedef uint32_t TiMemoryUsageFlags;
+
+/* host_write, host_read: whether ti_map_memory will be used to write, to read. */
+typedef struct TiMemoryAllocateInfo {
+    uint64_t size;
+    TiBool host_write;
+    TiBool host_read;
+    TiBool export_sharing;
+    TiMemoryUsageFlags usage;
+} TiMemoryAllocateInfo;
+
+typedef struct TiMemorySlice {
+    TiMemory memory;
+    uint64_t offset;
+    uint64_t size;
+} TiMemorySlice;
+
+/* Extents, the slowest axis first. */
+typedef struct TiNdShape {
+    uint32_t dim_count;
+    uint32_t dims[TI_MAX_DIM_COUNT];
+} TiNdShape;
+
+/* Elements row by row from the memory's first byte on. elem_shape: () for scalars, (n) for vectors, (n, m) for matrices.
+   elem_type TI_DATA_TYPE_UNKNOWN: elements are the structs that the kernel wants. */
+typedef struct TiNdArray {
+    TiMemory memory;
+    TiNdShape shape;
+    TiNdShape elem_shape;
+    TiDataType elem_type;
+} TiNdArray;
+
+typedef union TiScalarValue {
+    uint8_t x8;
+    uint16_t x16;
+    uint32_t x32;
+    uint64_t x64;
+} TiScalarValue;
+
+/* The bits of a number: a double is copied into x64. A whole number may be of another type than the parameter if it
+   fits. */
+typedef struct TiScalar {
+    TiDataType type;
+    TiScalarValue value;
+} TiScalar;
+
+typedef union TiTensorValue {
+    uint8_t x8[128];
+    uint16_t x16[64];
+    uint32_t x32[32];
+    uint64_t x64[16];
+} TiTensorValue;
+
+typedef struct TiTensorValueWithLength {
+    uint32_t length; /* of numbers, not of bytes */
+    TiTensorValue data;
+} TiTensorValueWithLength;
+
+/* A vector or matrix by value, row by row, of the parameter's own type. */
+typedef struct TiTensor {
+    TiDataType type;
+    TiTensorValueWithLength contents;
+} TiTensor;
+
+/* A struct, vector or matrix by value: its numbers in order, each at the next multiple of its own size. */
+typedef struct TiStruct {
+    const void *data;
+    uint64_t size;
+} TiStruct;
+
+typedef union TiArgumentValue {
+    int32_t i32;
+    float f32;
+    TiNdArray ndarray;
+    TiScalar scalar;
+    TiTensor tensor;
+    TiStruct structure;
+} TiArgumentValue;
+
+typedef struct TiArgument {
+    TiArgumentType type;
+    TiArgumentValue value;
+} TiArgument;
+
+typedef struct TiNamedArgument {
+    const char *name;
+    TiArgument argument;
+} TiNamedArgument;
+
+/* Where a field of an archive lies. The element of index i is at slice.offset + sum(i[k] * strides[k]) [bytes] of
+   slice.memory; its elem_shape lies row by row behind that. */
+typedef struct TiField {
+    TiMemorySlice slice;
+    TiNdShape shape;
+    TiNdShape elem_shape;
+    TiDataType elem_type;
+    uint64_t elem_size;
+    uint64_t strides[TI_MAX_DIM_COUNT];
+} TiField;
+
+/* --- the library ---------------------------------------------------------------------------------------------------- */
+
+TI_API_CALL uint32_t ti_get_version(void);
+
+/* Write the archs that can be opened here. archs may be null; arch_count is set to how many there are. */
+TI_API_CALL void ti_get_available_archs(uint32_t *arch_count, TiArch *archs);
+
+/* The code of the last failure of this thread, TI_ERROR_SUCCESS if there was none. If message_size is not null it is set
+   to the size of the text with its final NUL; if message is not null, as much as message_size said before is written. */
+TI_API_CALL TiError ti_get_last_error(uint64_t *message_size, char *message);
+
+/* The same text, valid until the next call that fails in this thread; "" if there was none. */
+TI_API_CALL const char *ti_get_last_error_message(void);
+
+/* Set or (TI_ERROR_SUCCESS) clear the failure. */
+TI_API_CALL void ti_set_last_error(TiError error, const char *message);
+
+/* Let a function have what kernels print, instead of the standard output; null undoes it. */
+TI_API_CALL void ti_set_print_callback(void (*callback)(const char *text, uint64_t size, void *user), void *user);
+
+/* --- devices -------------------------------------------------------------------------------------------------------- */
+
+/* Open a device: the fastest kind has number 0. */
+TI_API_CALL TiRuntime ti_create_runtime(TiArch arch, uint32_t device_index);
+
+/* Wait for the device and free all that was made from the runtime. */
+TI_API_CALL void ti_destroy_runtime(TiRuntime runtime);
+
+/* The device's name, valid as long as the runtime. */
+TI_API_CALL const char *ti_get_runtime_device_name(TiRuntime runtime);
+
+/* Start what was launched; do not wait. */
+TI_API_CALL void ti_flush(TiRuntime runtime);
+
+/* Wait for all that was launched. */
+TI_API_CALL void ti_wait(TiRuntime runtime);
+
+/* What ti.random() depends on, as ti.init(random_seed=...). */
+TI_API_CALL void ti_set_runtime_random_seed(TiRuntime runtime, uint32_t seed);
+
+/* --- memory --------------------------------------------------------------------------------------------------------- */
+
+/* Allocate memory on the device, filled with zeros. */
+TI_API_CALL TiMemory ti_allocate_memory(TiRuntime runtime, const TiMemoryAllocateInfo *allocate_info);
+TI_API_CALL void ti_free_memory(TiRuntime runtime, TiMemory memory);
+
+/* Wait for what was launched, and return where the host reads and writes the memory. What was written reaches the device
+   with ti_unmap_memory. */
+TI_API_CALL void *ti_map_memory(TiRuntime runtime, TiMemory memory);
+TI_API_CALL void ti_unmap_memory(TiRuntime runtime, TiMemory memory);
+
+/* Copy between the host and the device, without a mapping, after all that was launched. */
+TI_API_CALL void ti_read_memory(TiRuntime runtime, const TiMemorySlice *source, void *destination);
+TI_API_CALL void ti_write_memory(TiRuntime runtime, const TiMemorySlice *destination, const void *source);
+TI_API_CALL void ti_copy_memory_device_to_device(
+    TiRuntime runtime, const TiMemorySlice *dst_memory, const TiMemorySlice *src_memory);
+
+/* The address that kernels see: a VkDeviceAddress or a CUdeviceptr. */
+TI_API_CALL uint64_t ti_get_memory_address(TiRuntime runtime, TiMemory memory);
+
+/* --- archives ------------------------------------------------------------------------------------------------------- */
+
+/* Check an archive without any device. Returns TI_ERROR_SUCCESS, or what is wrong. */
+TI_API_CALL TiError ti_check_aot_module(const void *tcm, uint64_t size);
+
+TI_API_CALL TiAotModule ti_load_aot_module(TiRuntime runtime, const char *module_path);
+
+/* The same from memory, which may be freed afterwards. */
+TI_API_CALL TiAotModule ti_create_aot_module(TiRuntime runtime, const void *tcm, uint64_t size);
+TI_API_CALL void ti_destroy_aot_module(TiAotModule aot_module);
+
+/* Kernels, graphs and fields live as long as their module. Names of template instances are as in the archive. */
+TI_API_CALL TiKernel ti_get_aot_module_kernel(TiAotModule aot_module, const char *name);
+TI_API_CALL TiComputeGraph ti_get_aot_module_compute_graph(TiAotModule aot_module, const char *name);
+TI_API_CALL TiError ti_get_aot_module_field(TiAotModule aot_module, const char *name, TiField *field);
+
+/* Names in the archive, in ascending order; null behind the last one. */
+TI_API_CALL const char *ti_get_aot_module_kernel_name(TiAotModule aot_module, uint32_t number);
+TI_API_CALL const char *ti_get_aot_module_compute_graph_name(TiAotModule aot_module, uint32_t number);
+TI_API_CALL const char *ti_get_aot_module_field_name(TiAotModule aot_module, uint32_t number);
+
+/* --- launches ------------------------------------------------------------------------------------------------------- */
+
+/* Launch a kernel; do not wait, unless it prints or checks. args: one a parameter, ti.template() parameters left out. */
+TI_API_CALL void ti_launch_kernel(TiRuntime runtime, TiKernel kernel, uint32_t arg_count, const TiArgument *args);
+
+/* Launch the kernels of a graph. args: in any order. */
+TI_API_CALL void ti_launch_compute_graph(
+    TiRuntime runtime, TiComputeGraph compute_graph, uint32_t arg_count, const TiNamedArgument *args);
+
+/* Wait, and copy what the last launch of a kernel returned: number counts its results, size is that of the value. */
+TI_API_CALL void ti_get_kernel_result(TiRuntime runtime, TiKernel kernel, uint32_t number, void *value, uint64_t size);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,52 @@
+"""The C runtime as a library, compiled once a session, and runtimes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from c_api import binding
+
+import shadesmith as ti
+
+
+@pytest.fixture(scope="session")
+def library(tmp_path_factory: pytest.TempPathFactory) -> object:
+    if binding.compiler("gcc") is None:
+        pytest.skip("needs gcc")
+    path = tmp_path_factory.mktemp("c_api") / "libshadesmith.so"
+    source = str(binding.FOLDER / "shadesmith.c")
+    return binding.load_library(binding.compile_c(path, "-std=c99", "-O2", "-shared", "-fPIC", source))
+
+
+@pytest.fixture
+def runtime(target: str, library: object) -> Iterator[binding.Runtime]:
+    """A runtime on the device of the target; `runtime.target` is its name."""
+    if target not in binding.ARCHES:
+        pytest.skip("the C runtime has Vulkan and CUDA")
+    made = binding.Runtime(library, binding.ARCHES[target])
+    made.target = target
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> object:
+    """A function that archives kernels, fields and graphs for the current target, and returns the path."""
+
+    def make(
+        kernels: dict[str, object], fields: dict[str, object] | None = None, graphs: dict[str, object] | None = None
+    ) -> Path:
+        module = ti.aot.Module()
+        for name, field in (fields or {}).items():
+            module.add_field(name, field)
+        for name, kernel in kernels.items():
+            kernel, template_args = kernel if isinstance(kernel, tuple) else (kernel, None)
+            module.add_kernel(kernel, template_args, name)
+        for name, graph in (graphs or {}).items():
+            module.add_graph(name, graph)
+        module.archive(str(tmp_path / "module.tcm"))
+        return tmp_path / "module.tcm"
+
+    return make
