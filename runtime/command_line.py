@@ -20,7 +20,7 @@ from .commands.screen import CommandError, Screen
 COMMANDS = {
     "inspect": "show a kernel in every form: Python, IR, source, SPIR-V or PTX and SASS, with Python lines",
     "edit": "write a kernel's source to where an edited one is looked for",
-    "diff": "show what was edited, and what changed since",
+    "diff": "show what was edited, and what changed since; or what two AOT modules differ in",
     "status": "say which edits there are and which of them run",
     "compare": "run an edit against the generated kernel on copies of the inputs",
     "bench": "time an edit against the generated kernel",
@@ -29,6 +29,7 @@ COMMANDS = {
     "replay": "launch again what ti.aot.start_recording recorded, without its program",
     "report": "write all forms, resources, timings and edits of kernels as one HTML page",
     "cache": "list, check and remove the kernels that are kept on disk",
+    "build": "compile a file's kernels ahead of time for any target, into an archive or a folder",
     "diagnose": "say what is there, what is missing and how to get it",
 }
 """Every command, and what it does. It is the module of that name in `commands`."""

@@ -18,11 +18,12 @@ from math import prod
 from ...transpiler.backend.interface import BackendModule, Interface, TaskSource
 from ..devices.glslang import TIME_LIMIT_SECONDS, is_whole, run_tool
 from ..workbench.check_glsl import args_of
-from ..workbench.spirv import Pointer, Reflection, Scalar, SpirvError, Type, reflect
+from ..workbench.spirv import Image, Pointer, Reflection, Scalar, SpirvError, Type, reflect
 from .binaries import spirv_version
 from .container import ArchiveError
 
 GLCOMPUTE = 5
+SAMPLED_IMAGE, STORAGE_IMAGE = 1, 2
 VERSIONS = {(1, 3): "vulkan1.1", (1, 4): "vulkan1.1spv1.4", (1, 5): "vulkan1.2"}
 """Versions of SPIR-V that are taken, with the environment that `spirv-val` checks them for."""
 MAX_PUSH_BYTES = 128
@@ -66,8 +67,12 @@ def _check_entry(reflection: Reflection, task: TaskSource, where: str) -> None:
 
 def _check_interface(reflection: Reflection, interface: Interface, where: str) -> None:
     """Check that the shader takes its arguments where the manifest says, and nothing besides."""
-    if reflection.resources:
-        raise ArchiveError(f"{where} asks for descriptors, and none are given")
+    given = {(0, texture.binding): texture for texture in interface.textures}
+    for variable in reflection.resources:
+        texture = given.get((variable.set or 0, variable.binding or 0))
+        use = variable.type.use if isinstance(variable.type, Image) else 0
+        if texture is None or use != (STORAGE_IMAGE if texture.storage else SAMPLED_IMAGE):
+            raise ArchiveError(f"{where} asks for a descriptor `{variable.name}` that is not given")
     struct, _ = args_of(reflection)
     if reflection.push_constants is None:
         return  # a kernel that uses none of its arguments

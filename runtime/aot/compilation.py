@@ -5,7 +5,7 @@ In: a kernel, values of some of its parameters, options and a target. Out: the m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from hashlib import sha256
 from typing import Any
@@ -32,8 +32,17 @@ def specialize(
     values: of parameters, by name. Raises: TaichiRuntimeError for names and values that do not fit.
     """
     own, arguments = _arguments(kernel, values)
-    found, _ = classify(own.definition, arguments, options)
-    return Specialization(own.definition, found, options, target.capabilities), arguments
+    return specialize_call(own, arguments, options, target)
+
+
+def specialize_call(
+    kernel: Kernel, arguments: Sequence[Any], options: CompileOptions, target: Target
+) -> tuple[Specialization, tuple[Any, ...]]:
+    """Return the same for all arguments of a call; annotations may stand for values."""
+    unpack = unpacker(kernel.definition)
+    leaves = tuple(arguments) if unpack is None else unpack(arguments)
+    found, _ = classify(kernel.definition, leaves, options)
+    return Specialization(kernel.definition, found, options, target.capabilities), leaves
 
 
 def compile_for(
@@ -57,7 +66,7 @@ def compile_for(
 
 
 def _arguments(kernel: Any, values: Mapping[str, Any]) -> tuple[Kernel, tuple[Any, ...]]:
-    """Return the kernel itself and a value for each of its leaves: an annotation where its type alone matters."""
+    """Return the kernel itself and a value for each parameter: an annotation where its type alone matters."""
     bound: tuple[Any, ...] = ()
     own = kernel
     if isinstance(kernel, BoundKernel):
@@ -82,8 +91,7 @@ def _arguments(kernel: Any, values: Mapping[str, Any]) -> tuple[Kernel, tuple[An
             )
         else:
             found.append(parameter.annotation)
-    unpack = unpacker(own.definition)
-    return own, tuple(found) if unpack is None else unpack(found)
+    return own, tuple(found)
 
 
 def instance_name(kernel: Any, values: Mapping[str, Any], name_of_field: Callable[[Any], str | None]) -> dict[str, str]:

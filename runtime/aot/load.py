@@ -208,6 +208,7 @@ class LoadedKernel:
     def _find(self, args: Sequence[Any]) -> Callable[..., Any]:
         session = self._session
         arguments, kinds = classify(self._definition, args, session.options)
+        self._check_textures(arguments)
         key = self._keys.of(args)
         with COMPILING:
             launch = self._launchers.get(key)
@@ -217,10 +218,19 @@ class LoadedKernel:
             module = self._kernel.module
             specialization = Specialization(self._definition, arguments, session.options, session.device.capabilities)
             compilation = Compilation(module, self._fields, {}, (), {})
-            instance = Instance(session, specialization, compilation, self._load())
+            instance = Instance(session, specialization, compilation, code=self._load())
             launch = instance.make_launch(compilation, kinds, keeps=True)
             self._launchers[key], self._instances[key] = launch, instance
         return launch
+
+    def _check_textures(self, arguments: Sequence[Any]) -> None:
+        """Check that textures hold what the kernel was archived for: numbers with or without a point."""
+        for argument, parameter in zip(arguments, self.parameters, strict=True):
+            if parameter["kind"] == "texture" and argument.element.name != parameter["element"]:
+                raise TaichiRuntimeTypeError(
+                    f"texture `{parameter['name']}` of kernel `{self.name}` gives {argument.element}, and the kernel "
+                    f"was archived for one that gives {parameter['element']}. Hint: archive it for this format too"
+                )
 
     def _reachable(self, arguments: Sequence[Any], kinds: Sequence[str]) -> tuple[str, ...]:
         """Return how the launcher reads each argument: arrays with gaps are copied, unless the text knows of strides.

@@ -24,7 +24,9 @@ from ...transpiler.frontend.specialization import (
     ScalarArgument,
     Specialization,
     StructArgument,
+    TextureArgument,
 )
+from ...transpiler.ir.textures import TexelFormat
 from ...transpiler.ir.types import Scalar, Struct, Tensor, Type
 from ...transpiler.options import Capabilities, CompileOptions
 from ..captured import captured_constants
@@ -32,6 +34,7 @@ from ..memory import hold_of
 from ..parts import PartsMemory
 from ..sparse_tree import Beside
 from ..trees import PlacedMemory
+from . import translations
 from .binaries import Binaries
 
 FORMAT, VERSION = "shadesmith-module", 1
@@ -98,6 +101,10 @@ def parameter_data(name: str, argument: Argument, takes_gradient: bool) -> dict[
             return {"name": name, "kind": "struct", "type": struct.name, "members": members_data(struct)}
         case ArrayArgument(element=kind, ndim=ndim):
             return {"name": name, "kind": "ndarray", "ndim": ndim, "gradient": takes_gradient, **element_data(kind)}
+        case TextureArgument(ndim=ndim, element=scalar, format=None):
+            return {"name": name, "kind": "texture", "ndim": ndim, "element": scalar.name}
+        case TextureArgument(ndim=ndim, format=TexelFormat(name=format), lod=lod):
+            return {"name": name, "kind": "rw_texture", "ndim": ndim, "format": format, "lod": lod}
     return {"name": name, "kind": "template", "value": str(argument)}
 
 
@@ -179,8 +186,10 @@ def _strides(field: Any, place: dict[str, int]) -> list[int] | None:
 # --- kernels
 
 
-def kernel_data(compiled: Compiled, folder: str, trees: Trees) -> tuple[dict[str, Any], dict[str, bytes]]:
-    """Return a kernel, and its members."""
+def kernel_data(
+    compiled: Compiled, folder: str, trees: Trees, also: Sequence[str] = ()
+) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """Return a kernel, and its members. also: languages that its shaders are translated to."""
     module = compiled.module
     data = module.to_json()
     members: dict[str, bytes] = {}
@@ -192,6 +201,10 @@ def kernel_data(compiled: Compiled, folder: str, trees: Trees) -> tuple[dict[str
             member = stem.rpartition(".")[0] + SUFFIXES[kind]
             members[member] = binary
             file["binary"][kind] = member
+        for language in also if "spirv" in binaries else ():
+            member = stem.rpartition(".")[0] + translations.SUFFIXES.get(language, "")
+            members[member] = translations.translate(binaries["spirv"], language, file["name"])
+            file["translations"][language] = member
         for kind in (more for known in binaries for more in OPTIONAL_BINARIES.get(known, ())):
             file["binary"].setdefault(kind, None)
         file["lines"] = [[line, _file_name(path), python] for line, path, python in file["lines"]]

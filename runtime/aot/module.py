@@ -11,7 +11,7 @@ import importlib.metadata
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from .. import session as sessions
 from ..whole_files import write_bytes
 from . import manifest
 from .binaries import compile_binaries, requirements
-from .compilation import compile_for, instance_name, specialize
+from .compilation import compile_for, instance_name, specialize, specialize_call
 from .container import MAX_MEMBERS, write_container
 from .manifest import Compiled, Trees
 from .targets import find_target
@@ -46,6 +46,11 @@ class Module:
         self._fields: dict[str, Any] = {}
         self._graphs: dict[str, dict[str, Any]] = {}
 
+    @property
+    def kernels(self) -> list[str]:
+        """Names of the kernels so far."""
+        return list(self._kernels)
+
     def add_kernel(
         self, kernel_fn: Any, template_args: Mapping[str, Any] | None = None, name: str | None = None
     ) -> None:
@@ -56,6 +61,15 @@ class Module:
         Raises: TaichiRuntimeError where the name is taken; what compiling raises.
         """
         self._add(kernel_fn, template_args or {}, name or kernel_fn.__name__, None)
+
+    def add_call(self, kernel_fn: Any, arguments: Sequence[Any], name: str) -> None:
+        """Keep a kernel for the arguments of a call, all of them in order, a method's object first.
+
+        Raises: as `add_kernel`.
+        """
+        self._check_name(name)
+        specialization, leaves = specialize_call(kernel_fn, arguments, self._options, self.target)
+        self._kernels[name] = self._compile(specialization, leaves, None)
 
     @contextmanager
     def add_kernel_template(self, kernel_fn: Any) -> Iterator[KernelTemplate]:
@@ -82,10 +96,13 @@ class Module:
         return next((name for name, known in self._fields.items() if known is field), None)
 
     def _add(self, kernel_fn: Any, values: Mapping[str, Any], name: str, template: dict[str, Any] | None) -> None:
-        if name in self._kernels:
-            raise TaichiRuntimeError(f"there is a kernel `{name}` already. Hint: add_kernel(..., name='another')")
+        self._check_name(name)
         specialization, arguments = specialize(kernel_fn, values, self._options, self.target)
         self._kernels[name] = self._compile(specialization, arguments, template)
+
+    def _check_name(self, name: str) -> None:
+        if name in self._kernels:
+            raise TaichiRuntimeError(f"there is a kernel `{name}` already. Hint: add_kernel(..., name='another')")
 
     def _compile(self, specialization: Specialization, arguments: Any, template: dict[str, Any] | None) -> Compiled:
         module, fields, edited = compile_for(specialization, arguments, self.target)
@@ -126,17 +143,21 @@ class Module:
 
     # --- writing
 
-    def archive(self, filepath: str | os.PathLike[str]) -> None:
-        """Write the module into one file, whose name ends with .tcm. Missing folders are made. Raises: OSError."""
+    def archive(self, filepath: str | os.PathLike[str], also: Sequence[str] = ()) -> None:
+        """Write the module into one file, whose name ends with .tcm. Missing folders are made.
+
+        also: languages that shaders are translated to, for people: "msl", "hlsl". Raises: OSError; TaichiRuntimeError
+        where they cannot be translated.
+        """
         path = Path(filepath)
         assert path.name.endswith(SUFFIX), f"AOT module artifact archive must ends with {SUFFIX}"
-        write_bytes(path, write_container(self.members()))
+        write_bytes(path, write_container(self.members(also)))
 
-    def save(self, filepath: str | os.PathLike[str]) -> None:
-        """Write the module as a folder: what is in the archive, texts beside binaries. Raises: OSError."""
+    def save(self, filepath: str | os.PathLike[str], also: Sequence[str] = ()) -> None:
+        """Write the module as a folder: what is in the archive, texts beside binaries. also, raises: as `archive`."""
         folder = Path(filepath)
         folder.mkdir(parents=True, exist_ok=True)
-        members = self.members()
+        members = self.members(also)
         new = Path(tempfile.mkdtemp(prefix=".kernels-", dir=folder))
         try:
             for name, data in members.items():
@@ -149,15 +170,15 @@ class Module:
         finally:
             shutil.rmtree(new, ignore_errors=True)
 
-    def members(self) -> dict[str, bytes]:
-        """Return what is archived, by name."""
+    def members(self, also: Sequence[str] = ()) -> dict[str, bytes]:
+        """Return what is archived, by name. also, raises: as `archive`."""
         trees = Trees()
         fields = {name: manifest.field_data(name, field, trees) for name, field in sorted(self._fields.items())}
         folders = manifest.folders(list(self._kernels))
         kernels: dict[str, Any] = {}
         members: dict[str, bytes] = {}
         for name, compiled in sorted(self._kernels.items()):
-            kernels[name], files = manifest.kernel_data(compiled, folders[name], trees)
+            kernels[name], files = manifest.kernel_data(compiled, folders[name], trees, also)
             members.update(files)
         data = {
             "format": manifest.FORMAT,

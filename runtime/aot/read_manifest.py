@@ -32,6 +32,7 @@ from ...transpiler.backend.read_module import (
     text,
     truth,
 )
+from ...transpiler.ir.textures import FORMATS
 from ...transpiler.ir.types import SCALARS
 from .container import MAX_MEMBER_BYTES, NAME, ArchiveError
 from .manifest import FORMAT, MANIFEST, VERSION
@@ -228,6 +229,8 @@ PARAMETERS: dict[str, dict[str, Read]] = {
     "matrix": {"type": one_of(*SCALARS), "shape": tensor_shape},
     "struct": {"type": label, "members": struct_members},
     "ndarray": {**ELEMENT, "ndim": number(0, 64), "gradient": truth},
+    "texture": {"ndim": number(1, 3), "element": one_of("f32", "i32", "u32")},
+    "rw_texture": {"ndim": number(1, 3), "format": one_of(*FORMATS), "lod": number(0, 64)},
     "template": {"value": text(1 << 20)},
 }
 
@@ -415,6 +418,7 @@ def _check_kernel(kernel: StoredKernel, manifest: Manifest, path: str) -> None:
             if name not in manifest.members:
                 raise fail(where, f"there is no member `{name}`")
     _check_arrays(kernel, path)
+    _check_textures(kernel, path)
     if len(kernel.constants) != len(module.interface.members):
         raise fail(f"{path}.constants", f"there are {len(module.interface.members)} members")
     for place, (value, member) in enumerate(zip(kernel.constants, module.interface.members, strict=True)):
@@ -433,6 +437,17 @@ def _check_arrays(kernel: StoredKernel, path: str) -> None:
             raise fail(where, f"parameter `{parameter['name'][:80]}` is no array of {array.ndim} axes")
         if tuple(parameter["element_shape"]) != array.element_shape:
             raise fail(where, f"parameter `{parameter['name'][:80]}` has other elements")
+
+
+def _check_textures(kernel: StoredKernel, path: str) -> None:
+    for place, texture in enumerate(kernel.module.interface.textures):
+        where = f"{path}.module.interface.textures[{place}]"
+        if texture.parameter >= len(kernel.parameters):
+            raise fail(f"{where}.parameter", f"there are {len(kernel.parameters)} parameters")
+        parameter = kernel.parameters[texture.parameter]
+        said = parameter["kind"], parameter.get("ndim"), parameter.get("format")
+        if said != ("rw_texture" if texture.storage else "texture", texture.ndim, texture.format):
+            raise fail(where, f"parameter `{parameter['name'][:80]}` is another texture, or none")
 
 
 def _check_constant(value: Any, member: Member, kernel: StoredKernel, trees: Sequence[int], path: str) -> None:

@@ -13,6 +13,7 @@ from ...transpiler.frontend.definition import ParameterDefinition
 from ...transpiler.ir.types import SCALARS, Scalar, Struct, Tensor, Type
 from ...transpiler.lang.annotations import NdarrayAnnotation, matrix, vector
 from ...transpiler.lang.struct import StructType
+from ...transpiler.lang.textures import Format, RWTextureType, TextureType
 from .container import ArchiveError
 
 
@@ -63,6 +64,10 @@ def annotation_of(parameter: Mapping[str, Any]) -> Any:
         case "ndarray":
             needs_grad = True if parameter["gradient"] else None
             return NdarrayAnnotation(element_of(parameter), parameter["ndim"], needs_grad)
+        case "texture":
+            return TextureType(parameter["ndim"])
+        case "rw_texture":
+            return RWTextureType(parameter["ndim"], parameter["lod"], Format[parameter["format"]])
     return SCALARS["i32"]
 
 

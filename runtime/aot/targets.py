@@ -14,7 +14,7 @@ from enum import Enum
 from typing import Any
 
 from ...transpiler.errors import TaichiRuntimeError
-from ...transpiler.lang.arch import ARCHES, Arch, cpu
+from ...transpiler.lang.arch import Arch, cpu
 from ...transpiler.options import Capabilities
 from .. import session as sessions
 from ..capabilities import BITWISE, PORTABLE, capabilities_for
@@ -128,6 +128,7 @@ def find_target(arch: Arch | str | None, caps: Any = None) -> Target:
         session = sessions.CURRENT
         arch = session.arch if session is not None else cpu
     version = arch if arch in (VULKAN_1_1, VULKAN_1_2) else None
+    arch = "cpu" if arch == "c" else arch
     capabilities = capabilities_for("vulkan" if version else arch, None if version else _device())
     if capabilities.target == "python":
         raise TaichiRuntimeError(
@@ -191,6 +192,6 @@ def _name_of(item: Any) -> str:
     return name
 
 
-def names() -> list[str]:
+def target_names() -> list[str]:
     """Return what `--target` takes."""
-    return [VULKAN_1_1, VULKAN_1_2, "vulkan", "cuda", "cuda:sm_NN", "c", *(n for n in ("cpu",) if n in ARCHES)]
+    return [VULKAN_1_1, VULKAN_1_2, "vulkan", "cuda", "cuda:sm_NN", "c"]

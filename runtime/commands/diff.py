@@ -1,26 +1,36 @@
-"""`shadesmith diff`: what was edited, and what has changed in the generated text since, with Python lines."""
+"""`shadesmith diff`: what was edited, and what has changed in the generated text since, with Python lines; or what two
+AOT modules differ in."""
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 from pathlib import Path
 
+from ..aot.archive import open_archive
+from ..aot.differences import differences
 from ..workbench.merge import same_text
 from ..workbench.overview import UNREADABLE, UNTOUCHED, EditState, difference
 from ..workbench.slots import read_text
 from .screen import Screen
 from .slots import add_slot_arguments, find_edits, find_slots
 
+SHOWN_CHARACTERS = 200
+"""Of a value in a table."""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what this command takes."""
     add_slot_arguments(parser)
+    parser.add_argument("other", metavar="MODULE", nargs="?", help="compare two archives or folders of `ti.aot.Module`")
     parser.add_argument("--variant", metavar="NAME", help="only the named variant; `edit` for the unnamed text")
 
 
 def run(options: argparse.Namespace, screen: Screen) -> int:
     """Show, for each edit, its difference from the text it came from, and the difference of that from today's."""
+    if options.other is not None:
+        return _compare_modules(Path(options.program), Path(options.other), screen)
     shown = []
     for state in find_edits(options, find_slots(options, screen)):
         if options.variant is not None and (state.variant or "edit") != options.variant:
@@ -38,6 +48,26 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
     if not shown:
         screen.note("shadesmith: nothing was edited")
     return 0
+
+
+def _compare_modules(first: Path, second: Path, screen: Screen) -> int:
+    """Show what two modules differ in. Returns 1 where they do."""
+    found = differences(open_archive(first), open_archive(second))
+    screen.show_data({"first": str(first), "second": str(second), **found.to_json()})
+    if found.values:
+        screen.show_table(("", "first", "second"), [(place, _short(one), _short(b)) for place, one, b in found.values])
+    for name, what in found.kernels.items():
+        screen.show(f"kernel {name}: {', '.join(what)}")
+    for text in found.texts.values():
+        screen.show_code(text, "diff")
+    if found.are_none:
+        screen.note("shadesmith: the modules are the same")
+    return 0 if found.are_none else 1
+
+
+def _short(value: object) -> str:
+    text = "" if value is None else json.dumps(value)
+    return text if len(text) <= SHOWN_CHARACTERS else f"{text[: SHOWN_CHARACTERS - 3]}..."
 
 
 def _differences(state: EditState) -> tuple[str, str]:

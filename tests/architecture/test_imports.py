@@ -130,7 +130,12 @@ def test_package_list_equals_the_folders() -> None:
 def test_package_data_names_every_template() -> None:
     patterns = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["package-data"]["shadesmith"]
     named = [p for pattern in patterns for p in ROOT.glob(pattern) if p.is_file()]
-    there = [p for folder in ("templates", "examples/edits", "runtime/c_api") for p in (ROOT / folder).rglob("*") if p.is_file()]
+    there = [
+        p
+        for folder in ("templates", "examples/edits", "runtime/c_api")
+        for p in (ROOT / folder).rglob("*")
+        if p.is_file()
+    ]
     assert sorted(named) == sorted([*there, ROOT / "py.typed"])
 
 
