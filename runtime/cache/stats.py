@@ -39,7 +39,8 @@ class Stats:
     """What the cache did so far in this process.
 
     hits, misses, stored: by stage. frontend_runs: kernels that were read from Python; compiler_runs: by tool, how often
-    one ran, and how long at least one did. key_seconds: on finding out what a kernel is; disk_seconds: on reading and writing entries.
+    one ran; compiler_seconds: how long at least one did. key_seconds: on finding out what a kernel is; disk_seconds: on
+    reading and writing entries.
     """
 
     hits: dict[str, int]
