@@ -153,7 +153,7 @@ from .transpiler.lang.struct import Struct, dataclass
 from .transpiler.lang.textures import Format
 
 if TYPE_CHECKING:
-    from .runtime import tools, ui
+    from .runtime import graph, tools, ui
     from .runtime.gui import GUI
     from .runtime.gui_arguments import hex_to_rgb, rgb_to_hex
 
@@ -167,9 +167,9 @@ __all__ = [
     "atomic_or", "atomic_sub", "atomic_xor", "axes", "bit_cast", "bit_shr", "block_local", "cache_read_only",
     "cast", "cc", "ceil", "cos", "cpu", "cuda", "data_oriented", "dataclass", "deactivate", "deactivate_all_snodes",
     "dx11", "dx12", "eig", "exp", "experimental", "extension", "f16", "f32", "f64", "field", "float16", "float32",
-    "float64", "floor", "frexp", "func", "gles", "global_thread_idx", "gpu", "grouped", "hex_to_rgb", "i16", "i32",
-    "i64", "i8", "init", "int16", "int32", "int64", "int8", "is_active", "is_logging_effective", "kernel", "lang",
-    "length", "log", "loop_config", "math", "max", "metal", "min", "ndarray", "ndrange", "no_activate", "one",
+    "float64", "floor", "frexp", "func", "gles", "global_thread_idx", "gpu", "graph", "grouped", "hex_to_rgb", "i16",
+    "i32", "i64", "i8", "init", "int16", "int32", "int64", "int8", "is_active", "is_logging_effective", "kernel",
+    "lang", "length", "log", "loop_config", "math", "max", "metal", "min", "ndarray", "ndrange", "no_activate", "one",
     "opengl", "polar_decompose", "pow", "pyfunc", "python", "randn", "random", "raw_div", "raw_mod", "real_func",
     "ref", "rescale_index", "reset", "rgb_to_hex", "root", "round", "rsqrt", "select", "set_logging_level", "simt",
     "sin", "solve", "sparse", "sqrt", "static", "static_assert", "static_print", "stop_grad", "svd", "sym_eig",

@@ -24,7 +24,7 @@ GOAL_KEYS = 0.05
 KERNELS_A_FILE = 10
 STARTED = "SHADESMITH_BENCHMARK_STARTED"
 
-HEAD = '''
+HEAD = """
 n = {n}
 x = ti.field(ti.f32, shape=n)
 y = ti.Vector.field(3, ti.f32, shape=n)
@@ -35,9 +35,9 @@ scale = 1.5
 def weight(r, h: ti.f32):
     q = r / h
     return ti.select(q < 1.0, (1.0 - q) ** 3, 0.0)
-'''
+"""
 
-KERNEL = '''
+KERNEL = """
 
 @ti.func
 def near_{k}(i):
@@ -60,7 +60,7 @@ def step_{k}(dt: ti.f32) -> ti.f32:
         else:
             x[i] -= v.y * scale
     return moved
-'''
+"""
 
 
 def write_program(folder: Path, kernels: int) -> None:
@@ -68,7 +68,8 @@ def write_program(folder: Path, kernels: int) -> None:
     for part in range(0, kernels, KERNELS_A_FILE):
         numbers = range(part, min(kernels, part + KERNELS_A_FILE))
         body = "".join(KERNEL.format(k=k, reach=3 + k % 5) for k in numbers)
-        text = f"import {{module}} as ti\n{HEAD.format(n=64)}{body}\nKERNELS = [{', '.join(f'step_{k}' for k in numbers)}]\n"
+        names = ", ".join(f"step_{k}" for k in numbers)
+        text = f"import {{module}} as ti\n{HEAD.format(n=64)}{body}\nKERNELS = [{names}]\n"
         for module in ("shadesmith", "taichi"):
             (folder / f"{module}_{part}.py").write_text(text.replace("{module}", module))
 
@@ -89,7 +90,11 @@ def run_program(module: str, arch: str, folder: str, kernels: int, cache: str) -
     if module == "shadesmith":
         did = ti.cache.stats()
         found |= {"frontend": did.frontend_runs, "compilers": sum(did.compiler_runs.values())}
-        found |= {"keys": did.key_seconds, "disk": did.disk_seconds, "pipeline": f"{module}.transpiler.pipeline" in sys.modules}
+        found |= {
+            "keys": did.key_seconds,
+            "disk": did.disk_seconds,
+            "pipeline": f"{module}.transpiler.pipeline" in sys.modules,
+        }
     print(json.dumps(found))
 
 
@@ -121,7 +126,10 @@ def compare(arguments: argparse.Namespace) -> None:
         seconds = sorted(row[module]["seconds"] for row in rounds)
         parts = {name: statistics.median(row[module][name] for row in rounds) for name in ("import", "init")}
         shown = f"median {statistics.median(seconds):.3f} ({seconds[0]:.3f} to {seconds[-1]:.3f})"
-        print(f"{module:<11} cold {cold[module]:.3f}  warm {shown}  import {parts['import']:.3f}  init {parts['init']:.3f}")
+        print(
+            f"{module:<11} cold {cold[module]:.3f}  warm {shown}"
+            f"  import {parts['import']:.3f}  init {parts['init']:.3f}"
+        )
     ours = [row["shadesmith"] for row in rounds]
     share = statistics.median(row["keys"] / row["seconds"] for row in ours)
     print(f"frontend runs {max(r['frontend'] for r in ours)}, compilers {max(r['compilers'] for r in ours)}, "

@@ -8,8 +8,8 @@ import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, cast
-from weakref import ref
+from typing import TYPE_CHECKING, Any, Protocol, cast
+from weakref import WeakSet, ref
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from .devices.device import GpuDevice
 from .holds import Hold
 from .identities import objects_in, weakly
 from .interop import checked_address, cupy_address, gradient_of, host_address, tensor_address
-from .launcher import make_launcher
+from .launcher import make_launcher, make_packer
 from .memory import hold_of
 from .packing import fits_struct, flatten, flatten_struct, result_value, return_types
 from .printing import Reports
@@ -30,6 +30,7 @@ from .session import Session
 from .sparse_tree import Beside
 from .staging import Stage, stage_arguments
 from .stale_globals import watch
+from .touched import Touches, make_touches
 from .trees import depend_on_tree
 
 if TYPE_CHECKING:
@@ -37,6 +38,13 @@ if TYPE_CHECKING:
     from ..transpiler.backend.interface import BackendModule
 
 MIN_BUFFER_BYTES = 16
+
+
+class Dependent(Protocol):
+    """What keeps launchers of instances: it is told when one of them retires."""
+
+    def drop(self) -> None:
+        """Keep none of them any more; called at any moment."""
 
 
 class Instance:
@@ -64,6 +72,7 @@ class Instance:
         self.times = compilation.times
         self.is_retired = False
         self.when_retired: Callable[[Instance], None] | None = None
+        self.dependents: WeakSet[Dependent] = WeakSet()
         self.arguments = specialization.arguments
         self._watched = self._watch(compilation.fields)
         self.program = self.code.program.again()
@@ -94,6 +103,8 @@ class Instance:
         """Run no more: memory that it knows is freed, or may be."""
         if not self.is_retired:
             self.is_retired = True
+            for dependent in list(self.dependents):
+                dependent.drop()
             if self.when_retired is not None:
                 self.when_retired(self)
 
@@ -165,12 +176,24 @@ class Instance:
             hooks["own"] = self.session.lock if self._reports is not None else threading.RLock()
         if "torch" in kinds and self.session.device.name == "cuda":
             hooks["stream"] = cast(GpuDevice, self.session.device).torch_stream()
-        launch = make_launcher(self.module, self.program, kinds, self._constants(compilation.fields), hooks)
-        types = [a.type if isinstance(a, ScalarArgument) else None for a in self.arguments]
-        if any(isinstance(t, Scalar) and t.is_integral for t in types):
-            launch = _wrapping(launch, types, self.accepts)
+        constants = self._constants(compilation.fields)
+        launch = self._wrapped(make_launcher(self.module, self.program, kinds, constants, hooks))
+        if not {"after", "own"} & hooks.keys():
+            launch.make_packer = partial(self._make_packer, kinds, constants, hooks)  # type: ignore[attr-defined]
         if self.session.config.warn_stale_globals and compilation.captured:
             launch = watch(launch, self.module.kernel, compilation.captured)
+        return launch
+
+    def _make_packer(self, kinds: Sequence[str], constants: Any, hooks: dict[str, Any]) -> tuple[Any, Touches]:
+        """Return functions of the kernel's arguments: what a launch would submit, and what memory it touches."""
+        is_sparse = any(source[0] == "capacity" for source in constants)
+        touches = make_touches(self.module.interface, hooks["held"][1:], self._temporaries, is_sparse)
+        return self._wrapped(make_packer(self.module, kinds, constants, hooks)), touches
+
+    def _wrapped(self, launch: Callable[..., Any]) -> Callable[..., Any]:
+        types = [a.type if isinstance(a, ScalarArgument) else None for a in self.arguments]
+        if any(isinstance(t, Scalar) and t.is_integral for t in types):
+            return _wrapping(launch, types, self.accepts)
         return launch
 
     def _flatten_struct(self, value: Any, position: int) -> list[Any]:

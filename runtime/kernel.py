@@ -294,6 +294,17 @@ class Kernel:
         variant: Variant = choice.variant if choice is not None else workbench("variants").variant_of(module)
         return variant
 
+    def leaves_of(self, args: Sequence[Any]) -> tuple[Any, ...]:
+        """Return the arguments of a call one by one, packs taken apart and defaults filled in."""
+        values = self._bind(args, {})
+        return values if self._unpack is None else self._unpack(values)
+
+    def launcher(self, leaves: Sequence[Any]) -> tuple[Instance, Callable[..., Any]]:
+        """Return what is compiled for such arguments in the current session, and what launches it."""
+        self._enter(sessions.current())
+        launch = self._find(leaves)
+        return self._instances[self._slow_key(leaves)], launch
+
     def instances(self) -> list[Instance]:
         """Return what has been compiled in the current session, in order."""
         return list(dict.fromkeys(self._instances.values()))
@@ -366,6 +377,8 @@ class Kernel:
 
     def _forget_all(self) -> None:
         """Compile anew with the next launch."""
+        for instance in list(self._instances.values()):
+            instance.retire()
         self._instances.clear()
         self._launchers.clear()
 

@@ -34,6 +34,9 @@ OPERATORS = {
 }  # fmt: skip
 """Operations that the extent of a loop may hold, in Python."""
 
+Packed = tuple[Sequence[int], bytes, tuple[Any, ...]]
+"""What a launcher submits: the count of each task, the packed arguments, and memory for `use_textures`."""
+
 
 def pack_format(members: Sequence[Member], size_bytes: int) -> str:
     """Return the `struct` format of an argument block, padding written out."""
@@ -82,6 +85,40 @@ def make_launcher(
     exec(compile(text, f"<launcher of {module.kernel}>", "exec"), namespace)
     launch: Callable[..., Any] = namespace.pop("launch")  # else it would keep itself, and all it knows, in a cycle
     return launch
+
+
+def make_packer(
+    module: BackendModule, kinds: Sequence[str], constants: dict[tuple[Any, ...], int], hooks: dict[str, Any]
+) -> Callable[..., Packed]:
+    """Return a function of the kernel's arguments that gives what its launcher would submit, and submits nothing."""
+    kept = _Kept(module.interface.args_size_bytes)
+    keep = make_launcher(module, kept, kinds, constants, hooks)
+
+    def pack(*args: Any) -> Packed:
+        keep(*args)
+        return kept.counts, kept.packed, kept.textures
+
+    return pack
+
+
+class _Kept:
+    """A program that runs nothing and keeps what it was given."""
+
+    lock = None
+
+    def __init__(self, size_bytes: int) -> None:
+        self.arguments = bytearray(size_bytes)
+        self.counts: Sequence[int] = ()
+        self.packed = b""
+        self.textures: tuple[Any, ...] = ()
+
+    def use_textures(self, textures: tuple[Any, ...]) -> None:
+        """Keep the memory of textures."""
+        self.textures = textures
+
+    def submit(self, counts: Sequence[int], packed: bytes | None = None) -> None:
+        """Keep counts and arguments."""
+        self.counts, self.packed = counts, bytes(self.arguments) if packed is None else packed
 
 
 class _Writer:

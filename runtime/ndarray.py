@@ -138,6 +138,22 @@ def ndarray(dtype: Any, shape: Any, needs_grad: bool = False) -> DenseArray:
     return result  # type: ignore[no-any-return]
 
 
+class _NoMemory:
+    """Stands for memory where only the type of an array matters."""
+
+    allocation = None
+    is_gone = False
+
+
+def stand_in(element: Type, ndim: int, name: str) -> Any:
+    """Return what is to compilers an ndarray of this element and number of axes; it has no memory."""
+    kind = _class_of(element)
+    found = kind.__new__(kind)
+    found._set_up(_NoMemory(), element, (0,) * ndim, name)
+    found.signature = found._signature()
+    return found
+
+
 @cache
 def signature_of(element: Type, ndim: int, is_strided: bool = False) -> str:
     """Return the one text that stands for all ndarrays of this element and number of axes; comparing it is cheap."""

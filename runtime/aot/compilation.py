@@ -40,9 +40,15 @@ def specialize_call(
 ) -> tuple[Specialization, tuple[Any, ...]]:
     """Return the same for all arguments of a call; annotations may stand for values."""
     unpack = unpacker(kernel.definition)
-    leaves = tuple(arguments) if unpack is None else unpack(arguments)
+    return specialize_leaves(kernel, arguments if unpack is None else unpack(arguments), options, target)
+
+
+def specialize_leaves(
+    kernel: Kernel, leaves: Sequence[Any], options: CompileOptions, target: Target
+) -> tuple[Specialization, tuple[Any, ...]]:
+    """Return the same for values of all leaves: members of packs in the packs' places."""
     found, _ = classify(kernel.definition, leaves, options)
-    return Specialization(kernel.definition, found, options, target.capabilities), leaves
+    return Specialization(kernel.definition, found, options, target.capabilities), tuple(leaves)
 
 
 def compile_for(

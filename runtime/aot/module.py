@@ -14,21 +14,32 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from ...transpiler.errors import TaichiRuntimeError
 from ...transpiler.frontend.specialization import Specialization
 from ...transpiler.lang.arch import Arch
 from .. import session as sessions
+from ..kernel import Kernel
 from ..whole_files import write_bytes
 from . import manifest
 from .binaries import compile_binaries, requirements
-from .compilation import compile_for, instance_name, specialize, specialize_call
+from .compilation import compile_for, instance_name, specialize, specialize_call, specialize_leaves
 from .container import MAX_MEMBERS, write_container
 from .manifest import Compiled, Trees
 from .targets import find_target
 
 SUFFIX = ".tcm"
+
+
+class Graph(Protocol):
+    """A compiled graph, `ti.graph.GraphBuilder().compile()`."""
+
+    def kernels(self) -> Mapping[str, tuple[Kernel, Sequence[Any]]]:
+        """Return each specialization once, with values or stand-ins for the leaves of its parameters."""
+
+    def to_data(self) -> Mapping[str, Any]:
+        """Return the names of the arguments, and dispatches: the name of a kernel, and what it is given."""
 
 
 class Module:
@@ -109,7 +120,7 @@ class Module:
         binaries = compile_binaries(module, self.target)
         return Compiled(specialization, module, fields, tuple(binaries), template, edited)
 
-    def add_graph(self, name: str, graph: Any) -> None:
+    def add_graph(self, name: str, graph: Graph) -> None:
         """Keep a graph, and each kernel that it dispatches once for what it is given.
 
         Such a kernel can be launched by itself too: under its own name, or, where that is taken, `graph.kernel`.
@@ -117,29 +128,33 @@ class Module:
         """
         if name in self._graphs:
             raise TaichiRuntimeError(f"there is a graph `{name}` already. Hint: give this one another name")
+        names = {own: self._dispatched(name, own, *found) for own, found in graph.kernels().items()}
         data = graph.to_data()
+        dispatches = [
+            {"kernel": names[each["kernel"]], "arguments": list(each["arguments"])} for each in data["dispatches"]
+        ]
         self._graphs[name] = {
-            "arguments": data["arguments"],
-            "dispatches": [
-                {"kernel": self._dispatched(name, each["kernel"], each["values"]), "arguments": each["arguments"]}
-                for each in data["dispatches"]
-            ],
+            "arguments": [self._graph_argument(each["name"], dispatches) for each in data["arguments"]],
+            "dispatches": dispatches,
         }
 
-    def _dispatched(self, graph: str, kernel_fn: Any, values: Mapping[str, Any]) -> str:
-        """Return the name of the kernel that a graph dispatches with these values, compiled unless it is there."""
-        specialization, arguments = specialize(kernel_fn, values, self._options, self.target)
-        own: str = kernel_fn.__name__
-        compiled = None
-        for name in (own, f"{graph}.{own}", *(f"{graph}.{own}_{number}" for number in range(2, MAX_MEMBERS))):
-            known = self._kernels.get(name)
-            if known is not None and known.specialization.definition is not specialization.definition:
-                continue
-            compiled = compiled or self._compile(specialization, arguments, None)
-            if known is None or (known.module, known.fields) == (compiled.module, compiled.fields):
-                self._kernels.setdefault(name, compiled)
+    def _dispatched(self, graph: str, own: str, kernel: Kernel, leaves: Sequence[Any]) -> str:
+        """Return the name under which a kernel that a graph dispatches is kept, with what it is specialised on."""
+        compiled = self._compile(*specialize_leaves(kernel, leaves, self._options, self.target), None)
+        for name in (own, f"{graph}.{own}", *(f"{graph}.{own}__{number}" for number in range(2, MAX_MEMBERS))):
+            known = self._kernels.setdefault(name, compiled)
+            if (known.module, known.fields, known.template) == (compiled.module, compiled.fields, None):
                 return name
         raise TaichiRuntimeError(f"graph `{graph}` dispatches kernel `{own}` in too many ways")
+
+    def _graph_argument(self, name: str, dispatches: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """Return an argument of a graph: what the parameter is that it is first passed for."""
+        for each in dispatches:
+            if name in each["arguments"]:
+                parameters = manifest.parameters_data(self._kernels[each["kernel"]])
+                passed = [parameter for parameter in parameters if parameter["kind"] != "template"]
+                return {**passed[each["arguments"].index(name)], "name": name}
+        raise TaichiRuntimeError(f"argument `{name}` is passed to no kernel of the graph. Hint: leave it out")
 
     # --- writing
 

@@ -12,7 +12,6 @@ Later = tuple[str, int | None] | tuple[str, int | None, str]
 
 NODES: Later = ("layouts by SNodes, sparse ones too,", 4, "use dense fields: `ti.field(dtype, shape=(n, m))`")
 PROFILER: Later = ("times of kernels", None, "use `time.perf_counter()` around launches and `ti.sync()`")
-KEEPING: Later = ("the cache, AOT modules and graphs", 6)
 TAICHI_ARCHIVES: Later = ("archives in Taichi's own format", None, "docs/archive.md describes ours: JSON in a zip")
 DERIVATIVES: Later = ("derivatives", None)
 MESHES: Later = ("meshes", None)
@@ -27,7 +26,6 @@ LATER: dict[str, dict[str, Later]] = {
             ),
             NODES,
         ),
-        **dict.fromkeys(("graph",), KEEPING),
         **dict.fromkeys(("ad",), DERIVATIVES),
         **dict.fromkeys(("Mesh", "MeshInstance", "mesh_local", "mesh_patch_idx"), MESHES),
         **dict.fromkeys(("algorithms", "linalg", "sparse_matrix_builder"), LIBRARIES),

@@ -18,6 +18,7 @@ NAMES = {
     "GUI": "gui",
     "aot": "aot",
     "cache": "cache",
+    "graph": "graph",
     "hex_to_rgb": "gui_arguments",
     "profiler": "profiler",
     "rgb_to_hex": "gui_arguments",
@@ -25,7 +26,18 @@ NAMES = {
     "ui": "ui",
 }
 """Modules of `runtime` by the names that the root package has of them; of a module itself its own."""
-PATHS = ("aot", "profiler", "tools", "tools.diagnose", "tools.image", "tools.np2ply", "tools.video", "tools.vtk", "ui")
+PATHS = (
+    "aot",
+    "graph",
+    "profiler",
+    "tools",
+    "tools.diagnose",
+    "tools.image",
+    "tools.np2ply",
+    "tools.video",
+    "tools.vtk",
+    "ui",
+)
 """Import paths below the root package, and below `runtime`."""
 
 

@@ -25,9 +25,10 @@ from ...transpiler.backend.interface import BackendModule, TaskSource
 from ...transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 from ..cache.store import Store
 from ..capabilities import PORTABLE
+from .cuda_graph import CudaGraph
 from .cuda_textures import CudaTexture, copy_in, copy_out, make_texture
 from .cuda_timer import CudaTimer
-from .device import OutOfMemory, in_words
+from .device import Launch, OutOfMemory, in_words
 from .kept_sources import keep as keep_sources
 from .nvrtc import LINES, compile_cubin
 from .textures import TextureMemory, TextureSpec
@@ -100,24 +101,35 @@ class CudaProgram:
         self._device, self._module = device, module
         self._loaded = loaded  # CuPy unloads the code with this object
         self.arguments = (ctypes.c_ubyte * max(1, module.interface.args_size_bytes))()
-        functions = [loaded.get_function(task.entry) for task in module.tasks]
-        starts = [
-            _starter(device, task, function.ptr, self.arguments)
-            for task, function in zip(module.tasks, functions, strict=True)
-        ]
+        starts = self.starts(device.launch_kernel, self.arguments)
         self.submit = _submitter(device, module.kernel, starts, loaded)
         if device.sources is not None and device.cupy.cuda.nvtx.available:
             self.submit = _in_range(self.submit, device.cupy.cuda.nvtx, module.kernel)
+
+    @property
+    def name(self) -> str:
+        """The kernel's name."""
+        return self._module.kernel
+
+    def starts(self, launch: Callable[..., None], arguments: Any) -> list[Callable[[int, int], None]]:
+        """Return a function a task, of a count and a stream, that calls `launch`, the driver's or one in its place."""
+        functions = [self._loaded.get_function(task.entry).ptr for task in self._module.tasks]
+        return [
+            _starter(launch, self._device.resident_threads, task, function, arguments)
+            for task, function in zip(self._module.tasks, functions, strict=True)
+        ]
 
     def again(self) -> CudaProgram:
         """Return the same code with an argument block of its own."""
         return CudaProgram(self._device, self._module, self._loaded, self.log)
 
 
-def _starter(device: CudaDevice, task: TaskSource, function: int, arguments: Any) -> Callable[[int, int], None]:
+def _starter(
+    launch: Callable[..., None], resident_threads: int, task: TaskSource, function: int, arguments: Any
+) -> Callable[[int, int], None]:
     """Return the function that launches one task, given its count and a stream."""
-    launch, block_dim, turns = device.launch_kernel, task.block_dim, task.turns_per_block
-    most = max(1, device.resident_threads * WAVES // block_dim) if task.strided else MAX_GROUPS_X
+    block_dim, turns = task.block_dim, task.turns_per_block
+    most = max(1, resident_threads * WAVES // block_dim) if task.strided else MAX_GROUPS_X
     parameters = (ctypes.c_void_p * 1)(ctypes.addressof(arguments))
     address = ctypes.addressof(parameters)
 
@@ -178,6 +190,7 @@ class CudaDevice:
         self.cupy = cupy
         self.runtime = cupy.cuda.runtime
         self.launch_kernel = driver.launchKernel
+        self.driver_error: Callable[[int], Exception] = driver.CUDADriverError
         self.current_stream = cupy.cuda.get_current_stream
         self.failure: tuple[type[Exception], ...] = (driver.CUDADriverError, self.runtime.CUDARuntimeError)
         self.index = index
@@ -423,6 +436,10 @@ class CudaDevice:
             raise TaichiCompilationError(
                 f"{module.files[0].name} lacks a kernel the launcher starts: {error}."
             ) from error
+
+    def record(self, launches: Sequence[Launch]) -> CudaGraph:
+        """Prepare launches as one CUDA graph."""
+        return CudaGraph(self, launches)
 
     def timer(self) -> CudaTimer:
         """Return what takes the time of launches on CuPy's current stream, by the GPU's clock."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ...transpiler.errors import TaichiRuntimeError
 from ...transpiler.options import Capabilities
+from .hazards import Touched
 from .textures import TextureMemory, TextureSpec
 from .timer import Timer
 
@@ -66,6 +68,34 @@ class Program(Protocol):
 
     def again(self) -> Program:
         """Return the same code with an argument block of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """What `Program.submit` would start: a program of the device, the count of each task, and the packed arguments.
+
+    textures: memory for `Program.use_textures`, () of programs without it. touched: what memory it reads and writes;
+    launches that touch none in common may run side by side.
+    """
+
+    program: Any
+    counts: Sequence[int]
+    arguments: bytes
+    textures: tuple[Any, ...] = ()
+    touched: Touched = None
+
+
+class Recording(Protocol):
+    """Launches in order, prepared once and started any number of times."""
+
+    def update(self, number: int, launch: Launch) -> None:
+        """Replace launch number `number`, by one of the same program, from the next `run` on.
+
+        Runs before it, which may be under way, keep theirs.
+        """
+
+    def run(self) -> None:
+        """Start all launches in order, after all work before; it does not wait."""
 
 
 class Device(Protocol):
@@ -139,6 +169,9 @@ class Device(Protocol):
 
     def load(self, module: BackendModule, codes: Sequence[bytes]) -> Program:
         """Make a program of what compilers made of the module's files, for this device. Raises: TaichiRuntimeError."""
+
+    def record(self, launches: Sequence[Launch]) -> Recording:
+        """Prepare launches of programs of this device to be started together."""
 
     def synchronize(self) -> None:
         """Wait for all launches. Raises: TaichiRuntimeError if one failed."""

@@ -23,8 +23,9 @@ from ...transpiler.backend.interface import BackendModule, SourceFile
 from ...transpiler.errors import ShadesmithWarning, TaichiCompilationError, TaichiRuntimeError
 from ..cache.store import Store
 from ..capabilities import PORTABLE
+from .calls import Calls
 from .compiler_messages import CompilerFailure
-from .device import Allocation
+from .device import Allocation, Launch
 from .host_compiler import HostCompiler, Library, find_compiler, lacks_openmp, load_library
 from .host_memory import LAZY_BYTES, Budget
 from .host_textures import TextureInMemory, copy_in, copy_out
@@ -252,6 +253,10 @@ class HostDevice:
             ShadesmithWarning,
             stacklevel=2,
         )
+
+    def record(self, launches: Sequence[Launch]) -> Calls:
+        """Prepare launches to be started together."""
+        return Calls(launches)
 
     def synchronize(self) -> None:
         """Return at once: a launch ends before `submit` does."""

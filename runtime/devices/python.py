@@ -26,7 +26,8 @@ from ...transpiler.ir.types import NUMPY, Struct, Tensor
 from ..capabilities import PORTABLE
 from ..launcher import PACK_CODES
 from ..memory import view_address, view_strided
-from .device import Allocation
+from .calls import LockedCalls
+from .device import Allocation, Launch
 from .host_memory import LAZY_BYTES, Budget
 from .host_textures import TextureInMemory, copy_in, copy_out
 from .textures import TextureMemory, TextureSpec
@@ -208,6 +209,10 @@ class PythonDevice:
     def load(self, module: BackendModule, codes: Sequence[bytes]) -> PythonProgram:
         """Raise TaichiRuntimeError: it runs no machine code."""
         raise TaichiRuntimeError(f"module `{module.kernel}` is compiled, and the interpreter runs no compiled code")
+
+    def record(self, launches: Sequence[Launch]) -> LockedCalls:
+        """Prepare launches to be started together."""
+        return LockedCalls(launches)
 
     def synchronize(self) -> None:
         """Return at once."""

@@ -16,7 +16,7 @@ from typing import Any
 from ...transpiler.backend.interface import BackendModule
 from ...transpiler.errors import TaichiRuntimeError
 from ..cache.store import Store
-from .device import Allocation
+from .device import Allocation, Launch
 from .glslang import INSTALL_HINT, LINES_AND_SOURCE, WHOLE_SOURCE, Glslang, find_tool, run_tool
 from .textures import TextureMemory, TextureSpec
 from .timer import Timer
@@ -38,6 +38,7 @@ from .vulkan_labels import Labels
 from .vulkan_memory import Memory, VulkanAllocation
 from .vulkan_program import Builder, VulkanProgram
 from .vulkan_queue import Queue
+from .vulkan_recording import VulkanRecording
 from .vulkan_timer import make_timer
 
 DRIVER_FOLDERS = ("/usr/share/vulkan/icd.d", "/usr/local/share/vulkan/icd.d", "/etc/vulkan/icd.d")
@@ -178,6 +179,10 @@ class VulkanDevice:
             return {"device": title, "tasks": {}, "reason": f"its driver does not tell (it lacks {STATISTICS})"}
         self._queue.require()
         return {"device": title, "tasks": self._builder.statistics(module), "reason": ""}
+
+    def record(self, launches: Sequence[Launch]) -> VulkanRecording:
+        """Prepare launches to be submitted together."""
+        return VulkanRecording(self._queue, self._memory, launches)
 
     def synchronize(self) -> None:
         """Wait for all launches. Raises: TaichiRuntimeError if one failed."""

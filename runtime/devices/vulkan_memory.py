@@ -362,6 +362,11 @@ class Memory:
         self._api.lib.vkDestroyBuffer(self._device, block.buffer, self._api.ffi.NULL)
         self._api.lib.vkFreeMemory(self._device, block.memory, self._api.ffi.NULL)
 
+    def give_block(self, block: Block) -> None:
+        """Give a block back, unless the device was closed meanwhile."""
+        if block in self._blocks:
+            self.destroy_block(block)
+
     def _available(self, heap: int) -> int:
         """Return how many bytes may still be taken from a heap."""
         if self._budget is not None:  # lavapipe's heap is a constant, and asking for more gets the process killed

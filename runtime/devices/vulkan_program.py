@@ -279,6 +279,22 @@ class VulkanProgram:
         made._make_arguments(self._queue.api, len(self.arguments))
         return made
 
+    def onto(self, tape: Any) -> VulkanProgram:
+        """Return the same code that records into `tape` instead of the queue's open command buffer."""
+        made = self.again()
+        made._queue = tape
+        return made
+
+    @property
+    def name(self) -> str:
+        """The kernel's name."""
+        return self._name
+
+    @property
+    def indirect_bytes(self) -> int:
+        """Bytes of arguments that are too long for push constants, else 0."""
+        return self._indirect_bytes
+
     def add(self, task: TaskSource, pipeline: Any) -> None:
         """Take over the pipeline of the next task."""
         self.pipelines.append(pipeline)

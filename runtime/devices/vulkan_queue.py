@@ -14,7 +14,7 @@ import os
 import threading
 import warnings
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...transpiler.errors import ShadesmithWarning, TaichiRuntimeError
@@ -34,6 +34,30 @@ VK_TIMEOUT = 2
 VK_ERROR_DEVICE_LOST = -4
 
 
+class Submission:
+    """What hands command buffers over. value: the serial that the semaphore reaches then; info: the struct."""
+
+    __slots__ = ("info", "value")
+
+    def __init__(self, api: Api, handles: Sequence[Any], semaphore: Any) -> None:
+        self.value = api.ffi.new("uint64_t*")
+        timeline = api.new(
+            "VkTimelineSemaphoreSubmitInfo",
+            "TIMELINE_SEMAPHORE_SUBMIT_INFO",
+            signalSemaphoreValueCount=1,
+            pSignalSemaphoreValues=self.value,
+        )
+        self.info = api.new(
+            "VkSubmitInfo",
+            "SUBMIT_INFO",
+            pNext=timeline,
+            commandBufferCount=len(handles),
+            pCommandBuffers=api.array("VkCommandBuffer", handles),
+            signalSemaphoreCount=1,
+            pSignalSemaphores=api.array("VkSemaphore", [semaphore]),
+        )
+
+
 class CommandSlot:
     """A command buffer with the structs of its submission. serial: of its last submission."""
 
@@ -42,24 +66,10 @@ class CommandSlot:
     def __init__(self, api: Api, handle: Any, semaphore: Any) -> None:
         self.handle = handle
         self.serial = 0
-        self.value = api.ffi.new("uint64_t*")
         self.arguments: Any = None
         self.arguments_used = 0
-        timeline = api.new(
-            "VkTimelineSemaphoreSubmitInfo",
-            "TIMELINE_SEMAPHORE_SUBMIT_INFO",
-            signalSemaphoreValueCount=1,
-            pSignalSemaphoreValues=self.value,
-        )
-        self.submit_info = api.new(
-            "VkSubmitInfo",
-            "SUBMIT_INFO",
-            pNext=timeline,
-            commandBufferCount=1,
-            pCommandBuffers=api.array("VkCommandBuffer", [handle]),
-            signalSemaphoreCount=1,
-            pSignalSemaphores=api.array("VkSemaphore", [semaphore]),
-        )
+        submission = Submission(api, [handle], semaphore)
+        self.value, self.submit_info = submission.value, submission.info
 
 
 class Queue:
@@ -117,6 +127,11 @@ class Queue:
             "COMMAND_BUFFER_BEGIN_INFO",
             flags=vk.VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT,
         )
+        self._begin_tape_info = api.new(
+            "VkCommandBufferBeginInfo",
+            "COMMAND_BUFFER_BEGIN_INFO",
+            flags=vk.VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT,
+        )
         self._make_barriers()
 
     def _make_barriers(self) -> None:
@@ -146,7 +161,7 @@ class Queue:
 
     def _free_slot(self) -> CommandSlot:
         if not self._idle and self._flying:
-            self._poll()
+            self.poll()
         if self._idle:
             return self._idle.pop()
         if self._count < IN_FLIGHT:
@@ -155,14 +170,56 @@ class Queue:
         return self._idle.pop()
 
     def _new_slot(self) -> CommandSlot:
+        slot = CommandSlot(self.api, self.allocate_commands(), self._semaphore[0])
+        self._count += 1
+        return slot
+
+    # --- command buffers that are kept (`vulkan_recording`); the lock must be held
+
+    def allocate_commands(self) -> Any:
+        """Return a command buffer of its own."""
         api = self.api
         made = api.ffi.new("VkCommandBuffer*")
         info = api.new(
             "VkCommandBufferAllocateInfo", "COMMAND_BUFFER_ALLOCATE_INFO", commandPool=self._pool, commandBufferCount=1
         )
         api.check(api.lib.vkAllocateCommandBuffers(self.device, info, made), "making a command buffer")
-        self._count += 1
-        return CommandSlot(api, made[0], self._semaphore[0])
+        return made[0]
+
+    def free_commands(self, handles: Sequence[Any]) -> None:
+        """Give command buffers back that the device is done with."""
+        array = self.api.array("VkCommandBuffer", handles)
+        self.api.lib.vkFreeCommandBuffers(self.device, self._pool, len(handles), array)
+
+    def begin_tape(self, handle: Any) -> None:
+        """Open a command buffer that may be submitted again while the device still runs it."""
+        self._answer(self.api.lib.vkBeginCommandBuffer(handle, self._begin_tape_info), "recording")
+
+    def end_tape(self, handle: Any, is_last: bool) -> None:
+        """Close it. is_last: what was written shall be seen by the host and by all work after."""
+        if is_last:
+            self._end_batch(handle)
+        self._answer(self.api.lib.vkEndCommandBuffer(handle), "ending a command buffer")
+
+    def make_submission(self, handles: Sequence[Any]) -> Submission:
+        """Return what submits command buffers together, in order."""
+        return Submission(self.api, handles, self._semaphore[0])
+
+    def submit(self, submission: Submission) -> int:
+        """Submit kept command buffers, after all that is recorded; return the serial that ends them."""
+        self.flush()
+        if self.serial - self.completed > IN_FLIGHT:
+            self.wait(self.serial - IN_FLIGHT)
+        serial = submission.value[0] = self.serial
+        code = self.api.lib.vkQueueSubmit(self.handle, 1, submission.info, self.api.ffi.NULL)
+        self._answer(code, "submitting work")
+        self.serial += 1
+        return serial
+
+    def _end_batch(self, handle: Any) -> None:
+        null = self.api.ffi.NULL
+        end = self._end_barrier
+        self.api.lib.vkCmdPipelineBarrier(handle, self.stages, self._end_stages, 0, 1, end, 0, null, 0, null)
 
     def require(self) -> None:
         """Raise TaichiRuntimeError if the device cannot be used: lost, closed, or owned by a parent process."""
@@ -197,9 +254,7 @@ class Queue:
             if slot is None:
                 return self.serial - 1
             lib, null = self.api.lib, self.api.ffi.NULL
-            lib.vkCmdPipelineBarrier(
-                slot.handle, self.stages, self._end_stages, 0, 1, self._end_barrier, 0, null, 0, null
-            )
+            self._end_batch(slot.handle)
             self.slot = self.commands = None
             slot.serial = slot.value[0] = self.serial
             try:
@@ -247,7 +302,8 @@ class Queue:
         """Whether the device is known to have nothing to do."""
         return self.commands is None and self.completed == self.serial - 1
 
-    def _poll(self) -> None:
+    def poll(self) -> None:
+        """Ask how far the device has come."""
         reached = self.api.ffi.new("uint64_t*")
         code = self.api.lib.vkGetSemaphoreCounterValue(self.device, self._semaphore[0], reached)
         self._answer(code, "asking for progress")
@@ -279,9 +335,9 @@ class Queue:
     def collect(self) -> None:
         """Do the retired actions whose work has ended."""
         with self.lock:
-            if self._retiring and self._flying:
-                self._poll()
-            idle = self.commands is None and not self._flying
+            if self._retiring and self.completed < self.serial - 1:
+                self.poll()
+            idle = self.is_idle
             while self._retiring and (idle or self._retiring[0][0] <= self.completed):
                 self._retiring.popleft()[1]()
 

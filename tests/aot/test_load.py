@@ -226,32 +226,56 @@ def test_instances_of_templates(device):
 class Graph:
     """What `ti.graph` gives to `add_graph`."""
 
-    def __init__(self, arguments, dispatches):
-        self.arguments, self.dispatches = arguments, dispatches
+    def __init__(self, kernels, arguments, dispatches):
+        self._kernels, self._arguments, self._dispatches = kernels, arguments, dispatches
+
+    def kernels(self):
+        return self._kernels
 
     def to_data(self):
-        return {"arguments": self.arguments, "dispatches": self.dispatches}
+        return {
+            "arguments": [{"name": name} for name in self._arguments],
+            "dispatches": [{"kernel": name, "arguments": given} for name, given in self._dispatches],
+        }
 
 
 def test_graphs_dispatch_kernels_by_name(device):
-    array = {"name": "x", "kind": "ndarray", "ndim": 1, "gradient": False, "element": "f32", "element_shape": [],
-             "element_size_bytes": 4, "members": None}  # fmt: skip
+    array = ti.ndarray(ti.f32, 1)
     graph = Graph(
-        [array, {**array, "name": "y"}, {"name": "a", "kind": "scalar", "type": "f32"}],
-        [
-            {"kernel": saxpy, "values": {}, "arguments": ["x", "y", "a"]},
-            {"kernel": saxpy, "values": {}, "arguments": ["y", "x", 0.5]},
-        ],
+        {"saxpy": (saxpy, [array, array, 0.0])},
+        ["x", "y", "a"],
+        [("saxpy", ["x", "y", "a"]), ("saxpy", ["y", "x", 0.5])],
     )
     module = ti.aot.Module()
     module.add_graph("twice", graph)
     loaded = ti.aot.load(write_container(module.members()))
     assert list(loaded.kernels) == ["saxpy"]
+    assert [argument["kind"] for argument in loaded.graphs["twice"].arguments] == ["ndarray", "ndarray", "scalar"]
     x, y = np.ones(3, np.float32), np.zeros(3, np.float32)
     loaded.graphs["twice"].run({"x": x, "y": y, "a": 2.0})
     assert (y.tolist(), x.tolist()) == ([2.0] * 3, [2.0] * 3)
     with pytest.raises(ti.TaichiRuntimeError, match="`a` is missing"):
         loaded.graphs["twice"].run({"x": x, "y": y})
+
+
+def test_kernels_of_graphs_do_not_hide_others(device):
+    @ti.kernel
+    def fill(x: ti.types.ndarray(ti.f32, 1), value: ti.template()):
+        for i in x:
+            x[i] = value
+
+    array = ti.ndarray(ti.f32, 1)
+    module = ti.aot.Module()
+    module.add_kernel(fill, {"value": 1})
+    graph = Graph({"fill": (fill, [array, 2]), "fill__2": (fill, [array, 1])}, ["x"], [("fill", ["x"])])
+    module.add_graph("g", graph)
+    assert sorted(module.kernels) == ["fill", "fill__2", "g.fill"]
+    loaded = ti.aot.load(write_container(module.members()))
+    x = np.zeros(3, np.float32)
+    loaded.graphs["g"].run({"x": x})
+    assert x.tolist() == [2.0] * 3
+    loaded.fill(x)
+    assert x.tolist() == [1.0] * 3
 
 
 def test_mistakes_in_calls(device):

@@ -1,0 +1,153 @@
+"""`Graph`: launches in a fixed order, run with values by name, shown as text, and kept in modules."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any
+
+from ...transpiler.errors import TaichiRuntimeError
+from .. import session as sessions
+from ..kernel import Kernel
+from ..tracebacks import hides_own_frames
+from .argument import Arg
+from .dispatch import Dispatch
+from .plan import Plan, signatures_of
+
+
+class Graph:
+    """Launches in order. dispatches: them; arguments: what a run takes, by name, in order of appearance.
+
+    It may be run in any session: what it needs is compiled when it is first run there. It keeps no memory alive but
+    that of values that were given to `dispatch`.
+    """
+
+    def __init__(self, dispatches: Sequence[Dispatch]) -> None:
+        self.dispatches = tuple(dispatches)
+        self.arguments: dict[str, Arg] = {
+            leaf.name: leaf for dispatch in self.dispatches for leaf in dispatch.leaves if isinstance(leaf, Arg)
+        }
+        self._examples = {name: arg.example() for name, arg in self.arguments.items()}
+        self._lock = threading.RLock()
+        self._plan: Plan | None = None
+        self._plans: dict[tuple[Any, ...], Plan] = {}
+
+    @hides_own_frames
+    def run(self, args: Mapping[str, Any]) -> None:
+        """Launch everything in order, as calls of the kernels one after the other would.
+
+        args: a value for each argument by name: numbers, matrices, ndarrays; values of other names are not looked at.
+        Raises: TaichiRuntimeError for a missing value; TaichiRuntimeTypeError for one that does not fit.
+        """
+        with self._lock:
+            plan = self._plan
+            if plan is None or plan.session is not sessions.CURRENT:
+                plan = self.prepare()
+            try:
+                changed = plan.changed(args)
+            except (KeyError, TypeError):
+                self._check_names(args)
+                raise
+            if changed:
+                plan = self._checked(plan, args, changed)
+                changed = plan.changed(args)
+            plan.run(args, changed)
+
+    @hides_own_frames
+    def prepare(self) -> Plan:
+        """Compile, in the current session, what is not compiled yet. Raises: as the first call of each kernel."""
+        if self._plans and next(iter(self._plans.values())).session is not sessions.CURRENT:
+            self.drop()
+        self._plan = self._plan_for(signatures_of(self.arguments, self._examples), self._examples)
+        return self._plan
+
+    @hides_own_frames
+    def source(self) -> str:
+        """Return the launches in order, and the emitted text of each kernel once."""
+        names, plan = self._names(), self._plan
+        assert plan is not None
+        takes = ", ".join(f"{_shown(name)}: {arg.shown_type()}" for name, arg in self.arguments.items())
+        head = f"{len(self.dispatches)} launches of {len(set(names))} kernels"
+        lines = [f"// graph({takes}): {head}"]
+        for number, (name, dispatch) in enumerate(zip(names, self.dispatches, strict=True), 1):
+            lines.append(f"//   {number}. {name}({', '.join(map(_shown_leaf, dispatch.leaves))})")
+        texts = dict(zip(names, (step.instance.module.source() for step in plan.steps), strict=True))
+        return "\n".join([*lines, *(f"\n// ===== kernel {name}\n{text}" for name, text in texts.items())])
+
+    @hides_own_frames
+    def to_data(self) -> dict[str, Any]:
+        """Return arguments and launches as a module's manifest has them; its kernels are those of `kernels`."""
+        pairs = zip(self._names(), self.dispatches, strict=True)
+        return {
+            "arguments": [arg.to_data() for arg in self.arguments.values()],
+            "dispatches": [{"kernel": name, "arguments": dispatch.to_data()} for name, dispatch in pairs],
+        }
+
+    @hides_own_frames
+    def kernels(self) -> dict[str, tuple[Kernel, tuple[Any, ...]]]:
+        """Return each specialisation once: a name of its own, the kernel, and arguments that stand for its types."""
+        found: dict[str, tuple[Kernel, tuple[Any, ...]]] = {}
+        for name, dispatch in zip(self._names(), self.dispatches, strict=True):
+            found.setdefault(name, (dispatch.kernel, dispatch.values(self._examples)))
+        return found
+
+    def drop(self) -> None:
+        """Forget what was compiled, until the next run: memory that it knows is freed, or may be."""
+        self._plan = None
+        self._plans = {}
+
+    def __repr__(self) -> str:
+        return f"<graph of {len(self.dispatches)} launches, arguments {', '.join(self.arguments) or 'none'}>"
+
+    def _checked(self, plan: Plan, args: Mapping[str, Any], changed: Iterable[str]) -> Plan:
+        """Check values that changed, and return the plan for arrays such as these."""
+        self._check_names(args)
+        for name in changed:
+            self.arguments[name].check(args[name])
+        signatures = signatures_of(self.arguments, args)
+        return plan if signatures == plan.signatures else self._plan_for(signatures, args)
+
+    def _plan_for(self, signatures: tuple[Any, ...], values: Mapping[str, Any]) -> Plan:
+        plan = self._plans.get(signatures)
+        if plan is None:
+            plan = Plan(self.dispatches, self.arguments, values)
+            self._plans[signatures] = plan
+            for instance in plan.instances():
+                instance.dependents.add(self)
+        return plan
+
+    def _names(self) -> list[str]:
+        """Return a name for each launch: of its kernel, with a number where that is compiled in several ways."""
+        plan = self.prepare()
+        names: dict[int, str] = {}
+        for step in plan.steps:
+            if id(step.instance) not in names:
+                name = step.instance.module.kernel
+                taken = sum(other == name or other.startswith(f"{name}__") for other in names.values())
+                names[id(step.instance)] = f"{name}__{taken + 1}" if taken else name
+        return [names[id(step.instance)] for step in plan.steps]
+
+    def _check_names(self, args: Any) -> None:
+        """Raise TaichiRuntimeError where there is a name without a value."""
+        if not isinstance(args, Mapping):
+            raise TaichiRuntimeError(
+                f"a graph runs with a dict of values by name, found a {type(args).__name__}. "
+                f"Hint: `graph.run({{{', '.join(f'{name!r}: ...' for name in self.arguments)}}})`"
+            )
+        for name in self.arguments:
+            if name not in args:
+                close = get_close_matches(name, [key for key in args if isinstance(key, str)], 1)
+                meant = f"; `{close[0]}` was given, did you mean that?" if close else ""
+                raise TaichiRuntimeError(f"Missing runtime value for graph argument `{name}`{meant}")
+
+
+def _shown(name: str) -> str:
+    """Return a name so that it stays on its line, whatever it is."""
+    return name if name.isidentifier() else repr(name)
+
+
+def _shown_leaf(leaf: Any) -> str:
+    if isinstance(leaf, Arg):
+        return _shown(leaf.name)
+    return repr(leaf) if isinstance(leaf, (bool, int, float, str)) else f"<{type(leaf).__name__}>"

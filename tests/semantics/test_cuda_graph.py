@@ -1,0 +1,217 @@
+"""What CUDA graphs ask of the driver, seen by a library in its place; what they compute is in `test_graphs.py`."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import shutil
+import subprocess
+from collections import deque
+
+import pytest
+
+from shadesmith.runtime.devices import cuda_graph
+from shadesmith.runtime.devices.cuda import _starter
+from shadesmith.runtime.devices.cuda_graph import CudaGraph
+from shadesmith.runtime.devices.device import Launch
+from shadesmith.transpiler.backend.interface import TaskSource
+from shadesmith.transpiler.errors import TaichiRuntimeError
+
+DRIVER = r"""
+#include <stdio.h>
+#include <string.h>
+/* CUDA_KERNEL_NODE_PARAMS_v2 as documented */
+typedef struct { void *func; unsigned gx, gy, gz, bx, by, bz, shared; void **parameters; void **extra; void *kern, *ctx; } Node;
+static char told[1 << 16];
+static int nodes = 0;
+int failure = 0;
+static int tell(const char *text) { strcat(told, text); strcat(told, "\n"); return failure; }
+const char *read_told(void) { static char copy[1 << 16]; strcpy(copy, told); told[0] = 0; return copy; }
+static void show(char *out, const Node *n) {
+    sprintf(out, "func %d grid %u,%u,%u block %u,%u,%u shared %u args %d extra %d", (int)(size_t)n->func, n->gx, n->gy, n->gz,
+            n->bx, n->by, n->bz, n->shared, *(int *)n->parameters[0], n->extra != 0);
+}
+int cuGraphCreate(void **graph, unsigned flags) { *graph = (void *)7; return tell("create"); }
+int cuGraphAddKernelNode_v2(void **node, void *graph, void *const *before, size_t count, const Node *n) {
+    char text[300], all[500];
+    show(text, n);
+    *node = (void *)(size_t)(100 + nodes++);
+    int at = sprintf(all, "add %d after", (int)(size_t)*node);
+    for (size_t k = 0; k < count; k++) at += sprintf(all + at, " %d", (int)(size_t)before[k]);
+    sprintf(all + at, ": %s", text);
+    return tell(all);
+}
+int cuGraphAddKernelNode(void) { return 1; }
+int cuGraphInstantiateWithFlags(void **exec, void *graph, unsigned long long flags) {
+    *exec = (void *)9; return tell("instantiate");
+}
+int cuGraphExecKernelNodeSetParams_v2(void *exec, void *node, const Node *n) {
+    char text[300], all[400];
+    show(text, n);
+    sprintf(all, "set %d: %s", (int)(size_t)node, text);
+    return tell(all);
+}
+int cuGraphExecKernelNodeSetParams(void) { return 1; }
+int cuGraphNodeSetEnabled(void *exec, void *node, unsigned on) {
+    char all[100]; sprintf(all, "enable %d: %u", (int)(size_t)node, on); return tell(all);
+}
+int cuGraphLaunch(void *exec, void *stream) {
+    char all[100]; sprintf(all, "launch %d on %d", (int)(size_t)exec, (int)(size_t)stream); return tell(all);
+}
+int cuGraphExecDestroy(void *exec) { return tell("destroy exec"); }
+int cuGraphDestroy(void *graph) { return tell("destroy graph"); }
+"""
+
+pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+
+
+class DriverError(RuntimeError):
+    def __init__(self, status):
+        super().__init__(f"error {status}")
+        self.status = status
+
+
+class Stream:
+    ptr = 5
+
+
+class Device:
+    """What a graph needs of a device."""
+
+    driver_error = DriverError
+    stream = 0
+
+    def __init__(self):
+        self.recent = deque(maxlen=8)
+
+    def current_stream(self):
+        return Stream()
+
+    def note_stream(self, stream, is_given=False):
+        self.stream = stream
+
+    def enter_thread(self, error):
+        return False
+
+    def describe(self, error):
+        return TaichiRuntimeError(f"CUDA reports {error}")
+
+
+class Program:
+    """A program of two tasks: one of 128 threads a block, and one that always runs."""
+
+    name = "two"
+    tasks = (TaskSource("a", "range_for", "a", 0, 128, None), TaskSource("b", "serial", "b", 0, 1, None))
+
+    def starts(self, launch, arguments):
+        return [_starter(launch, 1024, task, 40 + k, arguments) for k, task in enumerate(self.tasks)]
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("driver")
+    subprocess.run(
+        ["cc", "-shared", "-fPIC", "-x", "c", "-", "-o", str(folder / "libcuda.so.1")],
+        input=DRIVER.encode(), check=True, timeout=60,
+    )  # fmt: skip
+    return ctypes.CDLL(str(folder / "libcuda.so.1"))
+
+
+@pytest.fixture
+def told(library, monkeypatch):
+    monkeypatch.setattr(cuda_graph.ctypes, "CDLL", lambda name: library)
+    cuda_graph.functions.cache_clear()
+    library.read_told.restype = ctypes.c_char_p
+    library.read_told()
+    yield lambda: library.read_told().decode().splitlines()
+    ctypes.c_int.in_dll(library, "failure").value = 0
+    cuda_graph.functions.cache_clear()
+
+
+def packed(number):
+    return number.to_bytes(4, "little")
+
+
+def test_nodes_form_a_chain_and_are_instantiated_once(told):
+    graph = CudaGraph(Device(), [Launch(Program(), (300, 1), packed(1)), Launch(Program(), (128, 1), packed(2))])
+    lines = told()
+    first = int(lines[1].split()[1])
+    shown = "func {} grid {},1,1 block {},1,1 shared 0 args {} extra 0"
+    assert lines == [
+        "create",
+        f"add {first} after: " + shown.format(40, 3, 128, 1),
+        f"add {first + 1} after {first}: " + shown.format(41, 1, 1, 1),
+        f"add {first + 2} after {first + 1}: " + shown.format(40, 1, 128, 2),
+        f"add {first + 3} after {first + 2}: " + shown.format(41, 1, 1, 2),
+        "instantiate",
+    ]
+    graph.run()
+    graph.run()
+    assert told() == ["launch 9 on 5", "launch 9 on 5"]
+
+
+def test_launches_follow_those_that_touch_the_same_memory(told):
+    def launch(number, *touched):
+        return Launch(Program(), (1, 1), packed(number), (), touched)
+
+    x, y, z = 11, 12, 13
+    launches = [launch(0, (x, True)), launch(1, (y, True)), launch(2, (x, False), (y, False)), launch(3, (x, False))]
+    launches += [launch(4, (x, True)), Launch(Program(), (1, 1), packed(5)), launch(6, (z, True))]
+    graph = CudaGraph(Device(), launches)
+
+    def before():
+        lines = [line for line in told() if line.startswith("add")]
+        first = int(lines[0].split()[1])
+        return [[int(n) - first for n in line.partition("after")[2].partition(":")[0].split()] for line in lines[::2]]
+
+    assert before() == [[], [], [1, 3], [1], [5, 7], [1, 3, 5, 7, 9], [11]]
+    graph.update(3, launch(3, (x, False)))
+    graph.run()
+    assert [line.split()[0] for line in told()] == ["set", "set", "launch"]
+    graph.update(3, launch(3, (z, False)))
+    graph.run()
+    assert before() == [[], [], [1, 3], [], [5], [1, 3, 5, 7, 9], [11]]
+
+
+def test_an_update_sets_the_nodes_of_its_launch(told):
+    graph = CudaGraph(Device(), [Launch(Program(), (1, 1), packed(1)), Launch(Program(), (1, 1), packed(2))])
+    node = int(told()[1].split()[1]) + 2
+    graph.update(1, Launch(Program(), (1000, 1), packed(77)))
+    assert told() == [
+        f"set {node}: func 40 grid 8,1,1 block 128,1,1 shared 0 args 77 extra 0",
+        f"set {node + 1}: func 41 grid 1,1,1 block 1,1,1 shared 0 args 77 extra 0",
+    ]
+
+
+def test_a_task_without_turns_is_switched_off_and_on_again(told):
+    graph = CudaGraph(Device(), [Launch(Program(), (0, 1), packed(1))])
+    lines = told()
+    node = int(lines[1].split()[1])
+    assert lines[-2:] == ["instantiate", f"enable {node}: 0"]
+    graph.update(0, Launch(Program(), (0, 1), packed(2)))
+    assert [line.split(":")[0] for line in told()] == [f"set {node + 1}"]
+    graph.update(0, Launch(Program(), (5, 1), packed(3)))
+    assert [line.split(":")[0] for line in told()] == [f"set {node}", f"enable {node}", f"set {node + 1}"]
+
+
+def test_what_the_driver_says_is_raised(told, library):
+    graph = CudaGraph(Device(), [Launch(Program(), (1, 1), packed(1))])
+    ctypes.c_int.in_dll(library, "failure").value = 700
+    with pytest.raises(TaichiRuntimeError, match="CUDA reports error 700"):
+        graph.run()
+
+
+def test_a_graph_is_destroyed_with_its_last_reference(told):
+    graph = CudaGraph(Device(), [Launch(Program(), (1, 1), packed(1))])
+    told()
+    gc.disable()
+    try:
+        del graph
+        assert told() == ["destroy exec", "destroy graph"]
+    finally:
+        gc.enable()
+
+
+def test_a_graph_of_nothing_launches_nothing(told):
+    CudaGraph(Device(), []).run()
+    assert "launch 9 on 5" not in told()
