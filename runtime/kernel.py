@@ -448,7 +448,7 @@ class Kernel:
             gathered = workbench("edits").gather(session, specialization, compilation, kinds, tuple(args))
             wanted = workbench("measured").fastest(gathered)
         compilation, choice = edits_of(session, specialization, compilation, args, wanted)
-        instance = Instance(session, specialization, compilation, self.is_kept)
+        instance = Instance(session, specialization, compilation, is_kept=self.is_kept)
         session.compiled_functions += 1
         launch = instance.make_launch(compilation, kinds, keeps)
         if choice is not None and choice.dispatch is not None:

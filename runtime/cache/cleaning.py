@@ -90,7 +90,10 @@ def clean(folder: str, limits: Limits, version: Callable[[], str]) -> int:
 def remove(entry: Kept) -> int:
     """Remove an entry; return the bytes that are free now."""
     try:
-        os.unlink(entry.path)
+        if os.path.isdir(entry.path) and not os.path.islink(entry.path):
+            os.rmdir(entry.path)  # somebody else made it; with something in it, it stays
+        else:
+            os.unlink(entry.path)
     except OSError:
         return 0
     return entry.size_bytes

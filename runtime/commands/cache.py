@@ -155,9 +155,11 @@ def _verify(folder: str, options: argparse.Namespace, screen: Screen) -> int:
     if options.remove:
         for entry, _ in damaged:
             remove(entry)
-    rows = [{"path": entry.path, "reason": reason} for entry, reason in damaged]
-    screen.show_data({"folder": folder, "entries": len(entries), "damaged": rows, "removed": options.remove})
+    rows = [
+        {"path": entry.path, "reason": reason, "removed": not os.path.lexists(entry.path)} for entry, reason in damaged
+    ]
+    screen.show_data({"folder": folder, "entries": len(entries), "damaged": rows})
     for row in rows:
-        screen.show(f"{row['path']}: {row['reason']}")
-    screen.show(f"{folder}: {len(entries)} entries, {len(rows)} damaged{' and removed' if options.remove else ''}")
-    return 1 if damaged and not options.remove else 0
+        screen.show(f"{row['path']}: {row['reason']}{' (removed)' if row['removed'] else ''}")
+    screen.show(f"{folder}: {len(entries)} entries, {len(rows)} damaged")
+    return 0 if all(row["removed"] for row in rows) else 1

@@ -437,6 +437,28 @@ def test_a_warm_start_runs_no_compiler(target, tmp_path, monkeypatch):
     assert bool(kept) == (target != "python")
 
 
+def test_a_changed_comment_compiles_nothing(target, tmp_path, monkeypatch):
+    if target == "python":
+        pytest.skip("the interpreter runs no text")
+    monkeypatch.delenv("SHADESMITH_OFFLINE_CACHE", raising=False)
+    ti.reset()
+    remarked = WARM.replace("* scale + i\n", '* scale + i  # it\'s "new"\n').replace(
+        "    total = 0.0", "    # sum\n\n    total = 0.0"
+    )
+    assert remarked.count("#") == 2
+    said = []
+    for text, start in ((WARM, "cold"), (remarked, "warm")):
+        program = tmp_path / "program.py"
+        program.write_text(
+            text + 'print(ti.cache.stats().frontend_runs, paint.source(x).count("it\'s"), file=sys.stderr)\n'
+        )
+        words = [sys.executable, program, target, start, tmp_path / "cache"]
+        done = subprocess.run(words, check=True, capture_output=True, text=True)
+        said.append((done.stdout, done.stderr.strip()))
+    assert said[0][0] == said[1][0] and [errors.split()[0] for _, errors in said] == ["1", "1"]
+    assert int(said[1][1].split()[1]) >= 1, "the text has the new comment"
+
+
 def test_what_is_not_to_be_kept_is_not(target, tmp_path, monkeypatch):
     arch = sessions.CURRENT.arch
 

@@ -86,10 +86,15 @@ def test_verify_names_what_is_damaged_and_why(command, folder):
     binary.write_bytes(binary.read_bytes()[:-1])
     said = command("cache", "verify")
     assert said.status == 1 and f"{binary}: length" in said.text
-    assert command("cache", "verify", "--json").data["damaged"] == [{"path": str(binary), "reason": "length"}]
+    (row,) = command("cache", "verify", "--json").data["damaged"]
+    assert row == {"path": str(binary), "reason": "length", "removed": False}
     assert command("cache", "ls").status == 0
     assert command("cache", "verify", "--remove").status == 0 and not binary.exists()
     assert command("cache", "verify").status == 0
+    binary.mkdir()
+    assert "not a file (removed)" in command("cache", "verify", "--remove").text
+    (binary / "mine").mkdir(parents=True)
+    assert command("cache", "verify", "--remove").status == 1 and (binary / "mine").exists()
 
 
 def test_a_folder_that_others_write_to_is_refused(command, folder):
