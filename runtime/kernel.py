@@ -27,7 +27,7 @@ from ..transpiler.lang.arch import Arch
 from . import session as sessions
 from .arguments import classify
 from .capabilities import capabilities_for
-from .compiler import compile_kernel, content_key, find_or_compile
+from .compiler import compile_kernel, find_or_compile, generated_key
 from .inspection import Inspection, dump, observe, printing_observer
 from .instance import Instance
 from .interop import check_argument
@@ -171,14 +171,16 @@ class Kernel:
 
     @hides_own_frames
     def key(self, *args: Any, arch: Arch | str | None = None) -> str:
-        """Return a digest of all that decides the emitted text; equal in every process.
+        """Return a digest of all that decides what a launch runs; equal in every process on this machine.
 
         It covers the kernel's text and those of the functions it calls, the arguments' types, template values, captured
-        globals, the shapes and places of fields, options and capabilities; and the edited text that runs instead, if
-        there is one. The kernel is read anew with each call.
+        globals, the shapes and places of fields, options, capabilities, the compiler, the device and its driver; and
+        the edited text that runs instead, if there is one. The frontend does not run for it.
         """
         specialization, target = self._specialization(self._complete(args), arch)
-        return edited_key(sessions.current_config(), specialization, target, content_key(specialization))
+        config = sessions.current_config()
+        key = generated_key(specialization, target, config, sessions.CURRENT)
+        return edited_key(config, specialization, target, key)
 
     @hides_own_frames
     def signature(self, *args: Any) -> str:

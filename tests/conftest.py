@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 import tempfile
 
 import pytest
+from cache_checks import compare_compilations
 
 import shadesmith as ti
 from shadesmith.runtime import kernel as kernels
@@ -94,21 +94,6 @@ COMPILED: list = []
 """What is being looked for: arguments of `lookup._compile`."""
 
 
-def compare_compilations(kept, made) -> None:
-    """Check that a compilation from the cache is what the compiler makes, objects of Python included."""
-    assert kept.module.source() == made.module.source()
-    ours, theirs = (json.dumps(module.to_json(), sort_keys=True) for module in (kept.module, made.module))
-    assert ours == theirs
-    assert len(kept.fields) == len(made.fields)
-    for ours, theirs in zip(kept.fields, made.fields, strict=True):
-        assert ours is theirs or (ours.address == theirs.address and ours.capacity == theirs.capacity)
-    assert kept.warnings == made.warnings
-    assert kept.captured.keys() == made.captured.keys()
-    for path, found in kept.captured.items():
-        value = made.captured[path].value
-        assert found.value is value or (type(found.value), repr(found.value)) == (type(value), repr(value)), path
-
-
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--targets", default="cpu,vulkan,python", help="comma-separated: cpu, vulkan, cuda, python")
     parser.addoption("--update-golden", action="store_true", help="rewrite the golden files from what is emitted now")
@@ -139,3 +124,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.get_closest_marker("gpu") and "cuda" not in targets:
             item.add_marker(pytest.mark.skip(reason="needs a GPU: make test-gpu"))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Say under `--check-cache` what the cache did, and why kernels were not kept."""
+    if config.getoption("--check-cache"):
+        terminalreporter.write_line(str(ti.cache.stats()))

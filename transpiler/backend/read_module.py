@@ -112,7 +112,7 @@ def text(limit: int = MAX_LABEL, pattern: re.Pattern[str] | None = None) -> Read
             raise fail(path, f"a text is expected, found {kind_of(data)}")
         if len(data) > limit:
             raise fail(path, f"the text has {len(data)} characters; at most {limit} are taken")
-        if "\0" in data or any("\ud800" <= character <= "\udfff" for character in data):
+        if "\0" in data or not (data.isascii() or all(not "\ud800" <= character <= "\udfff" for character in data)):
             raise fail(path, "the text holds a character that is none")
         if pattern is not None and pattern.fullmatch(data) is None:
             raise fail(path, f"{data[:80]!r} is no name of this kind")
