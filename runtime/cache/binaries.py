@@ -63,6 +63,8 @@ def find_or_make(
         entry = store.get("binary", material, wanted.file.name)
         if entry is not None and is_right(entry.parts):
             return entry.parts
+        if entry is not None:
+            COUNTS.miss("binary", wanted.file.name, "found, but it is not what a compiler makes")
     made = _made(make)
     store.put("binary", material, {"tool": wanted.tool}, made, wanted.file.name)
     return made
