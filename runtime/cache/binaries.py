@@ -52,12 +52,12 @@ def find_or_make(
     Raises: what `make` raises.
     """
     if store is None:
-        return make()
+        return _made(make)
     wanted = request()
     reason = depends_on_more(wanted.file.text)
     if reason:
         COUNTS.miss("binary", wanted.file.name, reason)
-        return make()
+        return _made(make)
     material = wanted.material()
     if not anew:
         entry = store.get("binary", material, wanted.file.name)
@@ -65,6 +65,11 @@ def find_or_make(
             return entry.parts
         if entry is not None:
             COUNTS.miss("binary", wanted.file.name, "found, but it is not what a compiler makes")
-    made = make()
+    made = _made(make)
     store.put("binary", material, {"tool": wanted.tool}, made, wanted.file.name)
     return made
+
+
+def _made(make: Callable[[], Binaries]) -> Binaries:
+    with COUNTS.compiler_time():
+        return make()

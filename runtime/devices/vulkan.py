@@ -110,6 +110,11 @@ class VulkanDevice:
         return self.adapter.name
 
     @property
+    def driver(self) -> str:
+        """Name and version of its driver."""
+        return self.adapter.driver
+
+    @property
     def used_bytes(self) -> int:
         """What all allocations that live have asked for [bytes]."""
         return self._memory.lent_bytes
