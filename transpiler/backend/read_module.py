@@ -114,7 +114,7 @@ def text(limit: int = MAX_LABEL, pattern: re.Pattern[str] | None = None) -> Read
             raise fail(path, f"a text is expected, found {kind_of(data)}")
         if len(data) > limit:
             raise fail(path, f"the text has {len(data)} characters; at most {limit} are taken")
-        if "\0" in data or any("\ud800" <= character <= "\udfff" for character in data):
+        if "\0" in data or not (data.isascii() or all(not "\ud800" <= character <= "\udfff" for character in data)):
             raise fail(path, "the text holds a character that is none")
         if pattern is not None and pattern.fullmatch(data) is None:
             raise fail(path, f"{data[:80]!r} is no name of this kind")
@@ -197,7 +197,8 @@ def _expression(data: Any, path: str, depth: int = 0) -> Expression:
 
 SOURCES: dict[str, int] = {
     "argument": 2, "pointer": 1, "gradient": 1, "shape": 2, "capacity": 1, "stride": 2, "begin": 1, "temporaries": 0,
-    "result": 0, "seed": 0, "report": 0, "texture": 1, "texels": 1, "texture_shape": 2,
+    "result": 0, "seed": 0, "report": 0, "texture": 1, "texels": 1, "texture_channels": 1,
+    "texture_shape": 2,
 }  # fmt: skip
 """Where a member comes from, and how many numbers say more: see `interface.Member`."""
 
@@ -471,7 +472,7 @@ def _check_source(member: Member, interface: Interface, path: str) -> None:
             raise fail(f"{path}.source", f"there are {len(interface.arrays)} arrays")
         if len(member.source) == 3 and member.source[2] >= interface.arrays[slot].ndim:
             raise fail(f"{path}.source", f"array {slot} has {interface.arrays[slot].ndim} axes")
-    if kind in ("texture", "texels", "texture_shape"):
+    if kind in ("texture", "texels", "texture_channels", "texture_shape"):
         slot = member.source[1]
         if slot >= len(interface.textures):
             raise fail(f"{path}.source", f"there are {len(interface.textures)} textures")
