@@ -369,3 +369,23 @@ def test_text_is_compiled_where_the_machine_code_is_for_another_processor():
     x, y = np.ones(4, np.float32), np.zeros(4, np.float32)
     loaded.saxpy(x, y, 2.0)
     assert y.tolist() == [2.0] * 4
+
+
+def test_memory_goes_with_the_module(device):
+    x = ti.field(ti.f32, shape=1 << 16)
+
+    @ti.kernel
+    def step():
+        for i in x:
+            x[i] += 1
+
+    module = through_archive(step, fields={"x": x})
+    module.step()
+    field = module.fields["x"]
+    ti.sync()
+    used = sessions.current().device.used_bytes
+    del module
+    assert field[5] == 1.0
+    del field
+    ti.sync()
+    assert sessions.current().device.used_bytes <= used - (4 << 16)
