@@ -1,6 +1,7 @@
 """What stands in the memory of the device, and who owns it: `ti.profiler.print_memory_profiler_info`.
 
-In: a session, and names that a program has for its objects. Out: a row for each field, ndarray and tree, and a table.
+In: a session, and names that a program has for its objects. Out: a row for each field, ndarray, texture and tree,
+and a table.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from .dense_array import DenseArray
 from .devices.device import in_words
 from .memory import Memory
 from .session import Session
+from .texture import Texture
 from .trees import TreeMemory
 
 HEADS = ("name", "kind", "element", "shape", "size")
@@ -23,7 +25,7 @@ HEADS = ("name", "kind", "element", "shape", "size")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One owner of memory. kind: "field", "ndarray" or "tree". name: as the program calls it, else empty."""
+    """One owner of memory. kind: "field", "ndarray", "texture" or "tree". name: as the program calls it, else empty."""
 
     name: str
     kind: str
@@ -51,9 +53,11 @@ def names_in(*scopes: Mapping[str, Any]) -> dict[int, str]:
 
 
 def _note(found: dict[int, str], name: str, value: Any) -> None:
-    if not isinstance(value, DenseArray) or id(value) in found:
+    if not isinstance(value, DenseArray | Texture) or id(value) in found:
         return
     found[id(value)] = name
+    if isinstance(value, Texture):
+        return
     for word in ("grad", "dual"):
         _note(found, f"{name}.{word}", getattr(value, word, None))
     for step, part in (getattr(value, "parts", None) or {}).items():
@@ -90,6 +94,8 @@ def _rows(owned: Any, names: Mapping[int, str]) -> Iterator[Row]:
     elif isinstance(owned, DenseArray) and isinstance(owned.memory, Memory) and not owned.memory.is_gone:
         name = _name(owned, names)
         yield Row(name, owned.KIND, _element(owned.element), str(owned.shape), owned.memory.size_bytes)
+    elif isinstance(owned, Texture):
+        yield Row(names.get(id(owned), ""), "texture", owned.fmt.name, str(owned.shape), owned.spec.size_bytes)
 
 
 def _name(array: Any, names: Mapping[int, str]) -> str:

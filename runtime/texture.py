@@ -70,8 +70,7 @@ class Texture:
         row = _format_row(fmt, num_channels, channel_format)
         extents = _extents(arr_shape if shape is None else shape)
         self.spec = TextureSpec(row, extents, _filter(filter), _modes(address, len(extents)))
-        self._set_up(row, len(extents))
-        self.shape = extents
+        self._describe()
         self._session = session
         owner = f"texture of {row.name}, shape {extents}"
         self._hold = Hold(_Lender(session, self.spec), self.spec.size_bytes, owner)
@@ -79,12 +78,13 @@ class Texture:
         """What launches ask for its numbers: `TextureMemory`."""
         session.register(self)
 
-    def _set_up(self, row: TexelFormat, axes: int) -> None:
+    def _describe(self) -> None:
         """Set what compiled kernels depend on: sampled textures are compiled apart by the numbers that kernels see."""
+        row, extents = self.spec.format, self.spec.shape
         self.fmt: Any = Format[row.name]
-        self.num_dims = axes
-        self.signature = f"texture({row.name}, {axes})"
-        self.sampled_signature = f"texture({row.element}, {axes})"
+        self.shape, self.num_dims = extents, len(extents)
+        self.signature = f"texture({row.name}, {len(extents)})"
+        self.sampled_signature = f"texture({row.element}, {len(extents)})"
 
     @property
     def filter(self) -> str:
@@ -131,6 +131,14 @@ class Texture:
         axes = self.num_dims
         values = self._read().transpose(*reversed(range(axes)), axes)
         return np.ascontiguousarray(values[..., 0] if self.spec.format.channels == 1 else values)
+
+    def read_packed(self) -> Array:
+        """Return the stored numbers as they lie packed, shape (..., height, width, channels)."""
+        return self._read()
+
+    def twin(self) -> Texture:
+        """Return a new texture of the same kind, of zeros."""
+        return Texture(self.fmt, self.shape, filter=self.spec.filter, address=self.spec.address_modes)
 
     @hides_own_frames
     def from_image(self, image: Any) -> None:
@@ -246,8 +254,7 @@ def stand_in(axes: int, row: TexelFormat) -> Texture:
     """Return a texture without memory, for compiling a kernel before there is one to launch it with."""
     made = Texture.__new__(Texture)
     made.spec = TextureSpec(row, (1,) * axes, None, ("repeat",) * axes)
-    made._set_up(row, axes)
-    made.shape = made.spec.shape
+    made._describe()
     made.memory = Ended()
     return made
 

@@ -18,6 +18,7 @@ from .config import EDITS_FOLDER, UNNAMED_FILE, Config, plain_name
 
 if TYPE_CHECKING:
     from ..transpiler.backend.compilation import Compilation
+    from ..transpiler.backend.interface import BackendModule
     from .session import Session
     from .workbench.edits import Choice
 
@@ -46,6 +47,14 @@ def _has_folder(config: Config, specialization: Specialization) -> bool:
     except OSError:
         return False
     return any(slot.startswith(f"{stem}.") for slot in slots)
+
+
+def archived_edit(config: Config, specialization: Specialization, module: BackendModule) -> tuple[BackendModule, str]:
+    """Return what an archive for another device than the session's holds, and the digest of the edit in it, or ""."""
+    if config.edits == "off" or not _has_folder(config, specialization):
+        return module, ""
+    found: tuple[BackendModule, str] = workbench("edits").archived(specialization, module, config.edits_dir)
+    return found
 
 
 def edits_of(

@@ -17,8 +17,7 @@ from math import prod
 
 from ...transpiler.backend.interface import BackendModule, Interface, TaskSource
 from ..devices.glslang import TIME_LIMIT_SECONDS, is_whole, run_tool
-from ..workbench.check_glsl import args_of
-from ..workbench.spirv import Image, Pointer, Reflection, Scalar, SpirvError, Type, reflect
+from ..workbench.spirv import Image, Pointer, Reflection, Scalar, SpirvError, Type, arguments_of, reflect
 from .binaries import spirv_version
 from .container import ArchiveError
 
@@ -73,7 +72,7 @@ def _check_interface(reflection: Reflection, interface: Interface, where: str) -
         use = variable.type.use if isinstance(variable.type, Image) else 0
         if texture is None or use != (STORAGE_IMAGE if texture.storage else SAMPLED_IMAGE):
             raise ArchiveError(f"{where} asks for a descriptor `{variable.name}` that is not given")
-    struct, _ = args_of(reflection)
+    struct = arguments_of(reflection)
     if reflection.push_constants is None:
         return  # a kernel that uses none of its arguments
     if struct is None:

@@ -20,7 +20,7 @@ from ..arguments import classify
 from ..compiler import compile_kernel
 from ..kernel import COMPILING, BoundKernel, Kernel
 from ..packs import unpacker
-from ..workbench_door import edits_of
+from ..workbench_door import archived_edit, edits_of
 from .targets import Target
 
 
@@ -62,13 +62,14 @@ def compile_for(
         compilation = compile_kernel(specialization, target.name)
         for text in compilation.warnings:
             warn_user(text)
-        edited = None
-        if target.is_of_session:
-            session = sessions.current()
-            compilation, choice = edits_of(session, specialization, compilation, arguments)
-            if choice is not None and choice.dispatch is None and choice.variant.variant != "generated":
-                edited = choice.variant.digest
-    return compilation.module, compilation.fields, edited
+        if not target.is_of_session:
+            module, found = archived_edit(sessions.current_config(), specialization, compilation.module)
+            return module, compilation.fields, found or None
+        compilation, choice = edits_of(sessions.current(), specialization, compilation, arguments)
+    digest = None
+    if choice is not None and choice.dispatch is None and choice.variant.variant != "generated":
+        digest = choice.variant.digest
+    return compilation.module, compilation.fields, digest
 
 
 def _arguments(kernel: Any, values: Mapping[str, Any]) -> tuple[Kernel, tuple[Any, ...]]:

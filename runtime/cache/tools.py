@@ -6,10 +6,10 @@ as, ld) it must say itself; that is asked once and kept in the store.
 
 from __future__ import annotations
 
+import importlib
 import os
 import platform
-import shutil
-import subprocess
+import sys
 from collections.abc import Sequence
 from functools import cache, lru_cache
 
@@ -21,10 +21,16 @@ CALLED = ("-print-prog-name=cc1", "-print-prog-name=as", "-print-prog-name=ld", 
 C_VARIABLES = ("CPATH", "C_INCLUDE_PATH", "LIBRARY_PATH", "COMPILER_PATH", "GCC_EXEC_PREFIX", "CCC_OVERRIDE_OPTIONS")
 """Of the environment: what changes which files gcc and clang use."""
 
-ASK_SECONDS = 10.0
-
 PROCESSOR_LINES = ("vendor_id", "cpu family", "model", "stepping", "cache size", "flags", "Features", "CPU")
 """Begins of the lines of /proc/cpuinfo that tell what -march=native means."""
+
+
+def find_program(name: str) -> str | None:
+    """Return the path of a program, None where there is none: `shutil.which`, whose module takes 3 ms to load."""
+    folders = [""] if os.path.dirname(name) else os.get_exec_path()
+    endings = ("", ".exe") if sys.platform == "win32" else ("",)
+    paths = (os.path.join(folder, name + ending) for folder in folders for ending in endings)
+    return next((path for path in paths if os.path.isfile(path) and os.access(path, os.X_OK)), None)
 
 
 def file_identity(path: str) -> str:
@@ -53,22 +59,13 @@ def _called(command: tuple[str, ...], driver: str, environment: str, store: Stor
     material = "\n".join((*command, driver, environment, os.environ.get("PATH", ""))).encode()
     entry = store.look("tools", material)[0] if store is not None else None
     if entry is None:
-        paths = [path for question in CALLED if (path := _ask((*command, question)))]
+        asking = importlib.import_module(".asking", __package__)  # brings what starts processes
+        paths = [path for question in CALLED if (path := asking.ask((*command, question)))]
         if store is not None:
             store.put("tools", material, {"calls": paths}, {}, command[0])
     else:
         paths = [str(path) for path in entry.header.get("calls", ())]
     return tuple(_identity_if_there(path) for path in paths)
-
-
-def _ask(command: Sequence[str]) -> str:
-    """Return the path that a compiler prints; "" where it has nothing to say."""
-    try:
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=ASK_SECONDS, check=True)
-    except (OSError, subprocess.SubprocessError):
-        return ""
-    path = done.stdout.decode(errors="replace").strip()
-    return path if os.path.isabs(path) else shutil.which(path) or ""
 
 
 def _identity_if_there(path: str) -> str:

@@ -18,6 +18,11 @@ MAX_ERRORS = 5
 MAX_LOG_CHARACTERS = 4000
 """A compiler gone mad may print megabytes; the start says what there is to say."""
 
+INSTALL_C_COMPILER = (
+    "Install a C compiler (Debian, Ubuntu: `apt-get install gcc`; Fedora: `dnf install gcc`; macOS: "
+    "`xcode-select --install`), or name one in the environment variable CC."
+)
+
 _PLACES = (
     re.compile(r":(\d+):\d+: (?:fatal )?error: (.*)"),  # gcc and clang: <stdin>:12:5: error: text
     re.compile(r"\((\d+)\): (?:catastrophic )?error: (.*)"),  # NVRTC: name(12): error: text

@@ -59,6 +59,8 @@ class CudaTexture:
 
     __slots__ = ("_objects", "array", "filter", "sampled", "spec", "storage", "texels")
 
+    address = 0
+
     def __init__(self, cupy: Any, spec: TextureSpec, where: str) -> None:
         self.spec = spec
         self.filter = choose_filter(spec, True, where)

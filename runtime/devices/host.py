@@ -14,7 +14,6 @@ import platform
 import warnings
 from collections.abc import Callable, Sequence
 from functools import cache
-from pathlib import Path
 from typing import cast
 
 import numpy as np
@@ -356,11 +355,16 @@ def _split(file: SourceFile, entries: Sequence[str], cores: int) -> list[list[st
 def _processor() -> str:
     """Return what the processor calls itself."""
     with contextlib.suppress(OSError):
-        for line in Path("/proc/cpuinfo").read_text(errors="replace").splitlines():
+        for line in _text_of("/proc/cpuinfo").splitlines():
             name, _, value = line.partition(":")
             if name.strip() == "model name" and value.strip():
                 return value.strip()
     return platform.processor() or platform.machine() or "a processor"
+
+
+def _text_of(path: str) -> str:
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return file.read()
 
 
 def _usable_cores() -> int:
@@ -370,7 +374,7 @@ def _usable_cores() -> int:
 def _core_limit() -> int | None:
     """Return the cores a container's CPU quota leaves, None without a quota: more threads would only be throttled."""
     try:
-        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
+        quota, period = _text_of("/sys/fs/cgroup/cpu.max").split()
     except (OSError, ValueError):
         return None
     if quota == "max":

@@ -1,36 +1,28 @@
-"""The host's C compiler: finds it, runs it on one text, and loads what it made.
+"""The host's C compiler: finds it, gives it a text, and loads what it made.
 
-In: C text, given to the compiler's stdin. Out: the bytes of a shared object, and the library loaded from them. Nothing
-stays in the file system: all files, the compiler's own too, lie in one private folder that is removed at once.
+In: C text. Out: the bytes of a shared object, and the library loaded from them. Nothing stays in the file system. What
+starts processes is `c_process.py`, which is loaded when the first one is started: a warm start compiles nothing.
 """
 
 from __future__ import annotations
 
 import ctypes
+import importlib
 import itertools
 import os
 import shlex
-import shutil
-import signal
-import subprocess
-import tempfile
-import time
 from _ctypes import dlclose, dlopen, dlsym
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from ...transpiler.backend.interface import SourceFile
-from ...transpiler.errors import TaichiCompilationError, TaichiRuntimeError
+from ...transpiler.errors import TaichiRuntimeError
 from ..cache.binaries import Request, find_or_make
 from ..cache.stats import COUNTS
 from ..cache.store import Store
-from ..cache.tools import c_compiler_identity
-from .compiler_messages import CompilerFailure, describe_log
-
-TIME_LIMIT = 60.0
-"""[s] a compiler may take for one kernel; SHADESMITH_CC_TIMEOUT changes it."""
+from ..cache.tools import c_compiler_identity, find_program
+from .compiler_messages import INSTALL_C_COMPILER, CompilerFailure, describe_log
 
 CANDIDATES = ("gcc", "cc", "clang")
 
@@ -56,11 +48,6 @@ GCC_FLAGS = ("-pipe", "-nostdlib", "-fno-use-linker-plugin", "-fno-diagnostics-s
 GCC_LIBRARIES = ("-lm", "-lgcc")
 """Start files and the C library are left out (4 of 40 ms): a loaded object needs no start, and the process has libc.
 libgcc has the conversions of _Float16."""
-
-INSTALL_HINT = (
-    "Install a C compiler (Debian, Ubuntu: `apt-get install gcc`; Fedora: `dnf install gcc`; macOS: "
-    "`xcode-select --install`), or name one in the environment variable CC."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,18 +95,19 @@ class HostCompiler:
         self, file: SourceFile, flags: Sequence[str], libraries: Sequence[str], hidden: Sequence[Sequence[str]]
     ) -> dict[str, bytes]:
         COUNTS.compiler_ran("cc")
-        with _private_folder() as folder:
-            outputs = [Path(folder, f"kernel_{number}.so") for number in range(len(hidden))]
+        process = _process()
+        with process.private_folder() as folder:
+            outputs = [os.path.join(folder, f"kernel_{number}.so") for number in range(len(hidden))]
             commands = [
                 (*self.command, *flags, *(f"-D{name}=static {name}" for name in names))
-                + ("-x", "c", "-", "-o", str(output), *libraries)
+                + ("-x", "c", "-", "-o", output, *libraries)
                 for names, output in zip(hidden, outputs)
             ]
-            for code, log in run_tools(commands, file.text, folder):
+            for code, log in process.run_tools(commands, file.text, folder):
                 if code != 0:
-                    what = _what_happened(self.command[0], code)
+                    what = process.what_happened(self.command[0], code)
                     raise CompilerFailure(f"{what} {file.name}:\n{describe_log(file, log)}", log)
-            return {output.name: self._library_bytes(file, output) for output in outputs}
+            return {os.path.basename(output): self._library_bytes(file, output) for output in outputs}
 
     def is_known_without_openmp(self, store: Store | None) -> bool:
         """Tell whether a process before has found that this compiler lacks OpenMP, so that nobody need try again."""
@@ -138,20 +126,21 @@ class HostCompiler:
 
         Raises: as `compile` does where it hangs or cannot be started.
         """
-        with _private_folder() as folder:
-            output = Path(folder, "kernel.o")
+        process = _process()
+        with process.private_folder() as folder:
+            output = os.path.join(folder, "kernel.o")
             flags = [NATIVE, *(flag for flag in FLAGS if flag not in ("-O3", "-w", "-shared"))]
             gcc = ("-pipe", "-fno-diagnostics-show-caret") if self.gcc else ("-fno-caret-diagnostics",)
             parallel = ("-fopenmp",) if openmp else ()
-            command = (*self.command, *flags, *CONCERNS, *gcc, *parallel, "-x", "c", "-c", "-", "-o", str(output))
-            code, log = run_tools([command], text, folder)[0]
-            if code == 0 and output.exists():
-                return output.read_bytes(), log
-            return None, log if code >= 0 else f"{log}\n{_what_happened(self.command[0], code)}"
+            command = (*self.command, *flags, *CONCERNS, *gcc, *parallel, "-x", "c", "-c", "-", "-o", output)
+            code, log = process.run_tools([command], text, folder)[0]
+            if code == 0 and os.path.exists(output):
+                return _bytes_of(output), log
+            return None, log if code >= 0 else f"{log}\n{process.what_happened(self.command[0], code)}"
 
-    def _library_bytes(self, file: SourceFile, output: Path) -> bytes:
+    def _library_bytes(self, file: SourceFile, output: str) -> bytes:
         try:
-            return output.read_bytes()
+            return _bytes_of(output)
         except OSError as error:
             text = f"`{self.command[0]}` claims success on {file.name}, but wrote no library ({error.strerror})."
             raise CompilerFailure(text, "") from error
@@ -181,11 +170,11 @@ def find_compiler() -> HostCompiler:
     wanted = os.environ.get("CC", "").strip()
     names = (shlex.split(wanted),) if wanted else tuple([name] for name in CANDIDATES)
     for name, *arguments in names:
-        path = shutil.which(name)
+        path = find_program(name)
         if path is not None:
             return HostCompiler((path, *arguments), _is_gcc(path))
     what = f"The C compiler `{wanted}` named by CC was not found." if wanted else "No C compiler was found."
-    raise TaichiRuntimeError(f"{what} {INSTALL_HINT}")
+    raise TaichiRuntimeError(f"{what} {INSTALL_C_COMPILER}")
 
 
 def _is_gcc(path: str) -> bool:
@@ -195,78 +184,19 @@ def _is_gcc(path: str) -> bool:
         return False
     if "gcc" in name and os.name == "posix" and os.uname().sysname != "Darwin":
         return True
-    with _private_folder() as folder:
-        return "Free Software Foundation" in run_tools([(path, "--version")], "", folder)[0][1]
+    process = _process()
+    with process.private_folder() as folder:
+        return "Free Software Foundation" in process.run_tools([(path, "--version")], "", folder)[0][1]
 
 
-def run_tools(commands: Sequence[Sequence[str]], text: str, folder: str) -> list[tuple[int, str]]:
-    """Run compilers side by side, each with `text` as its input; return their exit statuses and all that they printed.
-
-    Temporary files go to `folder`.
-    Raises: TaichiRuntimeError if one cannot be started; TaichiCompilationError if one exceeds the time limit. All of
-    them and their children (cc1, as, ld) have ended then.
-    """
-    limit = float(os.environ.get("SHADESMITH_CC_TIMEOUT", TIME_LIMIT))
-    source = Path(folder, "source")
-    source.write_text(text, encoding="utf-8")
-    processes: list[subprocess.Popen[bytes]] = []
-    end = time.monotonic() + limit
-    try:
-        for command in commands:
-            processes.append(_start(command, source, folder))
-        outputs = [process.communicate(timeout=max(0.0, end - time.monotonic()))[0] for process in processes]
-    except subprocess.TimeoutExpired as error:
-        raise TaichiCompilationError(
-            f"`{commands[0][0]}` did not finish within {limit:g} s and was stopped.\n"
-            "Hint: make the kernel smaller, unroll less with ti.static, or raise SHADESMITH_CC_TIMEOUT [s]."
-        ) from error
-    finally:
-        for process in processes:
-            if process.returncode is None:
-                _kill(process)
-    return [(process.returncode, output.decode(errors="replace")) for process, output in zip(processes, outputs)]
+def _process() -> Any:
+    """Return the module that starts compilers."""
+    return importlib.import_module(".c_process", __package__)
 
 
-def _start(command: Sequence[str], source: Path, folder: str) -> subprocess.Popen[bytes]:
-    """Start a compiler as the head of a process group, which can be ended as a whole."""
-    environment = {**os.environ, "TMPDIR": folder, "LC_ALL": "C"}
-    try:
-        with source.open("rb") as text:
-            return subprocess.Popen(
-                command,
-                stdin=text,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                env=environment,
-                start_new_session=True,
-            )
-    except OSError as error:
-        raise TaichiRuntimeError(f"`{command[0]}` cannot be started: {error.strerror}. {INSTALL_HINT}") from error
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    """End a compiler and its children, and leave no zombie and no open pipe."""
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-    if process.stdout is not None:
-        process.stdout.close()
-
-
-def _what_happened(program: str, code: int) -> str:
-    if code > 0:
-        return f"`{program}` refused the emitted text"
-    try:
-        name = signal.Signals(-code).name
-    except ValueError:
-        name = f"signal {-code}"
-    return f"`{program}` died ({name}) on the emitted text"
-
-
-def _private_folder() -> tempfile.TemporaryDirectory[str]:
-    try:
-        return tempfile.TemporaryDirectory(prefix="shadesmith-")
-    except OSError as error:
-        raise TaichiRuntimeError(f"No folder for temporary files: {error}. Set TMPDIR to a writable one.") from error
+def _bytes_of(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()
 
 
 class Library:
@@ -327,13 +257,15 @@ def _load_from_memory(binary: bytes) -> Library | None:
 
 def _load_from_folder(binary: bytes) -> Library:
     """Load from a folder that is removed at once; its name is new each time."""
-    with _private_folder() as folder:
-        path = Path(folder, "kernel.so")
-        path.write_bytes(binary)
+    process = _process()
+    with process.private_folder() as folder:
+        path = os.path.join(folder, "kernel.so")
+        with open(path, "wb") as file:
+            file.write(binary)
         try:
-            return Library(str(path))
+            return Library(path)
         except OSError as error:
             raise TaichiRuntimeError(
                 f"The compiled kernel cannot be loaded: {error}.\n"
-                f"Hint: if {tempfile.gettempdir()} is mounted `noexec`, set TMPDIR to another folder."
+                f"Hint: if {process.temporary_folder()} is mounted `noexec`, set TMPDIR to another folder."
             ) from error

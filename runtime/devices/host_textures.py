@@ -21,7 +21,7 @@ DESCRIPTOR_BYTES = -(-DESCRIPTOR.itemsize // 64) * 64
 class TextureInMemory:
     """A descriptor and texels in host memory. allocation: of both."""
 
-    __slots__ = ("allocation", "filter", "sampled", "spec", "storage", "texels")
+    __slots__ = ("address", "allocation", "filter", "sampled", "spec", "storage", "texels")
 
     def __init__(self, spec: TextureSpec, allocate: Callable[[int], Any]) -> None:
         self.spec = spec
@@ -32,7 +32,7 @@ class TextureInMemory:
             address + DESCRIPTOR_BYTES, spec.shape, spec.format, self.filter == "linear", spec.address_modes
         )
         ctypes.memmove(address, made.tobytes(), made.nbytes)
-        self.sampled = self.texels = self.storage = address
+        self.sampled = self.texels = self.storage = self.address = address
 
 
 def copy_in(source: Allocation, texture: TextureInMemory) -> None:

@@ -52,7 +52,8 @@ class TextureMemory(Protocol):
     """A texture of a device, zeroed when made.
 
     filter: the one it is sampled with. sampled, texels, storage: what goes into `Args` where a kernel samples it,
-    fetches from it, loads and stores: 0 where the device takes no number.
+    fetches from it, loads and stores: 0 where the device takes no number. address: of its memory, 0 where that is the
+    device's own affair.
     """
 
     spec: TextureSpec
@@ -60,6 +61,7 @@ class TextureMemory(Protocol):
     sampled: int
     texels: int
     storage: int
+    address: int
 
 
 def lacks_format(spec: TextureSpec, where: str) -> UnsupportedError:

@@ -41,7 +41,7 @@ class VulkanTexture:
     """An image of a device. number: its own for ever. is_storage: kernels may store into it."""
 
     __slots__ = ("filter", "image", "is_free", "is_storage", "memory", "number", "sampler", "spec", "view")
-    sampled = texels = storage = 0
+    sampled = texels = storage = address = 0
 
     def __init__(self, spec: TextureSpec, number: int) -> None:
         self.spec, self.number = spec, number

@@ -232,6 +232,7 @@ class VulkanProgram:
         self._origin: VulkanProgram | None = None
         self._find_set: Callable[[Sequence[VulkanTexture]], Any] | None = None
         self._set: Any = None
+        self._textures: Sequence[VulkanTexture] = ()
         self._make_arguments(api, module.interface.args_size_bytes)
         self._functions = (
             api.lib.vkCmdPipelineBarrier,
@@ -258,8 +259,9 @@ class VulkanProgram:
 
         Raises: UnsupportedError where one of them cannot be stored into.
         """
-        assert self._find_set is not None
-        self._set = self._find_set(textures)
+        if textures != self._textures:  # the same objects as in the last launch, mostly
+            assert self._find_set is not None
+            self._set, self._textures = self._find_set(textures), textures
 
     def _make_arguments(self, api: Api, size: int) -> None:
         self._block = api.ffi.new("char[]", max(size, 4) + 3)

@@ -22,7 +22,7 @@ from .edited import constant
 from .glsl_layout import CAST, Comparison
 from .mistakes import missing_entry, store_to_read_only
 from .places import Place, Text
-from .spirv import Pointer, Reflection, SpirvError, Struct, reflect
+from .spirv import Reflection, SpirvError, Struct, arguments_of, reflect
 from .spirv_stores import THROUGH, Store, stores
 
 
@@ -231,14 +231,9 @@ def _member_written(found: Reflection, store: Store) -> str:
 
 def args_of(found: Reflection) -> tuple[Struct | None, tuple[int, ...]]:
     """Return the arguments, and the path that leads to them: they lie behind a pointer where they are many."""
-    push = found.push_constants
-    if push is None or not isinstance(push.type, Struct):
-        return None, ()
-    if len(push.type.members) == 1 and isinstance(pointer := push.type.members[0].type, Pointer):
-        behind = found.pointees.get(pointer.target)
-        if isinstance(behind, Struct) and behind.name == "Args":
-            return behind, (0, THROUGH)
-    return push.type, ()
+    struct = arguments_of(found)
+    is_behind = found.push_constants is not None and struct is not found.push_constants.type
+    return struct, (0, THROUGH) if is_behind and struct is not None else ()
 
 
 def read_only_members(interface: Interface) -> dict[str, str]:

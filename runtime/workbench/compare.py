@@ -19,8 +19,9 @@ from ...transpiler.errors import TaichiRuntimeError
 from ..foreign import dense_strides
 from . import edits
 from .differences import Mismatch, Output, Tolerance, different, judge, merged
-from .outputs import Located, Outputs, Values
+from .outputs import Located, Outputs
 from .replicas import PATTERNS, Launchable, Outcome, Region, Replicas, Trespass, counts_of, record, run_or_name
+from .values import Values
 from .variants import EDIT, GENERATED, Variants
 
 if TYPE_CHECKING:
@@ -178,10 +179,10 @@ class Comparer:
     # --- what they gave
 
     def _judged(self, runs: Sequence[Outcome]) -> dict[str, Output]:
-        alike = [self.outputs.values(outcome.contents) for outcome in self._alike()]
+        alike = [self._values(outcome) for outcome in self._alike()]
         rounds: dict[str, list[Output]] = {}
         for number, run in enumerate(runs):
-            expected, found = self.outputs.values(self._base[number].contents), self.outputs.values(run.contents)
+            expected, found = self._values(self._base[number]), self._values(run)
             for label, values in expected.items():
                 base = [outcome[label] for outcome in alike]
                 pattern = PATTERNS[number % 2] if number % 2 and values.name in self._poisoned else None
@@ -190,6 +191,10 @@ class Comparer:
             for label, output in self._judged_texts(self._base[number], run).items():
                 rounds.setdefault(label, []).append(output)
         return {label: merged(found) for label, found in rounds.items()}
+
+    def _values(self, outcome: Outcome) -> dict[str, Values]:
+        """Return all numbers that a run left, by label."""
+        return self.outputs.values(outcome.contents) | {values.label: values for values in outcome.textures}
 
     def _judged_texts(self, base: Outcome, run: Outcome) -> dict[str, Output]:
         found: dict[str, Output] = {}
@@ -207,7 +212,7 @@ class Comparer:
         return self._different(runs[::2])
 
     def _different(self, alike: Sequence[Outcome]) -> list[str]:
-        first, *others = [self.outputs.values(outcome.contents) for outcome in alike]
+        first, *others = [self._values(outcome) for outcome in alike]
         return [label for label, values in first.items() if any(_differ(values, other[label]) for other in others)]
 
     def _notes(self, name: str, runs: Sequence[Outcome], unstable: Sequence[str]) -> list[str]:

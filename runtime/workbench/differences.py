@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from ..memory import Array
-from .outputs import Values
+from .values import Values
 
 RELATIVE = {2: 4e-3, 4: 1e-5, 8: 1e-12}
 """Largest relative difference of floating-point numbers, by their size [bytes]."""

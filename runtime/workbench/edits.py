@@ -249,6 +249,28 @@ def digest_of_edit(specialization: Specialization, target: str, edits_dir: str) 
     return "" if edited is module else digest_of(edited)
 
 
+def archived(specialization: Specialization, module: BackendModule, edits_dir: str) -> tuple[BackendModule, str]:
+    """Return what an archive for another device than the session's holds, and the digest of the edit in it, or "".
+
+    Raises: EditError for an edit that cannot be read, merged or launched.
+    """
+    slot = slot_of(specialization, edits_dir)
+    if not module.files or not slot.folder.is_dir():
+        return module, ""
+    found = select(specialization, slot, module)
+    if found.dispatch is not None:
+        warn_user(
+            f"which edit of kernel `{module.kernel}` runs depends on each launch's arguments (`@when`); the generated "
+            "text is archived. Hint: `kernel.use(...)` names one"
+        )
+        return module, ""
+    edited, paths = load(slot, module, found.name) if found.name != GENERATED else (module, ())
+    if edited is module:
+        return module, ""
+    check_edit(module, edited, specialization.capabilities, {_VARIANT.sub("", path.name): path for path in paths})
+    return edited, digest_of(edited)
+
+
 def gather(
     session: Session,
     specialization: Specialization,

@@ -31,6 +31,8 @@ from ..launcher import PACK_CODES
 from ..memory import Array, view_address
 from ..session import Session
 from ..staging import extent_of
+from .texture_copies import Seen, TextureCopies, textures_of
+from .values import Values
 
 if TYPE_CHECKING:
     from ...transpiler.backend.compilation import Compilation
@@ -120,7 +122,8 @@ class Pointer:
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """One call as it would be launched. values: what is packed, by source (`interface.Member`). owners: by slot."""
+    """One call as it would be launched. values: what is packed, by source (`interface.Member`). owners, textures: by
+    slot."""
 
     launchable: Launchable
     packed: bytes
@@ -129,6 +132,7 @@ class Recording:
     regions: tuple[Region, ...]
     pointers: tuple[Pointer, ...]
     owners: tuple[Any, ...]
+    textures: tuple[Seen, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,10 +151,11 @@ class Trespass:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a run left. contents: bytes by region."""
+    """What a run left. contents: bytes by region. textures: texels."""
 
     contents: dict[Region, Array]
     trespasses: tuple[Trespass, ...]
+    textures: tuple[Values, ...] = ()
 
 
 # --- what a call would launch
@@ -176,6 +181,9 @@ class StandIn:
         if self._take is not None:
             self._take(bytes(self.arguments[: self._size_bytes]))
         raise _Recorded
+
+    def use_textures(self, textures: Sequence[Any]) -> None:
+        """Do nothing: the arguments tell which they are."""
 
     def again(self) -> StandIn:
         """Return itself: it holds no code."""
@@ -235,7 +243,8 @@ def taken(launchable: Launchable, packed: bytes) -> Recording:
         region = next(r for r in regions if r.begin <= piece.begin and piece.end <= r.end)
         slot = member.source[1] if member.source[0] in ("pointer", "gradient") else -1
         pointers.append(Pointer(member.offset_bytes, address, region, slot))
-    return Recording(launchable, packed, (), values, tuple(regions), tuple(pointers), owners)
+    textures = textures_of(launchable.generated, launchable.args)
+    return Recording(launchable, packed, (), values, tuple(regions), tuple(pointers), owners, textures)
 
 
 def _unpacked(member: Member, packed: bytes) -> Any:
@@ -340,6 +349,7 @@ class Replicas:
         self.recording = recording
         self._session = recording.launchable.session
         self._holds: dict[Region, Hold] = {}
+        self.textures = TextureCopies(self._session, recording.textures)
 
     def run(
         self,
@@ -372,6 +382,8 @@ class Replicas:
         for pointer in self.recording.pointers:
             moved = pointer.address - pointer.region.begin + begins[pointer.region]
             struct.pack_into("<Q", packed, pointer.offset_bytes, moved & 0xFFFF_FFFF_FFFF_FFFF)
+        self.textures.fill()
+        self.textures.point(packed, self.recording.launchable.generated.interface.members)
         return bytes(packed)
 
     def load(self, module: BackendModule, packed: bytes) -> Any:
@@ -379,6 +391,7 @@ class Replicas:
         program: Any = self._session.programs.find(module).program.again()
         size = module.interface.args_size_bytes
         struct.pack_into(f"{size}s", program.arguments, 0, packed[:size])
+        self.textures.use(program)
         return program
 
     def memory(self, region: Region) -> Hold:
@@ -427,7 +440,7 @@ class Replicas:
                 contents[region] = image[begin:end]
             before, behind = image[begin - guard : begin], image[end : end + guard]
             trespasses += _trespasses(region, before != pattern, False) + _trespasses(region, behind != pattern, True)
-        return Outcome(contents, tuple(trespasses))
+        return Outcome(contents, tuple(trespasses), tuple(self.textures.values()))
 
 
 def _trespasses(region: Region, changed: Array, is_behind: bool) -> list[Trespass]:

@@ -25,8 +25,9 @@ from ..devices.vulkan_instance import FEATURES
 from ..memory import Array
 from .compare import checked_module
 from .differences import SPREADS, Tolerance, different, spread_of
-from .outputs import RESULT, Outputs
+from .outputs import Outputs
 from .replicas import Launchable, Outcome, Recording, Region, Replicas, counts_of, record
+from .values import RESULT
 
 if TYPE_CHECKING:
     from ...transpiler.backend.interface import BackendModule, ResultField, TaskSource
@@ -123,6 +124,11 @@ def _recorded(launchable: Launchable) -> tuple[Recording, Outputs]:
         raise TaichiRuntimeError("the interpreter runs no text to export. Hint: use ti.cpu, ti.vulkan or ti.cuda")
     recording = record(launchable)
     outputs = Outputs(recording)
+    if recording.textures:
+        raise TaichiRuntimeError(
+            f"kernel `{launchable.generated.kernel}` takes textures, which are not plain memory. "
+            "Hint: export a kernel that takes arrays"
+        )
     if outputs.trees:
         raise TaichiRuntimeError(
             f"kernel `{launchable.generated.kernel}` uses a sparse tree, whose pools are too large for files. "

@@ -453,6 +453,18 @@ class _Reader:
         return x, y, z
 
 
+def arguments_of(found: Reflection) -> Struct | None:
+    """Return the arguments of a kernel of ours: what is pushed, or, of many, what stands behind a pointer."""
+    push = found.push_constants
+    if push is None or not isinstance(push.type, Struct):
+        return None
+    if len(push.type.members) == 1 and isinstance(pointer := push.type.members[0].type, Pointer):
+        behind = found.pointees.get(pointer.target)
+        if isinstance(behind, Struct) and behind.name == "Args":
+            return behind
+    return push.type
+
+
 def _first(given: dict[int, tuple[int, ...]], decoration: int) -> int | None:
     operands = given.get(decoration)
     return operands[0] if operands else None

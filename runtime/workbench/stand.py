@@ -122,6 +122,7 @@ class Ground:
             device.copy(original.allocation, self._replicas.memory(region).allocation, original.size_bytes)
         for region in self._lazy:
             self._restore_touched(region)
+        self._replicas.textures.fill(only_written=True)
 
     def _restore_touched(self, region: Region) -> None:
         """Give back memory that takes space only where somebody has touched it; it is the host's."""

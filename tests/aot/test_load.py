@@ -1,5 +1,6 @@
 """Modules that were archived and loaded again do what kernels do."""
 
+import corpus
 import numpy as np
 import pytest
 
@@ -334,3 +335,19 @@ def test_binaries_equal_those_of_launches():
     members = module.members()
     assert members["kernels/saxpy/saxpy.comp"].decode() == launched.files[0].text
     assert members["kernels/saxpy/saxpy.spv"] == Glslang().compile(launched.files[0], "saxpy")
+
+
+@pytest.mark.parametrize("maker", corpus.MAKERS, ids=lambda maker: maker.__name__)
+def test_kernels_of_the_corpus_are_archived_loaded_and_launched(device, maker):
+    kernel, arguments = maker()
+    module = ti.aot.Module()
+    try:
+        module.add_call(kernel, kernel._bind_in_session(arguments, {}) if not kernel._unpack else arguments, "k")
+    except (ti.UnsupportedError, ti.TaichiSyntaxError):
+        pytest.skip("needs what the device lacks, or arguments that the corpus leaves out")
+    data = write_container(module.members())
+    assert data == write_container(module.members())
+    loaded = ti.aot.load(data).kernels["k"]
+    values = kernel._bind_in_session(arguments, {})
+    loaded(*(value for value, each in zip(values, loaded.parameters, strict=True) if each["kind"] != "template"))
+    ti.sync()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from shadesmith.runtime.devices import host_compiler
+from shadesmith.runtime.devices import c_process
 from shadesmith.runtime.devices.host_compiler import HostCompiler, find_compiler, load_library
 from shadesmith.transpiler.backend.interface import SourceFile
 from shadesmith.transpiler.errors import TaichiCompilationError, TaichiRuntimeError
@@ -118,7 +118,7 @@ def test_no_folder_for_temporary_files_is_an_error(monkeypatch):
     def refuse(prefix: str) -> None:
         raise FileNotFoundError("No usable temporary directory found")
 
-    monkeypatch.setattr(host_compiler.tempfile, "TemporaryDirectory", refuse)
+    monkeypatch.setattr(c_process.tempfile, "TemporaryDirectory", refuse)
     with pytest.raises(TaichiRuntimeError, match="Set TMPDIR"):
         find_compiler().compile(FILE, True, True)
 

@@ -213,3 +213,11 @@ def test_a_texture_needs_a_session() -> None:
     ti.reset()
     with pytest.raises(ti.TaichiRuntimeError, match="Cannot create Texture, maybe you forgot to call `ti.init"):
         ti.Texture(ti.Format.r32f, 4)
+
+
+def test_the_memory_report_has_textures(target: str, capsys: pytest.CaptureFixture[str]) -> None:
+    picture = ti.Texture(ti.Format.rgba8, (16, 8))
+    ti.profiler.print_memory_profiler_info()
+    row = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("picture"))
+    assert row.split() == ["picture", "texture", "rgba8", "(16,", "8)", "512", "bytes"]
+    assert picture.shape == (16, 8)
