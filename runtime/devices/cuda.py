@@ -209,6 +209,7 @@ class CudaDevice:
         self.arch = f"sm_{properties['major']}{properties['minor']}"
         self.resident_threads = properties["multiProcessorCount"] * properties["maxThreadsPerMultiProcessor"]
         self.title = properties["name"].decode()
+        self.driver = str(self.runtime.driverGetVersion())
         extra = (("device", self.title), ("arch", self.arch))
         self.capabilities = replace(PORTABLE["cuda"], extra=extra)
 
