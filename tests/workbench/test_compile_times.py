@@ -6,7 +6,12 @@ import pytest
 
 import shadesmith as ti
 
-COMPILERS = {"cpu": ["cc", "dlopen"], "vulkan": ["glslang", "pipelines"], "cuda": ["NVRTC", "cuModuleLoad"], "python": []}
+COMPILERS = {
+    "cpu": ["cc", "dlopen"],
+    "vulkan": ["glslang", "pipelines"],
+    "cuda": ["NVRTC", "cuModuleLoad"],
+    "python": [],
+}
 
 
 @ti.func
