@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from ..transpiler.backend.interface import BackendModule
     from .workbench.bench import Timing
     from .workbench.compare import Comparison
+    from .workbench.compile_times import CompileReport
     from .workbench.edits import Choice
     from .workbench.trials import Tuning
     from .workbench.variants import Variant, Variants
@@ -59,7 +60,20 @@ COMPILING = threading.RLock()
 """Held by the thread that compiles: passes set limits of the whole process, and two threads may want the same."""
 
 METHODS_OF_ARGUMENTS = frozenset(
-    {"bench", "compare", "compile", "edit", "export_repro", "inspect", "key", "signature", "source", "tune", "variants"}
+    {
+        "bench",
+        "compare",
+        "compile",
+        "edit",
+        "export_repro",
+        "inspect",
+        "key",
+        "report",
+        "signature",
+        "source",
+        "tune",
+        "variants",
+    }
 )
 """Methods of a kernel that take a call's arguments: of a method's kernel, the object first."""
 
@@ -225,6 +239,19 @@ class Kernel:
         """
         self._wanted = variant
         self._forget_all()
+
+    @hides_own_frames
+    def report(self, *args: Any) -> CompileReport:
+        """Compile anew for these arguments, past all caches, and tell how long each stage takes: `.times` [s], `.wall`.
+
+        Nothing is launched, and what was compiled before stays in use.
+        """
+        args = self._bind_in_session(args, {})
+        session = sessions.current()
+        with COMPILING:
+            specialization, _ = self._specialization(args, None)
+            found: CompileReport = workbench("compile_times").compile_report(specialization, session.device)
+        return found
 
     @hides_own_frames
     def bench(

@@ -11,7 +11,9 @@ from cache_checks import compare_compilations
 import shadesmith as ti
 from shadesmith.runtime import kernel as kernels
 from shadesmith.runtime import session as sessions
-from shadesmith.runtime.cache import lookup
+from shadesmith.runtime.cache import kept_ir, lookup
+from shadesmith.transpiler.frontend.build import build
+from shadesmith.transpiler.ir.serialize import serialize
 
 ARCHES = {"cpu": "cpu", "vulkan": "vulkan", "cuda": "cuda", "python": "python"}
 
@@ -67,7 +69,25 @@ def check_what_is_found() -> None:
 
     find_or_compile = lookup.find_or_compile
     lookup._find = checked
+    check_what_the_frontend_kept()
     kernels.find_or_compile = remembered
+
+
+def check_what_the_frontend_kept() -> None:
+    """Let every kernel of the stage "ir" be compared with what the frontend makes at that moment."""
+    find = kept_ir.KeptFrontend._find
+
+    def checked(self, specialization):
+        kept = find(self, specialization)
+        if kept is not None:
+            made = build(specialization)
+            assert serialize(kept.kernel) == serialize(made.kernel)
+            assert kept.warnings == made.warnings and kept.trees == made.trees
+            assert len(kept.fields) == len(made.fields)
+            assert all(ours is theirs for ours, theirs in zip(kept.fields, made.fields, strict=True))
+        return kept
+
+    kept_ir.KeptFrontend._find = checked
 
 
 COMPILED: list = []

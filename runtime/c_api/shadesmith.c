@@ -1390,7 +1390,9 @@ typedef struct BlockMember {
     int64_t value;
 } BlockMember;
 
-typedef enum ParameterKind { PARAMETER_SCALAR, PARAMETER_MATRIX, PARAMETER_STRUCT, PARAMETER_NDARRAY, PARAMETER_TEMPLATE } ParameterKind;
+typedef enum ParameterKind {
+    PARAMETER_SCALAR, PARAMETER_MATRIX, PARAMETER_STRUCT, PARAMETER_NDARRAY, PARAMETER_TEMPLATE, PARAMETER_TEXTURE, PARAMETER_RW_TEXTURE
+} ParameterKind;
 
 /* types: of the numbers of a scalar, matrix or struct, in order. type: of the elements of an ndarray, UNKNOWN for
    structs. element_size: [bytes] of an element with its shape. */
@@ -1464,9 +1466,11 @@ typedef struct CodeFile {
     const ZipMember *code, *ptx;
 } CodeFile;
 
-/* args_size: of the argument block [bytes]. */
+/* args_size: of the argument block [bytes]. unsupported: what the kernel takes that this runtime cannot give, or null; then
+   nothing else but the parameters is read. */
 typedef struct KernelData {
     const char *name;
+    const char *unsupported;
     Parameter *parameters;
     BlockMember *members;
     ArraySlot *arrays;
@@ -1518,6 +1522,10 @@ typedef struct Manifest {
     uint32_t kernel_count, graph_count, field_count, tree_count;
     uint32_t cuda_arch, cuda_ptx; /* 90 for sm_90; 0 where there is none */
 } Manifest;
+
+static const char *arch_name(TiArch arch) {
+    return arch == TI_ARCH_VULKAN ? "vulkan" : arch == TI_ARCH_CUDA ? "cuda" : "c";
+}
 
 /* Find what a list or object is read into: `count` zeroed items of `size` bytes, but null only after a failure. */
 static void *take_items(Arena *arena, const Json *value, size_t size) {
@@ -1742,7 +1750,8 @@ static bool read_parameter_types(const KernelReader *reader, const Json *value, 
 static bool read_parameter(const KernelReader *reader, const Json *value, Parameter *parameter) {
     static const char *const NDARRAY[] = {"name", "kind", "element", "element_shape", "ndim", "members", "gradient", "element_size_bytes", NULL};
     static const char *const TEMPLATE[] = {"name", "kind", "value", NULL};
-    static const char *const KINDS[] = {"scalar", "matrix", "struct", "ndarray", "template"};
+    static const char *const KINDS[] = {"scalar", "matrix", "struct", "ndarray", "template", "texture", "rw_texture"};
+    enum { KIND_COUNT = sizeof KINDS / sizeof *KINDS };
     const Json *fields[8], *kind = value->kind == JSON_OBJECT ? json_member(value, "kind") : NULL;
     const Json *name = value->kind == JSON_OBJECT ? json_member(value, "name") : NULL;
     const char *text;
@@ -1754,12 +1763,16 @@ static bool read_parameter(const KernelReader *reader, const Json *value, Parame
     if (!json_string(name, &parameter->name) || !json_string(kind, &text)) {
         return false;
     }
-    for (number = 0; number < 5 && strcmp(KINDS[number], text); number++) {
+    for (number = 0; number < KIND_COUNT && strcmp(KINDS[number], text); number++) {
     }
-    if (number == 5) {
-        return fail_value(kind, "scalar, matrix, struct, ndarray or template");
+    if (number == KIND_COUNT) {
+        return fail_value(kind, "scalar, matrix, struct, ndarray, texture, rw_texture or template");
     }
     parameter->kind = (ParameterKind)number;
+    if (parameter->kind == PARAMETER_TEXTURE || parameter->kind == PARAMETER_RW_TEXTURE) {
+        reader->kernel->unsupported = "a texture";
+        return true;
+    }
     if (parameter->kind == PARAMETER_TEMPLATE) {
         return json_fields(value, TEMPLATE, fields) && json_string(fields[2], &text);
     }
@@ -1771,9 +1784,10 @@ static bool read_parameter(const KernelReader *reader, const Json *value, Parame
         !json_u32(fields[4], 0, TI_MAX_DIM_COUNT, &parameter->dim_count) || !json_bool(fields[6], &takes_gradient)) {
         return false;
     }
-    return takes_gradient ? fail(TI_ERROR_NOT_SUPPORTED, "kernel `%s` takes the gradient of `%s`, which this runtime cannot give",
-                                 reader->kernel->name, parameter->name)
-                          : true;
+    if (takes_gradient) {
+        reader->kernel->unsupported = "a gradient";
+    }
+    return true;
 }
 
 static bool read_parameters(const KernelReader *reader, const Json *value) {
@@ -1842,7 +1856,9 @@ static bool check_source(const KernelReader *reader, const Json *value, const Bl
                                                   : parameter->kind == PARAMETER_NDARRAY || member->second >= parameter->count) {
             return fail_value(value, "a number of a parameter by value");
         }
-        return true;
+        return parameter->kind == PARAMETER_TEMPLATE || is_float_type(parameter->types[member->second]) == is_float_type(member->type)
+                   ? true
+                   : fail_value(value, "a whole number for a whole number, and a float for a float");
     }
     if (member->source <= SOURCE_CAPACITY) {
         if (member->first >= kernel->array_count) {
@@ -1862,6 +1878,14 @@ static bool check_source(const KernelReader *reader, const Json *value, const Bl
     return true;
 }
 
+/* Tell whether a member's value comes with each launch. */
+static bool is_from_caller(const KernelData *kernel, const BlockMember *member) {
+    if (member->source == SOURCE_ARGUMENT) {
+        return kernel->parameters[member->first].kind != PARAMETER_TEMPLATE;
+    }
+    return member->source == SOURCE_SEED || (member->source < SOURCE_CAPACITY && kernel->arrays[member->first].parameter >= 0);
+}
+
 /* Read where a member's value is from, and its constant. */
 static bool read_source(const KernelReader *reader, const Json *value, const Json *constant, BlockMember *member) {
     static const char *const ADDRESS[] = {"tree", "offset_bytes", NULL};
@@ -1871,9 +1895,6 @@ static bool read_source(const KernelReader *reader, const Json *value, const Jso
     uint32_t number;
     if (!json_array(value, 1, 3) || !json_string(value->value.first, &name)) {
         return false;
-    }
-    if (!strcmp(name, "gradient")) {
-        return fail(TI_ERROR_NOT_SUPPORTED, "kernel `%s` takes a gradient, which this runtime cannot give", reader->kernel->name);
     }
     for (number = 0; number < sizeof SOURCES / sizeof *SOURCES && strcmp(SOURCES[number].name, name); number++) {
     }
@@ -1890,10 +1911,12 @@ static bool read_source(const KernelReader *reader, const Json *value, const Jso
         member->constant = CONSTANT_INTEGER;
         member->value = constant->value.integer;
     } else if (constant->kind != JSON_NULL) {
-        if (!json_fields(constant, ADDRESS, fields) || reader->manifest->tree_count == 0
-                ? fail_value(constant, "null, a number or an address in a tree")
-                : !json_u32(fields[0], 0, reader->manifest->tree_count - 1, &member->tree) ||
-                      !json_u64(fields[1], reader->manifest->tree_sizes[member->tree], &offset)) {
+        if (!reader->manifest->tree_count) {
+            return fail_value(constant, "null or a number, since there are no trees");
+        }
+        if (!json_fields(constant, ADDRESS, fields) ||
+            !json_u32(fields[0], 0, reader->manifest->tree_count - 1, &member->tree) ||
+            !json_u64(fields[1], reader->manifest->tree_sizes[member->tree], &offset)) {
             return false;
         }
         if (member->size != 8) {
@@ -1902,7 +1925,12 @@ static bool read_source(const KernelReader *reader, const Json *value, const Jso
         member->constant = CONSTANT_ADDRESS;
         member->value = (int64_t)offset;
     }
-    return check_source(reader, value, member);
+    if (!check_source(reader, value, member)) {
+        return false;
+    }
+    return member->constant == CONSTANT_NONE || !is_from_caller(reader->kernel, member)
+               ? true
+               : fail_value(constant, "null for what an argument gives");
 }
 
 /* Members lie one behind the other, each at a multiple of its size, as the shader's own struct has them. */
@@ -2240,7 +2268,7 @@ static bool read_interface(const KernelReader *reader, const Json *value, const 
     }
     *sites = fields[6];
     if (fields[7] && (fields[7]->kind != JSON_ARRAY || fields[7]->count)) {
-        return fail(TI_ERROR_NOT_SUPPORTED, "kernel `%s` takes textures, which this runtime cannot give", kernel->name);
+        return fail_value(fields[7], "no textures where no parameter is one");
     }
     return read_block(reader, fields[0], constants) && read_results(reader, fields[3]) && json_array(fields[6], 0, 65536);
 }
@@ -2253,6 +2281,9 @@ static bool read_module(const KernelReader *reader, const Json *value, const Jso
     if (!json_fields(value, FIELDS, fields) || !json_string(fields[0], &text) || !json_string(fields[1], &text) ||
         !json_array(fields[2], 0, 4096) || !json_array(fields[3], 0, 4096)) {
         return false;
+    }
+    if (strcmp(text, arch_name(reader->manifest->arch))) {
+        return fail_value(fields[1], "the target of the archive");
     }
     if (fields[5]->kind != JSON_OBJECT) {
         return fail_value(fields[5], "an object");
@@ -2342,7 +2373,7 @@ static bool read_kernel(Manifest *manifest, const Json *value, void *item) {
            json_array(fields[2], 0, MAX_PARAMETERS) && json_string(fields[4], &text) &&
            (fields[5]->kind == JSON_NULL || json_string(fields[5], &text)) &&
            (fields[3]->kind == JSON_NULL || fields[3]->kind == JSON_OBJECT ? true : fail_value(fields[3], "null or an object")) &&
-           read_module(&reader, fields[1], fields[2]);
+           (reader.kernel->unsupported || read_module(&reader, fields[1], fields[2]));
 }
 
 static bool read_field(Manifest *manifest, const Json *value, void *place) {
@@ -5116,10 +5147,6 @@ static void module_close(TiAotModule module) {
     free(module);
 }
 
-static const char *arch_name(TiArch arch) {
-    return arch == TI_ARCH_VULKAN ? "vulkan" : arch == TI_ARCH_CUDA ? "cuda" : "c";
-}
-
 static bool module_open(TiAotModule module) {
     TiRuntime runtime = module->runtime;
     Manifest *manifest = &module->manifest;
@@ -5256,14 +5283,21 @@ static Number read_number(TiDataType type, const void *from) {
     }
 }
 
-/* Write a number into the argument block. False if it does not fit the member. */
-static bool write_number(TiKernel kernel, const BlockMember *member, Number number) {
+/* Tell whether a number is one of a type of whole numbers. */
+static bool fits_integer(TiDataType type, Number number) {
+    bool is_signed = type == TI_DATA_TYPE_I8 || type == TI_DATA_TYPE_I16 || type == TI_DATA_TYPE_I32 || type == TI_DATA_TYPE_I64;
+    uint64_t most = type == TI_DATA_TYPE_U1 ? 1 : UINT64_MAX >> (64 - 8 * scalar_of(type)->size) >> (is_signed ? 1 : 0);
+    return !number.is_real && (number.is_negative ? is_signed && number.magnitude <= most + 1 : number.magnitude <= most);
+}
+
+/* Write a number of a parameter's type into the argument block, where small types may have larger members. False if it
+   does not fit. */
+static bool write_number(TiKernel kernel, const BlockMember *member, TiDataType type, Number number) {
     double real = number.is_real ? number.real : (number.is_negative ? -(double)number.magnitude : (double)number.magnitude);
     float single = (float)real;
     uint16_t half;
-    uint64_t most, bits;
+    uint64_t bits;
     uint8_t *place = kernel->args + member->offset;
-    bool is_signed;
     switch (member->type) {
     case TI_DATA_TYPE_F16:
         half = double_to_half(real);
@@ -5278,10 +5312,7 @@ static bool write_number(TiKernel kernel, const BlockMember *member, Number numb
     default:
         break;
     }
-    is_signed = member->type == TI_DATA_TYPE_I8 || member->type == TI_DATA_TYPE_I16 || member->type == TI_DATA_TYPE_I32 ||
-                member->type == TI_DATA_TYPE_I64;
-    most = member->type == TI_DATA_TYPE_U1 ? 1 : UINT64_MAX >> (64 - 8 * member->size) >> (is_signed ? 1 : 0);
-    if (number.is_real || (number.is_negative ? !is_signed || number.magnitude > most + 1 : number.magnitude > most)) {
+    if (!fits_integer(type, number)) {
         return false;
     }
     bits = number.is_negative ? 0 - number.magnitude : number.magnitude;
@@ -5450,9 +5481,10 @@ static bool pack_member(TiRuntime runtime, TiKernel kernel, const BlockMember *m
     switch (member->source) {
     case SOURCE_ARGUMENT: {
         const Parameter *parameter = &data->parameters[member->first];
-        if (!write_number(kernel, member, argument_number(parameter, arguments[member->first], member->second))) {
+        TiDataType type = parameter->types[member->second];
+        if (!write_number(kernel, member, type, argument_number(parameter, arguments[member->first], member->second))) {
             return fail(TI_ERROR_INVALID_ARGUMENT, "argument `%s` is no %s: it is out of range, or no whole number", parameter->name,
-                        type_name(member->type));
+                        type_name(type));
         }
         return true;
     }
@@ -5608,6 +5640,9 @@ static bool show_reports(TiRuntime runtime, TiKernel kernel);
 static bool launch(TiRuntime runtime, TiKernel kernel, const TiArgument *const *arguments) {
     const KernelData *data = kernel->data;
     uint32_t i;
+    if (data->unsupported) {
+        return fail(TI_ERROR_NOT_SUPPORTED, "kernel `%.100s` takes %s, which this runtime cannot give", data->name, data->unsupported);
+    }
     for (i = 0; i < data->parameter_count; i++) {
         if (data->parameters[i].kind != PARAMETER_TEMPLATE && !check_argument(kernel, &data->parameters[i], arguments[i])) {
             return fail_within("kernel `%.100s`", data->name);
@@ -5665,11 +5700,12 @@ static void text_format(Text *text, const char *format, ...) {
     text_add(text, bytes, (size_t)(length < 0 ? 0 : length < (int)sizeof bytes ? length : (int)sizeof bytes - 1));
 }
 
-/* How a number is written: as C's printf has it. letter: '\0' for the usual one. */
+/* How a number is written: as C's printf has it, or Python's `format`. letter: '\0' for the usual one. align: `<`, `>`, `^`
+   or `=`; fill: what stands where there is room; group: `,` or `_` between thousands, or '\0'. */
 typedef struct NumberFormat {
-    bool is_left, has_plus, has_blank, is_alternate, has_zeros;
+    bool is_python, has_plus, has_blank, is_alternate;
     int width, precision; /* precision: -1 for none */
-    char letter;
+    char letter, align, fill, group;
 } NumberFormat;
 
 enum { MAX_WIDTH = 256, MAX_PRECISION = 64 };
@@ -5682,107 +5718,183 @@ static const char *read_digits(const char *text, int most, int *number) {
     return text;
 }
 
-/* Read what stands behind the colon of an f-string. What printf does not know is left out. */
-static NumberFormat read_format(const char *specification, bool is_real) {
-    NumberFormat format = {false, false, false, false, false, 0, -1, '\0'}, plain = format;
-    const char *at = specification;
-    for (;; at++) {
+/* Read a specification as printf has it. False if it is none. */
+static bool read_printf_format(const char *at, bool is_real, NumberFormat *format) {
+    for (; *at && strchr("-+ #0", *at); at++) {
+        format->has_plus |= *at == '+';
+        format->has_blank |= *at == ' ';
+        format->is_alternate |= *at == '#';
         if (*at == '-') {
-            format.is_left = true;
-        } else if (*at == '+') {
-            format.has_plus = true;
-        } else if (*at == ' ') {
-            format.has_blank = true;
-        } else if (*at == '#') {
-            format.is_alternate = true;
-        } else if (*at == '0') {
-            format.has_zeros = true;
-        } else {
-            break;
+            format->align = '<';
+            format->fill = ' ';
+        } else if (*at == '0' && format->align != '<') {
+            format->align = '=';
+            format->fill = '0';
         }
     }
-    at = read_digits(at, MAX_WIDTH, &format.width);
+    at = read_digits(at, MAX_WIDTH, &format->width);
     if (*at == '.') {
-        at = read_digits(at + 1, MAX_PRECISION, &format.precision);
+        at = read_digits(at + 1, MAX_PRECISION, &format->precision);
     }
     while (*at == 'h' || *at == 'l') {
         at++;
     }
     if (*at && strchr(is_real ? "feEgGF" : "diuxXo", *at)) {
-        format.letter = *at++;
+        format->letter = *at++;
     }
-    return *at ? plain : format;
+    return !*at;
 }
 
-/* Add sign and digits, filled up to the width. */
-static void add_filled(Text *text, const NumberFormat *format, bool may_have_zeros, const char *sign, const char *digits) {
-    int length = (int)(strlen(sign) + strlen(digits)), fill = format->width > length ? format->width - length : 0;
-    bool has_zeros = format->has_zeros && may_have_zeros && !format->is_left;
-    if (!has_zeros && !format->is_left) {
-        text_format(text, "%*s", fill, "");
+/* Read a specification as Python's `format` has it: [[fill]align][sign][#][0][width][group][.precision][letter]. */
+static bool read_python_format(const char *at, bool is_real, NumberFormat *format) {
+    format->is_python = true;
+    if (*at && at[1] && strchr("<>^=", at[1])) {
+        format->fill = *at;
+        format->align = at[1];
+        at += 2;
+    } else if (*at && strchr("<>^=", *at)) {
+        format->align = *at++;
     }
+    if (*at && strchr("+- ", *at)) {
+        format->has_plus = *at == '+';
+        format->has_blank = *at == ' ';
+        at++;
+    }
+    if (*at == '#') {
+        format->is_alternate = true;
+        at++;
+    }
+    if (*at == '0') {
+        format->fill = '0';
+        format->align = format->align == '>' ? '=' : format->align;
+    }
+    at = read_digits(at, MAX_WIDTH, &format->width);
+    if (*at == ',' || *at == '_') {
+        format->group = *at++;
+    }
+    if (*at == '.') {
+        at = read_digits(at + 1, MAX_PRECISION, &format->precision);
+    }
+    if (*at && strchr(is_real ? "feEgGF%" : "dxXob", *at)) {
+        format->letter = *at++;
+    }
+    return !*at;
+}
+
+/* Read what stands behind the colon of an f-string. What neither printf nor this file knows is left out. */
+static NumberFormat read_format(const char *specification, bool is_real) {
+    const NumberFormat plain = {false, false, false, false, 0, -1, '\0', '>', ' ', '\0'};
+    NumberFormat format = plain;
+    if (!read_printf_format(specification, is_real, &format)) {
+        format = plain;
+        if (!read_python_format(specification, is_real, &format)) {
+            format = plain;
+        }
+    }
+    return format;
+}
+
+static void add_repeated(Text *text, char character, int count) {
+    for (; count > 0; count--) {
+        text_add(text, &character, 1);
+    }
+}
+
+/* Add sign and digits, filled up to the width. is_number: not nan or inf, which printf fills with blanks alone. */
+static void add_filled(Text *text, const NumberFormat *format, bool is_number, const char *sign, const char *digits) {
+    int length = (int)(strlen(sign) + strlen(digits)), room = format->width > length ? format->width - length : 0;
+    char align = format->align, fill = format->fill;
+    if (!is_number && !format->is_python && align == '=') {
+        align = '>';
+        fill = ' ';
+    }
+    add_repeated(text, fill, align == '>' ? room : align == '^' ? room / 2 : 0);
     text_add(text, sign, strlen(sign));
-    for (; has_zeros && fill; fill--) {
-        text_add(text, "0", 1);
-    }
+    add_repeated(text, fill, align == '=' ? room : 0);
     text_add(text, digits, strlen(digits));
-    if (format->is_left) {
-        text_format(text, "%*s", fill, "");
+    add_repeated(text, fill, align == '<' ? room : align == '^' ? room - room / 2 : 0);
+}
+
+/* Put marks between the thousands of a number's whole part. */
+static void group_digits(char *digits, size_t size, char mark) {
+    int whole = (int)strspn(digits, "0123456789"), marks = whole > 3 ? (whole - 1) / 3 : 0, i;
+    size_t length = strlen(digits);
+    if (!mark || length + (size_t)marks + 1 > size) {
+        return;
     }
+    memmove(digits + whole + marks, digits + whole, length - (size_t)whole + 1);
+    for (i = whole - 1; marks; i--) {
+        digits[i + marks] = digits[i];
+        if ((whole - i) % 3 == 0) {
+            digits[i + --marks] = mark;
+        }
+    }
+}
+
+/* Write a number in a base; `text` has room for 64 digits. */
+static void write_digits(char *text, uint64_t magnitude, unsigned base, bool is_upper) {
+    char reversed[65];
+    int count = 0;
+    do {
+        reversed[count++] = (is_upper ? "0123456789ABCDEF" : "0123456789abcdef")[magnitude % base];
+        magnitude /= base;
+    } while (magnitude);
+    while (count) {
+        *text++ = reversed[--count];
+    }
+    *text = '\0';
 }
 
 static void add_integer(Text *text, const NumberFormat *format, Number number) {
-    char digits[MAX_PRECISION + 32], sign[4] = "";
-    const char *mark = number.is_negative ? "-" : format->has_plus ? "+" : format->has_blank ? " " : "";
-    const char *prefix = "";
-    char plain[32];
-    int fill;
-    switch (format->letter) {
-    case 'x':
-        snprintf(plain, sizeof plain, "%llx", (unsigned long long)number.magnitude);
-        prefix = format->is_alternate ? "0x" : "";
-        break;
-    case 'X':
-        snprintf(plain, sizeof plain, "%llX", (unsigned long long)number.magnitude);
-        prefix = format->is_alternate ? "0X" : "";
-        break;
-    case 'o':
-        snprintf(plain, sizeof plain, "%llo", (unsigned long long)number.magnitude);
-        prefix = format->is_alternate ? "0o" : "";
-        break;
-    default:
-        snprintf(plain, sizeof plain, "%llu", (unsigned long long)number.magnitude);
+    char digits[2 * MAX_PRECISION + 96], plain[65], sign[4];
+    const char *mark = number.is_negative ? "-" : format->has_plus ? "+" : format->has_blank ? " " : "", *prefix = "";
+    unsigned base = format->letter == 'x' || format->letter == 'X' ? 16 : format->letter == 'o' ? 8 : format->letter == 'b' ? 2 : 10;
+    int zeros;
+    if (format->is_alternate) {
+        prefix = format->letter == 'X' ? "0X" : base == 16 ? "0x" : base == 8 ? "0o" : base == 2 ? "0b" : "";
     }
-    fill = format->precision - (int)strlen(plain);
-    fill = fill > 0 ? fill : 0;
-    memset(digits, '0', (size_t)fill);
-    snprintf(digits + fill, sizeof digits - (size_t)fill, "%s", plain);
+    write_digits(plain, number.magnitude, base, format->letter == 'X');
+    zeros = format->precision - (int)strlen(plain);
+    zeros = zeros > 0 ? zeros : 0;
+    memset(digits, '0', (size_t)zeros);
+    memcpy(digits + zeros, plain, strlen(plain) + 1);
+    group_digits(digits, sizeof digits, format->group);
     snprintf(sign, sizeof sign, "%s%s", mark, prefix);
     add_filled(text, format, true, sign, digits);
 }
 
+static void add_shortest(Text *text, double value, TiDataType type);
+
 static void add_real(Text *text, const NumberFormat *format, double value, bool is_double) {
-    char digits[MAX_PRECISION + 400], pattern[16];
+    char digits[MAX_PRECISION + 512];
     const char *sign = signbit(value) && !isnan(value) ? "-" : format->has_plus ? "+" : format->has_blank ? " " : "";
     char letter = format->letter ? format->letter : 'f';
     int precision = format->precision;
     bool is_upper = letter == 'E' || letter == 'G' || letter == 'F';
+    Text shortest = {NULL, 0, 0, false};
     if (isnan(value) || isinf(value)) {
         add_filled(text, format, false, sign, isnan(value) ? (is_upper ? "NAN" : "nan") : (is_upper ? "INF" : "inf"));
         return;
     }
-    if (precision < 0) {
-        precision = is_double && letter != 'g' && letter != 'G' ? 12 : 6;
+    if (format->is_python && !format->letter && precision < 0) {
+        add_shortest(&shortest, fabs(value), TI_DATA_TYPE_F64);
+        snprintf(digits, sizeof digits, "%.60s%s", shortest.bytes ? shortest.bytes : "",
+                 shortest.bytes && !strpbrk(shortest.bytes, ".e") ? ".0" : "");
+        free(shortest.bytes);
+    } else {
+        if (precision < 0) {
+            precision = is_double && !format->is_python && letter != 'g' && letter != 'G' ? 12 : 6;
+        }
+        switch (letter) {
+        case 'e': snprintf(digits, sizeof digits, format->is_alternate ? "%#.*e" : "%.*e", precision, fabs(value)); break;
+        case 'E': snprintf(digits, sizeof digits, format->is_alternate ? "%#.*E" : "%.*E", precision, fabs(value)); break;
+        case 'g': snprintf(digits, sizeof digits, format->is_alternate ? "%#.*g" : "%.*g", precision, fabs(value)); break;
+        case 'G': snprintf(digits, sizeof digits, format->is_alternate ? "%#.*G" : "%.*G", precision, fabs(value)); break;
+        case '%': snprintf(digits, sizeof digits, "%.*f%%", precision, 100.0 * fabs(value)); break;
+        default: snprintf(digits, sizeof digits, format->is_alternate ? "%#.*f" : "%.*f", precision, fabs(value));
+        }
     }
-    snprintf(pattern, sizeof pattern, format->is_alternate ? "%%#.*%c" : "%%.*%c", letter);
-#if defined(__GNUC__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-#endif
-    snprintf(digits, sizeof digits, pattern, precision, fabs(value));
-#if defined(__GNUC__)
-#pragma GCC diagnostic pop
-#endif
+    group_digits(digits, sizeof digits, format->group);
     add_filled(text, format, true, sign, digits);
 }
 
@@ -6473,6 +6585,10 @@ TiKernel ti_get_aot_module_kernel(TiAotModule aot_module, const char *name) {
     i = find_named(aot_module->manifest.kernels, aot_module->manifest.kernel_count, sizeof(KernelData), name);
     if (i == aot_module->manifest.kernel_count) {
         fail(TI_ERROR_NAME_NOT_FOUND, "the archive has no kernel `%.200s`", name);
+        return NULL;
+    }
+    if (aot_module->manifest.kernels[i].unsupported) {
+        fail(TI_ERROR_NOT_SUPPORTED, "kernel `%.200s` takes %s, which this runtime cannot give", name, aot_module->manifest.kernels[i].unsupported);
         return NULL;
     }
     return &aot_module->kernels[i];

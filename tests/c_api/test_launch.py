@@ -239,8 +239,12 @@ def test_prints_come_out_as_in_python(runtime, archive, capsys):
     @ti.kernel
     def show(v: ti.types.vector(2, ti.f32), n: ti.i32):
         for i in range(n):
-            print("turn", i, v, f"{v[0]:.2f}|{i:5d}|{i:+d}|{v[1]:8.3e}")
-        print("end", ti.cast(0.1, ti.f64), True)
+            print(
+                "turn", i, v, f"{v[0]:.2f}|{i:5d}|{-i:<4d}|{i:+d}|{v[1]:8.3e}|{i:05d}|{-i:#x}|{v[0]:^9}|{v[1]:>+9.1f}"
+            )
+        print(
+            "end", ti.cast(0.1, ti.f64), True, f"{ti.cast(n, ti.i64) * 1234567:,}|{n:*^7}|{v[0]:8.1%}|{v[1]:g}|{n:_>6b}"
+        )
 
     kernel = runtime.kernel(runtime.load(archive({"show": show})), "show")
     pieces = []
