@@ -130,3 +130,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     """Say under `--check-cache` what the cache did, and why kernels were not kept."""
     if config.getoption("--check-cache"):
         terminalreporter.write_line(str(ti.cache.stats()))
+        for event in ti.cache.stats().events:
+            if not event.hit and event.reason.startswith("not kept"):
+                terminalreporter.write_line(str(event))

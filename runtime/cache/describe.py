@@ -23,7 +23,7 @@ from ...transpiler.options import Capabilities, CompileOptions
 from ..compat.lazy import NAMES as LOADED_ON_DEMAND
 from . import describe_own
 from .describe_own import contents, own_attributes
-from .known import PURE_MODULES, fixed_name, is_own, is_standard, library_of
+from .known import ASKS_CONFIG, PURE_MODULES, fixed_name, is_own, is_standard, library_of
 from .walk import MISSING, Walk
 
 ATOMS = frozenset({int, float, bool, str, bytes, complex, type(None), type(...), type(NotImplemented)})
@@ -84,7 +84,7 @@ def _enum(walk: Walk, value: enum.Enum) -> str:
     _, is_new = walk.number(value)
     if is_new:
         walk.hold(value, lambda: members_of(value))
-    return f"{describe_class(walk, type(value), makes=False)}.{value.name}"
+    return f"{describe_class(walk, type(value), makes=False)}.{value.name} {value.value!r}"
 
 
 def _library_object(walk: Walk, value: Any) -> str:
@@ -151,6 +151,8 @@ def _array(walk: Walk, value: np.ndarray[Any, Any]) -> str:
 
 
 def _function(walk: Walk, value: types.FunctionType) -> str:
+    if value.__name__ in ASKS_CONFIG and is_own(value.__module__):
+        describe_own.hold_config(walk)
     if value.__globals__.get("__name__") in GUARDS and hasattr(value, "__wrapped__"):
         return describe(walk, value.__wrapped__)
     module = value.__module__
@@ -198,7 +200,10 @@ def _func(walk: Walk, value: Func) -> str:
     text = walk.function(value.function, runs=False)
     walk.owner = outer
     if value.in_python:
-        walk.runs_too(value.function)
+        running = walk.runs_too(value.function)
+        reader = walk.reader if walk.owner is value else walk.owner
+        if reader is not None:
+            walk.reach.setdefault(id(reader), set()).add(id(running))
     walk.hold(value, lambda: own_attributes(value))
     return f"{'real ' if value.is_real else ''}{'python ' if value.in_python else ''}{text}"
 

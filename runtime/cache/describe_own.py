@@ -154,19 +154,31 @@ def _ndrange(walk: Walk, value: ndrange) -> str:
     return f"ndrange {value.bounds}"
 
 
+def is_array(value: Any) -> bool:
+    """Tell whether an object holds what launches change."""
+    kind = type(value)
+    return hasattr(kind, "describe_array") or hasattr(kind, "describe_cells")
+
+
 def _session(walk: Walk, value: Any) -> str:
     """Describe what leads to the options of the session."""
+    hold_config(walk)
+    return f"session {type(value).__name__}"
+
+
+def hold_config(walk: Walk) -> None:
+    """Describe the options of the session whose names occur."""
     config = walk.config
     _, is_new = walk.number(config)
     if is_new:
         walk.hold(config, lambda: {name: getattr(config, name) for name in _names_of(Config)})
-    return f"session {type(value).__name__}"
 
 
 # --- arrays -----------------------------------------------------------------------------------------------------------
 
 
 def _field(walk: Walk, value: Any) -> str:
+    walk.arrays.add(id(value))
     number, is_new = walk.number(value)
     name = f"field#{number}"
     if not is_new:
@@ -185,6 +197,7 @@ def _field(walk: Walk, value: Any) -> str:
 
 
 def _ndarray(walk: Walk, value: Any) -> str:
+    walk.arrays.add(id(value))
     number, is_new = walk.number(value)
     name = f"ndarray#{number}"
     if not is_new:
@@ -199,6 +212,7 @@ def _ndarray(walk: Walk, value: Any) -> str:
 
 
 def _snode(walk: Walk, value: SNode) -> str:
+    walk.arrays.add(id(value))
     number, is_new = walk.number(value)
     name = f"node#{number}"
     if not is_new:

@@ -28,7 +28,7 @@ from ...transpiler.ir.snodes import Node
 from ...transpiler.lang.decorators import Func
 from .describe import describe, environment, member_of_module, switches_text
 from .describe_own import argument as argument_text
-from .describe_own import describe_sight
+from .describe_own import describe_sight, is_array
 from .function_text import NoText, TextOfFunction, code_of, text_of
 from .walk import MISSING, Holder, Undescribable, Walk
 
@@ -36,11 +36,14 @@ MAX_FUNCTIONS = 500
 """Of a call graph that are looked at; what lies behind them is unknown."""
 CONSTRUCTORS = frozenset({"__init__", "__new__", "__post_init__", "__init_subclass__", "__set_name__", "__del__"})
 """Methods that run when an object is made, and so not for one that is there."""
-REFLECTION = frozenset({"__dict__", "__getattribute__", "__globals__", "__closure__", "__subclasses__", "__builtins__"})
-"""Members by which a program reads what no text names."""
+HIDDEN = frozenset({"__dict__", "__getattribute__", "__globals__", "__closure__", "__subclasses__", "__builtins__"})
+REFLECTION = HIDDEN | {"get_num_compiled_functions"}
+"""Members by which a program reads what no text names, or what each launch changes."""
 RUNNING = (types.FunctionType, Func, property, classmethod, staticmethod)
 READ_AS_THEY_ARE = (types.FunctionType, Func, types.MemberDescriptorType, staticmethod, classmethod)
 """What a class holds that an attribute gives as it is, or as a method of it; other descriptors give anything."""
+OF_SHAPES = frozenset({"shape", "n", "m", "dtype", "element_shape", "name", "snode", "get_shape"})
+"""Members of arrays that say nothing of what they hold."""
 _TEXT = "_shadesmith_text"
 
 
@@ -92,6 +95,8 @@ def _finish(walk: Walk) -> Fingerprint:
     for owner, name, value in walk.member_reach:
         if name in walk.run_names:
             walk.reach.setdefault(owner, set()).add(value)
+    for runner, function, names in walk.running:
+        _forbid_contents(walk, runner, function, names)
     return Fingerprint(
         "\n".join(walk.records).encode("utf-8", "surrogatepass"),
         tuple(walk.objects),
@@ -105,13 +110,13 @@ def _finish(walk: Walk) -> Fingerprint:
     )
 
 
-def _look_at(walk: Walk, function: Any, runs: bool) -> None:
-    outer, walk.owner, walk.path = walk.owner, function, function.__qualname__
+def _look_at(walk: Walk, function: Any, runs: bool, owner: Any) -> None:
+    outer, walk.owner, walk.path = walk.owner, owner, function.__qualname__
     walk.count += 1
     if runs and walk.count > MAX_FUNCTIONS:
-        walk.cannot(function, "called by more functions than are looked at")
+        walk.forbid(owner, f"`{function.__qualname__}` is called by more functions than are looked at")
     elif runs:
-        _run(walk, function)
+        _run(walk, function, owner)
     else:
         _build(walk, function)
     walk.owner = outer
@@ -160,22 +165,49 @@ def _chain(walk: Walk, prefix: str, module: types.ModuleType, chain: tuple[str, 
     walk.named(".".join(chain), value, label=f"{prefix}.{'.'.join(chain)}")
 
 
-def _run(walk: Walk, function: Any) -> None:
+def _run(walk: Walk, function: Any, owner: Any) -> None:
     """Record a function that Python runs while a kernel is compiled, and what it reads."""
     found = code_of(function)
     if found.imports or found.names & REFLECTION:
-        walk.cannot(function, "a function that imports, or reads members by names that are not in its text")
+        why = "imports, or reads members by names that are not in its text"
+        walk.forbid(owner, f"`{function.__qualname__}` {why}, and Python runs it")
         return
+    walk.running.append((owner, function, found.names))
     walk.names |= found.names
     walk.run_names |= found.names
     prefix = f"run#{walk.numbers[id(function)]}"
     walk.record(f"{prefix} {function.__qualname__!r}")
     walk.record(found.code)
-    _signature(walk, prefix, function, function.__annotations__, function)
+    _signature(walk, prefix, function, function.__annotations__, owner)
     for name in found.outer:
         value = _outer(function, name)
         if value is not MISSING:
-            walk.named(name, value, function, f"{prefix}.{name}")
+            is_seen = is_array(value) and not _may_read(function, name)
+            walk.named(name, value, None if is_seen else owner, f"{prefix}.{name}")
+
+
+def _forbid_contents(walk: Walk, runner: Any, function: Any, names: frozenset[str]) -> None:
+    """Note where Python may read what arrays hold, which is no part of a key."""
+    waiting, seen = [id(runner)], set[int]()
+    while waiting:
+        found = waiting.pop()
+        if found not in seen:
+            seen.add(found)
+            waiting += walk.reach.get(found, ())
+    members = [name for name in sorted(names & walk.array_members) if _may_read(function, name)]
+    if members or seen & walk.arrays:
+        what = f"what `{members[0]}` holds" if members else "what fields hold"
+        walk.forbid(runner, f"`{function.__qualname__}` may read {what} while a kernel is compiled")
+
+
+def _may_read(function: Any, name: str) -> bool:
+    """Tell whether a function does more with an array of this name than to ask for its shape and type."""
+    try:
+        chains = _remembered(function).chains
+    except Undescribable:
+        return True
+    uses = [chain[k + 1 : k + 2] for chain in chains for k, part in enumerate(chain) if part == name]
+    return not all(after and after[0] in OF_SHAPES for after in uses)
 
 
 def _signature(walk: Walk, prefix: str, function: Any, annotations: Mapping[str, Any], owner: Any) -> None:
@@ -208,6 +240,8 @@ def _members(walk: Walk) -> bool:
 
 
 def _member(walk: Walk, holder: Holder, name: str, value: Any) -> None:
+    if is_array(value):
+        walk.array_members.add(name)
     walk.member_reach.append((id(holder.value), name, id(value)))
     unasked = name[:2] == "__" or (hasattr(type(value), "__get__") and not isinstance(value, READ_AS_THEY_ARE))
     owner = holder.value if holder.is_class and unasked else None

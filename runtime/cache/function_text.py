@@ -20,6 +20,9 @@ from typing import Any
 CHAIN = re.compile(r"[^\W\d]\w*(?:\s*\.\s*[^\W\d]\w*)*")
 """A name with the attributes behind it: `self.grid.dx`."""
 WORD = re.compile(r"[^\W\d]\w*")
+FOREIGN = r"(?:[A-Za-z_]|[^\x00-\x7f])(?:\w|[^\x00-\x7f])*"
+FOREIGN_CHAIN = re.compile(rf"{FOREIGN}(?:\s*\.\s*{FOREIGN})*")
+"""The same where names may have letters that `\\w` does not know, as those that are put together with an accent."""
 PLAIN_GETATTR = re.compile(r"\b(?:get|has)attr\s*\(\s*[\w.]+\s*,\s*(['\"])\w+\1")
 GETATTR = re.compile(r"\b(?:get|has)attr\b")
 TRIPLE = re.compile(r'"""|\'\'\'')
@@ -64,13 +67,21 @@ def text_of(function: Any) -> TextOfFunction:
     code: CodeType = function.__code__
     lines = _lines_of(code, function.__globals__)
     text = "\n".join(lines)
-    if not text.isascii():
-        text = unicodedata.normalize("NFKC", text)  # as Python does with names
-    chains = dict.fromkeys(tuple(part.strip() for part in found.split(".")) for found in CHAIN.findall(text))
+    chains = dict.fromkeys(_chains(text))
     names = frozenset(part for chain in chains for part in chain)
     computed = len(GETATTR.findall(text)) > len(PLAIN_GETATTR.findall(text))
     constants = "".join(_constants(code))
     return TextOfFunction(code.co_filename, code.co_firstlineno, lines, tuple(chains), names, constants, computed)
+
+
+def _chains(text: str) -> Iterator[tuple[str, ...]]:
+    """Yield the dotted names of a text, those in which Python joins letters as Python has them."""
+    found = CHAIN.findall(text)
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)
+        found += CHAIN.findall(text) + FOREIGN_CHAIN.findall(text)
+    for chain in found:
+        yield tuple(part.strip() for part in chain.split("."))
 
 
 def code_of(function: Any) -> CodeOfFunction:
@@ -84,10 +95,9 @@ def code_of(function: Any) -> CodeOfFunction:
         outer.update(dict.fromkeys(inner.co_names))
         names.update(inner.co_names, inner.co_freevars)
         for constant in inner.co_consts:
-            if isinstance(constant, str):
-                names.update(WORD.findall(constant))
-            elif isinstance(constant, tuple):
-                names.update(word for item in constant if isinstance(item, str) for word in WORD.findall(item))
+            for item in constant if isinstance(constant, tuple) else (constant,):
+                if isinstance(item, str):
+                    names.update(WORD.findall(item), (item,))
         imports = imports or IMPORT_NAME in inner.co_code[::2]
         pieces.append(
             f"{inner.co_name} {inner.co_argcount} {inner.co_posonlyargcount} {inner.co_kwonlyargcount} {inner.co_flags}"

@@ -36,6 +36,10 @@ class Holder:
     done: set[str] = field(default_factory=set)
 
 
+class Running:
+    """Stands for a function of both scopes where Python runs it."""
+
+
 class Walk:
     """One walk. Functions are looked at in order of appearance, members when no function is left."""
 
@@ -49,7 +53,12 @@ class Walk:
         self.names: set[str] = set()
         self.run_names: set[str] = set()
         """Those that occur in what Python runs, where nobody sees what is read."""
-        self.pending: deque[tuple[Any, bool]] = deque()
+        self.pending: deque[tuple[Any, bool, Any]] = deque()
+        """Functions to look at, whether Python runs them, and the object that stands for that."""
+        self.running: list[tuple[Any, Any, frozenset[str]]] = []
+        """What Python runs: the object that stands for it, the function, its names."""
+        self.arrays: set[int] = set()
+        self.array_members: set[str] = set()
         self.holders: list[Holder] = []
         self.held: dict[int, Holder] = {}
         self.functions: list[tuple[Any, TextOfFunction]] = []
@@ -61,10 +70,12 @@ class Walk:
         self.sights: dict[int, Mapping[str, Any]] = {}
         """Globals of functions that kernels build: their names for nodes of trees appear in texts."""
         self.oriented: list[Any] = []
-        self.also_run: set[int] = set()
+        self.also_run: dict[int, Running] = {}
         self.path = ""
         self.native = False
         """Whether Python's own code reads what is being described, not a kernel's."""
+        self.reader: Any = None
+        """What of Python's own code reads it."""
         self.owner: Any = None
         """What the object that is being described was found in, or itself."""
 
@@ -92,14 +103,15 @@ class Walk:
     def named(self, path: str, value: Any, owner: Any = None, label: str = "") -> None:
         """Record what a name or a member stands for. owner: what Python runs that may read it; None: it is seen who
         does."""
-        outer = self.path, self.owner, self.native
+        outer = self.path, self.owner, self.native, self.reader
         self.path, self.owner, self.native = path, value if owner is None else owner, owner is not None
+        self.reader = owner
         self.alive.append(value)
         if owner is not None:
             self.touch(value)
             self.owner = value
         self.record(f"{label or path}={self.of(value)}")
-        self.path, self.owner, self.native = outer
+        self.path, self.owner, self.native, self.reader = outer
 
     def of(self, value: Any) -> str:
         """Return a description of a value; what it holds may be described later, under its number."""
@@ -118,22 +130,28 @@ class Walk:
         kind = type(value).__qualname__
         name = getattr(value, "__qualname__", "")
         shown = f"{getattr(value, '__module__', '')}.{name}" if isinstance(name, str) and name else f"a {kind}"
-        self.alive.append(value)
-        self.unknown[id(value)] = f"`{self.path}` is {why or f'{shown}, which may be something else in the next run'}"
+        self.forbid(value, f"`{self.path}` is {why or f'{shown}, which may be something else in the next run'}")
         return f"unknown {kind}"
 
     def function(self, value: Any, runs: bool) -> str:
         """Return the number of a function, which is looked at later. runs: Python runs it; else kernels build it."""
         number, is_new = self.number(value)
         if is_new:
-            self.pending.append((value, runs))
+            self.pending.append((value, runs, value))
         return f"{'run' if runs else 'function'}#{number}"
 
-    def runs_too(self, value: Any) -> None:
-        """Look at a function that kernels build also as one that Python runs."""
-        if id(value) not in self.also_run:
-            self.also_run.add(id(value))
-            self.pending.append((value, True))
+    def runs_too(self, value: Any) -> Running:
+        """Look at a function that kernels build also as one that Python runs; return what stands for that."""
+        found = self.also_run.get(id(value))
+        if found is None:
+            found = self.also_run[id(value)] = Running()
+            self.pending.append((value, True, found))
+        return found
+
+    def forbid(self, owner: Any, why: str) -> None:
+        """Note that a kernel cannot be kept for which `owner` is read."""
+        self.alive.append(owner)
+        self.unknown[id(owner)] = why
 
     def hold(
         self, value: Any, items: Callable[[], Mapping[str, Any]], is_class: bool = False, makes: bool = False

@@ -314,6 +314,16 @@ def test_options_change_the_key(options: dict, tmp_path: Path) -> None:
     assert plain[0] != changed[0] and plain[1] != changed[1]
 
 
+@pytest.mark.parametrize("asked", ["ti.cfg", "ti.lang.impl.current_cfg()", "ti.lang.impl.get_runtime().prog.config()"])
+def test_options_that_a_kernel_asks_for_change_its_key(asked: str, tmp_path: Path) -> None:
+    text = f"@ti.kernel\ndef run() -> ti.i32:\n    return {asked}.random_seed\n"
+    found = []
+    for seed in (1, 2, 1):
+        start(random_seed=seed)
+        found.append(written_programs.write(tmp_path / "p.py", text).run.key())
+    assert found[0] == found[2] != found[1]
+
+
 def test_the_target_its_capabilities_and_its_gpu_change_the_key(tmp_path: Path) -> None:
     program = load(tmp_path)
     plain = [program.run.key(1, 2, arch=arch) for arch in (ti.cpu, ti.vulkan, ti.cuda, "cuda:sm_80")]

@@ -208,6 +208,18 @@ WITHOUT_A_DESCRIPTION = {
         "import functools, time\nclock = functools.partial(time.time)",
         "clock() * 0 + 1",
     ),
+    "what a field holds": ("x = ti.field(ti.i32, 1)\ndef read():\n    return x[0]", "read()"),
+    "what a field in a list holds": ("xs = [ti.field(ti.i32, 1)]\ndef read():\n    return xs[0][0]", "read()"),
+    "what a field of an object holds": (
+        "class A:\n    def __init__(self):\n        self.x = ti.field(ti.i32, 1)\n    def read(self):\n"
+        "        return self.x[0]\na = A()",
+        "a.read()",
+    ),
+    "what a field holds, behind a function of both scopes": (
+        "x = ti.field(ti.i32, 1)\n@ti.pyfunc\ndef both():\n    return x[0]\ndef read():\n    return both()",
+        "read()",
+    ),
+    "how many kernels were compiled": ("", "ti.lang.impl.get_runtime().get_num_compiled_functions()"),
     "a function that prints": ("def read():\n    print('seen')\n    return 1", "ti.static(read())"),
 }
 
@@ -230,6 +242,11 @@ HARMLESS = {
     "a clock that is named in a comment": ("import time", "1  # time.time"),
     "a window that has the name of a variable": ("import io\nn = io.StringIO()", "1 + ti.static(len('n'))"),
     "a function that is never called": ("import time\ndef read():\n    return time.time()", "1  # not read()"),
+    "the shape of a field": (
+        "x = ti.field(ti.i32, 2)\ndef read():\n    return x.shape[0] + len(x.shape)",
+        "read()",
+    ),
+    "a function of both scopes": ("x = ti.field(ti.i32, 2)\n@ti.pyfunc\ndef read():\n    return x[0] + 1", "read()"),
     "NumPy's functions": ("import numpy as np", "np.sqrt(1.0) + np.pi * 0"),
     "Python's functions": ("import math", "max(1, math.floor(1.5), len([1]))"),
     "a function of Python": ("def read(n):\n    return n + sum(k for k in range(2))", "ti.static(read(0))"),
