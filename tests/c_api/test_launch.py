@@ -279,3 +279,34 @@ def test_an_assert_that_failed_is_an_error_with_its_place(runtime, archive):
     assert caught.value.code == binding.ASSERTION
     assert "test_launch.py" in text and "2 times 2 is 0.2" in text and "i = 2, j = 2" in text and "4 checks" in text
     runtime.launch(kernel, i32(2))  # and nothing is left of it
+
+
+def test_sparse_trees(runtime, archive):
+    block = ti.root.pointer(ti.ij, 4)
+    x = ti.field(ti.f32)
+    block.dense(ti.ij, 4).place(x)
+    total = ti.field(ti.i32, shape=())
+
+    @ti.kernel
+    def activate(n: ti.i32):
+        for i in range(n):
+            x[i, i * 5 % 16] = i + 1
+
+    @ti.kernel
+    def count() -> ti.f32:
+        for i, j in x:
+            total[None] += 1
+        s = 0.0
+        for i, j in x:
+            s += x[i, j]
+        return s
+
+    module = runtime.load(archive({"activate": activate, "count": count}, {"total": total}))
+    kernels = [runtime.kernel(module, name) for name in ("activate", "count")]
+    runtime.launch(kernels[0], i32(10))
+    runtime.launch(kernels[1])
+    activate(10)
+    assert runtime.result(kernels[1], "f32").tolist() == [count()] == [55.0]
+    field = binding.Field()
+    runtime.call("ti_get_aot_module_field", module, b"total", field)
+    assert np.frombuffer(runtime.read(field.slice.memory, 4, field.slice.offset), np.int32)[0] == total[None]
