@@ -135,11 +135,10 @@ def test_more_arguments_than_push_constants_hold(runtime, archive):
 
     kernel = runtime.kernel(runtime.load(archive({"put": put})), "put")
     numbers = np.arange(30, dtype=np.float32)
-    for scale in range(200):  # more than one block of arguments holds
-        memory, argument = runtime.array(np.zeros(6, np.float32), "f32")
+    memory, argument = runtime.array(np.zeros(6, np.float32), "f32")
+    for scale in range(1500):  # more than one block of arguments holds
         runtime.launch(kernel, argument, tensor("f32", numbers), f32(scale))
-        if scale % 50 == 0:
-            assert np.frombuffer(runtime.read(memory, 24), np.float32).tolist() == [i * scale for i in range(6)]
+    assert np.frombuffer(runtime.read(memory, 24), np.float32).tolist() == [i * 1499 for i in range(6)]
 
 
 def test_fields_keep_their_values_between_launches(runtime, archive):
