@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .cache.kept_ir import KeptFrontend
     from .cache.store import Store
     from .config import Config
+    from .session import Session
 
 PACKAGE = __package__.rpartition(".")[0]
 
@@ -51,6 +52,13 @@ def find_or_compile(
     lookup = importlib.import_module(f"{PACKAGE}.runtime.cache.lookup")
     compilation: Compilation = lookup.find_or_compile(specialization, target, config, observer, is_kept)
     return compilation
+
+
+def generated_key(specialization: Specialization, target: str, config: Config, session: Session | None) -> str:
+    """Return the key of what is generated for a kernel; see `cache.kernel_key.generated_key`."""
+    module = importlib.import_module(f"{PACKAGE}.runtime.cache.kernel_key")
+    key: str = module.generated_key(specialization, target, config, session)
+    return key
 
 
 def content_key(specialization: Specialization) -> str:

@@ -27,7 +27,7 @@ from ..transpiler.lang.arch import Arch
 from . import session as sessions
 from .arguments import classify
 from .capabilities import capabilities_for
-from .compiler import compile_kernel, content_key, find_or_compile
+from .compiler import compile_kernel, find_or_compile, generated_key
 from .inspection import Inspection, dump, observe, printing_observer
 from .instance import Instance
 from .interop import check_argument
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from ..transpiler.backend.interface import BackendModule
     from .workbench.bench import Timing
     from .workbench.compare import Comparison
+    from .workbench.compile_times import CompileReport
     from .workbench.edits import Choice
     from .workbench.trials import Tuning
     from .workbench.variants import Variant, Variants
@@ -59,7 +60,20 @@ COMPILING = threading.RLock()
 """Held by the thread that compiles: passes set limits of the whole process, and two threads may want the same."""
 
 METHODS_OF_ARGUMENTS = frozenset(
-    {"bench", "compare", "compile", "edit", "export_repro", "inspect", "key", "signature", "source", "tune", "variants"}
+    {
+        "bench",
+        "compare",
+        "compile",
+        "edit",
+        "export_repro",
+        "inspect",
+        "key",
+        "report",
+        "signature",
+        "source",
+        "tune",
+        "variants",
+    }
 )
 """Methods of a kernel that take a call's arguments: of a method's kernel, the object first."""
 
@@ -157,14 +171,16 @@ class Kernel:
 
     @hides_own_frames
     def key(self, *args: Any, arch: Arch | str | None = None) -> str:
-        """Return a digest of all that decides the emitted text; equal in every process.
+        """Return a digest of all that decides what a launch runs; equal in every process on this machine.
 
         It covers the kernel's text and those of the functions it calls, the arguments' types, template values, captured
-        globals, the shapes and places of fields, options and capabilities; and the edited text that runs instead, if
-        there is one. The kernel is read anew with each call.
+        globals, the shapes and places of fields, options, capabilities, the compiler, the device and its driver; and
+        the edited text that runs instead, if there is one. The frontend does not run for it.
         """
         specialization, target = self._specialization(self._complete(args), arch)
-        return edited_key(sessions.current_config(), specialization, target, content_key(specialization))
+        config = sessions.current_config()
+        key = generated_key(specialization, target, config, sessions.CURRENT)
+        return edited_key(config, specialization, target, key)
 
     @hides_own_frames
     def signature(self, *args: Any) -> str:
@@ -223,6 +239,19 @@ class Kernel:
         """
         self._wanted = variant
         self._forget_all()
+
+    @hides_own_frames
+    def report(self, *args: Any) -> CompileReport:
+        """Compile anew for these arguments, past all caches, and tell how long each stage takes: `.times` [s], `.wall`.
+
+        Nothing is launched, and what was compiled before stays in use.
+        """
+        args = self._bind_in_session(args, {})
+        session = sessions.current()
+        with COMPILING:
+            specialization, _ = self._specialization(args, None)
+            found: CompileReport = workbench("compile_times").compile_report(specialization, session.device)
+        return found
 
     @hides_own_frames
     def bench(

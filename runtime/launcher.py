@@ -261,6 +261,8 @@ class _Writer:
                 return f"p{texture.parameter}.memory.{'storage' if texture.storage else 'sampled'}"
             case ("texels", slot):
                 return f"p{self.module.interface.textures[slot].parameter}.memory.texels"
+            case ("texture_channels", slot):
+                return f"p{self.module.interface.textures[slot].parameter}.spec.format.channels"
             case ("texture_shape", slot, axis):
                 return f"p{self.module.interface.textures[slot].parameter}.shape[{axis}]"
             case ("seed",):

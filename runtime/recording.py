@@ -289,6 +289,7 @@ class Watched:
         self._name: str | None = None
         self._calls = threading.local()
         self.arguments = self._program.arguments
+        self.use_textures = getattr(self._program, "use_textures", None)
         lock = self._program.lock
         self.lock = threading.RLock() if lock is None else lock
 
@@ -373,6 +374,8 @@ def _not_replayable(call: _Call) -> str:
         return "the interpreter runs no text"
     if any(isinstance(field, Beside) for field in call.compilation.fields):
         return "it uses a sparse tree, whose pools are too large for files"
+    if call.generated.interface.textures:
+        return "it uses textures"
     unknown = {str(member.source[0]) for member in call.generated.interface.members} - KNOWN_SOURCES
     return f"it takes {', '.join(sorted(unknown))}, which recordings lack" if unknown else ""
 

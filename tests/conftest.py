@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import os
 import tempfile
 
 import pytest
+from cache_checks import compare_compilations
 
 import shadesmith as ti
 from shadesmith.runtime import kernel as kernels
 from shadesmith.runtime import session as sessions
-from shadesmith.runtime.cache import lookup
+from shadesmith.runtime.cache import kept_ir, lookup
+from shadesmith.transpiler.frontend.build import build
+from shadesmith.transpiler.ir.serialize import serialize
 
 ARCHES = {"cpu": "cpu", "vulkan": "vulkan", "cuda": "cuda", "python": "python"}
 
@@ -67,26 +69,29 @@ def check_what_is_found() -> None:
 
     find_or_compile = lookup.find_or_compile
     lookup._find = checked
+    check_what_the_frontend_kept()
     kernels.find_or_compile = remembered
+
+
+def check_what_the_frontend_kept() -> None:
+    """Let every kernel of the stage "ir" be compared with what the frontend makes at that moment."""
+    find = kept_ir.KeptFrontend._find
+
+    def checked(self, specialization):
+        kept = find(self, specialization)
+        if kept is not None:
+            made = build(specialization)
+            assert serialize(kept.kernel) == serialize(made.kernel)
+            assert kept.warnings == made.warnings and kept.trees == made.trees
+            assert len(kept.fields) == len(made.fields)
+            assert all(ours is theirs for ours, theirs in zip(kept.fields, made.fields, strict=True))
+        return kept
+
+    kept_ir.KeptFrontend._find = checked
 
 
 COMPILED: list = []
 """What is being looked for: arguments of `lookup._compile`."""
-
-
-def compare_compilations(kept, made) -> None:
-    """Check that a compilation from the cache is what the compiler makes, objects of Python included."""
-    assert kept.module.source() == made.module.source()
-    ours, theirs = (json.dumps(module.to_json(), sort_keys=True) for module in (kept.module, made.module))
-    assert ours == theirs
-    assert len(kept.fields) == len(made.fields)
-    for ours, theirs in zip(kept.fields, made.fields, strict=True):
-        assert ours is theirs or (ours.address == theirs.address and ours.capacity == theirs.capacity)
-    assert kept.warnings == made.warnings
-    assert kept.captured.keys() == made.captured.keys()
-    for path, found in kept.captured.items():
-        value = made.captured[path].value
-        assert found.value is value or (type(found.value), repr(found.value)) == (type(value), repr(value)), path
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -119,3 +124,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.get_closest_marker("gpu") and "cuda" not in targets:
             item.add_marker(pytest.mark.skip(reason="needs a GPU: make test-gpu"))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Say under `--check-cache` what the cache did, and why kernels were not kept."""
+    if config.getoption("--check-cache"):
+        terminalreporter.write_line(str(ti.cache.stats()))

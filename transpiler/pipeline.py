@@ -92,7 +92,7 @@ def _compile(specialization: Specialization, target: str, observer: Observer | N
     fields = (*result.fields, *(result.trees[top_of(node)].sparse_memory(node, role) for node, role in added))
     begins = [None if task.loop is None else task.loop.location for task in kernel.tasks]
     loops = tuple(None if place is None else (place.file, place.line) for place in begins)
-    return Compilation(module, fields, result.captured, warnings, times, beside, loops, result.read)
+    return Compilation(module, fields, result.captured, warnings, times, beside, loops, result.read, context.times)
 
 
 def _recorder(observer: Observer | None) -> Callable[[Stage, str, Kernel], None] | None:

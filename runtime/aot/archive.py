@@ -18,11 +18,12 @@ from ...transpiler.backend.interface import BackendModule
 from ..workbench.cubin import CubinError, read_cubin
 from .check_shaders import check_shaders, validate
 from .container import MAX_BYTES, MAX_DIRECTORY_BYTES, MAX_MEMBERS, ArchiveError, Container, container_of
-from .manifest import MANIFEST
+from .manifest import FOLDER, MANIFEST
 from .read_manifest import MAX_MANIFEST_BYTES, Manifest, StoredKernel, read_manifest
 
 MAX_FILE_BYTES = MAX_BYTES + MAX_DIRECTORY_BYTES
-ELF = b"\x7fELF"
+SHARED_OBJECTS = (b"\x7fELF", b"\xcf\xfa\xed\xfe")
+"""First bytes of machine code: ELF, and Mach-O of 64 bit."""
 
 
 class Members(Protocol):
@@ -63,11 +64,11 @@ def open_archive(source: str | os.PathLike[str] | bytes) -> Archive:
     if path.is_dir():
         return _named(title, lambda: _read(_Folder(path), title))
     with path.open("rb") as file:
-        descriptor = file.fileno()
-        size = os.fstat(descriptor).st_size
+        size = os.fstat(file.fileno()).st_size
 
         def at(offset: int, count: int) -> bytes:
-            return os.pread(descriptor, count, offset)
+            file.seek(offset)
+            return file.read(count)
 
         if size > MAX_FILE_BYTES:
             raise ArchiveError(f"{title}: it has {size:,} bytes; at most {MAX_FILE_BYTES:,} are taken")
@@ -112,7 +113,7 @@ def _kernel(stored: StoredKernel, members: Mapping[str, bytes]) -> Kernel:
 
 def _check_code(kind: str, code: bytes, where: str) -> None:
     """Check that machine code is of its kind; what is wrong inside a CUDA driver finds."""
-    if kind == "shared_object" and code[:4] != ELF:
+    if kind == "shared_object" and code[:4] not in SHARED_OBJECTS:
         raise ArchiveError(f"{where} is no shared object")
     if kind == "cubin":
         try:
@@ -146,9 +147,12 @@ class _Folder:
             folders[:] = [name for name in folders if not name.startswith(".")]
             for name in files:
                 path = Path(root, name)
+                member = path.relative_to(folder).as_posix()
+                if member != MANIFEST and not member.startswith(f"{FOLDER}/"):
+                    continue  # somebody's own
                 if path.is_symlink() or len(self._sizes) >= MAX_MEMBERS:
                     raise ArchiveError(f"`{path}` is a link, or there are more than {MAX_MEMBERS} files")
-                self._sizes[path.relative_to(folder).as_posix()] = path.stat().st_size
+                self._sizes[member] = path.stat().st_size
 
     def sizes(self) -> dict[str, int]:
         """Return the sizes of all files [bytes]."""

@@ -40,6 +40,8 @@ from .binaries import Binaries
 FORMAT, VERSION = "shadesmith-module", 1
 MANIFEST = "module.json"
 FOLDER = "kernels"
+MAX_NAME = 256
+"""Characters of the name of a kernel, field or graph."""
 LINE = 120
 """Characters of a line of the manifest, where it can be kept."""
 SUFFIXES = {"spirv": ".spv", "cubin": ".cubin", "ptx": ".ptx", "shared_object": ".so"}

@@ -26,7 +26,7 @@ from . import manifest
 from .binaries import compile_binaries, requirements
 from .compilation import compile_for, instance_name, specialize, specialize_call, specialize_leaves
 from .container import MAX_MEMBERS, write_container
-from .manifest import Compiled, Trees
+from .manifest import MAX_NAME, Compiled, Trees
 from .targets import find_target
 
 SUFFIX = ".tcm"
@@ -114,6 +114,11 @@ class Module:
     def _check_name(self, name: str) -> None:
         if name in self._kernels:
             raise TaichiRuntimeError(f"there is a kernel `{name}` already. Hint: add_kernel(..., name='another')")
+        if not (name.isprintable() and 0 < len(name) <= MAX_NAME):
+            raise TaichiRuntimeError(
+                f"{name[:40]!r} is no name of a kernel: 1 to {MAX_NAME} characters that can be printed. "
+                "Hint: add_kernel(..., name='another')"
+            )
 
     def _compile(self, specialization: Specialization, arguments: Any, template: dict[str, Any] | None) -> Compiled:
         module, fields, edited = compile_for(specialization, arguments, self.target)

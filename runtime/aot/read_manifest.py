@@ -35,7 +35,7 @@ from ...transpiler.backend.read_module import (
 from ...transpiler.ir.textures import FORMATS
 from ...transpiler.ir.types import SCALARS
 from .container import MAX_MEMBER_BYTES, NAME, ArchiveError
-from .manifest import FORMAT, MANIFEST, VERSION
+from .manifest import FORMAT, MANIFEST, MAX_NAME, VERSION
 
 MAX_MANIFEST_BYTES = 4 << 20
 MAX_DEPTH = 64
@@ -156,7 +156,7 @@ def _float(digits: str) -> float:
 
 def by_name(read: Read, limit: int = MAX_KERNELS, name: Read | None = None) -> Read:
     """Return what reads an object whose fields are names."""
-    read_name = text(256) if name is None else name
+    read_name = text(MAX_NAME) if name is None else name
 
     def read_all(data: Any, path: str) -> dict[str, Any]:
         if type(data) is not dict:
@@ -378,6 +378,8 @@ def _check_members(manifest: Manifest, sizes: Mapping[str, int]) -> None:
             raise fail("$.members", f"`{name}` is not in the archive")
         if sizes[name] != size_bytes:
             raise fail("$.members", f"`{name}` has another size in the archive")
+    if sum(manifest.trees) > MAX_BYTES:
+        raise fail("$.trees", f"they have more than {MAX_BYTES:,} bytes")
     for name in sizes:
         if name != MANIFEST and name not in manifest.members:
             raise fail("$.members", f"the archive has `{name}`, and the manifest does not name it")

@@ -52,17 +52,24 @@ def find_or_make(
     Raises: what `make` raises.
     """
     if store is None:
-        return make()
+        return _made(make)
     wanted = request()
     reason = depends_on_more(wanted.file.text)
     if reason:
         COUNTS.miss("binary", wanted.file.name, reason)
-        return make()
+        return _made(make)
     material = wanted.material()
     if not anew:
         entry = store.get("binary", material, wanted.file.name)
         if entry is not None and is_right(entry.parts):
             return entry.parts
-    made = make()
+        if entry is not None:
+            COUNTS.miss("binary", wanted.file.name, "found, but it is not what a compiler makes")
+    made = _made(make)
     store.put("binary", material, {"tool": wanted.tool}, made, wanted.file.name)
     return made
+
+
+def _made(make: Callable[[], Binaries]) -> Binaries:
+    with COUNTS.compiler_time():
+        return make()

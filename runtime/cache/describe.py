@@ -19,25 +19,42 @@ import numpy as np
 from ...transpiler.errors import PACKAGE
 from ...transpiler.frontend.specialization import Specialization, stable_text
 from ...transpiler.lang.decorators import BoundFunc, Func
+from ...transpiler.options import Capabilities, CompileOptions
 from ..compat.lazy import NAMES as LOADED_ON_DEMAND
 from . import describe_own
 from .describe_own import contents, own_attributes
 from .known import PURE_MODULES, fixed_name, is_own, is_standard, library_of
 from .walk import MISSING, Walk
 
-ATOMS = frozenset({int, float, bool, str, bytes, complex, type(None), type(...)})
+ATOMS = frozenset({int, float, bool, str, bytes, complex, type(None), type(...), type(NotImplemented)})
 PLAIN_BASES = (int, float, str, bytes, complex, tuple, list, dict, set, frozenset)
 WRITTEN_IN_C = (types.MethodDescriptorType, types.WrapperDescriptorType, types.GetSetDescriptorType)
 IMPLICIT = frozenset({"__dict__", "__weakref__"})
 METACLASSES = frozenset({"type", "ABCMeta", "EnumMeta", "EnumType"})
 TUPLE_GETTER = "_tuplegetter"
+GUARDS = ("dataclasses", "reprlib")
+"""Modules whose wrappers of functions only keep `__repr__` from calling itself."""
 
 
 def environment(specialization: Specialization) -> str:
     """Return what decides every kernel beside its text: options, and Python, which the frontend runs."""
     python = f"{sys.implementation.name} {'.'.join(map(str, sys.version_info[:3]))}"
     definition = specialization.definition
-    return "\n".join([python, str(definition.is_method), definition.name, stable_text(specialization.options)])
+    return "\n".join([python, str(definition.is_method), definition.name, switches_text(specialization.options)])
+
+
+def switches_text(switches: CompileOptions | Capabilities) -> str:
+    """Return `stable_text`, made once for those of a session."""
+    found = _TEXTS.get(id(switches))
+    if found is None or found[0] is not switches:
+        if len(_TEXTS) >= KEPT_TEXTS:
+            _TEXTS.clear()
+        found = _TEXTS[id(switches)] = switches, stable_text(switches)
+    return found[1]
+
+
+_TEXTS: dict[int, tuple[Any, str]] = {}
+KEPT_TEXTS = 64
 
 
 def describe(walk: Walk, value: Any) -> str:
@@ -50,17 +67,24 @@ def describe(walk: Walk, value: Any) -> str:
         return handler(walk, value)
     if isinstance(value, type):
         return describe_class(walk, value, makes=True)
+    if isinstance(value, enum.Enum):
+        return _enum(walk, value)
     if is_own(kind.__module__):
         return describe_own.describe(walk, value)
     if isinstance(value, np.generic):
         return f"{kind.__name__} {value.tobytes().hex()}"
     if isinstance(value, np.dtype):
         return f"dtype {value!r}"
-    if isinstance(value, enum.Enum):
-        return f"{describe_class(walk, kind, makes=False)}.{value.name}"
     if is_standard(kind.__module__) or library_of(kind.__module__) == "numpy":
         return _library_object(walk, value)
     return _instance(walk, value)
+
+
+def _enum(walk: Walk, value: enum.Enum) -> str:
+    _, is_new = walk.number(value)
+    if is_new:
+        walk.hold(value, lambda: members_of(value))
+    return f"{describe_class(walk, type(value), makes=False)}.{value.name}"
 
 
 def _library_object(walk: Walk, value: Any) -> str:
@@ -127,6 +151,8 @@ def _array(walk: Walk, value: np.ndarray[Any, Any]) -> str:
 
 
 def _function(walk: Walk, value: types.FunctionType) -> str:
+    if value.__globals__.get("__name__") in GUARDS and hasattr(value, "__wrapped__"):
+        return describe(walk, value.__wrapped__)
     module = value.__module__
     if is_own(module) or is_standard(module) or library_of(module) == "numpy":
         return fixed_name(value, not walk.native) or walk.cannot(value)
@@ -215,11 +241,11 @@ def describe_class(walk: Walk, value: type, makes: bool) -> str:
         if name is None and module in PURE_MODULES:
             name = f"{module}.{value.__qualname__}"
         return walk.cannot(value) if name is None else name
-    number, is_new = walk.number(value)
-    name = f"class#{number}"
     in_c = any(isinstance(member, WRITTEN_IN_C) and name not in IMPLICIT for name, member in vars(value).items())
     if in_c or type(value).__name__ not in METACLASSES:
-        walk.cannot(value, "a class that is not written in Python")
+        return walk.cannot(value, "a class that is not written in Python")
+    number, is_new = walk.number(value)
+    name = f"class#{number}"
     walk.hold(value, lambda: vars(value), is_class=True, makes=makes)
     outer, walk.owner = walk.owner, value
     bases = [describe_class(walk, base, makes) for base in value.__bases__]
@@ -238,10 +264,12 @@ def _instance(walk: Walk, value: Any) -> str:
     if not is_new:
         return name
     kind = type(value)
-    walk.hold(value, lambda: members_of(value))
     outer, walk.owner = walk.owner, value
     text = f"{name} of {describe_class(walk, kind, makes=False)}"
     walk.owner = outer
+    if id(kind) in walk.unknown:
+        return walk.cannot(value)
+    walk.hold(value, lambda: members_of(value))
     base = next((base for base in PLAIN_BASES if isinstance(value, base)), None)
     if base is not None:
         text += f" {_content(walk, value, base)}"

@@ -70,6 +70,8 @@ def type_text(walk: Walk, type: Type) -> str:
         return type.name
     if isinstance(type, Tensor):
         return f"{type.element}{type.shape}"
+    if not isinstance(type, Struct):
+        return _data(walk, type)
     members = ", ".join(f"{name}: {type_text(walk, member)}" for name, member in type.members)
     origin = "" if type.origin is None else walk.of(type.origin)
     return f"struct {type.name!r}{{{members}}} {origin}"

@@ -23,10 +23,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...transpiler.frontend.definition import definition_of
-from ...transpiler.frontend.specialization import Specialization, TemplateArgument, stable_text
+from ...transpiler.frontend.specialization import Specialization, TemplateArgument
 from ...transpiler.ir.snodes import Node
 from ...transpiler.lang.decorators import Func
-from .describe import describe, environment, member_of_module
+from .describe import describe, environment, member_of_module, switches_text
 from .describe_own import argument as argument_text
 from .describe_own import describe_sight
 from .function_text import NoText, TextOfFunction, code_of, text_of
@@ -119,7 +119,8 @@ def _look_at(walk: Walk, function: Any, runs: bool) -> None:
 
 def _build(walk: Walk, function: Any) -> None:
     """Record a function that kernels build, and what its text names."""
-    own = definition_of(function).function
+    definition = definition_of(function)
+    own = definition.function
     found = _remembered(own)
     if found.computed or found.names & REFLECTION:
         raise Undescribable(f"`{own.__qualname__}` reads members by names that are not in its text")
@@ -130,7 +131,7 @@ def _build(walk: Walk, function: Any) -> None:
     walk.record(f"{prefix} {own.__qualname__!r}")
     walk.record("\n".join(found.lines))
     walk.record(found.constants)
-    _signature(walk, prefix, own, None)
+    _signature(walk, prefix, own, definition.annotations, None)
     code = own.__code__
     parameters = frozenset(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
     roots: dict[str, Any] = {}
@@ -170,16 +171,16 @@ def _run(walk: Walk, function: Any) -> None:
     prefix = f"run#{walk.numbers[id(function)]}"
     walk.record(f"{prefix} {function.__qualname__!r}")
     walk.record(found.code)
-    _signature(walk, prefix, function, function)
+    _signature(walk, prefix, function, function.__annotations__, function)
     for name in found.outer:
         value = _outer(function, name)
         if value is not MISSING:
             walk.named(name, value, function, f"{prefix}.{name}")
 
 
-def _signature(walk: Walk, prefix: str, function: Any, owner: Any) -> None:
+def _signature(walk: Walk, prefix: str, function: Any, annotations: Mapping[str, Any], owner: Any) -> None:
     """Record what belongs to a function beside its text. owner: itself, if Python runs it."""
-    found = {f"{prefix}:{name}": value for name, value in function.__annotations__.items()}
+    found = {f"{prefix}:{name}": value for name, value in annotations.items()}
     found[f"{prefix} defaults"], found[f"{prefix} keywords"] = function.__defaults__, function.__kwdefaults__
     for name, value in found.items():
         if value is not None:
@@ -250,8 +251,7 @@ def _content(cell: Any) -> Any:
         return MISSING
 
 
-def fingerprint(specialization: Specialization, target: str, config: Any) -> Fingerprint:
-    """Describe all that decides the text of a specialization. Raises: Undescribable."""
+def _fingerprint(specialization: Specialization, target: str, config: Any) -> Fingerprint:
     walk = Walk(config, describe)
     definition = specialization.definition
     walk.record(environment(specialization))
@@ -267,5 +267,16 @@ def fingerprint(specialization: Specialization, target: str, config: Any) -> Fin
         else:
             walk.record(f"argument {position}: {argument_text(walk, argument)}")
     found = _finish(walk)
-    device = f"{target}\n{stable_text(specialization.capabilities)}\n"
+    device = f"{target}\n{switches_text(specialization.capabilities)}\n"
     return replace(found, material=device.encode() + found.material, frontend_material=found.material)
+
+
+def fingerprint(specialization: Specialization, target: str, config: Any) -> Fingerprint:
+    """Describe all that decides the text of a specialization. Raises: Undescribable."""
+    try:
+        return _fingerprint(specialization, target, config)
+    except Undescribable:
+        raise
+    except Exception as error:  # objects of programs may raise anything when they are looked at
+        text = f"what it reads cannot be looked at: {type(error).__name__}: {error}"
+        raise Undescribable(text) from error

@@ -1,11 +1,11 @@
 """The frontend with a memory: kernels before any pass as entries of the stage "ir", which know no target.
 
 In: a specialization and its fingerprint. Out: what the frontend gives, from the cache where it was kept: so a kernel
-that was compiled for one target, or under an older printer's options, is not read from Python again for another.
+that was compiled for one target is not read from Python again for another.
 
-What the frontend asks of a target it asks by `Reads.capability`, and the answers stand in the entry. It asks for
-`max_block_dim` (`ti.loop_config`), `max_shared_bytes` (shared arrays), `subgroup_features` and `subgroup_size`
-(functions of subgroups and warps), in order to refuse what a device lacks; other kernels are the same for all targets.
+What the frontend asks of a target it asks by `Reads.allows`, in order to refuse what a device lacks: `max_block_dim`
+(`ti.loop_config`), `max_shared_bytes` (shared arrays), `subgroup_features` and `subgroup_size` (functions of subgroups
+and warps). What a kernel needs stands in its entry, which serves all targets that have it.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 
 from ...transpiler.errors import SourceText, warn_user
 from ...transpiler.frontend.build import build
+from ...transpiler.frontend.reads import is_met
 from ...transpiler.frontend.specialization import Specialization
 from ...transpiler.ir.forms import FrontendResult
 from ...transpiler.ir.serialize import parse, serialize, sources_of
@@ -26,6 +27,7 @@ from .store import Store
 
 STAGE = "ir"
 PART = "kernel"
+WORDS = {"at least": "is at least", "at most": "is at most", "has": "has"}
 
 
 class KeptFrontend:
@@ -59,10 +61,9 @@ class KeptFrontend:
         if entry is None:
             return None
         try:
-            for name, answer in entry.header["asked"].items():
-                here = _plain(getattr(specialization.capabilities, name))
-                if here != answer:
-                    COUNTS.miss(STAGE, self._name, f"the frontend asked for {name}: {answer} then, {here} now")
+            for name, relation, value in entry.header["needs"]:
+                if not is_met((name, relation, value), specialization.capabilities):
+                    COUNTS.miss(STAGE, self._name, f"it needs a target whose {name} {WORDS[relation]} {value}")
                     return None
             return from_entry(entry, self._fingerprint)
         except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
@@ -94,7 +95,7 @@ def to_entry(result: FrontendResult, fingerprint: Fingerprint) -> tuple[dict[str
         "fields": [_number_of(field, fingerprint) for field in result.fields],
         "captured": {path: value_of(found.value, fingerprint, path) for path, found in result.captured.items()},
         "warnings": warnings,
-        "asked": {name: _plain(answer) for name, answer in result.asked.items()},
+        "needs": [list(need) for need in result.needs],
     }
     return header, {PART: text.encode("utf-8", "surrogatepass")}
 
@@ -120,7 +121,7 @@ def from_entry(entry: Entry, fingerprint: Fingerprint) -> FrontendResult:
         {path: captured_from(found, fingerprint) for path, found in header["captured"].items()},
         [join_warning(pieces, places) for pieces in header["warnings"]],
         {tops[place]: fingerprint.trees[trees[place]][1] for place in header["owned"]},
-        asked=dict(header["asked"]),
+        needs=[(name, relation, value) for name, relation, value in header["needs"]],
     )
 
 
@@ -131,8 +132,3 @@ def _number_of(field: Any, fingerprint: Fingerprint) -> int | None:
     if number is None:
         raise Unkept(f"the array {field!r:.60} was not met by the walk")
     return number
-
-
-def _plain(answer: Any) -> Any:
-    """Return an answer as JSON gives it back."""
-    return sorted(answer) if isinstance(answer, frozenset) else answer

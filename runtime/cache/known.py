@@ -20,93 +20,31 @@ COMPAT = f"{PACKAGE}.runtime.compat."
 ASKS_CONFIG = frozenset({"current_cfg", "default_cfg", "get_runtime", "is_extension_supported", "get_host_arch_list"})
 """Functions of `compat` whose answers follow from the session's options and this machine."""
 
-UNFIXED_BUILTINS = frozenset(
-    {
-        "__build_class__",
-        "__import__",
-        "breakpoint",
-        "classmethod",
-        "compile",
-        "delattr",
-        "dir",
-        "eval",
-        "exec",
-        "globals",
-        "hash",
-        "help",
-        "id",
-        "input",
-        "locals",
-        "open",
-        "print",
-        "setattr",
-        "vars",
-        "copyright",
-        "credits",
-        "exit",
-        "license",
-        "quit",
-        "getattr",
-        "hasattr",
-    }  # fmt: skip
-)
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+UNFIXED_BUILTINS = _words("""
+    __build_class__ __import__ breakpoint classmethod compile delattr dir eval exec globals hash help id input
+    locals open print setattr vars copyright credits exit license quit getattr hasattr
+""")
 """Builtins that read or change what no text names, or show it."""
 FORMS_OF_KERNELS = frozenset({"print", "getattr", "hasattr"})
 """Those among them that are harmless where a kernel's text names them, with its members written out."""
 
-PURE_MODULES = frozenset(
-    {
-        "math",
-        "cmath",
-        "operator",
-        "_operator",
-        "itertools",
-        "functools",
-        "_functools",
-        "collections",
-        "fractions",
-        "decimal",
-        "numbers",
-        "enum",
-        "typing",
-        "types",
-        "abc",
-        "_abc",
-        "string",
-        "collections.abc",
-    }  # fmt: skip
-)
+PURE_MODULES = _words("""
+    math cmath operator _operator itertools functools _functools collections fractions numbers enum typing
+    types abc _abc string collections.abc
+""")
 """Modules of the standard library whose functions depend on their arguments alone."""
-UNFIXED = frozenset(
-    {"attrgetter", "methodcaller", "getcontext", "localcontext", "setcontext", "Random", "SystemRandom"}
-)
-NUMPY_FILES = frozenset(
-    {
-        "load",
-        "loadtxt",
-        "genfromtxt",
-        "fromfile",
-        "fromregex",
-        "memmap",
-        "save",
-        "savez",
-        "savez_compressed",
-        "savetxt",
-        "DataSource",
-        "show_config",
-        "get_include",
-        "seterr",
-        "geterr",
-        "errstate",
-        "set_printoptions",
-        "frombuffer",
-        "empty",
-        "empty_like",
-        "ndfromtxt",
-        "info",
-        "lookfor",
-    }  # fmt: skip
-)
+UNFIXED = frozenset({"attrgetter", "methodcaller", "getcontext", "localcontext", "setcontext"})
+SHOWS = "static_print"
+"""Function of ours that acts while a kernel is compiled, which a text from the cache would not do."""
+NUMPY_FILES = _words("""
+    load loadtxt genfromtxt fromfile fromregex memmap save savez savez_compressed savetxt DataSource show_config
+    get_include seterr geterr errstate set_printoptions frombuffer empty empty_like ndfromtxt info lookfor
+""")
 """Functions of NumPy that read files, memory or settings."""
 
 
@@ -140,6 +78,8 @@ def fixed_name(value: Any, in_kernel: bool) -> str | None:
     if not isinstance(name, str) or not isinstance(module, str):
         return None
     if is_own(module):
+        if name == SHOWS:
+            return None
         is_fixed = isinstance(value, type) or not module.startswith(HOST)
         asks = name in ASKS_CONFIG if module.startswith(COMPAT) else in_kernel  # kernels refuse to call them
         return f"own {module}.{name}" if is_fixed or asks else None

@@ -39,7 +39,8 @@ class Stats:
     """What the cache did so far in this process.
 
     hits, misses, stored: by stage. frontend_runs: kernels that were read from Python; compiler_runs: by tool, how often
-    one ran. key_seconds: on finding out what a kernel is; disk_seconds: on reading and writing entries.
+    one ran; compiler_seconds: how long at least one did. key_seconds: on finding out what a kernel is; disk_seconds: on
+    reading and writing entries.
     """
 
     hits: dict[str, int]
@@ -47,6 +48,7 @@ class Stats:
     stored: dict[str, int]
     frontend_runs: int
     compiler_runs: dict[str, int]
+    compiler_seconds: float
     key_seconds: float
     disk_seconds: float
     events: tuple[Event, ...]
@@ -60,7 +62,7 @@ class Stats:
         ]
         compilers = ", ".join(f"{name}: {count}" for name, count in sorted(self.compiler_runs.items())) or "none"
         lines += [
-            f"frontend runs: {self.frontend_runs}; compiler runs: {compilers}",
+            f"frontend runs: {self.frontend_runs}; compiler runs: {compilers}, {self.compiler_seconds:.3f} s",
             f"keys: {1e3 * self.key_seconds:.2f} ms; reading and writing: {1e3 * self.disk_seconds:.2f} ms",
         ]
         reasons = Counter((event.stage, event.reason) for event in self.events if not event.hit)
@@ -78,7 +80,8 @@ class Counts:
         self._stored: Counter[str] = Counter()
         self._compiler_runs: Counter[str] = Counter()
         self._frontend_runs = 0
-        self._key_seconds = self._disk_seconds = 0.0
+        self._key_seconds = self._disk_seconds = self._compiler_seconds = 0.0
+        self._compiling, self._compiling_since = 0, 0.0
         self._events: deque[Event] = deque(maxlen=KEPT_EVENTS)
 
     def hit(self, stage: str, what: str, where: str) -> None:
@@ -111,6 +114,21 @@ class Counts:
             self._compiler_runs[tool] += 1
 
     @contextmanager
+    def compiler_time(self) -> Iterator[None]:
+        """Count the time within as spent by compilers; once where several run beside each other."""
+        with self._lock:
+            if self._compiling == 0:
+                self._compiling_since = perf_counter()
+            self._compiling += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._compiling -= 1
+                if self._compiling == 0:
+                    self._compiler_seconds += perf_counter() - self._compiling_since
+
+    @contextmanager
     def key_time(self) -> Iterator[None]:
         """Count the time within as spent on keys."""
         start = perf_counter()
@@ -134,6 +152,7 @@ class Counts:
                 dict(self._stored),
                 self._frontend_runs,
                 dict(self._compiler_runs),
+                self._compiler_seconds,
                 self._key_seconds,
                 self._disk_seconds,
                 tuple(self._events),

@@ -115,7 +115,7 @@ class Walk:
     def cannot(self, value: Any, why: str = "") -> str:
         """Note that a value has no description; return what stands for it."""
         self.touch(value)
-        kind = f"{type(value).__module__}.{type(value).__qualname__}"
+        kind = type(value).__qualname__
         name = getattr(value, "__qualname__", "")
         shown = f"{getattr(value, '__module__', '')}.{name}" if isinstance(name, str) and name else f"a {kind}"
         self.alive.append(value)

@@ -307,7 +307,7 @@ def _is_ready(kernel: Kernel | None) -> bool:
     if kernel is None or not _suffices(kernel):
         return False
     try:
-        kernel.key()
+        kernel.source()
     except (TaichiCompilationError, TaichiRuntimeError):
         return False
     return True

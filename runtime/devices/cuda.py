@@ -202,11 +202,14 @@ class CudaDevice:
         self._kept_stream = self.current_stream()
         self.used_bytes = 0
         self._waiting: list[Any] = []
+        self._thread = threading.local()
+        self._context: Callable[[], int] = driver.ctxGetCurrent
         self.copies_to_host = self.copies_to_device = 0
         properties = self.runtime.getDeviceProperties(index)
         self.arch = f"sm_{properties['major']}{properties['minor']}"
         self.resident_threads = properties["multiProcessorCount"] * properties["maxThreadsPerMultiProcessor"]
         self.title = properties["name"].decode()
+        self.driver = str(self.runtime.driverGetVersion())
         extra = (("device", self.title), ("arch", self.arch))
         self.capabilities = replace(PORTABLE["cuda"], extra=extra)
 
@@ -217,6 +220,14 @@ class CudaDevice:
         self.runtime.setDevice(self.index)
         self.runtime.free(0)
         return True
+
+    def enter(self) -> None:
+        """Make the GPU's context this thread's, if it has none; asked once a thread."""
+        if not getattr(self._thread, "has_context", False):
+            if not self._context():
+                self.runtime.setDevice(self.index)
+                self.runtime.free(0)
+            self._thread.has_context = True
 
     def note_stream(self, stream: int, is_given: bool = False) -> None:
         """Remember that work is on more than one stream.

@@ -80,8 +80,8 @@ class Owner(Protocol):
     def note_stream(self, stream: int, is_given: bool = False) -> None:
         """Remember that work is on more than one stream."""
 
-    def enter_thread(self, error: Exception) -> bool:
-        """Make the GPU's context this thread's, if the lack of one is the error."""
+    def enter(self) -> None:
+        """Make the GPU's context this thread's, if it has none."""
 
     def describe(self, error: Exception) -> TaichiRuntimeError:
         """Return the error that names the kernels launched last."""
@@ -116,6 +116,7 @@ class CudaGraph:
     """Launches as one CUDA graph."""
 
     def __init__(self, device: Owner, launches: Sequence[Launch]) -> None:
+        device.enter()  # in a thread without a context 580.159 crashes where nodes are added
         self._device = device
         self._launches = list(launches)
         self._names = list(dict.fromkeys(launch.program.name for launch in launches))
@@ -125,6 +126,7 @@ class CudaGraph:
 
     def update(self, number: int, launch: Launch) -> None:
         """Replace a launch; runs that are under way keep what they were started with."""
+        self._device.enter()
         if launch.touched != self._launches[number].touched:
             self._has_moved = True
         self._launches[number] = launch
@@ -132,6 +134,7 @@ class CudaGraph:
 
     def run(self) -> None:
         """Launch the graph on CuPy's current stream."""
+        self._device.enter()
         if self._has_moved:
             self._has_moved = False
             edges = _edges_of(self._launches)
@@ -171,7 +174,7 @@ class Built:
             self._nodes.append([Node(start) for start in launch.program.starts(self._noted.launch, block)])
         self._graph, self._exec = HANDLE(), HANDLE()
         programs = [launch.program for launch in launches]
-        finalize(self, _destroy, self._driver, (self._exec, self._graph), programs).atexit = False
+        finalize(self, _destroy, device.enter, self._driver, (self._exec, self._graph), programs).atexit = False
         self._build(launches, edges)
 
     @property
@@ -231,21 +234,17 @@ class Built:
 
     def _call(self, name: str, *args: Any) -> None:
         """Call the driver. Raises: TaichiRuntimeError with what it says."""
-        device, function = self._device, self._driver[name]
-        code = function(*args)
-        if not code:
-            return
-        error = device.driver_error(code)
-        if not device.enter_thread(error):
-            raise device.describe(error) from error
-        code = function(*args)
+        code = self._driver[name](*args)
         if code:
-            error = device.driver_error(code)
-            raise device.describe(error) from error
+            error = self._device.driver_error(code)
+            raise self._device.describe(error) from error
 
 
-def _destroy(driver: dict[str, Callable[..., int]], handles: Sequence[HANDLE], programs: object) -> None:
+def _destroy(
+    enter: Callable[[], None], driver: dict[str, Callable[..., int]], handles: Sequence[HANDLE], programs: object
+) -> None:
     """Destroy a graph; the driver lets runs end that are under way. programs: whose code it runs until then."""
+    enter()  # any thread may find that nobody needs it
     for name, handle in zip(("cuGraphExecDestroy", "cuGraphDestroy"), handles, strict=True):
         if handle.value:
             driver[name](handle)

@@ -117,6 +117,10 @@ class Device(Protocol):
         """What the hardware calls itself; times hold for devices of this title."""
 
     @property
+    def driver(self) -> str:
+        """Name and version of what drives it, "" for the host."""
+
+    @property
     def used_bytes(self) -> int:
         """What all allocations that live have asked for [bytes]."""
 

@@ -8,15 +8,11 @@ a stranger: it may be missing, hang, crash (glslang 12 does on very large expres
 from __future__ import annotations
 
 import hashlib
+import importlib
 import linecache
-import os
 import re
-import selectors
-import shutil
 import signal
-import subprocess
 import threading
-import time
 from collections import OrderedDict
 from pathlib import Path
 
@@ -25,11 +21,10 @@ from ...transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 from ..cache.binaries import Request, find_or_make
 from ..cache.stats import COUNTS
 from ..cache.store import Store
-from ..cache.tools import file_identity
+from ..cache.tools import file_identity, find_program
 
 ENVIRONMENT = "vulkan1.2"
 TIME_LIMIT_SECONDS = 60.0
-OUTPUT_LIMIT_BYTES = 64 << 20
 CACHE_ENTRIES = 512
 SHOWN_CHARACTERS = 4000
 
@@ -131,7 +126,7 @@ class Glslang:
         return output
 
     def _check(self, module: bytes, file: SourceFile, kernel: str) -> None:
-        tool = shutil.which("spirv-val")
+        tool = find_program("spirv-val")
         if tool is None:
             return
         command = [tool, "--target-env", self._environment, "--scalar-block-layout", "-"]
@@ -144,15 +139,15 @@ class Glslang:
             return run_tool(command, text, self._time_limit)
         except TimeoutError:
             raise TaichiCompilationError(f"{what} did not end within {self._time_limit:g} s and was stopped") from None
-        except OverflowError:
-            raise TaichiCompilationError(f"{what} printed over {OUTPUT_LIMIT_BYTES} bytes and was stopped") from None
+        except OverflowError as error:
+            raise TaichiCompilationError(f"{what} printed over {error} bytes and was stopped") from None
         except OSError as error:
             raise TaichiRuntimeError(f"{what} could not be started: {error}") from error
 
 
 def find_tool() -> str | None:
     """Return the path of the GLSL compiler; newer packages call it `glslang`."""
-    return shutil.which("glslangValidator") or shutil.which("glslang")
+    return find_program("glslangValidator") or find_program("glslang")
 
 
 def require_tool() -> str:
@@ -170,68 +165,9 @@ def run_tool(command: list[str], text: bytes, time_limit_seconds: float) -> tupl
 
     Raises: TimeoutError, OverflowError (too much output), OSError (cannot start). No process is left in any case.
     """
-    process = subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
-    )
-    try:
-        output, errors = _exchange(process, text, time.monotonic() + time_limit_seconds)
-        return process.wait(), output, errors
-    finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)  # the whole session: the tool may be a script around another
-            process.wait()
-        for pipe in (process.stdin, process.stdout, process.stderr):
-            if pipe is not None:
-                pipe.close()
-
-
-def _exchange(process: subprocess.Popen[bytes], text: bytes, deadline: float) -> tuple[bytes, bytes]:
-    """Feed the process and collect both outputs until all pipes are closed and it ended."""
-    assert process.stdin is not None and process.stdout is not None and process.stderr is not None
-    collected: dict[int, bytearray] = {process.stdout.fileno(): bytearray(), process.stderr.fileno(): bytearray()}
-    source, rest = process.stdin.fileno(), memoryview(text)
-    os.set_blocking(source, False)
-    with selectors.DefaultSelector() as selector:
-        selector.register(source, selectors.EVENT_WRITE)
-        for descriptor in collected:
-            selector.register(descriptor, selectors.EVENT_READ)
-        while len(selector.get_map()) > 0:
-            for key, _ in selector.select(_remaining(deadline)):
-                if key.fd == source:
-                    rest = _feed(source, rest)
-                    if not rest:
-                        selector.unregister(source)
-                        process.stdin.close()
-                    continue
-                piece = os.read(key.fd, 1 << 16)
-                collected[key.fd] += piece
-                if not piece:
-                    selector.unregister(key.fd)
-                if sum(map(len, collected.values())) > OUTPUT_LIMIT_BYTES:
-                    raise OverflowError
-    try:
-        process.wait(_remaining(deadline))
-    except subprocess.TimeoutExpired:
-        raise TimeoutError from None
-    output, errors = collected.values()
-    return bytes(output), bytes(errors)
-
-
-def _feed(descriptor: int, rest: memoryview) -> memoryview:
-    """Write what the pipe takes and return what is left; a reader that went away has read enough."""
-    try:
-        return rest[os.write(descriptor, rest[: 1 << 16]) :]
-    except BlockingIOError:
-        return rest
-    except BrokenPipeError:
-        return rest[:0]
-
-
-def _remaining(deadline: float) -> float:
-    remaining = deadline - time.monotonic()
-    if remaining <= 0:
-        raise TimeoutError
-    return remaining
+    process = importlib.import_module(".tool_process", __package__)  # what starts processes is loaded for the first one
+    found: tuple[int, bytes, bytes] = process.run_tool(command, text, time_limit_seconds)
+    return found
 
 
 def is_whole(module: bytes) -> bool:

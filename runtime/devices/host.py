@@ -126,6 +126,11 @@ class HostDevice:
         threads = self.threads or _usable_cores()
         return f"{_processor()}, {threads} {'thread' if threads == 1 else 'threads'}"
 
+    @property
+    def driver(self) -> str:
+        """Nothing stands between it and us."""
+        return ""
+
     def allocate(self, size_bytes: int, lazily: bool = False) -> HostAllocation:
         """Give zeroed memory, aligned to a cache line. Raises: OutOfMemory if there is not that much."""
         if not lazily:

@@ -129,6 +129,7 @@ class PythonDevice:
 
     name = "python"
     title = "the interpreter"
+    driver = ""
     capabilities = PORTABLE["python"]
     host_memory = True
     lazy_memory = True

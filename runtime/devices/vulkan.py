@@ -6,8 +6,6 @@ Loader and driver are reached when `open_device` is called, not on import.
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -16,6 +14,7 @@ from typing import Any
 from ...transpiler.backend.interface import BackendModule
 from ...transpiler.errors import TaichiRuntimeError
 from ..cache.store import Store
+from ..cache.tools import find_program
 from .device import Allocation, Launch
 from .glslang import INSTALL_HINT, LINES_AND_SOURCE, WHOLE_SOURCE, Glslang, find_tool, run_tool
 from .textures import TextureMemory, TextureSpec
@@ -109,6 +108,11 @@ class VulkanDevice:
     def title(self) -> str:
         """Its name."""
         return self.adapter.name
+
+    @property
+    def driver(self) -> str:
+        """Name and version of its driver."""
+        return self.adapter.driver
 
     @property
     def used_bytes(self) -> int:
@@ -283,7 +287,7 @@ def diagnose() -> list[str]:
             lines.append("no Vulkan 1.2 device: apt-get install mesa-vulkan-drivers")
         instance.close()
     lines.append(_diagnose_tool("glslangValidator", find_tool(), INSTALL_HINT))
-    lines.append(_diagnose_tool("spirv-val", shutil.which("spirv-val"), "apt-get install spirv-tools"))
+    lines.append(_diagnose_tool("spirv-val", find_program("spirv-val"), "apt-get install spirv-tools"))
     return lines
 
 
@@ -306,7 +310,7 @@ def _diagnose_tool(name: str, path: str | None, hint: str) -> str:
         return f"{name}: not found; {hint}"
     try:
         _, output, _ = run_tool([path, "--version"], b"", 10.0)
-    except (OSError, TimeoutError, OverflowError, subprocess.SubprocessError) as error:
+    except (OSError, TimeoutError, OverflowError) as error:
         return f"{name}: {path} does not run ({type(error).__name__})"
     first = output.decode(errors="replace").splitlines()
     return f"{name}: {path} ({first[0] if first else 'no version'})"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent import futures
 from copy import copy
 from functools import partial
 from pathlib import Path
@@ -153,7 +153,7 @@ class Builder:
         workers = min(len(module.files), (os.cpu_count() or 1))
         if workers <= 1:
             return [self._glslang.compile(file, module.kernel, paths.get(file.name), store) for file in module.files]
-        with ThreadPoolExecutor(workers) as pool:
+        with futures.ThreadPoolExecutor(workers) as pool:
             compile = self._glslang.compile
             return list(pool.map(lambda file: compile(file, module.kernel, paths.get(file.name), store), module.files))
 

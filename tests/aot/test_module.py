@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import shadesmith as ti
+from shadesmith.runtime.aot.archive import open_archive
 from shadesmith.runtime.aot.container import write_container
 from shadesmith.transpiler.backend.read_module import read_module
 
@@ -284,3 +285,19 @@ def test_cuda_modules_need_no_gpu():
     assert data["requires"] == {"arch": "sm_80", "ptx": "compute_75"}
     assert members["kernels/fill/fill.cubin"][:4] == b"\x7fELF"
     assert b".target sm_75" in members["kernels/fill/fill.ptx"]
+
+
+@pytest.mark.parametrize("name", ["../../x", "Größe", "größe", "a/b", "CON", "a b*{{7*7}}", "x" * 256, ".", "-"])
+def test_any_name_of_a_kernel_is_a_plain_folder(name):
+    ti.init(arch=ti.cpu)
+    module = ti.aot.Module(ti.vulkan)
+    module.add_kernel(fill, name=name)
+    module.add_kernel(fill, name="kernel")
+    assert sorted(open_archive(archive_of(module)).kernels) == sorted([name, "kernel"])
+
+
+@pytest.mark.parametrize("name", ["x" * 257, "a\nb", "a\0b"])
+def test_names_that_cannot_be_read_are_refused(name):
+    ti.init(arch=ti.cpu)
+    with pytest.raises(ti.TaichiRuntimeError, match="no name of a kernel"):
+        ti.aot.Module(ti.vulkan).add_kernel(fill, name=name)

@@ -144,3 +144,23 @@ def test_deep_expressions_are_refused(data):
         deep = ["neg", deep]
     with pytest.raises(ValueError, match="deeper"):
         read_module(changed(data, "tasks", 0, "extents", [deep]))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"parts": [[0, "999999999d"]]}, {"parts": [[7, ""]]}, {"parts": [[0, "%%%"]]}, {"task": 3}, {"frames": []}],
+)
+def test_prints_that_cannot_be_shown_are_refused(change):
+    data = through_json(golden_kernels.compiled("report", "c"))
+    site = next(site for site in data["interface"]["reports"] if site["kind"] == "print" and site["values"])
+    site.update(change)
+    with pytest.raises(ValueError, match=r"^\$.interface.reports\["):
+        read_module(data)
+
+
+@pytest.mark.parametrize("message", ["{x}", "{9}", "{0:99999}", "{0", "{0!r:}{1.real}"])
+def test_messages_of_checks_that_cannot_be_shown_are_refused(message):
+    data = through_json(golden_kernels.compiled("checked", "c"))
+    data["interface"]["reports"][0]["message"] = message
+    with pytest.raises(ValueError, match=r"^\$.interface.reports\[0"):
+        read_module(data)

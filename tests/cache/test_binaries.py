@@ -346,6 +346,7 @@ def test_spirv_that_is_not_whole_is_not_handed_on(kept):
     assert kept.get("binary", request.material()).parts == {"spirv": whole}
     kept.put("binary", request.material(), {}, {"spirv": whole[:-8]})
     assert Glslang().compile(file, "k", store=kept) == whole
+    assert stats().events[-1].reason == "found, but it is not what a compiler makes"
     assert kept.get("binary", request.material()).parts == {"spirv": whole}
 
 

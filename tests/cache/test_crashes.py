@@ -156,6 +156,18 @@ def test_killed_programs_leave_a_cache_that_is_right(program, tmp_path):
     assert [damage_of(entry) for entry in kept(str(folder)) if damage_of(entry)] == []
 
 
+def test_what_was_compiled_is_kept_at_once(program, tmp_path):
+    folder = tmp_path / "cache"
+    program.write_text(PROGRAM + "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)\n")
+    assert (
+        subprocess.run([sys.executable, program, "cpu", folder], stdout=subprocess.DEVNULL).returncode
+        == -signal.SIGKILL
+    )
+    program.write_text(PROGRAM + "assert ti.cache.stats().compiler_runs == {}, ti.cache.stats()\n")
+    done = subprocess.run([sys.executable, program, "cpu", folder], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, f"{EXPECTED}\n"), done.stderr
+
+
 @pytest.mark.parametrize("number", range(ROUNDS))
 def test_processes_that_start_at_once_agree(number, program, tmp_path):
     folder = tmp_path / "cache"

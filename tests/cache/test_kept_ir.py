@@ -5,9 +5,9 @@ from __future__ import annotations
 import importlib.util
 import json
 import linecache
-import re
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,8 @@ from shadesmith.runtime.cache.stats import COUNTS, Stats
 from shadesmith.runtime.cache.store import Entry, Store
 from shadesmith.transpiler.errors import TaichiCompilationError
 from shadesmith.transpiler.frontend import build as frontend
+from shadesmith.transpiler.frontend.reads import is_met
+from shadesmith.transpiler.ir.serialize import serialize
 from shadesmith.transpiler.pipeline import compile_kernel
 
 MAKERS = list(dict.fromkeys([*corpus.MAKERS, *corpus_sparse.MAKERS, *compared.MAKERS]))
@@ -77,6 +79,7 @@ def test_what_is_kept_gives_the_texts_of_all_targets(maker: Callable[[], Any]) -
     ti.init(arch=ti.cpu, log_level=ti.WARN)
     kernel, args = maker()
     config = sessions.current_config()
+    texts = set()
     for target in corpus.LANGUAGES.get(maker.__name__, TARGETS):
         try:
             specialization, _ = kernel._specialization(kernel._complete(args), TARGETS[target])
@@ -86,7 +89,10 @@ def test_what_is_kept_gives_the_texts_of_all_targets(maker: Callable[[], Any]) -
             pytest.skip("a method, which is compiled with its object")
         except TaichiCompilationError:
             continue
-        header, parts = to_entry(frontend.build(specialization), found)
+        result = frontend.build(specialization)
+        assert all(is_met(need, specialization.capabilities) for need in result.needs)
+        texts.add(serialize(result.kernel))
+        header, parts = to_entry(result, found)
         entry = Entry(json.loads(json.dumps(header)), parts)
         kept = compile_kernel(specialization, target, None, lambda _: from_entry(entry, found))  # noqa: B023
         assert kept.module.to_json() == made.module.to_json()
@@ -97,6 +103,7 @@ def test_what_is_kept_gives_the_texts_of_all_targets(maker: Callable[[], Any]) -
         assert {path: repr(c.value) for path, c in kept.captured.items()} == {
             path: repr(c.value) for path, c in made.captured.items()
         }
+    assert len(texts) == 1  # the same for all targets
     ti.reset()
 
 
@@ -155,41 +162,31 @@ def test_what_the_frontend_asks_of_a_target_counts(cached: Callable[..., None]) 
 
         return fill
 
+    def limit(block: int) -> None:
+        device = sessions.CURRENT.device
+        device.capabilities = replace(device.capabilities, max_block_dim=block)
+
     cached(ti.cpu)
     block_kernel(64)()
-    device = sessions.CURRENT.device
-    other = device.capabilities.__class__(
-        **{name: getattr(device.capabilities, name) for name in device.capabilities.__slots__} | {"max_block_dim": 256}
-    )
-    device.capabilities = other
-    with Counted() as counted:
-        block_kernel(64)()
-    assert counted.frontend_runs == 1
-    assert "the frontend asked for max_block_dim: 1024 then, 256 now" in counted.reasons
-    with Counted() as counted:
-        add_kernel()[0](1.0)
-        sessions.CURRENT.device.capabilities = other.__class__(
-            **{name: getattr(other, name) for name in other.__slots__} | {"max_block_dim": 512}
-        )
-        add_kernel()[0](1.0)
-    assert (counted.frontend_runs, counted.hits) == (1, 1)
-    with pytest.raises(ti.UnsupportedError, match="at most 512 threads"):
-        block_kernel(1024)()
+    for block, runs in ((256, 0), (64, 0), (32, 1)):
+        limit(block)
+        with Counted() as counted:
+            if runs:
+                with pytest.raises(ti.UnsupportedError, match="at most 32 threads"):
+                    block_kernel(64)()
+            else:
+                block_kernel(64)()
+        assert (counted.frontend_runs, counted.hits) == (runs, 1 - runs or counted.hits)
+    assert "it needs a target whose max_block_dim is at least 64" in counted.reasons
 
 
-def test_the_frontend_asks_in_one_place_only() -> None:
+def test_the_frontend_looks_at_the_target_in_one_place_only() -> None:
     folder = Path(frontend.__file__).parent
-    found = [
-        (path.name, line.strip())
-        for path in sorted(folder.glob("*.py"))
-        for line in path.read_text().splitlines()
-        if re.search(r"\.capabilities\b|\bcapabilities\.", line) and '"""' not in line
-    ]
-    elsewhere = [(name, line) for name, line in found if name not in ("specialization.py", "reads.py")]
-    assert elsewhere == [
-        ("build.py", "context.reads.capabilities,"),
-        ("context.py", "self.reads = Reads(specialization.capabilities)"),
-    ]
+    texts = {path.name: path.read_text() for path in folder.glob("*.py")}
+    found = {name for name, text in texts.items() if "specialization.capabilities" in text}
+    assert found == {"context.py"} and texts["context.py"].count("capabilities") == 1
+    uses = [line for text in texts.values() for line in text.splitlines() if "reads.capabilities" in line]
+    assert all("limit = " in line or "size = " in line or "is not available on" in line for line in uses), uses
 
 
 # --- programs that move ---------------------------------------------------------------------------------------------
@@ -257,7 +254,7 @@ def test_a_kernel_that_moved_gives_the_text_of_where_it_is(cached: Callable[...,
         lambda h, p: h.update(sources=[99]),
         lambda h, p: h.update(fields=[99]),
         lambda h, p: h.update(trees=[7], owned=[0]),
-        lambda h, p: h.update(asked={"nothing": 1}),
+        lambda h, p: h.update(needs=[["nothing", "at least", 1]]),
         lambda h, p: h.update(captured={"x": ["none", 1]}),
         lambda h, p: h.update(warnings=[[[9, 9]]]),
     ],

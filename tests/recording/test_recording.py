@@ -345,3 +345,20 @@ def test_recording_may_begin_before_init_and_end_with_the_program(tmp_path: Path
         done = subprocess.run([sys.executable, *words], cwd=tmp_path, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
     assert "loss: equal" in done.stdout
+
+
+def test_textures_are_named_and_left_out(target: str, path: Path, capsys: Any) -> None:
+    texture = ti.Texture(ti.Format.rgba8, (4, 4))
+
+    @ti.kernel
+    def paint(t: ti.types.rw_texture(num_dimensions=2, fmt=ti.Format.rgba8, lod=0)):
+        for i, j in ti.ndrange(4, 4):
+            t.store(ti.Vector([i, j]), ti.Vector([1.0, 0.0, 0.0, 1.0]))
+
+    ti.aot.start_recording(path)
+    paint(texture)
+    ti.aot.stop_recording()
+    (launch,) = recorded(path)["sessions"][0]["launches"]
+    assert launch["left_out"] in ("it uses textures", "the interpreter runs no text")
+    assert texture.to_image().getpixel((0, 0)) == (255, 0, 0)
+    assert replay(path, capsys)[0] == (2 if target == "python" else 1)

@@ -22,6 +22,7 @@ import pytest
 
 import shadesmith as ti
 from shadesmith.runtime import session as sessions
+from shadesmith.runtime.workbench.disassembly import listings
 
 PROGRAMS = Path(__file__).parent / "programs"
 ARCHES = {"cpu": "cpu", "vulkan": "vulkan", "cuda": "cuda"}
@@ -138,7 +139,6 @@ def test_a_second_process_compiles_nothing(target: str, tmp_path: Path) -> None:
 # --- code generation: a texture and a graph ------------------------------------------------------------------------
 
 
-@pytest.mark.skipif(not hasattr(ti, "Texture") or not hasattr(ti, "graph"), reason="textures are not here yet")
 def test_the_texture_program_adds_and_has_one_load_and_one_store(here: Path, capfd: pytest.CaptureFixture[str]) -> None:
     names = namespace_of("taichi_add")
     assert sessions.current_config().arch == ti.vulkan
@@ -148,8 +148,13 @@ def test_the_texture_program_adds_and_has_one_load_and_one_store(here: Path, cap
     given.from_numpy(values)
     textures[0].from_ndarray(given)
     names["g"].run({"in_ten": textures[0], "out_ten": textures[1], "nsize": 128, "addend": 10})
-    text = names["taichi_add"].source(*textures, 128, 10)
+    sums = np.minimum(values.astype(int) + 10, 255)
+    assert np.array_equal(textures[1].to_numpy().reshape(128, 4), sums)
+    inspection = names["taichi_add"].inspect(*textures, 128, 10)
+    text = inspection.source
     assert text.count("imageLoad(") == 1 and text.count("imageStore(") == 1
+    (listing,) = listings(inspection.module, "spirv", inspection.gpu)
+    assert listing.text.count("OpImageRead") == 1 and listing.text.count("OpImageWrite") == 1
     assert "taichi_add" in capfd.readouterr().out  # print_ir
 
 

@@ -83,6 +83,7 @@ class Device:
 
     def __init__(self):
         self.recent = deque(maxlen=8)
+        self.entered = 0
 
     def current_stream(self):
         return Stream()
@@ -90,8 +91,8 @@ class Device:
     def note_stream(self, stream, is_given=False):
         self.stream = stream
 
-    def enter_thread(self, error):
-        return False
+    def enter(self):
+        self.entered += 1
 
     def describe(self, error):
         return TaichiRuntimeError(f"CUDA reports {error}")
@@ -148,6 +149,17 @@ def test_nodes_form_a_chain_and_are_instantiated_once(told):
     graph.run()
     graph.run()
     assert told() == ["launch 9 on 5", "launch 9 on 5"]
+
+
+def test_the_thread_has_a_context_whatever_is_done(told):
+    device = Device()
+    graph = CudaGraph(device, [Launch(Program(), (1, 1), packed(1))])
+    graph.update(0, Launch(Program(), (1, 1), packed(2)))
+    graph.run()
+    assert device.entered == 3
+    del graph
+    gc.collect()
+    assert device.entered == 4
 
 
 def test_launches_follow_those_that_touch_the_same_memory(told):

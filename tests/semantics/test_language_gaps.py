@@ -164,12 +164,11 @@ def test_literal_that_does_not_fit_wraps_with_a_warning(target: str) -> None:
     assert x[None] == 44
 
 
-LATER = [("ti.aot", 6), ("ti.graph", 6)]
-
-
-@pytest.mark.parametrize(("path", "issue"), LATER, ids=[name for name, _ in LATER])
-def test_missing_names_say_which_issue_brings_them(path: str, issue: int) -> None:
-    with pytest.raises(AttributeError, match=rf"{path} is not in this version.* issue {issue} of the roadmap"):
+@pytest.mark.parametrize("path", ["ti.ad", "ti.Mesh", "ti.types.quant"])
+def test_missing_names_say_which_issue_brings_them(path: str) -> None:
+    with pytest.raises(
+        AttributeError, match=rf"{path} is not in this version.* come with a later issue of the roadmap"
+    ):
         eval(path)
     assert not hasattr(ti, "no_such_name")
 

@@ -17,7 +17,8 @@ class Compilation:
 
     beside: node and role of the arrays beside the cells of sparse trees, by slot. loops: file and line of
     the loop of each task. read: the Python objects that the
-    kernel and its functions read by a name or as a member, by identity; None for a text from the cache.
+    kernel and its functions read by a name or as a member, by identity; None for a text from the cache. passes: [s] in
+    each of them.
     """
 
     module: BackendModule
@@ -28,3 +29,4 @@ class Compilation:
     beside: Mapping[int, tuple[Node, str]] = field(default_factory=dict)
     loops: tuple[tuple[str, int] | None, ...] = ()
     read: Mapping[int, Any] | None = None
+    passes: Mapping[str, float] = field(default_factory=dict)

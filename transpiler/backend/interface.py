@@ -41,6 +41,7 @@ class Member:
                                          the pointer then: NVIDIA's Vulkan takes no negative index (580.159)
       ("texture", slot)                  of a texture (CUDA: an object of it, C: the address of its description)
       ("texels", slot)                   CUDA: the object by which single texels of a sampled texture are read
+      ("texture_channels", slot)         CUDA: channels of a sampled texture (i32), whose missing alpha is 1
       ("texture_shape", slot, axis)      extent of a texture (i32)
       ("temporaries",), ("result",)      address of the kernel's own buffers
       ("seed",)                          u32 that differs from launch to launch

@@ -63,6 +63,8 @@ BESIDE = {
     "words": "the cells as words",
 }
 """What comments say of arrays beside the cells of sparse nodes."""
+PARTS = ("texels", "channels")
+"""What CUDA's texts know of a texture beside the object it is sampled by."""
 BLOCK_NAMES = {"int": "I", "uint": "U", "float": "F", "bool": "B"}
 
 
@@ -240,6 +242,10 @@ class _Members:
             note = f"{describe_texture(texture)}, by texels"
             key: object = ("texels", texture)
             self._pointer(f"{texture.name}_texels", key, declared, note, ("texels", texture.slot))
+        if self.target.name == "cuda" and not texture.is_storage:
+            source = ("texture_channels", texture.slot)
+            note = f"channels of {texture.name}: CUDA gives 0 for a missing alpha"
+            self._add(f"{texture.name}_channels", ("channels", texture), "i32", "int", note, [source], 4)
 
     def is_of_cells(self, array: Array) -> bool:
         """Tell whether an array is reached through a member of a sparse node."""
@@ -536,7 +542,7 @@ def _texture_texts(
 ) -> dict[object, str]:
     """Return what texts call textures: members of `args`, in GLSL variables of their own."""
     if target.has_pointers:
-        return {key: texts[key] for t in kernel.textures for key in (t, ("texels", t)) if key in texts}
+        return {key: texts[key] for t in kernel.textures for key in (t, *((part, t) for part in PARTS)) if key in texts}
     names = Names(taken | {text.partition("(")[0] for text in texts.values()})
     return {texture: names.declare(texture.name) for texture in kernel.textures}
 

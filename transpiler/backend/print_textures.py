@@ -86,7 +86,8 @@ def _called(e: Expressions, statement: TextureStatement, *operands: Statement) -
     e.need(key)
     by_texels = isinstance(statement, TextureFetch) and ("texels", texture) in e.layout.textures
     handle = e.layout.textures["texels", texture] if by_texels else e.layout.textures[texture]
-    return f"{name_in(key)}({', '.join([handle, *texts])})"
+    channels = e.layout.textures.get(("channels", texture))
+    return f"{name_in(key)}({', '.join([handle, *([channels] if channels else []), *texts])})"
 
 
 def _sample(e: Expressions, value: TextureSample | TextureFetch) -> Written:

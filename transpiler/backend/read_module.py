@@ -27,6 +27,7 @@ from .interface import (
     TaskSource,
     TextureSlot,
 )
+from .records import message_parts, text_writer
 
 Read = Callable[[Any, str], Any]
 """Takes a JSON value and where it stands; returns what it means. Raises: ValueError."""
@@ -40,6 +41,7 @@ MAX_ARGS_BYTES = 1 << 16
 MAX_BLOCK_DIM = 65536
 MAX_TEXT = 1 << 26
 MAX_LABEL = 4096
+LONG_NUMBER = re.compile(r"\d{4}")
 MAX_DEPTH = 48
 """Of an expression; deeper ones are not written (`aot.manifest`)."""
 
@@ -112,7 +114,7 @@ def text(limit: int = MAX_LABEL, pattern: re.Pattern[str] | None = None) -> Read
             raise fail(path, f"a text is expected, found {kind_of(data)}")
         if len(data) > limit:
             raise fail(path, f"the text has {len(data)} characters; at most {limit} are taken")
-        if "\0" in data or any("\ud800" <= character <= "\udfff" for character in data):
+        if "\0" in data or not (data.isascii() or all(not "\ud800" <= character <= "\udfff" for character in data)):
             raise fail(path, "the text holds a character that is none")
         if pattern is not None and pattern.fullmatch(data) is None:
             raise fail(path, f"{data[:80]!r} is no name of this kind")
@@ -195,7 +197,8 @@ def _expression(data: Any, path: str, depth: int = 0) -> Expression:
 
 SOURCES: dict[str, int] = {
     "argument": 2, "pointer": 1, "gradient": 1, "shape": 2, "capacity": 1, "stride": 2, "begin": 1, "temporaries": 0,
-    "result": 0, "seed": 0, "report": 0, "texture": 1, "texels": 1, "texture_shape": 2,
+    "result": 0, "seed": 0, "report": 0, "texture": 1, "texels": 1, "texture_channels": 1,
+    "texture_shape": 2,
 }  # fmt: skip
 """Where a member comes from, and how many numbers say more: see `interface.Member`."""
 
@@ -253,7 +256,7 @@ SITE: dict[str, Read] = {
             {
                 "type": one_of("i32", "u32", "f32", "i64", "u64", "f64"),
                 "python_type": one_of(*SCALARS),
-                "shape": plain(number(1, 4096)),
+                "shape": lambda data, path: [*many(number(1, 4096), 2)(data, path)],
             },
         )
     ),
@@ -265,7 +268,7 @@ def _part(data: Any, path: str) -> str | list[Any]:
     if type(data) is str:
         found: str = text(MAX_TEXT)(data, path)
         return found
-    return [*row(number(0, 4096), text())(data, path)]
+    return [*row(number(0, 4096), text(64))(data, path)]
 
 
 SITE_KINDS: dict[str, dict[str, Read]] = {
@@ -395,10 +398,26 @@ def check_module(module: BackendModule) -> None:
         if texture.binding != place or texture.storage != (texture.format is not None):
             raise fail(f"$.interface.textures[{place}]", "its binding or its format is not one of its kind")
     for place, site in enumerate(interface.reports):
-        if site["task"] >= len(module.tasks) or not site["frames"]:
-            raise fail(f"$.interface.reports[{place}]", "it is of no task, or stands nowhere")
-        if any(len(frame["span"]) != 4 for frame in site["frames"]):
-            raise fail(f"$.interface.reports[{place}]", "a place is two lines and two columns")
+        _check_site(site, len(module.tasks), f"$.interface.reports[{place}]")
+
+
+def _check_site(site: dict[str, Any], tasks: int, path: str) -> None:
+    """Check that a record can be shown: its text asks for values there are, in ways there are, and not in megabytes."""
+    if site["task"] >= tasks or not site["frames"]:
+        raise fail(path, "it is of no task, or stands nowhere")
+    if any(len(frame["span"]) != 4 for frame in site["frames"]):
+        raise fail(path, "a place is two lines and two columns")
+    if site["kind"] == "call":
+        return
+    try:
+        parts = site["parts"] if site["kind"] == "print" else message_parts(site["message"])
+        if any(LONG_NUMBER.search(part[1]) for part in parts if not isinstance(part, str)):
+            raise fail(path, "a number is to be written wider than 999")
+        text_writer(site)
+    except (ValueError, IndexError, KeyError) as error:
+        raise fail(path, f"its text cannot be written: {error}") from None
+    if site["kind"] == "bounds" and len(site["values"]) < site["axes"]:
+        raise fail(path, "it has fewer values than axes")
 
 
 def _check_members(each: Expression, path: str, count: int) -> None:
@@ -449,7 +468,7 @@ def _check_source(member: Member, interface: Interface, path: str) -> None:
             raise fail(f"{path}.source", f"there are {len(interface.arrays)} arrays")
         if len(member.source) == 3 and member.source[2] >= interface.arrays[slot].ndim:
             raise fail(f"{path}.source", f"array {slot} has {interface.arrays[slot].ndim} axes")
-    if kind in ("texture", "texels", "texture_shape"):
+    if kind in ("texture", "texels", "texture_channels", "texture_shape"):
         slot = member.source[1]
         if slot >= len(interface.textures):
             raise fail(f"{path}.source", f"there are {len(interface.textures)} textures")

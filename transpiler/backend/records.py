@@ -29,7 +29,7 @@ class Turn(NamedTuple):
 def text_writer(site: dict[str, Any]) -> Callable[[Sequence[Any]], str]:
     """Return the function that makes a site's text of the numbers of a record: scalars in order, tensors row by row."""
     is_print = site["kind"] == "print"
-    parts: Sequence[Part] = site["parts"] if is_print else _message_parts(site["message"])
+    parts: Sequence[Part] = site["parts"] if is_print else message_parts(site["message"])
     starts = [0]
     for value in site["values"]:
         size = 1
@@ -47,7 +47,7 @@ def text_writer(site: dict[str, Any]) -> Callable[[Sequence[Any]], str]:
     return lambda numbers: "".join([write(numbers) for write in writers])
 
 
-def _message_parts(message: str) -> list[Part]:
+def message_parts(message: str) -> list[Part]:
     """Return the parts of an assert's message: `i is {0:.2f}`."""
     parts: list[Part] = []
     for literal, name, specification, _ in string.Formatter().parse(message):

@@ -187,18 +187,21 @@ def _cuda_store(row: TexelFormat, ndim: int) -> Function:
 
 def _cuda_read(what: str, element: Scalar, ndim: int) -> Function:
     vector = {"f32": "float4", "i32": "int4", "u32": "uint4"}[element.name]
-    place = _axes("at", ndim)
+    place, tensor = _axes("at", ndim), Tensor((4,), element)
+    one = {"f32": "1.0f", "i32": "1", "u32": "1u"}[element.name]
+    channels = ["texel.x", "texel.y", "texel.z", f"channels < 4 ? {one} : texel.w"]
     if what == "fetch":  # an object with coordinates in texels, whose centres are halves
         place = [f"{axis} + 0.5f" for axis in place]
     return (
-        name_of("cuda", Tensor((4,), element)),
+        name_of("cuda", tensor),
         [
             "cudaTextureObject_t texture",
+            "int channels",
             f"{name_of('cuda', _place_type(f32 if what == 'sample' else i32, ndim))} at",
         ],
         [
             f"{vector} texel = tex{ndim}D<{vector}>(texture, {', '.join(place)});",
-            f"return {init_text('cuda', Tensor((4,), element), [f'texel.{letter}' for letter in COMPONENTS])};",
+            f"return {init_text('cuda', tensor, channels)};",
         ],
     )
 

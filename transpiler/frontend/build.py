@@ -99,7 +99,7 @@ def _build(context: Context) -> FrontendResult:
         context.warnings,
         context.trees,
         context.reads.objects,
-        context.reads.capabilities,
+        list(context.reads.needs),
     )
 
 

@@ -8,19 +8,38 @@ from typing import Any
 
 from ..options import Capabilities
 
+Need = tuple[str, str, int | str]
+"""Member of `Capabilities`, how it is compared ("at least", "at most", "has"), and with what."""
+
+
+def is_met(need: Need, capabilities: Capabilities) -> bool:
+    """Tell whether a target has what a kernel needs. What is not known of it counts as small enough."""
+    name, relation, value = need
+    there: Any = getattr(capabilities, name)
+    match relation:
+        case "at least":
+            return bool(there >= value)
+        case "at most":
+            return there is None or bool(there <= value)
+        case "has":
+            return value in there
+    raise ValueError(f"a need {relation!r}")
+
 
 class Reads:
-    """objects: by identity; they live as long as this does. capabilities: of the target, with what they were."""
+    """objects: by identity; they live as long as this does. needs: what the kernel needs of a target, in order."""
 
     def __init__(self, capabilities: Capabilities) -> None:
         self.objects: dict[int, Any] = {}
-        self.capabilities: dict[str, Any] = {}
-        self._capabilities = capabilities
+        self.needs: dict[Need, None] = {}
+        self.capabilities = capabilities
+        """For the words of errors only; what a kernel becomes must not depend on them, as `allows` does not."""
 
-    def capability(self, name: str) -> Any:
-        """Return what the target can do. Nobody else looks at that: most kernels are the same for all targets."""
-        answer = self.capabilities[name] = getattr(self._capabilities, name)
-        return answer
+    def allows(self, name: str, relation: str, value: int | str) -> bool:
+        """Tell whether the target has what is needed, and note it: the kernel is the same for all targets that do."""
+        need = name, relation, value
+        self.needs[need] = None
+        return is_met(need, self.capabilities)
 
     def add(self, value: Any) -> None:
         """Note an object; of a method, which is made anew with each reading, its function too."""

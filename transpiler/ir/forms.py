@@ -16,8 +16,8 @@ class FrontendResult:
 
     fields: Python objects of captured arrays, by slot (None: parameter). captured: globals read as constants, by the
     expression that reads them. trees: owners of the memory of sparse trees, by the tops of these. read: the objects
-    that were read by a name or as a member, by identity. asked: capabilities of the target that the frontend looked at,
-    and what they were: with other answers it might have refused the kernel.
+    that were read by a name or as a member, by identity. needs: what a target must have, or the frontend would have
+    refused the kernel: member of `Capabilities`, relation, value.
     """
 
     kernel: Kernel
@@ -26,4 +26,4 @@ class FrontendResult:
     warnings: list[str] = field(default_factory=list)
     trees: dict[Node, Any] = field(default_factory=dict)
     read: dict[int, Any] = field(default_factory=dict)
-    asked: dict[str, Any] = field(default_factory=dict)
+    needs: list[tuple[str, str, int | str]] = field(default_factory=list)

@@ -14,6 +14,7 @@ were added, at the end for the text. `recursion` before the passes that follow c
 from __future__ import annotations
 
 import sys
+from time import perf_counter
 
 from ..errors import InternalError
 from ..ir.tasks import Kernel
@@ -117,7 +118,10 @@ def _run_pass(step: Pass, stage: Stage, kernel: Kernel, context: PassContext) ->
     name = step.__name__
     if name in context.options.disabled_passes and name not in REQUIRED:
         return False
-    if not step(kernel, context):
+    start = perf_counter()
+    has_changed = step(kernel, context)
+    context.times[name] = context.times.get(name, 0.0) + perf_counter() - start
+    if not has_changed:
         return False
     if context.record is not None:
         context.record(stage, name, kernel)

@@ -15,9 +15,13 @@ Pass = Callable[[Kernel, "PassContext"], bool]
 
 @dataclass(slots=True)
 class PassContext:
-    """record: called after each pass that changed the kernel, with its stage and name. warnings: texts for the user."""
+    """record: called after each pass that changed the kernel, with its stage and name. warnings: texts for the user.
+
+    times: [s] in each pass, all its runs together, in order of their first.
+    """
 
     options: CompileOptions
     capabilities: Capabilities
     record: Callable[[Stage, str, Kernel], None] | None = None
     warnings: list[str] = field(default_factory=list)
+    times: dict[str, float] = field(default_factory=dict)

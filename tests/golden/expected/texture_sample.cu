@@ -1,5 +1,5 @@
 // kernel(source: texture[f32, 2], mask: texture[f32, 2], labels: rw_texture[rg16u, 2]), range_for over i, j
-// from texture_sample.py:9, interface 6859873b
+// from texture_sample.py:9, interface 03567ca9
 
 #define BLOCK 128
 
@@ -44,15 +44,15 @@ __device__ inline vec4 operator*(vec4 a, float b) {
 }
 
 // A texel; 0 outside.
-__device__ inline vec4 fetch_2d(cudaTextureObject_t texture, ivec2 at) {
+__device__ inline vec4 fetch_2d(cudaTextureObject_t texture, int channels, ivec2 at) {
     float4 texel = tex2D<float4>(texture, at.x + 0.5f, at.y + 0.5f);
-    return vec4{texel.x, texel.y, texel.z, texel.w};
+    return vec4{texel.x, texel.y, texel.z, channels < 4 ? 1.0f : texel.w};
 }
 
 // The texture at a place, 0 to 1 along each axis, by its own filter and address modes.
-__device__ inline vec4 sample_2d(cudaTextureObject_t texture, vec2 at) {
+__device__ inline vec4 sample_2d(cudaTextureObject_t texture, int channels, vec2 at) {
     float4 texel = tex2D<float4>(texture, at.x, at.y);
-    return vec4{texel.x, texel.y, texel.z, texel.w};
+    return vec4{texel.x, texel.y, texel.z, channels < 4 ? 1.0f : texel.w};
 }
 
 // Store a texel in format rg16u; outside nothing happens.
@@ -67,6 +67,8 @@ struct Args {
     cudaTextureObject_t source;       // texture[f32, 2]
     cudaTextureObject_t mask_texels;  // texture[f32, 2], by texels
     cudaSurfaceObject_t labels;       // rw_texture[rg16u, 2]
+    int source_channels;              // channels of source: CUDA gives 0 for a missing alpha
+    int mask_channels;                // channels of mask: CUDA gives 0 for a missing alpha
     int labels_n0;                    // labels.shape[0]
     int labels_n1;                    // labels.shape[1]
 };
@@ -77,9 +79,9 @@ __device__ inline void task(const Args &args, int i, int j) {
     ivec2 t0 = {i, j};
     vec2 uv = (vec2_from(t0) + 0.5f) / vec2_from(ivec2{args.labels_n0, args.labels_n1});
     // texture_sample.py:12  colour = source.sample_lod(uv, 0.0)
-    vec4 colour = sample_2d(args.source, uv);
+    vec4 colour = sample_2d(args.source, args.source_channels, uv);
     // texture_sample.py:13  if mask.fetch(ti.Vector([i, j]), 0).x > 0.5:
-    if (fetch_2d(args.mask_texels, t0).x > 0.5f) {
+    if (fetch_2d(args.mask_texels, args.mask_channels, t0).x > 0.5f) {
         // texture_sample.py:14  labels.store(ti.Vector([i, j]), ti.cast(colour * 100.0, ti.u32))
         store_rg16u_2d(args.labels, t0, uvec4_from(colour * 100.0f));
     }

@@ -1,0 +1,40 @@
+"""`kernel.key()`: a digest of all that decides what a launch runs, in microseconds and without the frontend.
+
+In: a specialization and the session. Out: a text of 16 digits, equal in every process of this machine in which the same
+would run: the material of the text stage, the compiler of the target, and the device and its driver.
+"""
+
+from __future__ import annotations
+
+from hashlib import sha256
+
+from ...transpiler.frontend.specialization import Specialization
+from ..compiler import content_key
+from ..config import Config
+from ..devices.compiler_identity import compiler_identity
+from ..session import Session
+from .fingerprint import fingerprint
+from .walk import Undescribable
+
+LENGTH = 16
+
+
+def generated_key(specialization: Specialization, target: str, config: Config, session: Session | None) -> str:
+    """Return the key of the generated text and of what is made of it here.
+
+    What has no description is read by the frontend. Raises: TaichiCompilationError, then, for the user's mistakes.
+    """
+    try:
+        text = fingerprint(specialization, target, config).material
+    except Undescribable:
+        text = content_key(specialization).encode()
+    return sha256(b"\0".join((text, *(part.encode() for part in _made_by(target, session))))).hexdigest()[:LENGTH]
+
+
+def _made_by(target: str, session: Session | None) -> tuple[str, ...]:
+    """Return which compiler there is for a target, and which device with which driver, if it is the session's."""
+    store = None if session is None else session.store
+    compiler = compiler_identity(target, store)
+    if session is None or session.device.name != target:
+        return (compiler,)
+    return compiler, session.device.title, session.device.driver
