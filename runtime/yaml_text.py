@@ -43,7 +43,7 @@ def _block(data: Any, depth: int) -> Iterator[str]:
     pad = "  " * depth
     if isinstance(data, dict):
         for key, value in data.items():
-            if not isinstance(key, str) or not KEY.fullmatch(key):
+            if not _is_key(key):
                 raise ValueError(f"{key!r} is no key")
             yield from _entry(f"{pad}{key}:", value, depth)
         return
@@ -68,11 +68,15 @@ def _stands_alone(value: Any) -> bool:
     """Tell whether a value stands on one line: numbers, texts, and collections of these that are short."""
     if not isinstance(value, (dict, list)):
         return True
-    if not value or not all(isinstance(key, str) and KEY.fullmatch(key) for key in value if isinstance(value, dict)):
+    if not value or (isinstance(value, dict) and not all(map(_is_key, value))):
         return True
     items = list(value.values() if isinstance(value, dict) else value)
     is_flat = not any(isinstance(item, dict) or (isinstance(item, list) and any(map(_is_long, item))) for item in items)
     return is_flat and len(_flow(value)) <= MAX_WIDTH
+
+
+def _is_key(key: Any) -> bool:
+    return isinstance(key, str) and bool(KEY.fullmatch(key)) and key.lower() not in WORDS
 
 
 def _is_long(item: Any) -> bool:
@@ -82,7 +86,17 @@ def _is_long(item: Any) -> bool:
 def _flow(value: Any) -> str:
     if isinstance(value, str) and PLAIN.fullmatch(value) and value.lower() not in WORDS:
         return value
+    return _as_json(value)
+
+
+def _as_json(value: Any) -> str:
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{_as_json(key)}: {_as_json(item)}' for key, item in value.items())}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_as_json, value))}]"
     text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    if isinstance(value, float):
+        return text if "." in text else text.replace("e", ".0e")  # without a point it is a text to YAML 1.1
     return UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 

@@ -36,6 +36,7 @@ from ..tracebacks import hides_own_frames
 from .archive import Archive, Kernel, open_archive
 from .container import ArchiveError
 from .fits import check_device, codes_for
+from .loaded_graph import LoadedGraph
 from .stored_types import LoadedDefinition
 from .stored_types import element_of as stored_element
 
@@ -171,7 +172,7 @@ class LoadedKernel:
         if kwargs or len(args) != len(self._passed):
             args = self._bind(args, kwargs)
         if not self._is_plain:
-            args = self._among_templates(args)
+            args = self.leaves(args)
         if self._session.epoch < 0:
             raise ended_error()
         try:
@@ -198,12 +199,27 @@ class LoadedKernel:
             raise TypeError(f"kernel `{self.name}` takes {len(names)} arguments ({', '.join(names)}), not {len(args)}")
         return tuple(values[name] for name in names)
 
-    def _among_templates(self, args: Sequence[Any]) -> tuple[Any, ...]:
-        """Return a value for each parameter; what was compiled in is not looked at."""
+    def leaves(self, args: Sequence[Any]) -> tuple[Any, ...]:
+        """Return a value for each parameter, given those that are no templates; others are not looked at."""
         values: list[Any] = [0] * len(self.parameters)
         for place, value in zip(self._passed, args, strict=True):
             values[place] = value
         return tuple(values)
+
+    def launcher(self, leaves: Sequence[Any]) -> tuple[Instance, Callable[..., Any]]:
+        """Return what is made ready for such arguments, and what launches it; for graphs.
+
+        Raises: TaichiRuntimeError after `ti.reset()`.
+        """
+        if self._session.epoch < 0:
+            raise ended_error()
+        launch = self._launchers.get(key := self._keys.of(leaves)) or self._find(leaves)
+        return self._instances[key], launch
+
+    @property
+    def definition(self) -> KernelDefinition:
+        """What graphs ask for parameters."""
+        return self._definition
 
     def _find(self, args: Sequence[Any]) -> Callable[..., Any]:
         session = self._session
@@ -293,29 +309,6 @@ def _captured(kernel: Kernel, module: LoadedModule) -> tuple[TreePart | None, ..
         memory, offset = places.get(slot) or (module.tree(0), 0)  # what a kernel only counts needs no address
         found.append(TreePart(memory, offset, numbers.get(slot, {})))
     return tuple(found)
-
-
-class LoadedGraph:
-    """A graph of a module: kernels with the names of their arguments, launched one after the other."""
-
-    def __init__(self, name: str, data: Mapping[str, Any], kernels: Mapping[str, LoadedKernel]) -> None:
-        self.name = name
-        self.arguments = data["arguments"]
-        self._dispatches = [(kernels[each["kernel"]], each["arguments"]) for each in data["dispatches"]]
-
-    @hides_own_frames
-    def run(self, arguments: Mapping[str, Any]) -> None:
-        """Launch all kernels with these arguments, by name. Raises: TaichiRuntimeError for missing and unknown ones."""
-        names = [argument["name"] for argument in self.arguments]
-        missing, unknown = [n for n in names if n not in arguments], [n for n in arguments if n not in names]
-        if missing or unknown:
-            wrong = f"`{missing[0]}` is missing" if missing else f"`{unknown[0]}` is none of them"
-            raise TaichiRuntimeError(f"graph `{self.name}` takes the arguments {', '.join(names)}; {wrong}")
-        for kernel, given in self._dispatches:
-            kernel(*(arguments[value] if isinstance(value, str) else value for value in given))
-
-    def __repr__(self) -> str:
-        return f"<loaded graph {self.name}: {len(self._dispatches)} dispatches>"
 
 
 __all__ = ["LoadedGraph", "LoadedKernel", "LoadedModule", "load"]

@@ -437,7 +437,8 @@ def _check_arrays(kernel: StoredKernel, path: str) -> None:
         parameter = kernel.parameters[array.parameter]
         if parameter["kind"] != "ndarray" or parameter["ndim"] != array.ndim:
             raise fail(where, f"parameter `{parameter['name'][:80]}` is no array of {array.ndim} axes")
-        if tuple(parameter["element_shape"]) != array.element_shape:
+        is_same = parameter["members"] is not None or parameter["element"] == array.element
+        if not is_same or tuple(parameter["element_shape"]) != array.element_shape:
             raise fail(where, f"parameter `{parameter['name'][:80]}` has other elements")
 
 

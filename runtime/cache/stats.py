@@ -61,8 +61,9 @@ class Stats:
             for stage in stages
         ]
         compilers = ", ".join(f"{name}: {count}" for name, count in sorted(self.compiler_runs.items())) or "none"
+        compilers += f", {self.compiler_seconds:.3f} s" if self.compiler_runs else ""
         lines += [
-            f"frontend runs: {self.frontend_runs}; compiler runs: {compilers}, {self.compiler_seconds:.3f} s",
+            f"frontend runs: {self.frontend_runs}; compiler runs: {compilers}",
             f"keys: {1e3 * self.key_seconds:.2f} ms; reading and writing: {1e3 * self.disk_seconds:.2f} ms",
         ]
         reasons = Counter((event.stage, event.reason) for event in self.events if not event.hit)

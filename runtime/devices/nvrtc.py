@@ -16,7 +16,7 @@ from pathlib import Path
 
 from ...transpiler.backend.interface import SourceFile
 from ...transpiler.errors import TaichiRuntimeError
-from ..cache.binaries import Request, find_or_make
+from ..cache.binaries import Binaries, Request, find_or_make
 from ..cache.stats import COUNTS
 from ..cache.store import Store
 from ..cache.tools import file_identity
@@ -71,7 +71,7 @@ def compile_cubin(
         compiled = _compile(file, arch, fast_math, options, with_ptx=False)
         return {"cubin": compiled.cubin, "log": compiled.log.encode()}
 
-    made = find_or_make(store, request, make, lambda found: found.keys() == {"cubin", "log"})
+    made = find_or_make(store, request, make, _is_whole)
     return made["cubin"], made["log"].decode()
 
 
@@ -113,6 +113,10 @@ def _compile(
         return Compiled(cubin, ptx, log)
     finally:
         library.nvrtcDestroyProgram(ctypes.byref(program))
+
+
+def _is_whole(found: Binaries) -> bool:
+    return found.keys() == {"cubin", "log"} and found["cubin"][:4] == b"\x7fELF"
 
 
 def _options(arch: str, fast_math: bool, more: Sequence[str]) -> tuple[str, ...]:

@@ -61,6 +61,8 @@ def test_a_graph_runs_as_it_does_here(device):
     ours, theirs = ti.ndarray(ti.f32, 5), ti.ndarray(ti.f32, 5)
     graph.run({"x": ours, "value": 2.0})
     loaded.graphs["g"].run({"x": theirs, "value": 2.0})
+    loaded.graphs["g"].run({"x": (again := ti.ndarray(ti.f32, 7)), "value": 3.0})
+    assert again.to_numpy().tolist() == [12.5] * 7
     assert theirs.to_numpy().tolist() == ours.to_numpy().tolist() == [8.5] * 5
 
 
@@ -79,3 +81,53 @@ def test_matrices_and_templates_in_graphs(device):
     loaded.graphs["g"].run({"p": points, "m": ti.Matrix([[0.0, -1.0], [1.0, 0.0]]), "x": numbers})
     assert points.tolist() == [[0, 1], [-1, 0]]
     assert numbers.tolist() == [15, 15]
+
+
+def test_loaded_graphs_are_replayed(device, monkeypatch):
+    x = ti.graph.Arg(ti.graph.ArgKind.NDARRAY, "x", ti.f32, ndim=1)
+    builder = ti.graph.GraphBuilder()
+    for _ in range(5):
+        builder.dispatch(scale, x, 2)
+        builder.dispatch(add, x, 1.0)
+    loaded = ti.aot.load(write_container(archived(builder.compile())))
+    numbers = ti.ndarray(ti.f32, 3)
+    graph = loaded.graphs["g"]
+    graph.run({"x": numbers})
+    monkeypatch.setattr(type(loaded.kernels["add"]), "__call__", None)
+    graph.run({"x": numbers})
+    assert numbers.to_numpy().tolist() == [31 + 31 * 32] * 3
+
+
+Pair = ti.types.struct(k=ti.i32, v=ti.math.vec2)
+
+
+@ti.kernel
+def put(p: Pair, x: ti.types.ndarray(ti.f32, 1)):
+    for i in x:
+        x[i] = p.k + p.v[0] * p.v[1]
+
+
+def test_structs_in_dispatches_of_an_archive(device):
+    module = ti.aot.Module()
+    module.add_kernel(put)
+    members = module.members()
+    data = json.loads(members["module.json"])
+    array = data["kernels"]["put"]["parameters"][1]
+    dispatch = {"kernel": "put", "arguments": [[1, 2.0, 3.0], "x"]}
+    data["graphs"]["g"] = {"arguments": [array], "dispatches": [dispatch]}
+    loaded = ti.aot.load(write_container({**members, "module.json": json.dumps(data).encode()}))
+    for x in (ti.ndarray(ti.f32, 2), np.zeros(2, np.float32)):
+        loaded.graphs["g"].run({"x": x})
+        assert (x if isinstance(x, np.ndarray) else x.to_numpy()).tolist() == [7.0, 7.0]
+
+
+def test_graphs_end_with_their_session():
+    ti.init(arch=ti.cpu)
+    builder = ti.graph.GraphBuilder()
+    builder.dispatch(scale, ti.graph.Arg(ti.graph.ArgKind.NDARRAY, "x", ti.f32, ndim=1), 2)
+    loaded = ti.aot.load(write_container(archived(builder.compile())))
+    with pytest.raises(ti.TaichiRuntimeError, match="`x` is missing for graph `g`; `xs` was given"):
+        loaded.graphs["g"].run({"xs": 1})
+    ti.init(arch=ti.cpu)
+    with pytest.raises(ti.TaichiRuntimeError, match=r"before the last `ti.init\(\)`"):
+        loaded.graphs["g"].run({"x": ti.ndarray(ti.f32, 3)})

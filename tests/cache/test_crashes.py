@@ -27,7 +27,7 @@ fcntl = pytest.importorskip("fcntl")
 FULL = os.environ.get("SHADESMITH_FULL", "0") not in ("", "0")
 KILLS, STARTS_KILLED = (500, 40) if FULL else (50, 3)
 PROCESSES, ROUNDS = (8, 20) if FULL else (3, 1)
-DAMAGES = 500 if FULL else 40
+DAMAGES = 500 if FULL else 25
 
 
 def run(text: str, *arguments: object, folder: Path) -> subprocess.CompletedProcess[str]:
@@ -313,8 +313,10 @@ def test_damaged_entries_are_made_again(target, tmp_path, monkeypatch):
             expect_right_results(arch, folder)
             expect_right_results(arch, folder)
         assert len(said) <= 2, (number, kind.__name__, [str(one.message) for one in said])
-        if kind is not replace_by_folder:
-            assert not any(damage_of(entry) for entry in kept(str(folder)) if entry.path == str(path)) or kind is swap
+        if (
+            kind not in (replace_by_folder, swap) and path.suffix != ".ir"
+        ):  # that is read only where the text is missing
+            assert [damage_of(entry) for entry in kept(str(folder)) if entry.path == str(path)] in ([], [""])
         if path.is_dir():
             path.rmdir()
         shutil.rmtree(folder)

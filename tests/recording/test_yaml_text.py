@@ -13,7 +13,15 @@ from shadesmith.runtime.yaml_text import dump_yaml, load_yaml
 EXAMPLES: list[dict[str, Any]] = [
     {"a": 1},
     {"a": None, "b": True, "c": False, "d": 1.5, "e": -3, "f": 1e300, "g": 2**70},
-    {"word": "plain", "path": "/tmp/x.py", "quoted": "two words", "no": "no", "true": "True", "empty": ""},
+    {
+        "word": "plain",
+        "path": "/tmp/x.py",
+        "quoted": "two words",
+        "deny": "no",
+        "agree": "True",
+        "keys": {"no": 1, "on": "x" * 130},
+        "empty": "",
+    },
     {"list": [], "dict": {}, "numbers": [1, 2, 3], "nested": [[1, 2], [3]], "texts": ["a", "b c", "yes"]},
     {"rows": [{"name": "x", "deep": [{"y": [1]}, {"y": []}]}, {"name": "z"}]},
     {"long": list(range(200)), "wide": ["x" * 200]},
@@ -89,7 +97,7 @@ def test_what_is_not_in_this_form_is_refused_with_its_line(text: str, message: s
         load_yaml(text)
 
 
-@pytest.mark.parametrize("data", [[], {}, 1, {"a b": 1}, {1: 2}, {"a": float("nan")}, {"a": {1, 2}}])
+@pytest.mark.parametrize("data", [[], {}, 1, {"a b": 1}, {1: 2}, {"no": 1}, {"a": float("nan")}, {"a": {1, 2}}])
 def test_what_has_no_form_is_not_written(data: Any) -> None:
     with pytest.raises((TypeError, ValueError)):
         dump_yaml(data)

@@ -195,6 +195,18 @@ bytes_1d = ti.types.rw_texture(num_dimensions=1, num_channels=4, channel_format=
 floats_2d = ti.types.rw_texture(num_dimensions=2, fmt=ti.Format.r32f)
 
 
+def test_the_spelling_of_taichi_1_2_names_formats() -> None:
+    known = {"u8": "r8 rg8 rgba8", "u16": "r16 rg16 rgba16", "f16": "r16f rg16f rgba16f", "f32": "r32f rg32f rgba32f"}
+    known |= {"i8": "r8i rg8i rgba8i", "u32": "r32u rg32u rgba32u", "i32": "r32i rg32i rgba32i"}
+    for channel, names in known.items():
+        for count, name in zip((1, 2, 4), names.split(), strict=True):
+            named = ti.types.rw_texture(
+                num_dimensions=2, num_channels=count, channel_format=getattr(ti, channel), lod=0
+            )
+            assert named == ti.types.rw_texture(2, count, getattr(ti, channel), 0)
+            assert named == ti.types.rw_texture(2, fmt=ti.Format[name]) == ti.types.rw_texture(2, 0, ti.Format[name])
+
+
 def test_bytes_are_added_exactly(target: str) -> None:
     @ti.kernel
     def add(source: bytes_1d, sum: bytes_1d, n: ti.i32, addend: ti.i32):
@@ -299,6 +311,22 @@ def test_textures_go_into_functions(target: str) -> None:
     padded = np.pad(values, ((1, 1), (0, 0)))
     np.testing.assert_array_equal(found, padded[:-2] + padded[2:] + values + values + 0.5)
     np.testing.assert_array_equal(other.to_numpy(), values + 0.5)
+
+
+def test_textures_come_in_packs(target: str) -> None:
+    pack = ti.types.argpack(t=floats_2d, s=ti.types.texture(2), n=ti.i32)
+
+    @ti.kernel
+    def use(p: pack):
+        for i, j in p.t:
+            p.t.store([i, j], p.s.fetch([i, j], 0) * p.n)
+
+    t, s = ti.Texture(ti.Format.r32f, (3, 2)), ti.Texture(ti.Format.r32f, (3, 2))
+    s.from_numpy(np.arange(6, dtype=np.float32).reshape(3, 2))
+    use(pack(t=t, s=s, n=5))
+    np.testing.assert_array_equal(t.to_numpy(), 5 * np.arange(6).reshape(3, 2))
+    with pytest.raises(TypeError, match="needs a value for `s`"):
+        pack(t=t, n=5)
 
 
 def test_shapes_names_and_unused_textures(target: str) -> None:

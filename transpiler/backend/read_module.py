@@ -462,6 +462,10 @@ def _check_source(member: Member, interface: Interface, path: str) -> None:
     is_address = kind in ("pointer", "gradient", "temporaries", "result", "report", "texture", "texels")
     if is_address and member.size_bytes != 8:
         raise fail(path, "an address takes 8 bytes")
+    if (kind == "temporaries" and not interface.temporaries_size_bytes) or (
+        kind == "result" and not interface.result_size_bytes
+    ):
+        raise fail(path, "it is the address of nothing")
     if kind in ("pointer", "gradient", "shape", "capacity", "stride", "begin"):
         slot = member.source[1]
         if slot >= len(interface.arrays):

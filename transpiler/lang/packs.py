@@ -13,13 +13,14 @@ from keyword import iskeyword
 from typing import Any, NoReturn
 
 from .annotations import NdarrayAnnotation, is_template, type_of
+from .textures import RWTextureType, TextureType
 
 
 class ArgPackType:
     """The annotation of a parameter that stands for several. members: annotation by name.
 
-    Calling it makes an `ArgPack`; members left out are zero, and may not be arrays. Raises: ValueError for a member
-    that is no type of a kernel's parameter, or has no name that could be an attribute.
+    Calling it makes an `ArgPack`; members left out are zero, and may not be arrays or textures. Raises: ValueError for
+    a member that is no type of a kernel's parameter, or has no name that could be an attribute.
     """
 
     __slots__ = ("members",)
@@ -28,7 +29,8 @@ class ArgPackType:
         for name, annotation in members.items():
             if not name.isidentifier() or iskeyword(name) or name.startswith("_") or hasattr(ArgPack, name):
                 raise ValueError(f"`{name}` cannot be the name of an argument pack's member")
-            if not isinstance(annotation, NdarrayAnnotation | ArgPackType) and not is_template(annotation):
+            is_type = isinstance(annotation, NdarrayAnnotation | ArgPackType | TextureType | RWTextureType)
+            if not is_type and not is_template(annotation):
                 type_of(annotation)
         self.members = members
 
@@ -53,7 +55,7 @@ class ArgPackType:
     def _zero(self, name: str, annotation: Any) -> Any:
         if isinstance(annotation, ArgPackType):
             return annotation()
-        if isinstance(annotation, NdarrayAnnotation) or is_template(annotation):
+        if isinstance(annotation, NdarrayAnnotation | TextureType | RWTextureType) or is_template(annotation):
             raise TypeError(f"{self} needs a value for `{name}`")
         return annotation(0)
 

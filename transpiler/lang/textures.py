@@ -8,7 +8,7 @@ from typing import Any
 
 from ..errors import TaichiCompilationError, as_seen_by_user
 from ..ir.textures import FORMATS, TexelFormat, format_of
-from ..ir.types import f32
+from ..ir.types import Scalar, f32
 from .hooks import scalar_of
 
 VALUES = {"unknown": 0} | {row.name: row.number for row in FORMATS.values()}
@@ -77,6 +77,8 @@ class RWTextureType:
         channel_format: Any = None,
     ) -> None:
         _check_axes(num_dimensions)
+        if isinstance(fmt, Scalar):  # (num_dimensions, num_channels, channel_format, lod), by position in Taichi 1.2
+            lod, num_channels, channel_format, fmt = num_channels or 0, lod, fmt, None
         if fmt is None and num_channels is None and channel_format is None:
             raise _error(
                 "fmt is required for rw_texture type. Hint: write "
