@@ -2,8 +2,7 @@
 
    FAKE_CUDA_LOG: file to which each call is written. FAKE_CUDA_FAIL=cuMemAlloc_v2:2:700 lets the second call of that
    function return 700. A cubin is an ELF file whose one section is text: `name bytes` for each function, with the
-   size of
-   its one parameter; `name -` for one that is not to be found. Device memory is memory of the host. */
+   size of its one parameter; `name -` for one that is not to be found. Device memory is memory of the host. */
 
 #ifdef WITH_CUDA_H
 #include <cuda.h>
