@@ -71,12 +71,12 @@ def make_rows(ti: Any) -> dict[str, tuple[Callable[[int], object], Callable[[int
 
 
 def measure(module: str, arch: str) -> dict[str, list[float]]:
-    """Return for each row microseconds a kernel in the graph, by a plain call, and until `run` returns."""
+    """Return for each row microseconds a kernel: in the graph, by a plain call, and likewise until Python goes on."""
     ti = importlib.import_module(module)
     ti.init(arch=getattr(ti, arch), offline_cache=False, log_level="warn", enable_fallback=False)
     found = {}
     for name, (run, call) in make_rows(ti).items():
-        times: list[list[float]] = [[], [], []]
+        times: list[list[float]] = [[], [], [], []]
         for number in range(RUNS + 2):
             begin = time.perf_counter()
             run(number)
@@ -84,8 +84,9 @@ def measure(module: str, arch: str) -> dict[str, list[float]]:
             ti.sync()
             ended = time.perf_counter()
             call(number)
+            called = time.perf_counter()
             ti.sync()
-            spans = (ended - begin, time.perf_counter() - ended, returned - begin)
+            spans = (ended - begin, time.perf_counter() - ended, returned - begin, called - ended)
             for row, span in zip(times, spans):
                 row.append(span / KERNELS * 1e6)
         found[name] = [statistics.median(row[2:]) for row in times]
@@ -128,11 +129,12 @@ def main() -> int:
     missed = 0
     print(f"{KERNELS} kernels, {arguments.arch}, us a kernel")
     for row in ROWS:
-        graph, plain, returned = (statistics.median(one[row][k] for one in ours) for k in range(3))
-        print(f"{row}: graph {graph:.3f} (run returns after {returned:.3f}), plain calls {plain:.3f}")
+        graph, plain, run, calls = (statistics.median(one[row][k] for one in ours) for k in range(4))
+        print(f"{row}: graph {graph:.3f} (Python goes on after {run:.3f}), plain calls {plain:.3f} ({calls:.3f})")
         is_first = row == ROWS[0]
         goal = GOALS["cuda"] if is_first and arguments.arch == "cuda" else None
         missed += show("graph / plain calls", [one[row][0] / one[row][1] for one in ours], goal)
+        show("until Python goes on", [one[row][2] / one[row][3] for one in ours], None)
         if theirs:
             print(f"    Taichi's graph {statistics.median(one[row][0] for one in theirs):.3f}")
             goal = GOALS["vulkan"] if is_first and arguments.arch == "vulkan" else None

@@ -24,7 +24,11 @@ class TreePart:
 
     def __init__(self, memory: Any, offset_bytes: int, numbers: Constants) -> None:
         self.memory, self.numbers, self._offset_bytes = memory, numbers, offset_bytes
-        self.allocation = self
+
+    @property
+    def allocation(self) -> TreePart:
+        """What has an address."""
+        return self
 
     @property
     def address(self) -> int:

@@ -136,6 +136,7 @@ class Recorder:
             if isinstance(instance.program, StandIn):  # the workbench looks at what a launch would be
                 return make_launch(instance, compilation, kinds, keeps)
             watched = Watched(recorder, instance, compilation, kinds)
+            watched.name(recorder)  # here, since a kernel may be compiled and not launched
             program, instance.program = instance.program, watched
             launch = make_launch(instance, compilation, kinds, keeps)
             instance.program = program
@@ -153,9 +154,10 @@ class Recorder:
 
     def prepare(self, kernel: Kernel) -> None:
         """Let a kernel that was compiled before make its launcher anew."""
-        if kernel not in self._known:
-            self._known.add(kernel)
-            kernel._forget_all()
+        with self._lock:
+            if kernel not in self._known:
+                self._known.add(kernel)
+                kernel._forget_all()
 
     def kernel_id(self, instance: Instance, module: BackendModule) -> str:
         """Return what the recording calls a compiled kernel, which is written when it is first met."""
@@ -397,7 +399,8 @@ def _remove_recording(path: Path) -> None:
     if data.get("format") != FORMAT:
         raise TaichiRuntimeError(f"{path} is there and is no recording. Hint: name another file, or remove it")
     folder = path.with_suffix("")
-    kernels = [folder / str(kernel["id"]) for kernel in data["kernels"] if re.fullmatch(r"\w+-\w+", str(kernel["id"]))]
+    names = [str(kernel.get("id")) for kernel in data.get("kernels") or () if isinstance(kernel, dict)]
+    kernels = [folder / name for name in names if re.fullmatch(r"\w+-\w+", name)]
     for inner in [*kernels, folder / "memory"]:
         for file in inner.glob("*") if inner.is_dir() else ():
             if file.name == "module.json" or file.suffix in (".bin", ".c", ".cu", ".comp"):

@@ -171,7 +171,7 @@ class Texture:
             from PIL import Image
         except ImportError as error:
             raise ImportError("Texture.to_image needs Pillow. Hint: `pip install pillow`") from error
-        return Image.fromarray(np.ascontiguousarray(self._read()[:, ::-1, :3]), "RGB")
+        return Image.fromarray(np.ascontiguousarray(self._read()[:, ::-1, :3]))
 
     def _check_picture(self, name: str) -> None:
         if self.spec.format.name != "rgba8" or self.num_dims != 2:

@@ -195,8 +195,6 @@ CHANGES: dict[str, Callable[[Any], None]] = {
     "source unknown": put("module", "interface", "members", 0, "source", ["file", 0]),
     "slot beyond": put("module", "interface", "members", 0, "source", ["pointer", 9]),
     "result of 2^62": put("module", "interface", "result_size_bytes", 2**62),
-    "array of others": put("module", "interface", "arrays", 0, "element", "f64"),
-    "result of nothing": put("module", "interface", "members", 0, "source", ["result"]),
     "constants short": put("constants", []),
     "constant for an argument": put("constants", 0, 5),
     "constant in no tree": put("constants", 0, {"tree": 3, "offset_bytes": 0}),

@@ -17,6 +17,8 @@ _NUMBERS = itertools.count()
 def load(path: Path) -> ModuleType:
     """Import a file anew, as a new process would."""
     linecache.checkcache(str(path))
+    # Python takes bytecode for right if size and second of the file are the same
+    Path(importlib.util.cache_from_source(str(path))).unlink(missing_ok=True)
     specification = importlib.util.spec_from_file_location(f"written_{next(_NUMBERS)}", path)
     module = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(module)

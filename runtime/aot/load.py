@@ -74,7 +74,7 @@ class LoadedModule:
         self._session = session
         self._trees = [self._tree(size, number) for number, size in enumerate(archive.manifest.trees)]
         self.kernels = {name: LoadedKernel(name, kernel, self, session) for name, kernel in archive.kernels.items()}
-        self.fields: Mapping[str, Any] = Fields(archive.manifest.fields, self)
+        self.fields: Mapping[str, Any] = Fields(archive.manifest.fields, self._trees)
         self.graphs = {name: LoadedGraph(name, data, self.kernels) for name, data in archive.manifest.graphs.items()}
 
     def _tree(self, size_bytes: int, number: int) -> Memory:
@@ -102,8 +102,8 @@ class LoadedModule:
 class Fields(Mapping[str, Any]):
     """Fields of a module by name, made when they are asked for."""
 
-    def __init__(self, stored: Mapping[str, Mapping[str, Any]], module: LoadedModule) -> None:
-        self._stored, self._tree = stored, module.tree
+    def __init__(self, stored: Mapping[str, Mapping[str, Any]], trees: Sequence[Memory]) -> None:
+        self._stored, self._trees = stored, trees
         self._made: dict[str, Any] = {}
 
     def __getitem__(self, name: str) -> Any:
@@ -124,7 +124,7 @@ class Fields(Mapping[str, Any]):
                 f"the elements of field `{name}` do not lie evenly (blocks of cells, or a sparse tree), so that it is "
                 "no array. Hint: archive a kernel that copies it to an ndarray"
             )
-        element, whole = stored_element(data), self._tree(data["tree"])
+        element, whole = stored_element(data), self._trees[data["tree"]]
         dtype = element.numpy if isinstance(element, Struct) else element_of(element).numpy
         inner = element.shape if isinstance(element, Tensor) else ()
         dense = [dtype.itemsize * int(np.prod(inner[axis + 1 :], dtype=int)) for axis in range(len(inner))]

@@ -50,7 +50,7 @@
 /* Handles of Vulkan are 64 bit wide everywhere and addresses of devices are put where pointers go. */
 typedef char pointers_have_64_bit[sizeof(void *) == 8 ? 1 : -1];
 
-/* --- 1  errors, memory of the host ---------------------------------------------------------------------------------- */
+/* --- 1  errors, memory of the host -------------------------------------------------------------------------------- */
 
 enum { ERROR_TEXT_BYTES = 4096 };
 
@@ -196,7 +196,7 @@ static AnyFunction library_function(void *library, const char *name) {
     return function;
 }
 
-/* --- 2  SHA-256, CRC-32, inflate ------------------------------------------------------------------------------------ */
+/* --- 2  SHA-256, CRC-32, inflate ---------------------------------------------------------------------------------- */
 
 static const uint32_t SHA256_ROUNDS[64] = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
@@ -243,7 +243,8 @@ static void sha256_block(uint32_t state[8], const uint8_t *block) {
 
 /* Write the digest as 64 hexadecimal digits and a NUL. Source: FIPS 180-4. */
 static void sha256_text(const uint8_t *data, size_t size, char text[65]) {
-    uint32_t state[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+    uint32_t state[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+                         0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
     uint8_t tail[128];
     size_t whole = size / 64 * 64, rest = size - whole, tail_size = rest < 56 ? 64 : 128, i;
     for (i = 0; i < whole; i += 64) {
@@ -393,9 +394,11 @@ static bool inflate_stored(BitReader *reader, Inflated *output) {
 static bool inflate_copy(BitReader *reader, Inflated *output, int symbol, const Huffman *distances) {
     static const uint16_t LENGTHS[29] = {3,  4,  5,  6,  7,  8,  9,  10, 11,  13,  15,  17,  19,  23, 27,
                                          31, 35, 43, 51, 59, 67, 83, 99, 115, 131, 163, 195, 227, 258};
-    static const uint8_t LENGTH_BITS[29] = {0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 0};
-    static const uint16_t DISTANCES[30] = {1,   2,   3,   4,   5,   7,    9,    13,   17,   25,   33,   49,   65,    97,    129,
-                                           193, 257, 385, 513, 769, 1025, 1537, 2049, 3073, 4097, 6145, 8193, 12289, 16385, 24577};
+    static const uint8_t LENGTH_BITS[29] = {0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2,
+                                            2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 0};
+    static const uint16_t DISTANCES[30] = {1,    2,    3,    4,    5,    7,    9,    13,    17,    25,
+                                           33,   49,   65,   97,   129,  193,  257,  385,   513,   769,
+                                           1025, 1537, 2049, 3073, 4097, 6145, 8193, 12289, 16385, 24577};
     static const uint8_t DISTANCE_BITS[30] = {0, 0, 0, 0, 1, 1, 2, 2,  3,  3,  4,  4,  5,  5,  6,
                                               6, 7, 7, 8, 8, 9, 9, 10, 10, 11, 11, 12, 12, 13, 13};
     size_t length, distance;
@@ -514,9 +517,15 @@ static bool inflate(const uint8_t *compressed, size_t compressed_size, uint8_t *
     return is_good && !reader.is_over && output.position == size && reader.position == compressed_size;
 }
 
-/* --- 3  zip: the members of an archive ------------------------------------------------------------------------------ */
+/* --- 3  zip: the members of an archive ---------------------------------------------------------------------------- */
 
-enum { MAX_MEMBERS = 4096, MAX_NAME_BYTES = 200, MAX_RATIO = 200, SMALL_MEMBER_BYTES = 4096, MAX_MANIFEST_BYTES = 4 << 20 };
+enum {
+    MAX_MEMBERS = 4096,
+    MAX_NAME_BYTES = 200,
+    MAX_RATIO = 200,
+    SMALL_MEMBER_BYTES = 4096,
+    MAX_MANIFEST_BYTES = 4 << 20
+};
 static const uint64_t MAX_MEMBER_BYTES = 64u << 20;
 static const uint64_t MAX_ARCHIVE_BYTES = 256u << 20;
 
@@ -588,7 +597,8 @@ static bool zip_check_numbers(const uint8_t *central) {
         return fail_zip("a member is encrypted or streamed");
     }
     if (method != METHOD_STORED && method != METHOD_DEFLATED) {
-        return fail(TI_ERROR_CORRUPTED_DATA, "the archive has a member of method %u; stored and deflated ones can be read", method);
+        return fail(TI_ERROR_CORRUPTED_DATA,
+                    "the archive has a member of method %u; stored and deflated ones can be read", method);
     }
     if ((mode & 0170000) != 0 && (mode & 0170000) != 0100000) {
         return fail_zip("a member is a link or a folder");
@@ -597,7 +607,8 @@ static bool zip_check_numbers(const uint8_t *central) {
         return fail(TI_ERROR_CORRUPTED_DATA, "the archive has a member of %llu bytes; at most %llu are read",
                     (unsigned long long)larger_u64(size, compressed_size), (unsigned long long)MAX_MEMBER_BYTES);
     }
-    if (method == METHOD_STORED ? size != compressed_size : size > SMALL_MEMBER_BYTES && size > compressed_size * MAX_RATIO) {
+    if (method == METHOD_STORED ? size != compressed_size
+                                : size > SMALL_MEMBER_BYTES && size > compressed_size * MAX_RATIO) {
         return fail_zip("the sizes of a member cannot be right");
     }
     return true;
@@ -655,10 +666,12 @@ static bool zip_open(Zip *zip, Arena *arena, const uint8_t *data, size_t size) {
     zip->data = data;
     zip->size = size;
     if (size > MAX_ARCHIVE_BYTES) {
-        return fail(TI_ERROR_CORRUPTED_DATA, "the archive has more than %llu bytes", (unsigned long long)MAX_ARCHIVE_BYTES);
+        return fail(TI_ERROR_CORRUPTED_DATA, "the archive has more than %llu bytes",
+                    (unsigned long long)MAX_ARCHIVE_BYTES);
     }
     if (size < END_RECORD_BYTES || memcmp(data + size - END_RECORD_BYTES, "PK\5\6", 4)) {
-        return fail(TI_ERROR_CORRUPTED_DATA, "this is no archive, or its end is missing: no zip directory ends where the data end");
+        return fail(TI_ERROR_CORRUPTED_DATA,
+                    "this is no archive, or its end is missing: no zip directory ends where the data end");
     }
     directory_end = size - END_RECORD_BYTES;
     record = data + directory_end;
@@ -668,7 +681,8 @@ static bool zip_open(Zip *zip, Arena *arena, const uint8_t *data, size_t size) {
         return fail_zip("its last record is wrong");
     }
     if (zip->count > MAX_MEMBERS) {
-        return fail(TI_ERROR_CORRUPTED_DATA, "the archive has %u members; at most %d are read", zip->count, MAX_MEMBERS);
+        return fail(TI_ERROR_CORRUPTED_DATA, "the archive has %u members; at most %d are read", zip->count,
+                    MAX_MEMBERS);
     }
     if (directory > directory_end || little_u32(record + 12) != directory_end - directory) {
         return fail_zip("its directory does not lie where its last record says");
@@ -688,7 +702,8 @@ static bool zip_open(Zip *zip, Arena *arena, const uint8_t *data, size_t size) {
         return fail_zip("there is something beside its members");
     }
     if (total > MAX_ARCHIVE_BYTES) {
-        return fail(TI_ERROR_CORRUPTED_DATA, "the members of the archive have more than %llu bytes", (unsigned long long)MAX_ARCHIVE_BYTES);
+        return fail(TI_ERROR_CORRUPTED_DATA, "the members of the archive have more than %llu bytes",
+                    (unsigned long long)MAX_ARCHIVE_BYTES);
     }
     qsort(zip->members, zip->count, sizeof(ZipMember), compare_members);
     for (i = 1; i < zip->count; i++) {
@@ -739,9 +754,18 @@ static uint8_t *zip_read(const ZipMember *member) {
     return data;
 }
 
-/* --- 4  JSON -------------------------------------------------------------------------------------------------------- */
+/* --- 4  JSON ------------------------------------------------------------------------------------------------------ */
 
-typedef enum JsonKind { JSON_NULL, JSON_FALSE, JSON_TRUE, JSON_INTEGER, JSON_REAL, JSON_TEXT, JSON_ARRAY, JSON_OBJECT } JsonKind;
+typedef enum JsonKind {
+    JSON_NULL,
+    JSON_FALSE,
+    JSON_TRUE,
+    JSON_INTEGER,
+    JSON_REAL,
+    JSON_TEXT,
+    JSON_ARRAY,
+    JSON_OBJECT
+} JsonKind;
 
 /* count: of items, or bytes of a text. index: in its array. name: in its object. */
 typedef struct Json {
@@ -783,7 +807,10 @@ static void json_skip_blanks(JsonReader *reader) {
 }
 
 static int hex_digit(char c) {
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
 }
 
 static bool json_hex(JsonReader *reader, uint32_t *code) {
@@ -876,7 +903,8 @@ static bool json_character(JsonReader *reader, char **to) {
         }
         code = code << 6 | (at[i] & 0x3f);
     }
-    if ((length == 3 && code < 0x800) || (length == 4 && code < 0x10000) || code > 0x10ffff || (code >= 0xd800 && code < 0xe000)) {
+    if ((length == 3 && code < 0x800) || (length == 4 && code < 0x10000) || code > 0x10ffff ||
+        (code >= 0xd800 && code < 0xe000)) {
         return fail_json(reader, "a text is not UTF-8");
     }
     memcpy(*to, at, length);
@@ -1085,26 +1113,16 @@ static bool json_value(JsonReader *reader, Json *value) {
         return fail_json(reader, "it has too many values");
     }
     switch (first) {
-    case '{':
-        value->kind = JSON_OBJECT;
-        return json_items(reader, value, '}');
-    case '[':
-        value->kind = JSON_ARRAY;
-        return json_items(reader, value, ']');
+    case '{': value->kind = JSON_OBJECT; return json_items(reader, value, '}');
+    case '[': value->kind = JSON_ARRAY; return json_items(reader, value, ']');
     case '"':
         reader->position++;
         value->kind = JSON_TEXT;
         value->value.text = json_text(reader, &value->count);
         return value->value.text != NULL;
-    case 'n':
-        value->kind = JSON_NULL;
-        return json_word(reader, "null");
-    case 't':
-        value->kind = JSON_TRUE;
-        return json_word(reader, "true");
-    case 'f':
-        value->kind = JSON_FALSE;
-        return json_word(reader, "false");
+    case 'n': value->kind = JSON_NULL; return json_word(reader, "null");
+    case 't': value->kind = JSON_TRUE; return json_word(reader, "true");
+    case 'f': value->kind = JSON_FALSE; return json_word(reader, "false");
     default:
         if (first == '-' || (first >= '0' && first <= '9')) {
             return json_number(reader, value);
@@ -1150,12 +1168,16 @@ static bool fail_value(const Json *value, const char *expected) {
     json_path(value, path, sizeof path);
     switch (value->kind) {
     case JSON_INTEGER:
-        return fail(TI_ERROR_CORRUPTED_DATA, "module.json: %s: %s was expected, %lld found", path, expected, (long long)value->value.integer);
+        return fail(TI_ERROR_CORRUPTED_DATA, "module.json: %s: %s was expected, %lld found", path, expected,
+                    (long long)value->value.integer);
     case JSON_TEXT:
-        return fail(TI_ERROR_CORRUPTED_DATA, "module.json: %s: %s was expected, \"%.80s\" found", path, expected, value->value.text);
+        return fail(TI_ERROR_CORRUPTED_DATA, "module.json: %s: %s was expected, \"%.80s\" found", path, expected,
+                    value->value.text);
     default: {
-        static const char *const KINDS[] = {"null", "false", "true", "a number", "a number", "a text", "a list", "an object"};
-        return fail(TI_ERROR_CORRUPTED_DATA, "module.json: %s: %s was expected, %s found", path, expected, KINDS[value->kind]);
+        static const char *const KINDS[] = {"null",     "false",  "true",   "a number",
+                                            "a number", "a text", "a list", "an object"};
+        return fail(TI_ERROR_CORRUPTED_DATA, "module.json: %s: %s was expected, %s found", path, expected,
+                    KINDS[value->kind]);
     }
     }
 }
@@ -1257,7 +1279,7 @@ static bool json_array(const Json *value, uint32_t low, uint32_t high) {
     return fail_value(value, low == 0 && high == UINT32_MAX ? "a list" : expected);
 }
 
-/* --- 5  the manifest: kernels, graphs, fields as data --------------------------------------------------------------- */
+/* --- 5  the manifest: kernels, graphs, fields as data ------------------------------------------------------------- */
 
 enum {
     MAX_ARGS_BYTES = 64 << 10,
@@ -1280,9 +1302,10 @@ typedef struct ScalarType {
 } ScalarType;
 
 static const ScalarType SCALAR_TYPES[] = {
-    {"f16", TI_DATA_TYPE_F16, 2}, {"f32", TI_DATA_TYPE_F32, 4}, {"f64", TI_DATA_TYPE_F64, 8}, {"i8", TI_DATA_TYPE_I8, 1},
-    {"i16", TI_DATA_TYPE_I16, 2}, {"i32", TI_DATA_TYPE_I32, 4}, {"i64", TI_DATA_TYPE_I64, 8}, {"u1", TI_DATA_TYPE_U1, 1},
-    {"u8", TI_DATA_TYPE_U8, 1},   {"u16", TI_DATA_TYPE_U16, 2}, {"u32", TI_DATA_TYPE_U32, 4}, {"u64", TI_DATA_TYPE_U64, 8},
+    {"f16", TI_DATA_TYPE_F16, 2}, {"f32", TI_DATA_TYPE_F32, 4}, {"f64", TI_DATA_TYPE_F64, 8},
+    {"i8", TI_DATA_TYPE_I8, 1},   {"i16", TI_DATA_TYPE_I16, 2}, {"i32", TI_DATA_TYPE_I32, 4},
+    {"i64", TI_DATA_TYPE_I64, 8}, {"u1", TI_DATA_TYPE_U1, 1},   {"u8", TI_DATA_TYPE_U8, 1},
+    {"u16", TI_DATA_TYPE_U16, 2}, {"u32", TI_DATA_TYPE_U32, 4}, {"u64", TI_DATA_TYPE_U64, 8},
 };
 
 static const ScalarType *scalar_named(const char *name) {
@@ -1345,17 +1368,39 @@ static uint16_t double_to_half(double value) {
 }
 
 typedef enum Operator {
-    OP_CONST, OP_MEMBER, OP_ADD, OP_SUB, OP_MUL, OP_FLOORDIV, OP_MOD, OP_MIN, OP_MAX, OP_NEG, OP_SHL, OP_SAR, OP_BIT_AND,
-    OP_BIT_OR, OP_BIT_XOR, OP_ABS, OP_RAW_DIV, OP_SELECT, OP_LT, OP_LE, OP_GT, OP_GE, OP_EQ, OP_NE
+    OP_CONST,
+    OP_MEMBER,
+    OP_ADD,
+    OP_SUB,
+    OP_MUL,
+    OP_FLOORDIV,
+    OP_MOD,
+    OP_MIN,
+    OP_MAX,
+    OP_NEG,
+    OP_SHL,
+    OP_SAR,
+    OP_BIT_AND,
+    OP_BIT_OR,
+    OP_BIT_XOR,
+    OP_ABS,
+    OP_RAW_DIV,
+    OP_SELECT,
+    OP_LT,
+    OP_LE,
+    OP_GT,
+    OP_GE,
+    OP_EQ,
+    OP_NE
 } Operator;
 
 static const struct {
     const char *name;
     uint32_t operands;
 } OPERATORS[] = {
-    {"const", 0}, {"member", 0}, {"add", 2}, {"sub", 2}, {"mul", 2}, {"floordiv", 2}, {"mod", 2}, {"min", 2},
-    {"max", 2}, {"neg", 1}, {"shl", 2}, {"sar", 2}, {"bit_and", 2}, {"bit_or", 2}, {"bit_xor", 2}, {"abs", 1},
-    {"raw_div", 2}, {"select", 3}, {"lt", 2}, {"le", 2}, {"gt", 2}, {"ge", 2}, {"eq", 2}, {"ne", 2},
+    {"const", 0},   {"member", 0}, {"add", 2}, {"sub", 2}, {"mul", 2},     {"floordiv", 2}, {"mod", 2},     {"min", 2},
+    {"max", 2},     {"neg", 1},    {"shl", 2}, {"sar", 2}, {"bit_and", 2}, {"bit_or", 2},   {"bit_xor", 2}, {"abs", 1},
+    {"raw_div", 2}, {"select", 3}, {"lt", 2},  {"le", 2},  {"gt", 2},      {"ge", 2},       {"eq", 2},      {"ne", 2},
 };
 
 /* A number that the host computes from the arguments. value: of a constant, or which member. */
@@ -1366,15 +1411,23 @@ typedef struct Expression {
 } Expression;
 
 typedef enum SourceKind {
-    SOURCE_ARGUMENT, SOURCE_POINTER, SOURCE_SHAPE, SOURCE_STRIDE, SOURCE_BEGIN, SOURCE_CAPACITY, SOURCE_SEED, SOURCE_TEMPORARIES,
-    SOURCE_RESULT, SOURCE_REPORT
+    SOURCE_ARGUMENT,
+    SOURCE_POINTER,
+    SOURCE_SHAPE,
+    SOURCE_STRIDE,
+    SOURCE_BEGIN,
+    SOURCE_CAPACITY,
+    SOURCE_SEED,
+    SOURCE_TEMPORARIES,
+    SOURCE_RESULT,
+    SOURCE_REPORT
 } SourceKind;
 
 static const struct {
     const char *name;
     uint32_t operands;
-} SOURCES[] = {{"argument", 2}, {"pointer", 1}, {"shape", 2}, {"stride", 2}, {"begin", 1}, {"capacity", 1}, {"seed", 0},
-               {"temporaries", 0}, {"result", 0}, {"report", 0}};
+} SOURCES[] = {{"argument", 2}, {"pointer", 1}, {"shape", 2},       {"stride", 2}, {"begin", 1},
+               {"capacity", 1}, {"seed", 0},    {"temporaries", 0}, {"result", 0}, {"report", 0}};
 
 typedef enum ConstantKind { CONSTANT_NONE, CONSTANT_INTEGER, CONSTANT_ADDRESS } ConstantKind;
 
@@ -1391,7 +1444,13 @@ typedef struct BlockMember {
 } BlockMember;
 
 typedef enum ParameterKind {
-    PARAMETER_SCALAR, PARAMETER_MATRIX, PARAMETER_STRUCT, PARAMETER_NDARRAY, PARAMETER_TEMPLATE, PARAMETER_TEXTURE, PARAMETER_RW_TEXTURE
+    PARAMETER_SCALAR,
+    PARAMETER_MATRIX,
+    PARAMETER_STRUCT,
+    PARAMETER_NDARRAY,
+    PARAMETER_TEMPLATE,
+    PARAMETER_TEXTURE,
+    PARAMETER_RW_TEXTURE
 } ParameterKind;
 
 /* types: of the numbers of a scalar, matrix or struct, in order. type: of the elements of an ndarray, UNKNOWN for
@@ -1466,8 +1525,8 @@ typedef struct CodeFile {
     const ZipMember *code, *ptx;
 } CodeFile;
 
-/* args_size: of the argument block [bytes]. unsupported: what the kernel takes that this runtime cannot give, or null; then
-   nothing else but the parameters is read. */
+/* args_size: of the argument block [bytes]. unsupported: what the kernel takes that this runtime cannot give, or
+   null; then nothing else but the parameters is read. */
 typedef struct KernelData {
     const char *name;
     const char *unsupported;
@@ -1487,7 +1546,7 @@ typedef struct KernelData {
 typedef struct FieldData {
     const char *name;
     uint32_t tree;
-    bool is_even; /* elements lie evenly */
+    bool is_even;  /* elements lie evenly */
     TiField field; /* without its memory */
 } FieldData;
 
@@ -1548,7 +1607,8 @@ static bool read_scalar_type(const Json *value, TiDataType *type, uint32_t *size
 }
 
 /* Read extents; their product is at most `most`. */
-static bool read_shape(const Json *value, uint32_t low, uint32_t high, uint64_t most, TiNdShape *shape, uint64_t *count) {
+static bool read_shape(const Json *value, uint32_t low, uint32_t high, uint64_t most, TiNdShape *shape,
+                       uint64_t *count) {
     const Json *item;
     *count = 1;
     memset(shape, 0, sizeof *shape);
@@ -1627,7 +1687,8 @@ static bool read_members(const Json *members, TypeLayout *layout) {
         return false;
     }
     for (item = members->value.first; item; item = item->next) {
-        if (!json_array(item, 2, 2) || !json_string(item->value.first, &name) || !read_type(item->value.first->next, layout)) {
+        if (!json_array(item, 2, 2) || !json_string(item->value.first, &name) ||
+            !read_type(item->value.first->next, layout)) {
             return false;
         }
     }
@@ -1636,9 +1697,8 @@ static bool read_members(const Json *members, TypeLayout *layout) {
 }
 
 /* Read what an element is: a scalar or a struct by its members, and its shape. */
-static bool read_element(
-    const Json *element, const Json *element_shape, const Json *members, const Json *size_bytes, TiDataType *type, TiNdShape *shape,
-    uint64_t *size) {
+static bool read_element(const Json *element, const Json *element_shape, const Json *members, const Json *size_bytes,
+                         TiDataType *type, TiNdShape *shape, uint64_t *size) {
     TypeLayout layout = {0, 1, 0, NULL};
     const char *name;
     uint64_t count;
@@ -1722,7 +1782,11 @@ static bool read_parameter_types(const KernelReader *reader, const Json *value, 
     const char *name;
     uint64_t count = 1;
     uint32_t size = 0;
-    if (!json_fields(value, parameter->kind == PARAMETER_SCALAR ? SCALAR : parameter->kind == PARAMETER_MATRIX ? MATRIX : STRUCT, fields)) {
+    if (!json_fields(value,
+                     parameter->kind == PARAMETER_SCALAR   ? SCALAR
+                     : parameter->kind == PARAMETER_MATRIX ? MATRIX
+                                                           : STRUCT,
+                     fields)) {
         return false;
     }
     if (parameter->kind == PARAMETER_STRUCT) {
@@ -1740,7 +1804,8 @@ static bool read_parameter_types(const KernelReader *reader, const Json *value, 
     }
     parameter->types = filled.types;
     parameter->count = layout.count;
-    if (parameter->kind == PARAMETER_STRUCT ? !read_members(fields[3], &filled) : !add_numbers(value, &filled, type, size, count)) {
+    if (parameter->kind == PARAMETER_STRUCT ? !read_members(fields[3], &filled)
+                                            : !add_numbers(value, &filled, type, size, count)) {
         return false;
     }
     parameter->type = parameter->types[0];
@@ -1748,7 +1813,8 @@ static bool read_parameter_types(const KernelReader *reader, const Json *value, 
 }
 
 static bool read_parameter(const KernelReader *reader, const Json *value, Parameter *parameter) {
-    static const char *const NDARRAY[] = {"name", "kind", "element", "element_shape", "ndim", "members", "gradient", "element_size_bytes", NULL};
+    static const char *const NDARRAY[] = {
+        "name", "kind", "element", "element_shape", "ndim", "members", "gradient", "element_size_bytes", NULL};
     static const char *const TEMPLATE[] = {"name", "kind", "value", NULL};
     static const char *const KINDS[] = {"scalar", "matrix", "struct", "ndarray", "template", "texture", "rw_texture"};
     enum { KIND_COUNT = sizeof KINDS / sizeof *KINDS };
@@ -1780,7 +1846,8 @@ static bool read_parameter(const KernelReader *reader, const Json *value, Parame
         return read_parameter_types(reader, value, parameter);
     }
     if (!json_fields(value, NDARRAY, fields) ||
-        !read_element(fields[2], fields[3], fields[5], fields[7], &parameter->type, &parameter->element_shape, &parameter->element_size) ||
+        !read_element(fields[2], fields[3], fields[5], fields[7], &parameter->type, &parameter->element_shape,
+                      &parameter->element_size) ||
         !json_u32(fields[4], 0, TI_MAX_DIM_COUNT, &parameter->dim_count) || !json_bool(fields[6], &takes_gradient)) {
         return false;
     }
@@ -1808,8 +1875,8 @@ static bool read_parameters(const KernelReader *reader, const Json *value) {
 }
 
 static bool read_array(const KernelReader *reader, const Json *value, ArraySlot *array) {
-    static const char *const FIELDS[] = {"name", "element", "element_shape", "ndim", "shape", "parameter", "read",
-                                         "written", "offset", "place", NULL};
+    static const char *const FIELDS[] = {"name", "element", "element_shape", "ndim",  "shape", "parameter",
+                                         "read", "written", "offset",        "place", NULL};
     const Json *fields[10];
     const KernelData *kernel = reader->kernel;
     const char *element;
@@ -1817,8 +1884,9 @@ static bool read_array(const KernelReader *reader, const Json *value, ArraySlot 
     uint64_t count;
     uint32_t parameter;
     bool truth;
-    if (!json_fields(value, FIELDS, fields) || !json_string(fields[0], &array->name) || !json_string(fields[1], &element) ||
-        !read_shape(fields[2], 0, 2, MAX_NUMBERS, &shape, &count) || !json_u32(fields[3], 0, TI_MAX_DIM_COUNT, &array->dim_count) ||
+    if (!json_fields(value, FIELDS, fields) || !json_string(fields[0], &array->name) ||
+        !json_string(fields[1], &element) || !read_shape(fields[2], 0, 2, MAX_NUMBERS, &shape, &count) ||
+        !json_u32(fields[3], 0, TI_MAX_DIM_COUNT, &array->dim_count) ||
         (fields[4]->kind != JSON_NULL && !read_shape(fields[4], 0, TI_MAX_DIM_COUNT, MAX_TREE_BYTES, &shape, &count)) ||
         !json_bool(fields[6], &truth) || !json_bool(fields[7], &truth) || !json_array(fields[8], 0, TI_MAX_DIM_COUNT)) {
         return false;
@@ -1852,11 +1920,13 @@ static bool check_source(const KernelReader *reader, const Json *value, const Bl
             return fail_value(value, "the number of a parameter");
         }
         parameter = &kernel->parameters[member->first];
-        if (parameter->kind == PARAMETER_TEMPLATE ? member->constant == CONSTANT_NONE
-                                                  : parameter->kind == PARAMETER_NDARRAY || member->second >= parameter->count) {
+        if (parameter->kind == PARAMETER_TEMPLATE
+                ? member->constant == CONSTANT_NONE
+                : parameter->kind == PARAMETER_NDARRAY || member->second >= parameter->count) {
             return fail_value(value, "a number of a parameter by value");
         }
-        return parameter->kind == PARAMETER_TEMPLATE || is_float_type(parameter->types[member->second]) == is_float_type(member->type)
+        return parameter->kind == PARAMETER_TEMPLATE ||
+                       is_float_type(parameter->types[member->second]) == is_float_type(member->type)
                    ? true
                    : fail_value(value, "a whole number for a whole number, and a float for a float");
     }
@@ -1868,7 +1938,8 @@ static bool check_source(const KernelReader *reader, const Json *value, const Bl
             member->second >= kernel->arrays[member->first].dim_count) {
             return fail_value(value, "an axis of the array");
         }
-        if (member->constant == CONSTANT_NONE && (kernel->arrays[member->first].parameter < 0 || member->source == SOURCE_CAPACITY)) {
+        if (member->constant == CONSTANT_NONE &&
+            (kernel->arrays[member->first].parameter < 0 || member->source == SOURCE_CAPACITY)) {
             return fail_value(value, "a constant for what no argument gives");
         }
     }
@@ -1883,7 +1954,8 @@ static bool is_from_caller(const KernelData *kernel, const BlockMember *member) 
     if (member->source == SOURCE_ARGUMENT) {
         return kernel->parameters[member->first].kind != PARAMETER_TEMPLATE;
     }
-    return member->source == SOURCE_SEED || (member->source < SOURCE_CAPACITY && kernel->arrays[member->first].parameter >= 0);
+    return member->source == SOURCE_SEED ||
+           (member->source < SOURCE_CAPACITY && kernel->arrays[member->first].parameter >= 0);
 }
 
 /* Read where a member's value is from, and its constant. */
@@ -2021,16 +2093,17 @@ static bool read_slots(const Json *value, uint32_t array_count) {
 }
 
 static bool read_task(const KernelReader *reader, const Json *value, Task *task) {
-    static const char *const FIELDS[] = {"name", "kind", "entry", "file", "block_dim", "extents", "reads", "writes",
-                                         "strided", "serial_turns", "loop", "folded", "items", NULL};
+    static const char *const FIELDS[] = {"name",   "kind",    "entry",        "file", "block_dim", "extents", "reads",
+                                         "writes", "strided", "serial_turns", "loop", "folded",    "items",   NULL};
     const Json *fields[13], *item;
     const char *kind;
     if (!json_fields(value, FIELDS, fields) || !json_string(fields[0], &task->name) || !json_string(fields[1], &kind) ||
         !json_string(fields[2], &task->entry) || !json_u32(fields[3], 0, reader->kernel->file_count - 1, &task->file) ||
-        !json_u32(fields[4], 1, MAX_BLOCK_DIM, &task->block_dim) || !read_slots(fields[6], reader->kernel->array_count) ||
-        !read_slots(fields[7], reader->kernel->array_count) || !json_bool(fields[8], &task->is_strided) ||
-        (fields[9]->kind != JSON_NULL && !read_expression(reader, fields[9])) || !json_bool(fields[11], &task->is_folded) ||
-        !json_u32(fields[12], 1, MAX_ITEMS, &task->items)) {
+        !json_u32(fields[4], 1, MAX_BLOCK_DIM, &task->block_dim) ||
+        !read_slots(fields[6], reader->kernel->array_count) || !read_slots(fields[7], reader->kernel->array_count) ||
+        !json_bool(fields[8], &task->is_strided) ||
+        (fields[9]->kind != JSON_NULL && !read_expression(reader, fields[9])) ||
+        !json_bool(fields[11], &task->is_folded) || !json_u32(fields[12], 1, MAX_ITEMS, &task->items)) {
         return false;
     }
     task->is_serial = !strcmp(kind, "serial");
@@ -2067,27 +2140,30 @@ static const ZipMember *find_listed(const KernelReader *reader, const Json *valu
 }
 
 static bool read_binary(const KernelReader *reader, const Json *value, CodeFile *file) {
-    static const char *const SPIRV[] = {"spirv", NULL}, *const CUDA[] = {"cubin", "ptx", NULL}, *const C[] = {"shared_object", NULL};
+    static const char *const SPIRV[] = {"spirv", NULL}, *const CUDA[] = {"cubin", "ptx", NULL},
+                             *const C[] = {"shared_object", NULL};
     const Json *fields[2];
     switch (reader->manifest->arch) {
     case TI_ARCH_VULKAN:
         return json_fields(value, SPIRV, fields) && (file->code = find_listed(reader, fields[0])) != NULL;
     case TI_ARCH_CUDA:
-        if (!json_fields(value, CUDA, fields) || (fields[0]->kind != JSON_NULL && !(file->code = find_listed(reader, fields[0]))) ||
+        if (!json_fields(value, CUDA, fields) ||
+            (fields[0]->kind != JSON_NULL && !(file->code = find_listed(reader, fields[0]))) ||
             (fields[1]->kind != JSON_NULL && !(file->ptx = find_listed(reader, fields[1])))) {
             return false;
         }
         return file->code || file->ptx ? true : fail_value(value, "a cubin or PTX");
-    default:
-        return json_fields(value, C, fields) && (file->code = find_listed(reader, fields[0])) != NULL;
+    default: return json_fields(value, C, fields) && (file->code = find_listed(reader, fields[0])) != NULL;
     }
 }
 
 static bool read_file(const KernelReader *reader, const Json *value, CodeFile *file) {
-    static const char *const FIELDS[] = {"name", "source", "binary", "lines", "?translations", NULL}, *const PLACES = "[line, file, line]";
+    static const char *const FIELDS[] = {"name", "source", "binary", "lines", "?translations", NULL},
+                             *const PLACES = "[line, file, line]";
     const Json *fields[5], *item;
-    if (!json_fields(value, FIELDS, fields) || !json_string(fields[0], &file->name) || !find_listed(reader, fields[1]) ||
-        !read_binary(reader, fields[2], file) || !json_array(fields[3], 0, UINT32_MAX)) {
+    if (!json_fields(value, FIELDS, fields) || !json_string(fields[0], &file->name) ||
+        !find_listed(reader, fields[1]) || !read_binary(reader, fields[2], file) ||
+        !json_array(fields[3], 0, UINT32_MAX)) {
         return false;
     }
     for (item = fields[3]->value.first; item; item = item->next) {
@@ -2134,11 +2210,14 @@ static bool read_result(const KernelReader *reader, const Json *value, uint32_t 
         return fail_value(value, "fewer results");
     }
     result = &kernel->results[kernel->result_count++];
-    if (!read_scalar_type(fields[0], &result->type, &size) || !json_u32(fields[2], 0, (uint32_t)kernel->result_size, &result->offset)) {
+    if (!read_scalar_type(fields[0], &result->type, &size) ||
+        !json_u32(fields[2], 0, (uint32_t)kernel->result_size, &result->offset)) {
         return false;
     }
     result->size = size * (uint32_t)count;
-    return result->offset + (uint64_t)result->size <= kernel->result_size ? true : fail_value(value, "a place within the results");
+    return result->offset + (uint64_t)result->size <= kernel->result_size
+               ? true
+               : fail_value(value, "a place within the results");
 }
 
 static bool read_results(const KernelReader *reader, const Json *value) {
@@ -2147,7 +2226,8 @@ static bool read_results(const KernelReader *reader, const Json *value) {
     if (!json_array(value, 0, CAPACITY)) {
         return false;
     }
-    if (value->count && !(reader->kernel->results = (ResultValue *)arena_take(reader->arena, CAPACITY, sizeof(ResultValue)))) {
+    if (value->count &&
+        !(reader->kernel->results = (ResultValue *)arena_take(reader->arena, CAPACITY, sizeof(ResultValue)))) {
         return false;
     }
     for (item = value->value.first; item; item = item->next) {
@@ -2185,8 +2265,9 @@ static bool check_parts(const Json *parts, uint32_t value_count) {
         return false;
     }
     for (item = parts->value.first; item; item = item->next) {
-        if (item->kind != JSON_TEXT && (!json_array(item, 2, 2) || !json_integer(item->value.first, 0, (int64_t)value_count - 1, &number) ||
-                                        !json_string(item->value.first->next, &text))) {
+        if (item->kind != JSON_TEXT &&
+            (!json_array(item, 2, 2) || !json_integer(item->value.first, 0, (int64_t)value_count - 1, &number) ||
+             !json_string(item->value.first->next, &text))) {
             return false;
         }
     }
@@ -2216,7 +2297,8 @@ static bool check_frames(const Json *frames) {
 }
 
 static bool read_site(const KernelReader *reader, const Json *value, Site *site) {
-    static const char *const FIELDS[] = {"kind", "frames", "task", "values", "?parts", "?message", "?array", "?axes", NULL};
+    static const char *const FIELDS[] = {"kind",     "frames", "task",  "values", "?parts",
+                                         "?message", "?array", "?axes", NULL};
     const Json *fields[8], *item;
     const char *kind;
     if (!json_fields(value, FIELDS, fields) || !json_string(fields[0], &kind) || !check_frames(fields[1]) ||
@@ -2247,14 +2329,16 @@ static bool read_site(const KernelReader *reader, const Json *value, Site *site)
 }
 
 static bool read_interface(const KernelReader *reader, const Json *value, const Json *constants, const Json **sites) {
-    static const char *const FIELDS[] = {"members", "args_size_bytes", "arrays", "results", "result_size_bytes",
-                                         "temporaries_size_bytes", "reports", "?textures", NULL};
+    static const char *const FIELDS[] = {"members", "args_size_bytes",   "arrays",
+                                         "results", "result_size_bytes", "temporaries_size_bytes",
+                                         "reports", "?textures",         NULL};
     KernelData *kernel = reader->kernel;
     const Json *fields[8], *item;
     uint32_t most = reader->manifest->arch == TI_ARCH_CUDA ? (uint32_t)MAX_CUDA_ARGS_BYTES : (uint32_t)MAX_ARGS_BYTES;
     if (!json_fields(value, FIELDS, fields) || !json_u32(fields[1], 0, most, &kernel->args_size) ||
         !json_u64(fields[4], MAX_ELEMENT_BYTES, &kernel->result_size) ||
-        !json_u64(fields[5], MAX_BUFFER_BYTES, &kernel->temporaries_size) || !json_array(fields[2], 0, MAX_PARAMETERS)) {
+        !json_u64(fields[5], MAX_BUFFER_BYTES, &kernel->temporaries_size) ||
+        !json_array(fields[2], 0, MAX_PARAMETERS)) {
         return false;
     }
     kernel->arrays = (ArraySlot *)take_items(reader->arena, fields[2], sizeof(ArraySlot));
@@ -2270,7 +2354,8 @@ static bool read_interface(const KernelReader *reader, const Json *value, const 
     if (fields[7] && (fields[7]->kind != JSON_ARRAY || fields[7]->count)) {
         return fail_value(fields[7], "no textures where no parameter is one");
     }
-    return read_block(reader, fields[0], constants) && read_results(reader, fields[3]) && json_array(fields[6], 0, 65536);
+    return read_block(reader, fields[0], constants) && read_results(reader, fields[3]) &&
+           json_array(fields[6], 0, 65536);
 }
 
 static bool read_module(const KernelReader *reader, const Json *value, const Json *constants) {
@@ -2372,13 +2457,15 @@ static bool read_kernel(Manifest *manifest, const Json *value, void *item) {
     return json_fields(value, FIELDS, fields) && read_parameters(&reader, fields[0]) &&
            json_array(fields[2], 0, MAX_PARAMETERS) && json_string(fields[4], &text) &&
            (fields[5]->kind == JSON_NULL || json_string(fields[5], &text)) &&
-           (fields[3]->kind == JSON_NULL || fields[3]->kind == JSON_OBJECT ? true : fail_value(fields[3], "null or an object")) &&
+           (fields[3]->kind == JSON_NULL || fields[3]->kind == JSON_OBJECT
+                ? true
+                : fail_value(fields[3], "null or an object")) &&
            (reader.kernel->unsupported || read_module(&reader, fields[1], fields[2]));
 }
 
 static bool read_field(Manifest *manifest, const Json *value, void *place) {
-    static const char *const FIELDS[] = {"tree", "offset_bytes", "element", "element_shape", "shape", "strides_bytes",
-                                         "offset", "members", "element_size_bytes", NULL};
+    static const char *const FIELDS[] = {"tree",          "offset_bytes", "element", "element_shape",      "shape",
+                                         "strides_bytes", "offset",       "members", "element_size_bytes", NULL};
     const Json *fields[9], *item;
     FieldData *data = (FieldData *)place;
     TiField *field = &data->field;
@@ -2392,7 +2479,8 @@ static bool read_field(Manifest *manifest, const Json *value, void *place) {
     }
     if (!json_u32(fields[0], 0, manifest->tree_count - 1, &data->tree) ||
         !json_u64(fields[1], manifest->tree_sizes[data->tree], &field->slice.offset) ||
-        !read_element(fields[2], fields[3], fields[7], fields[8], &field->elem_type, &field->elem_shape, &field->elem_size) ||
+        !read_element(fields[2], fields[3], fields[7], fields[8], &field->elem_type, &field->elem_shape,
+                      &field->elem_size) ||
         !read_shape(fields[4], 0, TI_MAX_DIM_COUNT, MAX_TREE_BYTES, &field->shape, &count) ||
         !json_array(fields[6], 0, TI_MAX_DIM_COUNT)) {
         return false;
@@ -2434,7 +2522,8 @@ static bool read_trees(Manifest *manifest, const Json *value) {
         return false;
     }
     for (item = value->value.first; item; item = item->next) {
-        if (!json_fields(item, FIELDS, fields) || !json_u64(fields[0], MAX_TREE_BYTES, &manifest->tree_sizes[manifest->tree_count++])) {
+        if (!json_fields(item, FIELDS, fields) ||
+            !json_u64(fields[0], MAX_TREE_BYTES, &manifest->tree_sizes[manifest->tree_count++])) {
             return false;
         }
     }
@@ -2450,17 +2539,10 @@ static bool read_typed_number(const Json *value, TiDataType type, void *bits) {
         return fail_value(value, is_float_type(type) ? "a number" : "a whole number");
     }
     switch (type) {
-    case TI_DATA_TYPE_F16:
-        memcpy(bits, &half, sizeof half);
-        break;
-    case TI_DATA_TYPE_F32:
-        memcpy(bits, &single, sizeof single);
-        break;
-    case TI_DATA_TYPE_F64:
-        memcpy(bits, &real, sizeof real);
-        break;
-    default:
-        memcpy(bits, &value->value.integer, scalar_of(type)->size);
+    case TI_DATA_TYPE_F16: memcpy(bits, &half, sizeof half); break;
+    case TI_DATA_TYPE_F32: memcpy(bits, &single, sizeof single); break;
+    case TI_DATA_TYPE_F64: memcpy(bits, &real, sizeof real); break;
+    default: memcpy(bits, &value->value.integer, scalar_of(type)->size);
     }
     return true;
 }
@@ -2481,7 +2563,9 @@ static bool read_dispatch_number(const Json *value, const Parameter *parameter, 
     argument->type = TI_ARGUMENT_TYPE_TENSOR;
     tensor->type = parameter->type;
     for (item = value->value.first; item; item = item->next) {
-        if (!read_typed_number(item, parameter->type, tensor->contents.data.x8 + tensor->contents.length++ * scalar_of(parameter->type)->size)) {
+        if (!read_typed_number(item, parameter->type,
+                               tensor->contents.data.x8 +
+                                   tensor->contents.length++ * scalar_of(parameter->type)->size)) {
             return false;
         }
     }
@@ -2524,8 +2608,8 @@ static bool read_dispatch(Manifest *manifest, const GraphData *graph, const Json
         }
         argument->argument = -1;
         if (item->kind == JSON_TEXT) {
-            argument->argument =
-                (int32_t)find_named(graph->argument_names, graph->argument_count, sizeof(const char *), item->value.text);
+            argument->argument = (int32_t)find_named(graph->argument_names, graph->argument_count, sizeof(const char *),
+                                                     item->value.text);
             if (argument->argument == (int32_t)graph->argument_count) {
                 return fail_value(item, "the name of an argument of the graph");
             }
@@ -2541,7 +2625,8 @@ static bool read_graph(Manifest *manifest, const Json *value, void *place) {
     const Json *fields[2], *item;
     GraphData *graph = (GraphData *)place;
     uint32_t i;
-    if (!json_fields(value, FIELDS, fields) || !json_array(fields[0], 0, MAX_PARAMETERS) || !json_array(fields[1], 0, 65536)) {
+    if (!json_fields(value, FIELDS, fields) || !json_array(fields[0], 0, MAX_PARAMETERS) ||
+        !json_array(fields[1], 0, 65536)) {
         return false;
     }
     graph->argument_names = (const char **)take_items(&manifest->arena, fields[0], sizeof(const char *));
@@ -2581,11 +2666,13 @@ static bool check_member(Manifest *manifest, const Json *value) {
     char found[65];
     uint8_t *data;
     uint64_t size;
-    if (!json_fields(value, FIELDS, fields) || !json_u64(fields[0], MAX_MEMBER_BYTES, &size) || !json_string(fields[1], &expected)) {
+    if (!json_fields(value, FIELDS, fields) || !json_u64(fields[0], MAX_MEMBER_BYTES, &size) ||
+        !json_string(fields[1], &expected)) {
         return false;
     }
     if (!member || !strcmp(value->name, "module.json")) {
-        return fail(TI_ERROR_CORRUPTED_DATA, "the archive has no member `%.200s`, which module.json lists", value->name);
+        return fail(TI_ERROR_CORRUPTED_DATA, "the archive has no member `%.200s`, which module.json lists",
+                    value->name);
     }
     if (member->size != size) {
         return fail(TI_ERROR_CORRUPTED_DATA, "the archive is damaged: `%s` has %u bytes, not %llu as module.json says",
@@ -2598,8 +2685,10 @@ static bool check_member(Manifest *manifest, const Json *value) {
     sha256_text(data, member->size, found);
     free(data);
     member->is_listed = true;
-    return strcmp(found, expected) ? fail(TI_ERROR_CORRUPTED_DATA, "the archive is damaged: `%s` has another SHA-256 than module.json says", member->name)
-                                   : true;
+    return strcmp(found, expected)
+               ? fail(TI_ERROR_CORRUPTED_DATA, "the archive is damaged: `%s` has another SHA-256 than module.json says",
+                      member->name)
+               : true;
 }
 
 static bool check_members(Manifest *manifest, const Json *value) {
@@ -2615,7 +2704,8 @@ static bool check_members(Manifest *manifest, const Json *value) {
     }
     for (i = 0; i < manifest->zip.count; i++) {
         if (!manifest->zip.members[i].is_listed && strcmp(manifest->zip.members[i].name, "module.json")) {
-            return fail(TI_ERROR_CORRUPTED_DATA, "the archive has a member `%s`, which module.json does not list", manifest->zip.members[i].name);
+            return fail(TI_ERROR_CORRUPTED_DATA, "the archive has a member `%s`, which module.json does not list",
+                        manifest->zip.members[i].name);
         }
     }
     return true;
@@ -2650,29 +2740,30 @@ static bool read_requirements(Manifest *manifest, const Json *value) {
     static const char *const C[] = {"system", "machine", "cpu", "?openmp", NULL};
     const Json *fields[5];
     switch (manifest->arch) {
-    case TI_ARCH_VULKAN:
-        return json_fields(value, VULKAN, fields); /* the shaders themselves say what they need */
+    case TI_ARCH_VULKAN: return json_fields(value, VULKAN, fields); /* the shaders themselves say what they need */
     case TI_ARCH_CUDA:
         return json_fields(value, CUDA, fields) && read_architecture(fields[0], "sm_", &manifest->cuda_arch) &&
                read_architecture(fields[1], "compute_", &manifest->cuda_ptx);
-    default:
-        return json_fields(value, C, fields);
+    default: return json_fields(value, C, fields);
     }
 }
 
 static bool read_manifest(Manifest *manifest, const Json *value) {
-    static const char *const FIELDS[] = {"format", "version", "shadesmith", "target", "requires", "options", "capabilities",
-                                         "members", "trees", "fields", "kernels", "graphs", NULL};
+    static const char *const FIELDS[] = {"format",  "version",      "shadesmith", "target", "requires",
+                                         "options", "capabilities", "members",    "trees",  "fields",
+                                         "kernels", "graphs",       NULL};
     const Json *fields[12], *format, *version;
     const char *text;
     format = value->kind == JSON_OBJECT ? json_member(value, "format") : NULL;
     if (!format || format->kind != JSON_TEXT || strcmp(format->value.text, "shadesmith-module")) {
-        return fail(TI_ERROR_INCOMPATIBLE_MODULE, "this is no archive of shadesmith: `format` in module.json does not say so");
+        return fail(TI_ERROR_INCOMPATIBLE_MODULE,
+                    "this is no archive of shadesmith: `format` in module.json does not say so");
     }
     version = json_member(value, "version");
     if (version && version->kind == JSON_INTEGER && version->value.integer > 1) {
         return fail(TI_ERROR_INCOMPATIBLE_MODULE,
-                    "the archive has format version %lld; this runtime reads version 1. Take shadesmith.c from the newer package",
+                    "the archive has format version %lld; this runtime reads version 1. Take shadesmith.c from the "
+                    "newer package",
                     (long long)version->value.integer);
     }
     if (!json_fields(value, FIELDS, fields)) {
@@ -2688,18 +2779,22 @@ static bool read_manifest(Manifest *manifest, const Json *value) {
     if (manifest->arch == TI_ARCH_RESERVED && strcmp(text, "c")) {
         return fail_value(fields[3], "vulkan, cuda or c");
     }
-    if (!read_requirements(manifest, fields[4]) || !check_members(manifest, fields[7]) || !read_trees(manifest, fields[8])) {
+    if (!read_requirements(manifest, fields[4]) || !check_members(manifest, fields[7]) ||
+        !read_trees(manifest, fields[8])) {
         return false;
     }
-    manifest->fields = (FieldData *)read_table(manifest, fields[9], sizeof(FieldData), read_field, &manifest->field_count);
+    manifest->fields =
+        (FieldData *)read_table(manifest, fields[9], sizeof(FieldData), read_field, &manifest->field_count);
     if (!manifest->fields) {
         return false;
     }
-    manifest->kernels = (KernelData *)read_table(manifest, fields[10], sizeof(KernelData), read_kernel, &manifest->kernel_count);
+    manifest->kernels =
+        (KernelData *)read_table(manifest, fields[10], sizeof(KernelData), read_kernel, &manifest->kernel_count);
     if (!manifest->kernels) {
         return false;
     }
-    manifest->graphs = (GraphData *)read_table(manifest, fields[11], sizeof(GraphData), read_graph, &manifest->graph_count);
+    manifest->graphs =
+        (GraphData *)read_table(manifest, fields[11], sizeof(GraphData), read_graph, &manifest->graph_count);
     return manifest->graphs != NULL;
 }
 
@@ -2708,7 +2803,7 @@ static void manifest_close(Manifest *manifest) {
     memset(manifest, 0, sizeof *manifest);
 }
 
-/* --- 6  SPIR-V and cubins: what a driver may be given --------------------------------------------------------------- */
+/* --- 6  SPIR-V and cubins: what a driver may be given ------------------------------------------------------------- */
 
 /* Drivers crash on damaged modules (mesa 22.3 does), so every word is looked at before: that instructions are whole and
    known, that ids are defined, that the entry point and the block of arguments are those of the manifest. */
@@ -2737,32 +2832,128 @@ enum {
     OP_MEMBER_DECORATE = 72
 };
 
-/* Operands of instructions: T type of the result, R the result, i an id, l a word, s a text; at the end I: ids, L: words,
-   X: words or ids. Source: SPIR-V Specification 1.6, section 3.49. */
+/* Operands of instructions: T type of the result, R the result, i an id, l a word, s a text; at the end I: ids, L:
+   words, X: words or ids. Source: SPIR-V Specification 1.6, section 3.49. */
 static const struct {
     uint16_t first, last;
     const char *operands;
 } INSTRUCTIONS[] = {
-    {0, 0, ""},          {1, 1, "TR"},          {2, 2, "s"},         {3, 3, "llX"},       {4, 4, "s"},         {5, 5, "is"},
-    {6, 6, "ils"},       {7, 7, "Rs"},          {8, 8, "ill"},       {10, 10, "s"},       {11, 11, "Rs"},      {12, 12, "TRilI"},
-    {14, 14, "ll"},      {15, 15, "lisI"},      {16, 16, "ilL"},     {17, 17, "l"},       {19, 20, "R"},       {21, 21, "Rll"},
-    {22, 22, "RlL"},     {23, 24, "Ril"},       {25, 25, "RillllllL"}, {26, 26, "R"},     {27, 27, "Ri"},      {28, 28, "Rii"},
-    {29, 29, "Ri"},      {30, 30, "RI"},        {32, 32, "Rli"},     {33, 33, "RiI"},     {39, 39, "il"},      {41, 42, "TR"},
-    {43, 43, "TRL"},     {44, 44, "TRI"},       {46, 46, "TR"},      {48, 49, "TR"},      {50, 50, "TRL"},     {51, 51, "TRI"},
-    {52, 52, "TRlX"},    {54, 54, "TRli"},      {55, 55, "TR"},      {56, 56, ""},        {57, 57, "TRiI"},    {59, 59, "TRlI"},
-    {60, 60, "TRiii"},   {61, 61, "TRiL"},      {62, 62, "iiL"},     {63, 63, "iiL"},     {64, 64, "iiiL"},    {65, 66, "TRiI"},
-    {67, 67, "TRiiI"},   {68, 68, "TRil"},      {70, 70, "TRiiI"},   {71, 71, "ilX"},     {72, 72, "illX"},    {73, 73, "R"},
-    {74, 74, "iI"},      {77, 77, "TRii"},      {78, 78, "TRiii"},   {79, 79, "TRiiL"},   {80, 80, "TRI"},     {81, 81, "TRiL"},
-    {82, 82, "TRiiL"},   {83, 84, "TRi"},       {86, 86, "TRii"},    {87, 98, "TRiiX"},   {99, 99, "iiiX"},    {100, 100, "TRi"},
-    {101, 107, "TRI"},   {109, 124, "TRi"},     {126, 127, "TRi"},   {128, 152, "TRii"},  {154, 160, "TRi"},   {161, 167, "TRii"},
-    {168, 168, "TRi"},   {169, 169, "TRiii"},   {170, 191, "TRii"},  {194, 199, "TRii"},  {200, 200, "TRi"},   {201, 201, "TRiiii"},
-    {202, 203, "TRiii"}, {204, 205, "TRi"},     {224, 224, "iii"},   {225, 225, "ii"},    {227, 227, "TRiii"}, {228, 228, "iiii"},
-    {229, 229, "TRiiii"}, {230, 231, "TRiiiiii"}, {232, 233, "TRiii"}, {234, 242, "TRiiii"}, {245, 245, "TRI"}, {246, 246, "iilL"},
-    {247, 247, "il"},    {248, 248, "R"},       {249, 249, "i"},     {250, 250, "iiiL"},  {251, 251, "iiX"},   {252, 253, ""},
-    {254, 254, "i"},     {255, 255, ""},        {317, 317, ""},      {330, 330, "s"},     {331, 332, "ilI"},   {333, 333, "TRi"},
-    {334, 336, "TRii"},  {337, 337, "TRiii"},   {338, 340, "TRii"},  {341, 341, "TRiii"}, {342, 342, "TRilI"}, {343, 344, "TRii"},
-    {345, 348, "TRiii"}, {349, 364, "TRilI"},   {365, 366, "TRiii"}, {400, 400, "TRi"},   {401, 403, "TRii"},  {5056, 5056, "TRi"},
-    {5614, 5615, "TRiiii"}, {6035, 6035, "TRiiii"},
+    {0, 0, ""},
+    {1, 1, "TR"},
+    {2, 2, "s"},
+    {3, 3, "llX"},
+    {4, 4, "s"},
+    {5, 5, "is"},
+    {6, 6, "ils"},
+    {7, 7, "Rs"},
+    {8, 8, "ill"},
+    {10, 10, "s"},
+    {11, 11, "Rs"},
+    {12, 12, "TRilI"},
+    {14, 14, "ll"},
+    {15, 15, "lisI"},
+    {16, 16, "ilL"},
+    {17, 17, "l"},
+    {19, 20, "R"},
+    {21, 21, "Rll"},
+    {22, 22, "RlL"},
+    {23, 24, "Ril"},
+    {25, 25, "RillllllL"},
+    {26, 26, "R"},
+    {27, 27, "Ri"},
+    {28, 28, "Rii"},
+    {29, 29, "Ri"},
+    {30, 30, "RI"},
+    {32, 32, "Rli"},
+    {33, 33, "RiI"},
+    {39, 39, "il"},
+    {41, 42, "TR"},
+    {43, 43, "TRL"},
+    {44, 44, "TRI"},
+    {46, 46, "TR"},
+    {48, 49, "TR"},
+    {50, 50, "TRL"},
+    {51, 51, "TRI"},
+    {52, 52, "TRlX"},
+    {54, 54, "TRli"},
+    {55, 55, "TR"},
+    {56, 56, ""},
+    {57, 57, "TRiI"},
+    {59, 59, "TRlI"},
+    {60, 60, "TRiii"},
+    {61, 61, "TRiL"},
+    {62, 62, "iiL"},
+    {63, 63, "iiL"},
+    {64, 64, "iiiL"},
+    {65, 66, "TRiI"},
+    {67, 67, "TRiiI"},
+    {68, 68, "TRil"},
+    {70, 70, "TRiiI"},
+    {71, 71, "ilX"},
+    {72, 72, "illX"},
+    {73, 73, "R"},
+    {74, 74, "iI"},
+    {77, 77, "TRii"},
+    {78, 78, "TRiii"},
+    {79, 79, "TRiiL"},
+    {80, 80, "TRI"},
+    {81, 81, "TRiL"},
+    {82, 82, "TRiiL"},
+    {83, 84, "TRi"},
+    {86, 86, "TRii"},
+    {87, 98, "TRiiX"},
+    {99, 99, "iiiX"},
+    {100, 100, "TRi"},
+    {101, 107, "TRI"},
+    {109, 124, "TRi"},
+    {126, 127, "TRi"},
+    {128, 152, "TRii"},
+    {154, 160, "TRi"},
+    {161, 167, "TRii"},
+    {168, 168, "TRi"},
+    {169, 169, "TRiii"},
+    {170, 191, "TRii"},
+    {194, 199, "TRii"},
+    {200, 200, "TRi"},
+    {201, 201, "TRiiii"},
+    {202, 203, "TRiii"},
+    {204, 205, "TRi"},
+    {224, 224, "iii"},
+    {225, 225, "ii"},
+    {227, 227, "TRiii"},
+    {228, 228, "iiii"},
+    {229, 229, "TRiiii"},
+    {230, 231, "TRiiiiii"},
+    {232, 233, "TRiii"},
+    {234, 242, "TRiiii"},
+    {245, 245, "TRI"},
+    {246, 246, "iilL"},
+    {247, 247, "il"},
+    {248, 248, "R"},
+    {249, 249, "i"},
+    {250, 250, "iiiL"},
+    {251, 251, "iiX"},
+    {252, 253, ""},
+    {254, 254, "i"},
+    {255, 255, ""},
+    {317, 317, ""},
+    {330, 330, "s"},
+    {331, 332, "ilI"},
+    {333, 333, "TRi"},
+    {334, 336, "TRii"},
+    {337, 337, "TRiii"},
+    {338, 340, "TRii"},
+    {341, 341, "TRiii"},
+    {342, 342, "TRilI"},
+    {343, 344, "TRii"},
+    {345, 348, "TRiii"},
+    {349, 364, "TRilI"},
+    {365, 366, "TRiii"},
+    {400, 400, "TRi"},
+    {401, 403, "TRii"},
+    {5056, 5056, "TRi"},
+    {5614, 5615, "TRiiii"},
+    {6035, 6035, "TRiiii"},
 };
 
 /* A module while it is checked. definitions: of each id, the word where its instruction begins, 0 for none. */
@@ -2774,7 +2965,8 @@ typedef struct Spirv {
 } Spirv;
 
 static bool fail_spirv(const Spirv *module, uint32_t position, const char *text) {
-    return fail(TI_ERROR_CORRUPTED_DATA, "`%s` is no shader that may be given to a driver: %s (word %u)", module->name, text, position);
+    return fail(TI_ERROR_CORRUPTED_DATA, "`%s` is no shader that may be given to a driver: %s (word %u)", module->name,
+                text, position);
 }
 
 static const char *operands_of(uint32_t opcode) {
@@ -2815,7 +3007,8 @@ static bool spirv_id(Spirv *module, uint32_t begin, uint32_t position, bool is_r
         }
         module->definitions[id] = begin;
     }
-    return is_result || is_first || module->definitions[id] ? true : fail_spirv(module, position, "an id is not defined");
+    return is_result || is_first || module->definitions[id] ? true
+                                                            : fail_spirv(module, position, "an id is not defined");
 }
 
 /* Check the operands of one instruction from `begin` to `end`. */
@@ -2824,8 +3017,7 @@ static bool spirv_operands(Spirv *module, const char *operands, uint32_t begin, 
     for (; *operands; operands++) {
         switch (*operands) {
         case 'L':
-        case 'X':
-            return true;
+        case 'X': return true;
         case 'I':
             for (; position < end; position++) {
                 if (!spirv_id(module, begin, position, false, is_first)) {
@@ -2876,7 +3068,8 @@ static bool spirv_instructions(Spirv *module, bool is_first) {
 
 /* Return the first word of the instruction that defines an id, if it is of this kind, else null. */
 static const uint32_t *spirv_definition(const Spirv *module, uint32_t id, uint32_t opcode) {
-    const uint32_t *instruction = id < module->bound && module->definitions[id] ? module->words + module->definitions[id] : NULL;
+    const uint32_t *instruction =
+        id < module->bound && module->definitions[id] ? module->words + module->definitions[id] : NULL;
     return instruction && (*instruction & 0xffff) == opcode ? instruction : NULL;
 }
 
@@ -2885,17 +3078,14 @@ static uint32_t spirv_type_size(const Spirv *module, uint32_t id) {
     const uint32_t *type = module->words + module->definitions[id];
     switch (*type & 0xffff) {
     case OP_TYPE_INT:
-    case OP_TYPE_FLOAT:
-        return type[2] / 8;
+    case OP_TYPE_FLOAT: return type[2] / 8;
     case OP_TYPE_VECTOR: {
         const uint32_t *component = module->words + module->definitions[type[2]];
         uint32_t opcode = *component & 0xffff;
         return opcode == OP_TYPE_INT || opcode == OP_TYPE_FLOAT ? component[2] / 8 * (type[3] & 0xff) : 0;
     }
-    case OP_TYPE_POINTER:
-        return 8;
-    default:
-        return 0;
+    case OP_TYPE_POINTER: return 8;
+    default: return 0;
     }
 }
 
@@ -2981,7 +3171,8 @@ static bool spirv_check_entry(const Spirv *module, const Task *task) {
             break;
         }
     }
-    return function ? true : fail(TI_ERROR_CORRUPTED_DATA, "`%s` has no entry point `%.64s`", module->name, task->entry);
+    return function ? true
+                    : fail(TI_ERROR_CORRUPTED_DATA, "`%s` has no entry point `%.64s`", module->name, task->entry);
 }
 
 static bool spirv_check_tasks(const Spirv *module, const KernelData *kernel, uint32_t file) {
@@ -3006,7 +3197,8 @@ static bool check_spirv(const KernelData *kernel, uint32_t file, const uint8_t *
     }
     module.count = size / 4;
     module.bound = little_u32(data + 12);
-    if (module.bound == 0 || module.bound > SPIRV_MAX_BOUND || little_u32(data + 4) > 0x00010600 || little_u32(data + 16)) {
+    if (module.bound == 0 || module.bound > SPIRV_MAX_BOUND || little_u32(data + 4) > 0x00010600 ||
+        little_u32(data + 16)) {
         return fail_spirv(&module, 0, "its header is wrong");
     }
     module.words = (uint32_t *)take_zeroed(size);
@@ -3022,7 +3214,8 @@ static bool check_spirv(const KernelData *kernel, uint32_t file, const uint8_t *
     return is_good;
 }
 
-/* Check that no part of an ELF file lies outside it: cuModuleLoadData takes no size. Source: System V ABI, chapter 4. */
+/* Check that no part of an ELF file lies outside it: cuModuleLoadData takes no size. Source: System V ABI, chapter
+   4. */
 static bool check_cubin(const ZipMember *member, const uint8_t *data) {
     uint64_t size = member->size, sections, segments, i;
     uint32_t count, entry, segment_count, segment_entry;
@@ -3036,7 +3229,8 @@ static bool check_cubin(const ZipMember *member, const uint8_t *data) {
     entry = little_u16(data + 58);
     count = little_u16(data + 60);
     if ((count && entry != 64) || sections > size || (uint64_t)count * 64 > size - sections ||
-        (segment_count && segment_entry != 56) || segments > size || (uint64_t)segment_count * 56 > size - segments || !count) {
+        (segment_count && segment_entry != 56) || segments > size || (uint64_t)segment_count * 56 > size - segments ||
+        !count) {
         return fail(TI_ERROR_CORRUPTED_DATA, "`%s` is a damaged cubin", member->name);
     }
     for (i = 0; i < count; i++) {
@@ -3118,8 +3312,8 @@ static bool manifest_open(Manifest *manifest, const void *data, size_t size) {
     }
     text = is_good ? zip_read(member) : NULL;
     value = text ? (Json *)arena_take(&manifest->arena, 1, sizeof(Json)) : NULL;
-    is_good = value && json_parse(&manifest->arena, (const char *)text, member->size, value) && read_manifest(manifest, value) &&
-              check_binaries(manifest);
+    is_good = value && json_parse(&manifest->arena, (const char *)text, member->size, value) &&
+              read_manifest(manifest, value) && check_binaries(manifest);
     free(text);
     if (!is_good) {
         manifest_close(manifest);
@@ -3127,14 +3321,14 @@ static bool manifest_open(Manifest *manifest, const void *data, size_t size) {
     return is_good;
 }
 
-/* --- 7  devices: what a runtime asks of Vulkan and CUDA alike ------------------------------------------------------- */
+/* --- 7  devices: what a runtime asks of Vulkan and CUDA alike ----------------------------------------------------- */
 
 typedef struct VulkanDevice VulkanDevice;
 typedef struct CudaDevice CudaDevice;
 typedef struct Program Program;
 
-/* Device memory. address: what kernels see. handles: of the driver. visible: where the host sees it, null if it does not.
-   mapped: what ti_map_memory gave, null while it is not mapped. */
+/* Device memory. address: what kernels see. handles: of the driver. visible: where the host sees it, null if it does
+   not. mapped: what ti_map_memory gave, null while it is not mapped. */
 struct TiMemory_t {
     TiRuntime runtime;
     TiMemory previous, next;
@@ -3169,9 +3363,9 @@ struct TiAotModule_t {
     struct TiComputeGraph_t *graphs;
 };
 
-/* What differs between devices. All functions but `close` and `free_memory` tell by `fail` what went wrong.
-   enter, leave: around every call from outside. build: make a program of a kernel; it is freed by free_program also after
-   a failure. start: start the tasks with the packed arguments; counts: turns of each, -1 where only the device knows. */
+/* What differs between devices. All functions but `close` and `free_memory` tell by `fail` what went wrong. enter,
+   leave: around every call from outside. build: make a program of a kernel; it is freed by free_program also after a
+   failure. start: start the tasks with the packed arguments; counts: turns of each, -1 where only the device knows. */
 typedef struct Backend {
     bool (*enter)(TiRuntime runtime);
     void (*leave)(TiRuntime runtime);
@@ -3180,7 +3374,8 @@ typedef struct Backend {
     void (*free_memory)(TiRuntime runtime, TiMemory memory);
     bool (*read)(TiRuntime runtime, TiMemory memory, uint64_t offset, void *to, uint64_t size);
     bool (*write)(TiRuntime runtime, TiMemory memory, uint64_t offset, const void *from, uint64_t size);
-    bool (*copy)(TiRuntime runtime, TiMemory to, uint64_t to_offset, TiMemory from, uint64_t from_offset, uint64_t size);
+    bool (*copy)(TiRuntime runtime, TiMemory to, uint64_t to_offset, TiMemory from, uint64_t from_offset,
+                 uint64_t size);
     bool (*build)(TiRuntime runtime, TiKernel kernel);
     void (*free_program)(TiRuntime runtime, Program *program);
     bool (*start)(TiRuntime runtime, TiKernel kernel, const int64_t *counts);
@@ -3245,7 +3440,7 @@ static void memory_free(TiMemory memory) {
     free(memory);
 }
 
-/* --- 8  Vulkan ------------------------------------------------------------------------------------------------------ */
+/* --- 8  Vulkan ---------------------------------------------------------------------------------------------------- */
 
 /* As much of vulkan_core.h as is used, by the names there. Source: Vulkan 1.2 specification. */
 typedef uint32_t VkBool32;
@@ -3396,7 +3591,8 @@ typedef struct VkPhysicalDeviceVulkan12Properties {
     char driverName[256], driverInfo[256];
     uint8_t conformanceVersion[4];
     uint32_t denormBehaviorIndependence, roundingModeIndependence;
-    VkBool32 signedZeroInfNanPreserve[3], denormPreserve[3], denormFlushToZero[3], roundingModeRTE[3], roundingModeRTZ[3];
+    VkBool32 signedZeroInfNanPreserve[3], denormPreserve[3], denormFlushToZero[3], roundingModeRTE[3],
+        roundingModeRTZ[3];
     uint32_t others[29]; /* maxUpdateAfterBindDescriptorsInAllPools to filterMinmaxImageComponentMapping */
     uint64_t maxTimelineSemaphoreValueDifference;
     uint32_t framebufferIntegerColorSampleCounts;
@@ -3607,7 +3803,8 @@ typedef struct VulkanApi {
     void(VKAPI_CALL *GetPhysicalDeviceFeatures2)(VkPhysicalDevice, Features10 *);
     void(VKAPI_CALL *GetPhysicalDeviceQueueFamilyProperties)(VkPhysicalDevice, uint32_t *, VkQueueFamilyProperties *);
     void(VKAPI_CALL *GetPhysicalDeviceMemoryProperties)(VkPhysicalDevice, VkPhysicalDeviceMemoryProperties *);
-    VkResult(VKAPI_CALL *EnumerateDeviceExtensionProperties)(VkPhysicalDevice, const char *, uint32_t *, VkExtensionProperties *);
+    VkResult(VKAPI_CALL *EnumerateDeviceExtensionProperties)(VkPhysicalDevice, const char *, uint32_t *,
+                                                             VkExtensionProperties *);
     VkResult(VKAPI_CALL *CreateDevice)(VkPhysicalDevice, const VkDeviceCreateInfo *, const void *, VkDevice *);
     void(VKAPI_CALL *DestroyDevice)(VkDevice, const void *);
     void(VKAPI_CALL *GetDeviceQueue)(VkDevice, uint32_t, uint32_t, VkQueue *);
@@ -3633,15 +3830,18 @@ typedef struct VulkanApi {
     void(VKAPI_CALL *CmdBindPipeline)(VkCommandBuffer, uint32_t, VkPipeline);
     void(VKAPI_CALL *CmdPushConstants)(VkCommandBuffer, VkPipelineLayout, uint32_t, uint32_t, uint32_t, const void *);
     void(VKAPI_CALL *CmdDispatch)(VkCommandBuffer, uint32_t, uint32_t, uint32_t);
-    void(VKAPI_CALL *CmdPipelineBarrier)(VkCommandBuffer, uint32_t, uint32_t, uint32_t, uint32_t, const VkMemoryBarrier *,
-                                         uint32_t, const void *, uint32_t, const void *);
+    void(VKAPI_CALL *CmdPipelineBarrier)(VkCommandBuffer, uint32_t, uint32_t, uint32_t, uint32_t,
+                                         const VkMemoryBarrier *, uint32_t, const void *, uint32_t, const void *);
     void(VKAPI_CALL *CmdCopyBuffer)(VkCommandBuffer, VkBuffer, VkBuffer, uint32_t, const VkBufferCopy *);
     void(VKAPI_CALL *CmdFillBuffer)(VkCommandBuffer, VkBuffer, VkDeviceSize, VkDeviceSize, uint32_t);
-    VkResult(VKAPI_CALL *CreateShaderModule)(VkDevice, const VkShaderModuleCreateInfo *, const void *, VkShaderModule *);
+    VkResult(VKAPI_CALL *CreateShaderModule)(VkDevice, const VkShaderModuleCreateInfo *, const void *,
+                                             VkShaderModule *);
     void(VKAPI_CALL *DestroyShaderModule)(VkDevice, VkShaderModule, const void *);
-    VkResult(VKAPI_CALL *CreatePipelineLayout)(VkDevice, const VkPipelineLayoutCreateInfo *, const void *, VkPipelineLayout *);
+    VkResult(VKAPI_CALL *CreatePipelineLayout)(VkDevice, const VkPipelineLayoutCreateInfo *, const void *,
+                                               VkPipelineLayout *);
     void(VKAPI_CALL *DestroyPipelineLayout)(VkDevice, VkPipelineLayout, const void *);
-    VkResult(VKAPI_CALL *CreateComputePipelines)(VkDevice, uint64_t, uint32_t, const VkComputePipelineCreateInfo *, const void *, VkPipeline *);
+    VkResult(VKAPI_CALL *CreateComputePipelines)(VkDevice, uint64_t, uint32_t, const VkComputePipelineCreateInfo *,
+                                                 const void *, VkPipeline *);
     void(VKAPI_CALL *DestroyPipeline)(VkDevice, VkPipeline, const void *);
 } VulkanApi;
 
@@ -3650,7 +3850,16 @@ enum { SLOTS = 8, BATCH = 64, ARGUMENT_ALIGNMENT = 64, ARGUMENT_BLOCK_BYTES = 12
 enum { GROUPS_X = 65535, STRIDED_GROUPS = 1024, STRIDED_THREADS = 1 << 20 };
 
 /* Which struct a feature is in. */
-typedef enum FeatureStruct { IN_CORE, IN_1_1, IN_1_2, IN_ATOMIC_FLOAT, IN_ATOMIC_FLOAT_2, IN_SUBGROUP, IN_FLOAT_CONTROLS, ALWAYS } FeatureStruct;
+typedef enum FeatureStruct {
+    IN_CORE,
+    IN_1_1,
+    IN_1_2,
+    IN_ATOMIC_FLOAT,
+    IN_ATOMIC_FLOAT_2,
+    IN_SUBGROUP,
+    IN_FLOAT_CONTROLS,
+    ALWAYS
+} FeatureStruct;
 
 enum { BUFFER_DEVICE_ADDRESS = 38, SCALAR_BLOCK_LAYOUT = 31 }; /* in VkPhysicalDeviceVulkan12Features */
 
@@ -3703,17 +3912,17 @@ static const struct {
     FeatureStruct place;
     uint32_t number;
 } FURTHER_FEATURES[] = {
-    {IN_1_2, 6}, /* shaderSharedInt64Atomics */
+    {IN_1_2, 6},                   /* shaderSharedInt64Atomics */
     {IN_1_2, SCALAR_BLOCK_LAYOUT}, /* scalarBlockLayout */
-    {IN_1_2, 34}, /* shaderSubgroupExtendedTypes */
-    {IN_ATOMIC_FLOAT, 0}, /* shaderBufferFloat32Atomics */
-    {IN_ATOMIC_FLOAT, 2}, /* shaderBufferFloat64Atomics */
-    {IN_ATOMIC_FLOAT, 4}, /* shaderSharedFloat32Atomics */
-    {IN_ATOMIC_FLOAT, 5}, /* shaderSharedFloat32AtomicAdd */
-    {IN_ATOMIC_FLOAT, 6}, /* shaderSharedFloat64Atomics */
-    {IN_ATOMIC_FLOAT, 7}, /* shaderSharedFloat64AtomicAdd */
-    {IN_ATOMIC_FLOAT_2, 8}, /* shaderSharedFloat32AtomicMinMax */
-    {IN_ATOMIC_FLOAT_2, 9}, /* shaderSharedFloat64AtomicMinMax */
+    {IN_1_2, 34},                  /* shaderSubgroupExtendedTypes */
+    {IN_ATOMIC_FLOAT, 0},          /* shaderBufferFloat32Atomics */
+    {IN_ATOMIC_FLOAT, 2},          /* shaderBufferFloat64Atomics */
+    {IN_ATOMIC_FLOAT, 4},          /* shaderSharedFloat32Atomics */
+    {IN_ATOMIC_FLOAT, 5},          /* shaderSharedFloat32AtomicAdd */
+    {IN_ATOMIC_FLOAT, 6},          /* shaderSharedFloat64Atomics */
+    {IN_ATOMIC_FLOAT, 7},          /* shaderSharedFloat64AtomicAdd */
+    {IN_ATOMIC_FLOAT_2, 8},        /* shaderSharedFloat32AtomicMinMax */
+    {IN_ATOMIC_FLOAT_2, 9},        /* shaderSharedFloat64AtomicMinMax */
 };
 
 /* What a physical device has, chained for Vulkan. */
@@ -3768,9 +3977,11 @@ static const char *vulkan_result_name(VkResult result) {
     static const struct {
         VkResult result;
         const char *name;
-    } NAMES[] = {{-1, "VK_ERROR_OUT_OF_HOST_MEMORY"}, {-2, "VK_ERROR_OUT_OF_DEVICE_MEMORY"}, {-3, "VK_ERROR_INITIALIZATION_FAILED"},
-                 {-4, "VK_ERROR_DEVICE_LOST"}, {-5, "VK_ERROR_MEMORY_MAP_FAILED"}, {-7, "VK_ERROR_EXTENSION_NOT_PRESENT"},
-                 {-8, "VK_ERROR_FEATURE_NOT_PRESENT"}, {-9, "VK_ERROR_INCOMPATIBLE_DRIVER"}, {-10, "VK_ERROR_TOO_MANY_OBJECTS"}};
+    } NAMES[] = {{-1, "VK_ERROR_OUT_OF_HOST_MEMORY"},    {-2, "VK_ERROR_OUT_OF_DEVICE_MEMORY"},
+                 {-3, "VK_ERROR_INITIALIZATION_FAILED"}, {-4, "VK_ERROR_DEVICE_LOST"},
+                 {-5, "VK_ERROR_MEMORY_MAP_FAILED"},     {-7, "VK_ERROR_EXTENSION_NOT_PRESENT"},
+                 {-8, "VK_ERROR_FEATURE_NOT_PRESENT"},   {-9, "VK_ERROR_INCOMPATIBLE_DRIVER"},
+                 {-10, "VK_ERROR_TOO_MANY_OBJECTS"}};
     size_t i;
     for (i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
         if (NAMES[i].result == result) {
@@ -3789,9 +4000,12 @@ static bool vulkan_check(TiRuntime runtime, VkResult result, const char *action)
     }
     if (result == VK_ERROR_DEVICE_LOST) {
         runtime->vulkan->is_lost = true;
-        return fail(TI_ERROR_INVALID_STATE, "%s was lost (VK_ERROR_DEVICE_LOST) in %s: a kernel reached outside an array, or ran too long", runtime->name, action);
+        return fail(TI_ERROR_INVALID_STATE,
+                    "%s was lost (VK_ERROR_DEVICE_LOST) in %s: a kernel reached outside an array, or ran too long",
+                    runtime->name, action);
     }
-    return fail(TI_ERROR_INVALID_STATE, "%s: %s failed: %s (%d)", runtime->name, action, vulkan_result_name(result), (int)result);
+    return fail(TI_ERROR_INVALID_STATE, "%s: %s failed: %s (%d)", runtime->name, action, vulkan_result_name(result),
+                (int)result);
 }
 
 /* How a function is found: by the loader, by the instance or by the device. */
@@ -3871,18 +4085,12 @@ static const FunctionRow DEVICE_FUNCTIONS[] = {
 
 static VkBool32 *feature_of(Features *features, FeatureStruct place, uint32_t number) {
     switch (place) {
-    case IN_CORE:
-        return &features->core.values[number];
-    case IN_1_1:
-        return &features->v11.values[number];
-    case IN_1_2:
-        return &features->v12.values[number];
-    case IN_ATOMIC_FLOAT:
-        return &features->atomic.values[number];
-    case IN_ATOMIC_FLOAT_2:
-        return &features->atomic_2.values[number];
-    default:
-        return NULL;
+    case IN_CORE: return &features->core.values[number];
+    case IN_1_1: return &features->v11.values[number];
+    case IN_1_2: return &features->v12.values[number];
+    case IN_ATOMIC_FLOAT: return &features->atomic.values[number];
+    case IN_ATOMIC_FLOAT_2: return &features->atomic_2.values[number];
+    default: return NULL;
     }
 }
 
@@ -4009,7 +4217,8 @@ static bool vulkan_choose(VulkanDevice *vulkan, uint32_t device_index) {
         }
     }
     return able ? fail(TI_ERROR_INVALID_ARGUMENT, "there is no Vulkan device %u; there are %u", device_index, able)
-                : fail(TI_ERROR_NOT_SUPPORTED, "no Vulkan 1.2 device with bufferDeviceAddress and scalarBlockLayout was found");
+                : fail(TI_ERROR_NOT_SUPPORTED,
+                       "no Vulkan 1.2 device with bufferDeviceAddress and scalarBlockLayout was found");
 }
 
 static bool vulkan_open_instance(VulkanDevice *vulkan) {
@@ -4106,7 +4315,8 @@ static bool vulkan_create_device(TiRuntime runtime) {
         extensions[info.enabledExtensionCount++] = "VK_EXT_shader_atomic_float2";
     }
     info.ppEnabledExtensionNames = extensions;
-    if (!vulkan_check(runtime, vulkan->api.CreateDevice(vulkan->physical, &info, NULL, &vulkan->device), "opening the device")) {
+    if (!vulkan_check(runtime, vulkan->api.CreateDevice(vulkan->physical, &info, NULL, &vulkan->device),
+                      "opening the device")) {
         vulkan->device = NULL;
         return false;
     }
@@ -4133,16 +4343,19 @@ static bool vulkan_create_slots(TiRuntime runtime) {
     info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO;
     info.commandBufferCount = SLOTS;
     fence.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO;
-    if (!vulkan_check(runtime, vulkan->api.CreateCommandPool(vulkan->device, &pool, NULL, &vulkan->pool), "making a command pool")) {
+    if (!vulkan_check(runtime, vulkan->api.CreateCommandPool(vulkan->device, &pool, NULL, &vulkan->pool),
+                      "making a command pool")) {
         return false;
     }
     info.commandPool = vulkan->pool;
-    if (!vulkan_check(runtime, vulkan->api.AllocateCommandBuffers(vulkan->device, &info, commands), "making command buffers")) {
+    if (!vulkan_check(runtime, vulkan->api.AllocateCommandBuffers(vulkan->device, &info, commands),
+                      "making command buffers")) {
         return false;
     }
     for (i = 0; i < SLOTS; i++) {
         vulkan->slots[i].commands = commands[i];
-        if (!vulkan_check(runtime, vulkan->api.CreateFence(vulkan->device, &fence, NULL, &vulkan->slots[i].fence), "making a fence")) {
+        if (!vulkan_check(runtime, vulkan->api.CreateFence(vulkan->device, &fence, NULL, &vulkan->slots[i].fence),
+                          "making a fence")) {
             return false;
         }
     }
@@ -4192,7 +4405,9 @@ static void vulkan_close(TiRuntime runtime) {
 }
 
 static bool vulkan_enter(TiRuntime runtime) {
-    return runtime->vulkan->is_lost ? fail(TI_ERROR_INVALID_STATE, "%s was lost before; make a new runtime", runtime->name) : true;
+    return runtime->vulkan->is_lost
+               ? fail(TI_ERROR_INVALID_STATE, "%s was lost before; make a new runtime", runtime->name)
+               : true;
 }
 
 static void vulkan_leave(TiRuntime runtime) {
@@ -4216,7 +4431,8 @@ static bool vulkan_make_buffer(TiRuntime runtime, TiMemory memory, const int *ki
     info.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
     info.size = rounded_up(larger_u64(memory->size, 16), 4);
     info.usage = BUFFER_USAGE;
-    if (!vulkan_check(runtime, vulkan->api.CreateBuffer(vulkan->device, &info, NULL, &memory->buffer), "making a buffer")) {
+    if (!vulkan_check(runtime, vulkan->api.CreateBuffer(vulkan->device, &info, NULL, &memory->buffer),
+                      "making a buffer")) {
         memory->buffer = 0;
         return false;
     }
@@ -4228,7 +4444,8 @@ static bool vulkan_make_buffer(TiRuntime runtime, TiMemory memory, const int *ki
         return fail(TI_ERROR_NOT_SUPPORTED, "%s has no memory of the kind that is needed", runtime->name);
     }
     if (needs.size > vulkan->memory.memoryHeaps[vulkan->memory.memoryTypes[type].heapIndex].size) {
-        return fail(TI_ERROR_OUT_OF_MEMORY, "%s has no %llu bytes of memory", runtime->name, (unsigned long long)memory->size);
+        return fail(TI_ERROR_OUT_OF_MEMORY, "%s has no %llu bytes of memory", runtime->name,
+                    (unsigned long long)memory->size);
     }
     flags.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO;
     flags.flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT;
@@ -4240,14 +4457,19 @@ static bool vulkan_make_buffer(TiRuntime runtime, TiMemory memory, const int *ki
     if (result < 0) {
         memory->memory = 0;
         return result == VK_ERROR_OUT_OF_DEVICE_MEMORY || result == VK_ERROR_OUT_OF_HOST_MEMORY
-                   ? fail(TI_ERROR_OUT_OF_MEMORY, "%s has no %llu bytes of memory left", runtime->name, (unsigned long long)memory->size)
+                   ? fail(TI_ERROR_OUT_OF_MEMORY, "%s has no %llu bytes of memory left", runtime->name,
+                          (unsigned long long)memory->size)
                    : vulkan_check(runtime, result, "allocating memory");
     }
-    if (!vulkan_check(runtime, vulkan->api.BindBufferMemory(vulkan->device, memory->buffer, memory->memory, 0), "binding memory")) {
+    if (!vulkan_check(runtime, vulkan->api.BindBufferMemory(vulkan->device, memory->buffer, memory->memory, 0),
+                      "binding memory")) {
         return false;
     }
-    if (vulkan->memory.memoryTypes[type].propertyFlags & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT && kinds[-1] != MEMORY_LOCAL &&
-        !vulkan_check(runtime, vulkan->api.MapMemory(vulkan->device, memory->memory, 0, UINT64_MAX, 0, &memory->visible), "mapping memory")) {
+    if (vulkan->memory.memoryTypes[type].propertyFlags & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT &&
+        kinds[-1] != MEMORY_LOCAL &&
+        !vulkan_check(runtime,
+                      vulkan->api.MapMemory(vulkan->device, memory->memory, 0, UINT64_MAX, 0, &memory->visible),
+                      "mapping memory")) {
         return false;
     }
     address.sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO;
@@ -4274,7 +4496,8 @@ static bool vulkan_wait_slot(TiRuntime runtime, CommandSlot *slot) {
         return true;
     }
     slot->is_flying = false;
-    return vulkan_check(runtime, vulkan->api.WaitForFences(vulkan->device, 1, &slot->fence, 1, UINT64_MAX), "waiting") &&
+    return vulkan_check(runtime, vulkan->api.WaitForFences(vulkan->device, 1, &slot->fence, 1, UINT64_MAX),
+                        "waiting") &&
            vulkan_check(runtime, vulkan->api.ResetFences(vulkan->device, 1, &slot->fence), "resetting a fence");
 }
 
@@ -4285,8 +4508,10 @@ static void vulkan_barrier(VulkanDevice *vulkan, VkCommandBuffer commands, bool 
     memset(&barrier, 0, sizeof barrier);
     barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
     barrier.srcAccessMask = VK_ACCESS_MEMORY_WRITE_BIT;
-    barrier.dstAccessMask = is_for_host ? (uint32_t)VK_ACCESS_HOST_READ_BIT : (uint32_t)(VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT);
-    vulkan->api.CmdPipelineBarrier(commands, work, is_for_host ? (uint32_t)VK_PIPELINE_STAGE_HOST_BIT : work, 0, 1, &barrier, 0, NULL, 0, NULL);
+    barrier.dstAccessMask = is_for_host ? (uint32_t)VK_ACCESS_HOST_READ_BIT
+                                        : (uint32_t)(VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT);
+    vulkan->api.CmdPipelineBarrier(commands, work, is_for_host ? (uint32_t)VK_PIPELINE_STAGE_HOST_BIT : work, 0, 1,
+                                   &barrier, 0, NULL, 0, NULL);
 }
 
 /* Return the open command buffer, with a barrier behind what is in it and in those before; null after a failure. */
@@ -4330,7 +4555,8 @@ static bool vulkan_flush(TiRuntime runtime) {
     info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
     info.commandBufferCount = 1;
     info.pCommandBuffers = &slot->commands;
-    slot->is_flying = vulkan_check(runtime, vulkan->api.QueueSubmit(vulkan->queue, 1, &info, slot->fence), "starting work");
+    slot->is_flying =
+        vulkan_check(runtime, vulkan->api.QueueSubmit(vulkan->queue, 1, &info, slot->fence), "starting work");
     return slot->is_flying;
 }
 
@@ -4383,7 +4609,8 @@ static TiMemory vulkan_make_visible(TiRuntime runtime, uint64_t size, const int 
     return memory;
 }
 
-static bool vulkan_record_copy(TiRuntime runtime, VkBuffer to, uint64_t to_offset, VkBuffer from, uint64_t from_offset, uint64_t size) {
+static bool vulkan_record_copy(TiRuntime runtime, VkBuffer to, uint64_t to_offset, VkBuffer from, uint64_t from_offset,
+                               uint64_t size) {
     CommandSlot *slot = vulkan_begin(runtime);
     VkBufferCopy region = {from_offset, to_offset, size};
     if (!slot) {
@@ -4453,7 +4680,8 @@ static bool vulkan_write(TiRuntime runtime, TiMemory memory, uint64_t offset, co
     return true;
 }
 
-static bool vulkan_copy(TiRuntime runtime, TiMemory to, uint64_t to_offset, TiMemory from, uint64_t from_offset, uint64_t size) {
+static bool vulkan_copy(TiRuntime runtime, TiMemory to, uint64_t to_offset, TiMemory from, uint64_t from_offset,
+                        uint64_t size) {
     return vulkan_record_copy(runtime, to->buffer, to_offset, from->buffer, from_offset, size);
 }
 
@@ -4475,10 +4703,8 @@ static bool vulkan_has(VulkanDevice *vulkan, const Capability *capability) {
     case IN_SUBGROUP:
         return vulkan->properties_11.subgroupSupportedStages & VK_SHADER_STAGE_COMPUTE_BIT &&
                vulkan->properties_11.subgroupSupportedOperations >> i & 1;
-    case IN_FLOAT_CONTROLS:
-        return rows[i][0] || rows[i][1] || rows[i][2];
-    default:
-        return capability->place == ALWAYS;
+    case IN_FLOAT_CONTROLS: return rows[i][0] || rows[i][1] || rows[i][2];
+    default: return capability->place == ALWAYS;
     }
 }
 
@@ -4495,10 +4721,12 @@ static bool vulkan_check_capabilities(TiRuntime runtime, const char *name, const
         for (i = 0; i < sizeof CAPABILITIES / sizeof *CAPABILITIES && CAPABILITIES[i].capability != capability; i++) {
         }
         if (i == sizeof CAPABILITIES / sizeof *CAPABILITIES) {
-            return fail(TI_ERROR_NOT_SUPPORTED, "`%s` needs capability %u of SPIR-V, which this runtime does not know", name, capability);
+            return fail(TI_ERROR_NOT_SUPPORTED, "`%s` needs capability %u of SPIR-V, which this runtime does not know",
+                        name, capability);
         }
         if (!vulkan_has(runtime->vulkan, &CAPABILITIES[i])) {
-            return fail(TI_ERROR_INCOMPATIBLE_MODULE, "`%s` needs %s, which %s does not have", name, CAPABILITIES[i].name, runtime->name);
+            return fail(TI_ERROR_INCOMPATIBLE_MODULE, "`%s` needs %s, which %s does not have", name,
+                        CAPABILITIES[i].name, runtime->name);
         }
     }
     return true;
@@ -4513,10 +4741,12 @@ static bool vulkan_make_layout(TiRuntime runtime, const KernelData *kernel, Prog
     info.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO;
     info.pushConstantRangeCount = range.size ? 1 : 0;
     info.pPushConstantRanges = &range;
-    return vulkan_check(runtime, vulkan->api.CreatePipelineLayout(vulkan->device, &info, NULL, &program->layout), "making a layout");
+    return vulkan_check(runtime, vulkan->api.CreatePipelineLayout(vulkan->device, &info, NULL, &program->layout),
+                        "making a layout");
 }
 
-static bool vulkan_make_pipeline(TiRuntime runtime, const Task *task, const CodeFile *file, VkPipelineLayout layout, VkPipeline *pipeline) {
+static bool vulkan_make_pipeline(TiRuntime runtime, const Task *task, const CodeFile *file, VkPipelineLayout layout,
+                                 VkPipeline *pipeline) {
     VulkanDevice *vulkan = runtime->vulkan;
     VkShaderModuleCreateInfo shader;
     VkComputePipelineCreateInfo info;
@@ -4525,7 +4755,8 @@ static bool vulkan_make_pipeline(TiRuntime runtime, const Task *task, const Code
     uint8_t *code;
     if (task->block_dim > vulkan->properties.limits.maxComputeWorkGroupInvocations ||
         task->block_dim > vulkan->properties.limits.maxComputeWorkGroupSize[0]) {
-        return fail(TI_ERROR_INCOMPATIBLE_MODULE, "task `%s` has %u threads a group, more than %s takes", task->name, task->block_dim, runtime->name);
+        return fail(TI_ERROR_INCOMPATIBLE_MODULE, "task `%s` has %u threads a group, more than %s takes", task->name,
+                    task->block_dim, runtime->name);
     }
     code = zip_read(file->code);
     if (!code || !vulkan_check_capabilities(runtime, file->code->name, code, file->code->size)) {
@@ -4561,7 +4792,8 @@ static bool vulkan_build(TiRuntime runtime, TiKernel kernel) {
     }
     for (i = 0; i < kernel->data->task_count; i++) {
         const Task *task = &kernel->data->tasks[i];
-        if (!vulkan_make_pipeline(runtime, task, &kernel->data->files[task->file], program->layout, &program->pipelines[i])) {
+        if (!vulkan_make_pipeline(runtime, task, &kernel->data->files[task->file], program->layout,
+                                  &program->pipelines[i])) {
             program->pipelines[i] = 0;
             return false;
         }
@@ -4584,11 +4816,13 @@ static void vulkan_free_program(TiRuntime runtime, Program *program) {
 }
 
 /* Find the grid of a task: groups in a row, and rows. A row has at most 65,535 on any device. */
-static bool vulkan_grid(VulkanDevice *vulkan, TiKernel kernel, const Task *task, int64_t count, uint32_t *groups, uint32_t *rows) {
+static bool vulkan_grid(VulkanDevice *vulkan, TiKernel kernel, const Task *task, int64_t count, uint32_t *groups,
+                        uint32_t *rows) {
     uint64_t turns = (uint64_t)task->block_dim * task->items, wanted;
     uint64_t most = GROUPS_X;
     *rows = 1;
-    if (task->is_strided && !vulkan->is_software) { /* a GPU needs no more than keep it busy; lavapipe ends long loops */
+    if (task->is_strided &&
+        !vulkan->is_software) { /* a GPU needs no more than keep it busy; lavapipe ends long loops */
         most = smaller_u64(most, STRIDED_THREADS / task->block_dim);
     }
     if (count < 0) {
@@ -4601,7 +4835,8 @@ static bool vulkan_grid(VulkanDevice *vulkan, TiKernel kernel, const Task *task,
         return true;
     }
     if (!task->is_folded) {
-        return fail(TI_ERROR_NOT_SUPPORTED, "task `%s` of kernel `%s` needs %llu groups; its edited text knows one row of %d", task->name,
+        return fail(TI_ERROR_NOT_SUPPORTED,
+                    "task `%s` of kernel `%s` needs %llu groups; its edited text knows one row of %d", task->name,
                     kernel->data->name, (unsigned long long)wanted, GROUPS_X);
     }
     *rows = (uint32_t)((wanted + GROUPS_X - 1) / GROUPS_X);
@@ -4661,7 +4896,8 @@ static bool vulkan_start(TiRuntime runtime, TiKernel kernel, const int64_t *coun
             return false;
         }
         if (pushed_size) {
-            vulkan->api.CmdPushConstants(slot->commands, kernel->program->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, pushed_size, pushed);
+            vulkan->api.CmdPushConstants(slot->commands, kernel->program->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
+                                         pushed_size, pushed);
         }
         vulkan->api.CmdBindPipeline(slot->commands, VK_PIPELINE_BIND_POINT_COMPUTE, kernel->program->pipelines[i]);
         vulkan->api.CmdDispatch(slot->commands, groups, rows, 1);
@@ -4670,11 +4906,11 @@ static bool vulkan_start(TiRuntime runtime, TiKernel kernel, const int64_t *coun
 }
 
 static const Backend VULKAN_BACKEND = {
-    vulkan_enter, vulkan_leave, vulkan_close, vulkan_allocate, vulkan_free_memory, vulkan_read,  vulkan_write,
-    vulkan_copy,  vulkan_build, vulkan_free_program, vulkan_start,  vulkan_flush,       vulkan_wait,
+    vulkan_enter, vulkan_leave, vulkan_close,        vulkan_allocate, vulkan_free_memory, vulkan_read, vulkan_write,
+    vulkan_copy,  vulkan_build, vulkan_free_program, vulkan_start,    vulkan_flush,       vulkan_wait,
 };
 
-/* --- 9  CUDA -------------------------------------------------------------------------------------------------------- */
+/* --- 9  CUDA ------------------------------------------------------------------------------------------------------ */
 
 /* As much of cuda.h as is used. Names end with _v2 where the driver's ABI has them so. Source: CUDA Driver API. */
 typedef int CUresult;
@@ -4783,8 +5019,9 @@ static bool cuda_check(TiRuntime runtime, CUresult result, const char *action) {
         api->GetErrorName(result, &name);
         api->GetErrorString(result, &text);
     }
-    return fail(result == CUDA_ERROR_OUT_OF_MEMORY ? TI_ERROR_OUT_OF_MEMORY : TI_ERROR_INVALID_STATE, "%s: %s failed: %s (%d)%s%s",
-                runtime->name, action, name ? name : "an error of CUDA", result, text ? ": " : "", text ? text : "");
+    return fail(result == CUDA_ERROR_OUT_OF_MEMORY ? TI_ERROR_OUT_OF_MEMORY : TI_ERROR_INVALID_STATE,
+                "%s: %s failed: %s (%d)%s%s", runtime->name, action, name ? name : "an error of CUDA", result,
+                text ? ": " : "", text ? text : "");
 }
 
 static bool cuda_load(CudaDevice *cuda) {
@@ -4814,7 +5051,8 @@ static bool cuda_load(CudaDevice *cuda) {
 }
 
 static bool cuda_attribute(TiRuntime runtime, int attribute, int *value) {
-    return cuda_check(runtime, runtime->cuda->api.DeviceGetAttribute(value, attribute, runtime->cuda->device), "asking for the GPU's properties");
+    return cuda_check(runtime, runtime->cuda->api.DeviceGetAttribute(value, attribute, runtime->cuda->device),
+                      "asking for the GPU's properties");
 }
 
 static bool cuda_open(TiRuntime runtime, uint32_t device_index) {
@@ -4827,7 +5065,8 @@ static bool cuda_open(TiRuntime runtime, uint32_t device_index) {
         return false;
     }
     if (device_index >= (uint32_t)count) {
-        return fail(count ? TI_ERROR_INVALID_ARGUMENT : TI_ERROR_NOT_SUPPORTED, "there is no GPU %u; the driver shows %d", device_index, count);
+        return fail(count ? TI_ERROR_INVALID_ARGUMENT : TI_ERROR_NOT_SUPPORTED,
+                    "there is no GPU %u; the driver shows %d", device_index, count);
     }
     if (!cuda_check(runtime, cuda->api.DeviceGet(&cuda->device, (int)device_index), "choosing a GPU")) {
         return false;
@@ -4873,7 +5112,8 @@ static bool cuda_allocate(TiRuntime runtime, TiMemory memory) {
     size_t size = (size_t)larger_u64(memory->size, 16);
     CUresult result = api->MemAlloc(&address, size);
     if (result == CUDA_ERROR_OUT_OF_MEMORY) {
-        return fail(TI_ERROR_OUT_OF_MEMORY, "%s has no %llu bytes of memory left", runtime->name, (unsigned long long)memory->size);
+        return fail(TI_ERROR_OUT_OF_MEMORY, "%s has no %llu bytes of memory left", runtime->name,
+                    (unsigned long long)memory->size);
     }
     if (!cuda_check(runtime, result, "allocating memory")) {
         return false;
@@ -4890,19 +5130,25 @@ static void cuda_free_memory(TiRuntime runtime, TiMemory memory) {
 }
 
 static bool cuda_read(TiRuntime runtime, TiMemory memory, uint64_t offset, void *to, uint64_t size) {
-    return !size || cuda_check(runtime, runtime->cuda->api.MemcpyDtoH(to, memory->address + offset, (size_t)size), "reading memory");
+    return !size || cuda_check(runtime, runtime->cuda->api.MemcpyDtoH(to, memory->address + offset, (size_t)size),
+                               "reading memory");
 }
 
 static bool cuda_write(TiRuntime runtime, TiMemory memory, uint64_t offset, const void *from, uint64_t size) {
-    return !size || cuda_check(runtime, runtime->cuda->api.MemcpyHtoD(memory->address + offset, from, (size_t)size), "writing memory");
+    return !size || cuda_check(runtime, runtime->cuda->api.MemcpyHtoD(memory->address + offset, from, (size_t)size),
+                               "writing memory");
 }
 
-static bool cuda_copy(TiRuntime runtime, TiMemory to, uint64_t to_offset, TiMemory from, uint64_t from_offset, uint64_t size) {
-    return !size || cuda_check(runtime, runtime->cuda->api.MemcpyDtoDAsync(to->address + to_offset, from->address + from_offset, (size_t)size, NULL),
+static bool cuda_copy(TiRuntime runtime, TiMemory to, uint64_t to_offset, TiMemory from, uint64_t from_offset,
+                      uint64_t size) {
+    return !size || cuda_check(runtime,
+                               runtime->cuda->api.MemcpyDtoDAsync(to->address + to_offset, from->address + from_offset,
+                                                                  (size_t)size, NULL),
                                "copying memory");
 }
 
-/* Load the machine code where it is for this GPU, else the PTX. The code ends with a NUL: cuModuleLoadData takes no size. */
+/* Load the machine code where it is for this GPU, else the PTX. The code ends with a NUL: cuModuleLoadData takes no
+   size. */
 static bool cuda_load_code(TiRuntime runtime, TiKernel kernel, const CodeFile *file) {
     CudaDevice *cuda = runtime->cuda;
     const Manifest *manifest = &kernel->module->manifest;
@@ -4945,7 +5191,8 @@ static bool cuda_check_parameters(TiRuntime runtime, TiKernel kernel, const Task
     }
     if (api->FuncGetParamInfo(function, 0, &offset, &size) != CUDA_SUCCESS || size != kernel->data->args_size ||
         api->FuncGetParamInfo(function, 1, &offset, &size) == CUDA_SUCCESS) {
-        return fail(TI_ERROR_CORRUPTED_DATA, "function `%s` does not take the %u bytes of arguments that the manifest says", task->entry,
+        return fail(TI_ERROR_CORRUPTED_DATA,
+                    "function `%s` does not take the %u bytes of arguments that the manifest says", task->entry,
                     kernel->data->args_size);
     }
     return true;
@@ -4966,9 +5213,10 @@ static bool cuda_build(TiRuntime runtime, TiKernel kernel) {
     if (data->file_count != 1) {
         return fail(TI_ERROR_CORRUPTED_DATA, "a kernel for CUDA has one file, and this has %u", data->file_count);
     }
-    if (data->is_recursive && (!cuda_check(runtime, api->CtxGetLimit(&stack, CU_LIMIT_STACK_SIZE), "asking for the stack") ||
-                               (stack < CUDA_STACK_BYTES &&
-                                !cuda_check(runtime, api->CtxSetLimit(CU_LIMIT_STACK_SIZE, CUDA_STACK_BYTES), "taking a larger stack")))) {
+    if (data->is_recursive &&
+        (!cuda_check(runtime, api->CtxGetLimit(&stack, CU_LIMIT_STACK_SIZE), "asking for the stack") ||
+         (stack < CUDA_STACK_BYTES &&
+          !cuda_check(runtime, api->CtxSetLimit(CU_LIMIT_STACK_SIZE, CUDA_STACK_BYTES), "taking a larger stack")))) {
         return false;
     }
     if (!cuda_load_code(runtime, kernel, &data->files[0])) {
@@ -4976,7 +5224,8 @@ static bool cuda_build(TiRuntime runtime, TiKernel kernel) {
     }
     for (i = 0; i < data->task_count; i++) {
         CUfunction function = NULL;
-        if (!cuda_check(runtime, api->ModuleGetFunction(&function, (CUmodule)kernel->program->module, data->tasks[i].entry),
+        if (!cuda_check(runtime,
+                        api->ModuleGetFunction(&function, (CUmodule)kernel->program->module, data->tasks[i].entry),
                         "finding a function")) {
             return fail_within("function `%.64s`", data->tasks[i].entry);
         }
@@ -5007,10 +5256,11 @@ static bool cuda_start(TiRuntime runtime, TiKernel kernel, const int64_t *counts
             most = larger_u64(1, cuda->resident_threads * CUDA_WAVES / task->block_dim);
         }
         groups = counts[i] < 0 ? most : smaller_u64(((uint64_t)counts[i] + turns - 1) / turns, most);
-        if (groups && !cuda_check(runtime,
-                                  cuda->api.LaunchKernel((CUfunction)kernel->program->functions[i], (unsigned int)groups, 1, 1,
-                                                         task->block_dim, 1, 1, 0, NULL, parameters, NULL),
-                                  "starting a kernel")) {
+        if (groups &&
+            !cuda_check(runtime,
+                        cuda->api.LaunchKernel((CUfunction)kernel->program->functions[i], (unsigned int)groups, 1, 1,
+                                               task->block_dim, 1, 1, 0, NULL, parameters, NULL),
+                        "starting a kernel")) {
             return fail_within("task `%s`", task->name);
         }
     }
@@ -5027,11 +5277,11 @@ static bool cuda_wait(TiRuntime runtime) {
 }
 
 static const Backend CUDA_BACKEND = {
-    cuda_enter, cuda_leave, cuda_close, cuda_allocate, cuda_free_memory, cuda_read, cuda_write,
-    cuda_copy,  cuda_build, cuda_free_program, cuda_start, cuda_flush, cuda_wait,
+    cuda_enter, cuda_leave, cuda_close,        cuda_allocate, cuda_free_memory, cuda_read, cuda_write,
+    cuda_copy,  cuda_build, cuda_free_program, cuda_start,    cuda_flush,       cuda_wait,
 };
 
-/* --- 10  archives on a device --------------------------------------------------------------------------------------- */
+/* --- 10  archives on a device ------------------------------------------------------------------------------------- */
 
 enum {
     REPORT_HEADER_WORDS = 9,
@@ -5043,7 +5293,8 @@ enum {
 };
 
 static bool clear_report(TiRuntime runtime) {
-    const uint32_t header[REPORT_HEADER_WORDS] = {REPORT_HEADER_WORDS, REPORT_FIRST, 0, REPORT_FIRST, REPORT_LAST, 0, 0, UINT32_MAX, UINT32_MAX};
+    const uint32_t header[REPORT_HEADER_WORDS] = {REPORT_HEADER_WORDS, REPORT_FIRST, 0, REPORT_FIRST, REPORT_LAST, 0, 0,
+                                                  UINT32_MAX,          UINT32_MAX};
     return runtime->backend->write(runtime, runtime->report, 0, header, sizeof header);
 }
 
@@ -5077,20 +5328,15 @@ static bool prepare_block(TiRuntime runtime, TiKernel kernel) {
             continue;
         }
         switch (member->source) {
-        case SOURCE_RESULT:
-            address = kernel->results ? kernel->results->address : 0;
-            break;
-        case SOURCE_TEMPORARIES:
-            address = kernel->temporaries ? kernel->temporaries->address : 0;
-            break;
+        case SOURCE_RESULT: address = kernel->results ? kernel->results->address : 0; break;
+        case SOURCE_TEMPORARIES: address = kernel->temporaries ? kernel->temporaries->address : 0; break;
         case SOURCE_REPORT:
             if (!find_report(runtime)) {
                 return false;
             }
             address = runtime->report->address;
             break;
-        default:
-            continue;
+        default: continue;
         }
         put_integer(kernel, member, address);
     }
@@ -5099,7 +5345,8 @@ static bool prepare_block(TiRuntime runtime, TiKernel kernel) {
 
 static bool kernel_open(TiAotModule module, TiKernel kernel, const KernelData *data) {
     TiRuntime runtime = module->runtime;
-    size_t room = runtime->arch == TI_ARCH_CUDA ? (size_t)CUDA_PARAMETER_BYTES : (size_t)rounded_up(data->args_size, 8) + 8;
+    size_t room =
+        runtime->arch == TI_ARCH_CUDA ? (size_t)CUDA_PARAMETER_BYTES : (size_t)rounded_up(data->args_size, 8) + 8;
     kernel->module = module;
     kernel->data = data;
     kernel->args = (uint8_t *)take_zeroed(room); /* CUDA reads as much as the function says it takes */
@@ -5152,11 +5399,12 @@ static bool module_open(TiAotModule module) {
     Manifest *manifest = &module->manifest;
     uint32_t i;
     if (manifest->arch == TI_ARCH_RESERVED) {
-        return fail(TI_ERROR_INCOMPATIBLE_MODULE, "the archive is made for target c: compile its C files into your program instead");
+        return fail(TI_ERROR_INCOMPATIBLE_MODULE,
+                    "the archive is made for target c: compile its C files into your program instead");
     }
     if (manifest->arch != runtime->arch) {
-        return fail(TI_ERROR_INCOMPATIBLE_MODULE, "the archive is made for target %s, and this runtime is one of %s", arch_name(manifest->arch),
-                    arch_name(runtime->arch));
+        return fail(TI_ERROR_INCOMPATIBLE_MODULE, "the archive is made for target %s, and this runtime is one of %s",
+                    arch_name(manifest->arch), arch_name(runtime->arch));
     }
     module->trees = (TiMemory *)take_zeroed(manifest->tree_count * sizeof(TiMemory));
     module->kernels = (struct TiKernel_t *)take_zeroed(manifest->kernel_count * sizeof(struct TiKernel_t));
@@ -5215,7 +5463,8 @@ static uint8_t *read_whole_file(const char *path, size_t *size) {
         end = ftell(file);
     }
     if (end < 0 || (uint64_t)end > MAX_ARCHIVE_BYTES) {
-        fail(TI_ERROR_CORRUPTED_DATA, "`%.500s` is no archive: it is no file, or has more than %llu bytes", path, (unsigned long long)MAX_ARCHIVE_BYTES);
+        fail(TI_ERROR_CORRUPTED_DATA, "`%.500s` is no archive: it is no file, or has more than %llu bytes", path,
+             (unsigned long long)MAX_ARCHIVE_BYTES);
     } else {
         rewind(file);
         bytes = (uint8_t *)take_zeroed((size_t)end);
@@ -5230,7 +5479,7 @@ static uint8_t *read_whole_file(const char *path, size_t *size) {
     return bytes;
 }
 
-/* --- 11  launches --------------------------------------------------------------------------------------------------- */
+/* --- 11  launches ------------------------------------------------------------------------------------------------- */
 
 /* A number as a caller gave it: a real, or a whole number by sign and magnitude. */
 typedef struct Number {
@@ -5257,14 +5506,9 @@ static Number read_number(TiDataType type, const void *from) {
     uint32_t size = scalar_of(type)->size;
     memcpy(&bits, from, size);
     switch (type) {
-    case TI_DATA_TYPE_F16:
-        return number_of_real(half_to_double((uint16_t)bits));
-    case TI_DATA_TYPE_F32:
-        memcpy(&single, from, sizeof single);
-        return number_of_real((double)single);
-    case TI_DATA_TYPE_F64:
-        memcpy(&real, from, sizeof real);
-        return number_of_real(real);
+    case TI_DATA_TYPE_F16: return number_of_real(half_to_double((uint16_t)bits));
+    case TI_DATA_TYPE_F32: memcpy(&single, from, sizeof single); return number_of_real((double)single);
+    case TI_DATA_TYPE_F64: memcpy(&real, from, sizeof real); return number_of_real(real);
     case TI_DATA_TYPE_I8:
     case TI_DATA_TYPE_I16:
     case TI_DATA_TYPE_I32:
@@ -5274,8 +5518,7 @@ static Number read_number(TiDataType type, const void *from) {
             return number;
         }
         break;
-    default:
-        break;
+    default: break;
     }
     {
         Number number = {false, false, 0.0, bits};
@@ -5285,15 +5528,18 @@ static Number read_number(TiDataType type, const void *from) {
 
 /* Tell whether a number is one of a type of whole numbers. */
 static bool fits_integer(TiDataType type, Number number) {
-    bool is_signed = type == TI_DATA_TYPE_I8 || type == TI_DATA_TYPE_I16 || type == TI_DATA_TYPE_I32 || type == TI_DATA_TYPE_I64;
+    bool is_signed =
+        type == TI_DATA_TYPE_I8 || type == TI_DATA_TYPE_I16 || type == TI_DATA_TYPE_I32 || type == TI_DATA_TYPE_I64;
     uint64_t most = type == TI_DATA_TYPE_U1 ? 1 : UINT64_MAX >> (64 - 8 * scalar_of(type)->size) >> (is_signed ? 1 : 0);
-    return !number.is_real && (number.is_negative ? is_signed && number.magnitude <= most + 1 : number.magnitude <= most);
+    return !number.is_real &&
+           (number.is_negative ? is_signed && number.magnitude <= most + 1 : number.magnitude <= most);
 }
 
 /* Write a number of a parameter's type into the argument block, where small types may have larger members. False if it
    does not fit. */
 static bool write_number(TiKernel kernel, const BlockMember *member, TiDataType type, Number number) {
-    double real = number.is_real ? number.real : (number.is_negative ? -(double)number.magnitude : (double)number.magnitude);
+    double real =
+        number.is_real ? number.real : (number.is_negative ? -(double)number.magnitude : (double)number.magnitude);
     float single = (float)real;
     uint16_t half;
     uint64_t bits;
@@ -5303,14 +5549,9 @@ static bool write_number(TiKernel kernel, const BlockMember *member, TiDataType 
         half = double_to_half(real);
         memcpy(place, &half, sizeof half);
         return true;
-    case TI_DATA_TYPE_F32:
-        memcpy(place, &single, sizeof single);
-        return true;
-    case TI_DATA_TYPE_F64:
-        memcpy(place, &real, sizeof real);
-        return true;
-    default:
-        break;
+    case TI_DATA_TYPE_F32: memcpy(place, &single, sizeof single); return true;
+    case TI_DATA_TYPE_F64: memcpy(place, &real, sizeof real); return true;
+    default: break;
     }
     if (!fits_integer(type, number)) {
         return false;
@@ -5322,20 +5563,13 @@ static bool write_number(TiKernel kernel, const BlockMember *member, TiDataType 
 
 static const char *argument_kind_name(TiArgumentType type) {
     switch (type) {
-    case TI_ARGUMENT_TYPE_I32:
-        return "an i32";
-    case TI_ARGUMENT_TYPE_F32:
-        return "an f32";
-    case TI_ARGUMENT_TYPE_NDARRAY:
-        return "an ndarray";
-    case TI_ARGUMENT_TYPE_SCALAR:
-        return "a scalar";
-    case TI_ARGUMENT_TYPE_TENSOR:
-        return "a tensor";
-    case TI_ARGUMENT_TYPE_STRUCT:
-        return "a struct";
-    default:
-        return "no argument that is known";
+    case TI_ARGUMENT_TYPE_I32: return "an i32";
+    case TI_ARGUMENT_TYPE_F32: return "an f32";
+    case TI_ARGUMENT_TYPE_NDARRAY: return "an ndarray";
+    case TI_ARGUMENT_TYPE_SCALAR: return "a scalar";
+    case TI_ARGUMENT_TYPE_TENSOR: return "a tensor";
+    case TI_ARGUMENT_TYPE_STRUCT: return "a struct";
+    default: return "no argument that is known";
     }
 }
 
@@ -5356,17 +5590,19 @@ static bool check_ndarray(TiKernel kernel, const Parameter *parameter, const TiN
     uint64_t size = parameter->element_size;
     uint32_t i;
     if (array->shape.dim_count != parameter->dim_count) {
-        return fail(TI_ERROR_INVALID_ARGUMENT, "argument `%s` has %u dimensions, and the kernel takes %u", parameter->name,
-                    array->shape.dim_count, parameter->dim_count);
+        return fail(TI_ERROR_INVALID_ARGUMENT, "argument `%s` has %u dimensions, and the kernel takes %u",
+                    parameter->name, array->shape.dim_count, parameter->dim_count);
     }
     if (array->elem_type != parameter->type) {
-        return fail(TI_ERROR_INVALID_ARGUMENT, "argument `%s` has elements of %s, and the kernel takes %s", parameter->name,
-                    type_name(array->elem_type), type_name(parameter->type));
+        return fail(TI_ERROR_INVALID_ARGUMENT, "argument `%s` has elements of %s, and the kernel takes %s",
+                    parameter->name, type_name(array->elem_type), type_name(parameter->type));
     }
     if (array->elem_shape.dim_count != parameter->element_shape.dim_count ||
-        memcmp(array->elem_shape.dims, parameter->element_shape.dims, parameter->element_shape.dim_count * sizeof(uint32_t))) {
-        return fail(TI_ERROR_INVALID_ARGUMENT, "argument `%s` has elements of shape %s, and the kernel takes %s", parameter->name,
-                    shape_text(&array->elem_shape, found), shape_text(&parameter->element_shape, wanted));
+        memcmp(array->elem_shape.dims, parameter->element_shape.dims,
+               parameter->element_shape.dim_count * sizeof(uint32_t))) {
+        return fail(TI_ERROR_INVALID_ARGUMENT, "argument `%s` has elements of shape %s, and the kernel takes %s",
+                    parameter->name, shape_text(&array->elem_shape, found),
+                    shape_text(&parameter->element_shape, wanted));
     }
     for (i = 0; i < array->shape.dim_count; i++) {
         if (array->shape.dims[i] > INT32_MAX) {
@@ -5384,26 +5620,30 @@ static bool check_ndarray(TiKernel kernel, const Parameter *parameter, const TiN
         return fail(TI_ERROR_INVALID_ARGUMENT, "the memory of argument `%s` is of another runtime", parameter->name);
     }
     if (array->memory->mapped) {
-        return fail(TI_ERROR_INVALID_STATE, "the memory of argument `%s` is mapped: call ti_unmap_memory first", parameter->name);
+        return fail(TI_ERROR_INVALID_STATE, "the memory of argument `%s` is mapped: call ti_unmap_memory first",
+                    parameter->name);
     }
     return size <= array->memory->size ? true
-                                       : fail(TI_ERROR_ARGUMENT_OUT_OF_RANGE, "argument `%s` of shape %s needs %llu bytes, and its memory has %llu",
-                                              parameter->name, shape_text(&array->shape, found), (unsigned long long)size,
-                                              (unsigned long long)array->memory->size);
+                                       : fail(TI_ERROR_ARGUMENT_OUT_OF_RANGE,
+                                              "argument `%s` of shape %s needs %llu bytes, and its memory has %llu",
+                                              parameter->name, shape_text(&array->shape, found),
+                                              (unsigned long long)size, (unsigned long long)array->memory->size);
 }
 
 /* Check an argument against its parameter, before anything is written. */
 static bool check_argument(TiKernel kernel, const Parameter *parameter, const TiArgument *argument) {
     uint32_t offset = 0, i;
     TiArgumentType type = argument->type;
-    bool fits = parameter->kind == PARAMETER_NDARRAY  ? type == TI_ARGUMENT_TYPE_NDARRAY
-                : parameter->kind == PARAMETER_SCALAR ? type == TI_ARGUMENT_TYPE_I32 || type == TI_ARGUMENT_TYPE_F32 || type == TI_ARGUMENT_TYPE_SCALAR
-                : parameter->kind == PARAMETER_MATRIX ? type == TI_ARGUMENT_TYPE_TENSOR || type == TI_ARGUMENT_TYPE_STRUCT
-                                                      : type == TI_ARGUMENT_TYPE_STRUCT;
+    bool fits = parameter->kind == PARAMETER_NDARRAY ? type == TI_ARGUMENT_TYPE_NDARRAY
+                : parameter->kind == PARAMETER_SCALAR
+                    ? type == TI_ARGUMENT_TYPE_I32 || type == TI_ARGUMENT_TYPE_F32 || type == TI_ARGUMENT_TYPE_SCALAR
+                : parameter->kind == PARAMETER_MATRIX
+                    ? type == TI_ARGUMENT_TYPE_TENSOR || type == TI_ARGUMENT_TYPE_STRUCT
+                    : type == TI_ARGUMENT_TYPE_STRUCT;
     if (!fits) {
         static const char *const KINDS[] = {"a scalar", "a vector or matrix", "a struct", "an ndarray", "nothing"};
-        return fail(TI_ERROR_INVALID_ARGUMENT, "argument `%s` is %s, and the kernel takes %s", parameter->name, argument_kind_name(type),
-                    KINDS[parameter->kind]);
+        return fail(TI_ERROR_INVALID_ARGUMENT, "argument `%s` is %s, and the kernel takes %s", parameter->name,
+                    argument_kind_name(type), KINDS[parameter->kind]);
     }
     if (type == TI_ARGUMENT_TYPE_NDARRAY) {
         return check_ndarray(kernel, parameter, &argument->value.ndarray);
@@ -5415,9 +5655,12 @@ static bool check_argument(TiKernel kernel, const Parameter *parameter, const Ti
         const TiTensor *tensor = &argument->value.tensor;
         if (tensor->type != parameter->type || tensor->contents.length != parameter->count ||
             (uint64_t)parameter->count * scalar_of(parameter->type)->size > sizeof tensor->contents.data) {
-            return fail(TI_ERROR_INVALID_ARGUMENT, "argument `%s` is %u numbers of %s, and the kernel takes %u of %s%s", parameter->name,
-                        tensor->contents.length, type_name(tensor->type), parameter->count, type_name(parameter->type),
-                        (uint64_t)parameter->count * scalar_of(parameter->type)->size > sizeof tensor->contents.data ? " (as TiStruct)" : "");
+            return fail(TI_ERROR_INVALID_ARGUMENT, "argument `%s` is %u numbers of %s, and the kernel takes %u of %s%s",
+                        parameter->name, tensor->contents.length, type_name(tensor->type), parameter->count,
+                        type_name(parameter->type),
+                        (uint64_t)parameter->count * scalar_of(parameter->type)->size > sizeof tensor->contents.data
+                            ? " (as TiStruct)"
+                            : "");
         }
     }
     if (type == TI_ARGUMENT_TYPE_STRUCT) {
@@ -5426,8 +5669,8 @@ static bool check_argument(TiKernel kernel, const Parameter *parameter, const Ti
             offset = (uint32_t)rounded_up(offset, size) + size;
         }
         if (!argument->value.structure.data || argument->value.structure.size < offset) {
-            return fail(TI_ERROR_INVALID_ARGUMENT, "argument `%s` has %llu bytes, and its numbers take %u", parameter->name,
-                        (unsigned long long)argument->value.structure.size, offset);
+            return fail(TI_ERROR_INVALID_ARGUMENT, "argument `%s` has %llu bytes, and its numbers take %u",
+                        parameter->name, (unsigned long long)argument->value.structure.size, offset);
         }
     }
     return true;
@@ -5437,17 +5680,16 @@ static bool check_argument(TiKernel kernel, const Parameter *parameter, const Ti
 static Number argument_number(const Parameter *parameter, const TiArgument *argument, uint32_t component) {
     uint32_t offset = 0, i;
     switch (argument->type) {
-    case TI_ARGUMENT_TYPE_I32:
-        return number_of_integer(argument->value.i32);
-    case TI_ARGUMENT_TYPE_F32:
-        return number_of_real((double)argument->value.f32);
-    case TI_ARGUMENT_TYPE_SCALAR:
-        return read_number(argument->value.scalar.type, &argument->value.scalar.value);
+    case TI_ARGUMENT_TYPE_I32: return number_of_integer(argument->value.i32);
+    case TI_ARGUMENT_TYPE_F32: return number_of_real((double)argument->value.f32);
+    case TI_ARGUMENT_TYPE_SCALAR: return read_number(argument->value.scalar.type, &argument->value.scalar.value);
     case TI_ARGUMENT_TYPE_TENSOR:
-        return read_number(parameter->type, argument->value.tensor.contents.data.x8 + (size_t)component * scalar_of(parameter->type)->size);
+        return read_number(parameter->type, argument->value.tensor.contents.data.x8 +
+                                                (size_t)component * scalar_of(parameter->type)->size);
     default:
         for (i = 0; i < component; i++) {
-            offset = (uint32_t)rounded_up(offset, scalar_of(parameter->types[i])->size) + scalar_of(parameter->types[i])->size;
+            offset = (uint32_t)rounded_up(offset, scalar_of(parameter->types[i])->size) +
+                     scalar_of(parameter->types[i])->size;
         }
         offset = (uint32_t)rounded_up(offset, scalar_of(parameter->types[component])->size);
         return read_number(parameter->types[component], (const uint8_t *)argument->value.structure.data + offset);
@@ -5469,7 +5711,8 @@ static uint32_t next_seed(TiRuntime runtime) {
 }
 
 /* Write what one member gets from the arguments. arguments: one a parameter, null for templates. */
-static bool pack_member(TiRuntime runtime, TiKernel kernel, const BlockMember *member, const TiArgument *const *arguments) {
+static bool pack_member(TiRuntime runtime, TiKernel kernel, const BlockMember *member,
+                        const TiArgument *const *arguments) {
     const KernelData *data = kernel->data;
     const TiNdArray *array = NULL;
     if (member->constant != CONSTANT_NONE) {
@@ -5483,31 +5726,23 @@ static bool pack_member(TiRuntime runtime, TiKernel kernel, const BlockMember *m
         const Parameter *parameter = &data->parameters[member->first];
         TiDataType type = parameter->types[member->second];
         if (!write_number(kernel, member, type, argument_number(parameter, arguments[member->first], member->second))) {
-            return fail(TI_ERROR_INVALID_ARGUMENT, "argument `%s` is no %s: it is out of range, or no whole number", parameter->name,
-                        type_name(type));
+            return fail(TI_ERROR_INVALID_ARGUMENT, "argument `%s` is no %s: it is out of range, or no whole number",
+                        parameter->name, type_name(type));
         }
         return true;
     }
-    case SOURCE_POINTER:
-        put_integer(kernel, member, array->memory->address);
-        return true;
-    case SOURCE_SHAPE:
-        put_integer(kernel, member, array->shape.dims[member->second]);
-        return true;
+    case SOURCE_POINTER: put_integer(kernel, member, array->memory->address); return true;
+    case SOURCE_SHAPE: put_integer(kernel, member, array->shape.dims[member->second]); return true;
     case SOURCE_STRIDE:
         if (member->size < 8 && array_stride(array, member->second) > INT32_MAX) {
-            return fail(TI_ERROR_ARGUMENT_OUT_OF_RANGE, "argument `%s` is too large", data->parameters[data->arrays[member->first].parameter].name);
+            return fail(TI_ERROR_ARGUMENT_OUT_OF_RANGE, "argument `%s` is too large",
+                        data->parameters[data->arrays[member->first].parameter].name);
         }
         put_integer(kernel, member, array_stride(array, member->second));
         return true;
-    case SOURCE_BEGIN:
-        put_integer(kernel, member, 0);
-        return true;
-    case SOURCE_SEED:
-        put_integer(kernel, member, next_seed(runtime));
-        return true;
-    default:
-        return true;
+    case SOURCE_BEGIN: put_integer(kernel, member, 0); return true;
+    case SOURCE_SEED: put_integer(kernel, member, next_seed(runtime)); return true;
+    default: return true;
     }
 }
 
@@ -5566,7 +5801,9 @@ static bool apply(Operator operation, int64_t a, int64_t b, int64_t c, int64_t *
         if (b == 0 || (a == INT64_MIN && b == -1)) {
             return false;
         }
-        *value = operation == OP_RAW_DIV ? a / b : operation == OP_FLOORDIV ? floor_divided(a, b) : a - floor_divided(a, b) * b;
+        *value = operation == OP_RAW_DIV    ? a / b
+                 : operation == OP_FLOORDIV ? floor_divided(a, b)
+                                            : a - floor_divided(a, b) * b;
         return true;
     case OP_MIN: *value = a < b ? a : b; return true;
     case OP_MAX: *value = a > b ? a : b; return true;
@@ -5630,7 +5867,8 @@ static bool count_turns(TiKernel kernel, const Task *task, int64_t *count) {
         }
     }
     return *count <= MAX_TURNS ? true
-                               : fail(TI_ERROR_ARGUMENT_OUT_OF_RANGE, "the loop of task `%s` has %lld turns; a parallel loop takes at most %lld",
+                               : fail(TI_ERROR_ARGUMENT_OUT_OF_RANGE,
+                                      "the loop of task `%s` has %lld turns; a parallel loop takes at most %lld",
                                       task->name, (long long)*count, (long long)MAX_TURNS);
 }
 
@@ -5641,10 +5879,12 @@ static bool launch(TiRuntime runtime, TiKernel kernel, const TiArgument *const *
     const KernelData *data = kernel->data;
     uint32_t i;
     if (data->unsupported) {
-        return fail(TI_ERROR_NOT_SUPPORTED, "kernel `%.100s` takes %s, which this runtime cannot give", data->name, data->unsupported);
+        return fail(TI_ERROR_NOT_SUPPORTED, "kernel `%.100s` takes %s, which this runtime cannot give", data->name,
+                    data->unsupported);
     }
     for (i = 0; i < data->parameter_count; i++) {
-        if (data->parameters[i].kind != PARAMETER_TEMPLATE && !check_argument(kernel, &data->parameters[i], arguments[i])) {
+        if (data->parameters[i].kind != PARAMETER_TEMPLATE &&
+            !check_argument(kernel, &data->parameters[i], arguments[i])) {
             return fail_within("kernel `%.100s`", data->name);
         }
     }
@@ -5664,7 +5904,7 @@ static bool launch(TiRuntime runtime, TiKernel kernel, const TiArgument *const *
     return !data->site_count || show_reports(runtime, kernel);
 }
 
-/* --- 12  what kernels print, and checks that failed ----------------------------------------------------------------- */
+/* --- 12  what kernels print, and checks that failed --------------------------------------------------------------- */
 
 /* Text that grows. */
 typedef struct Text {
@@ -5700,8 +5940,8 @@ static void text_format(Text *text, const char *format, ...) {
     text_add(text, bytes, (size_t)(length < 0 ? 0 : length < (int)sizeof bytes ? length : (int)sizeof bytes - 1));
 }
 
-/* How a number is written: as C's printf has it, or Python's `format`. letter: '\0' for the usual one. align: `<`, `>`, `^`
-   or `=`; fill: what stands where there is room; group: `,` or `_` between thousands, or '\0'. */
+/* How a number is written: as C's printf has it, or Python's `format`. letter: '\0' for the usual one. align: `<`,
+   `>`, `^` or `=`; fill: what stands where there is room; group: `,` or `_` between thousands, or '\0'. */
 typedef struct NumberFormat {
     bool is_python, has_plus, has_blank, is_alternate;
     int width, precision; /* precision: -1 for none */
@@ -5848,7 +6088,10 @@ static void write_digits(char *text, uint64_t magnitude, unsigned base, bool is_
 static void add_integer(Text *text, const NumberFormat *format, Number number) {
     char digits[2 * MAX_PRECISION + 96], plain[65], sign[4];
     const char *mark = number.is_negative ? "-" : format->has_plus ? "+" : format->has_blank ? " " : "", *prefix = "";
-    unsigned base = format->letter == 'x' || format->letter == 'X' ? 16 : format->letter == 'o' ? 8 : format->letter == 'b' ? 2 : 10;
+    unsigned base = format->letter == 'x' || format->letter == 'X' ? 16
+                    : format->letter == 'o'                        ? 8
+                    : format->letter == 'b'                        ? 2
+                                                                   : 10;
     int zeros;
     if (format->is_alternate) {
         prefix = format->letter == 'X' ? "0X" : base == 16 ? "0x" : base == 8 ? "0o" : base == 2 ? "0b" : "";
@@ -5886,10 +6129,18 @@ static void add_real(Text *text, const NumberFormat *format, double value, bool 
             precision = is_double && !format->is_python && letter != 'g' && letter != 'G' ? 12 : 6;
         }
         switch (letter) {
-        case 'e': snprintf(digits, sizeof digits, format->is_alternate ? "%#.*e" : "%.*e", precision, fabs(value)); break;
-        case 'E': snprintf(digits, sizeof digits, format->is_alternate ? "%#.*E" : "%.*E", precision, fabs(value)); break;
-        case 'g': snprintf(digits, sizeof digits, format->is_alternate ? "%#.*g" : "%.*g", precision, fabs(value)); break;
-        case 'G': snprintf(digits, sizeof digits, format->is_alternate ? "%#.*G" : "%.*G", precision, fabs(value)); break;
+        case 'e':
+            snprintf(digits, sizeof digits, format->is_alternate ? "%#.*e" : "%.*e", precision, fabs(value));
+            break;
+        case 'E':
+            snprintf(digits, sizeof digits, format->is_alternate ? "%#.*E" : "%.*E", precision, fabs(value));
+            break;
+        case 'g':
+            snprintf(digits, sizeof digits, format->is_alternate ? "%#.*g" : "%.*g", precision, fabs(value));
+            break;
+        case 'G':
+            snprintf(digits, sizeof digits, format->is_alternate ? "%#.*G" : "%.*G", precision, fabs(value));
+            break;
         case '%': snprintf(digits, sizeof digits, "%.*f%%", precision, 100.0 * fabs(value)); break;
         default: snprintf(digits, sizeof digits, format->is_alternate ? "%#.*f" : "%.*f", precision, fabs(value));
         }
@@ -5954,7 +6205,8 @@ typedef struct Record {
     const uint32_t *words;
 } Record;
 
-static void add_scalar(Text *text, const SiteValue *value, const uint32_t *words, const char *specification, bool is_check) {
+static void add_scalar(Text *text, const SiteValue *value, const uint32_t *words, const char *specification,
+                       bool is_check) {
     Number number = read_number(value->words_type, words);
     bool is_real = is_float_type(value->type);
     NumberFormat format = read_format(specification, is_real);
@@ -6026,7 +6278,8 @@ static void add_message(Text *text, const Record *record) {
         }
         at = read_digits(at + 1, INT16_MAX, &number);
         if (*at == ':') {
-            snprintf(specification, sizeof specification, "%.*s", (int)smaller_u64((uint64_t)(end - at - 1), 31), at + 1);
+            snprintf(specification, sizeof specification, "%.*s", (int)smaller_u64((uint64_t)(end - at - 1), 31),
+                     at + 1);
         }
         if ((uint32_t)number < record->site->value_count) {
             add_value(text, record, (uint32_t)number, specification);
@@ -6040,8 +6293,9 @@ static void add_frames(Text *text, const Site *site) {
     const Json *frame;
     for (frame = site->frames->value.first; frame; frame = frame->next) {
         const Json *span = json_member(frame, "span")->value.first;
-        text_format(text, "File \"%.200s\", line %lld, column %lld, in %.100s:\n", json_member(frame, "file")->value.text,
-                    (long long)span->value.integer, (long long)span->next->value.integer, json_member(frame, "function")->value.text);
+        text_format(text, "File \"%.200s\", line %lld, column %lld, in %.100s:\n",
+                    json_member(frame, "file")->value.text, (long long)span->value.integer,
+                    (long long)span->next->value.integer, json_member(frame, "function")->value.text);
         if (json_member(frame, "text")->count) {
             text_format(text, "%.300s\n", json_member(frame, "text")->value.text);
         }
@@ -6052,7 +6306,8 @@ static void add_frames(Text *text, const Site *site) {
 static void add_indices(Text *text, TiKernel kernel, const Task *task, uint32_t turn) {
     int64_t values[MAX_AXES], begin, extent, rest = turn;
     uint32_t axis, i;
-    bool is_known = task->axis_count > 0 && task->extents && (task->order_count || task->extent_count == task->axis_count);
+    bool is_known =
+        task->axis_count > 0 && task->extents && (task->order_count || task->extent_count == task->axis_count);
     memset(values, 0, sizeof values);
     for (axis = 0; is_known && axis < task->axis_count; axis++) {
         is_known = task->axes[axis].begin != NULL;
@@ -6095,8 +6350,8 @@ static int compare_records(const void *a, const void *b) {
     return one->order < other->order ? -1 : one->order > other->order;
 }
 
-/* Find the records of a room, in the order in which they are shown; the caller frees them. A record that no site of this
-   kernel writes ends it. */
+/* Find the records of a room, in the order in which they are shown; the caller frees them. A record that no site of
+   this kernel writes ends it. */
 static Record *find_records(const KernelData *data, const uint32_t *words, uint32_t count, uint32_t *found) {
     Record *records = (Record *)take_zeroed(((size_t)count / REPORT_RECORD_WORDS + 1) * sizeof(Record));
     uint32_t position = 0;
@@ -6164,8 +6419,8 @@ static bool fail_check(TiKernel kernel, const uint32_t *words, uint32_t count, u
             text_format(&text, ")");
         }
     }
-    fail(TI_ERROR_ASSERTION, "%u check%s of kernel `%.100s` failed%s%.3600s", failures, failures == 1 ? "" : "s", kernel->data->name,
-         text.length ? ":\n" : "; none can be read", text.length ? text.bytes : "");
+    fail(TI_ERROR_ASSERTION, "%u check%s of kernel `%.100s` failed%s%.3600s", failures, failures == 1 ? "" : "s",
+         kernel->data->name, text.length ? ":\n" : "; none can be read", text.length ? text.bytes : "");
     free(text.bytes);
     free(records);
     return false;
@@ -6177,7 +6432,8 @@ static bool show_reports(TiRuntime runtime, TiKernel kernel) {
     uint32_t header[REPORT_HEADER_WORDS], prints, failures;
     uint32_t *words;
     bool is_good;
-    if (!runtime->report || !backend->wait(runtime) || !backend->read(runtime, runtime->report, 0, header, sizeof header)) {
+    if (!runtime->report || !backend->wait(runtime) ||
+        !backend->read(runtime, runtime->report, 0, header, sizeof header)) {
         return runtime->report == NULL;
     }
     if (header[0] == REPORT_HEADER_WORDS && header[3] == REPORT_FIRST && !header[2] && !header[6]) {
@@ -6187,11 +6443,13 @@ static bool show_reports(TiRuntime runtime, TiKernel kernel) {
     failures = (uint32_t)larger_u64(smaller_u64(header[3], REPORT_LAST), REPORT_FIRST) - REPORT_FIRST;
     words = (uint32_t *)take_zeroed(((size_t)prints + failures) * 4);
     is_good = words && backend->read(runtime, runtime->report, REPORT_HEADER_WORDS * 4, words, (uint64_t)prints * 4) &&
-              backend->read(runtime, runtime->report, REPORT_FIRST * 4, words + prints, (uint64_t)failures * 4) && clear_report(runtime);
+              backend->read(runtime, runtime->report, REPORT_FIRST * 4, words + prints, (uint64_t)failures * 4) &&
+              clear_report(runtime);
     if (is_good) {
         show_prints(kernel->data, words, prints);
         if (header[2]) {
-            fprintf(stderr, "shadesmith: kernel `%s`: %u prints of this launch found no room\n", kernel->data->name, header[2]);
+            fprintf(stderr, "shadesmith: kernel `%s`: %u prints of this launch found no room\n", kernel->data->name,
+                    header[2]);
         }
         is_good = !header[6] || fail_check(kernel, words + prints, failures, header[6]);
     }
@@ -6199,7 +6457,7 @@ static bool show_reports(TiRuntime runtime, TiKernel kernel) {
     return is_good;
 }
 
-/* --- 13  the functions of shadesmith.h ------------------------------------------------------------------------------ */
+/* --- 13  the functions of shadesmith.h ---------------------------------------------------------------------------- */
 
 uint32_t ti_get_version(void) {
     return TI_C_API_VERSION;
@@ -6269,7 +6527,8 @@ TiRuntime ti_create_runtime(TiArch arch, uint32_t device_index) {
     TiRuntime runtime;
     bool is_good;
     if (arch != TI_ARCH_VULKAN && arch != TI_ARCH_CUDA) {
-        fail(TI_ERROR_NOT_SUPPORTED, "arch %d is none that this runtime knows: it has TI_ARCH_VULKAN and TI_ARCH_CUDA", (int)arch);
+        fail(TI_ERROR_NOT_SUPPORTED, "arch %d is none that this runtime knows: it has TI_ARCH_VULKAN and TI_ARCH_CUDA",
+             (int)arch);
         return NULL;
     }
     runtime = (TiRuntime)take_zeroed(sizeof(struct TiRuntime_t));
@@ -6373,10 +6632,14 @@ static bool enter_memory(TiRuntime runtime, TiMemory memory) {
 
 static bool check_slice(const TiMemorySlice *slice, const char *name) {
     if (slice->offset > slice->memory->size || slice->size > slice->memory->size - slice->offset) {
-        return fail(TI_ERROR_ARGUMENT_OUT_OF_RANGE, "%s reaches from byte %llu on over %llu bytes, and its memory has %llu", name,
-                    (unsigned long long)slice->offset, (unsigned long long)slice->size, (unsigned long long)slice->memory->size);
+        return fail(TI_ERROR_ARGUMENT_OUT_OF_RANGE,
+                    "%s reaches from byte %llu on over %llu bytes, and its memory has %llu", name,
+                    (unsigned long long)slice->offset, (unsigned long long)slice->size,
+                    (unsigned long long)slice->memory->size);
     }
-    return slice->memory->mapped ? fail(TI_ERROR_INVALID_STATE, "the memory of %s is mapped: call ti_unmap_memory first", name) : true;
+    return slice->memory->mapped
+               ? fail(TI_ERROR_INVALID_STATE, "the memory of %s is mapped: call ti_unmap_memory first", name)
+               : true;
 }
 
 void ti_free_memory(TiRuntime runtime, TiMemory memory) {
@@ -6459,7 +6722,8 @@ void ti_write_memory(TiRuntime runtime, const TiMemorySlice *destination, const 
     }
 }
 
-void ti_copy_memory_device_to_device(TiRuntime runtime, const TiMemorySlice *dst_memory, const TiMemorySlice *src_memory) {
+void ti_copy_memory_device_to_device(TiRuntime runtime, const TiMemorySlice *dst_memory,
+                                     const TiMemorySlice *src_memory) {
     if (!dst_memory || !src_memory || !src_memory->memory) {
         fail(TI_ERROR_ARGUMENT_NULL, "dst_memory or src_memory is null");
         return;
@@ -6474,11 +6738,13 @@ void ti_copy_memory_device_to_device(TiRuntime runtime, const TiMemorySlice *dst
     if (check_slice(dst_memory, "dst_memory") && check_slice(src_memory, "src_memory")) {
         if (dst_memory->size != src_memory->size) {
             fail(TI_ERROR_INVALID_ARGUMENT, "dst_memory and src_memory have different sizes");
-        } else if (dst_memory->memory == src_memory->memory && dst_memory->offset < src_memory->offset + src_memory->size &&
+        } else if (dst_memory->memory == src_memory->memory &&
+                   dst_memory->offset < src_memory->offset + src_memory->size &&
                    src_memory->offset < dst_memory->offset + dst_memory->size) {
             fail(TI_ERROR_INVALID_ARGUMENT, "dst_memory and src_memory overlap");
         } else if (dst_memory->size) {
-            runtime->backend->copy(runtime, dst_memory->memory, dst_memory->offset, src_memory->memory, src_memory->offset, src_memory->size);
+            runtime->backend->copy(runtime, dst_memory->memory, dst_memory->offset, src_memory->memory,
+                                   src_memory->offset, src_memory->size);
         }
     }
     leave(runtime);
@@ -6588,7 +6854,8 @@ TiKernel ti_get_aot_module_kernel(TiAotModule aot_module, const char *name) {
         return NULL;
     }
     if (aot_module->manifest.kernels[i].unsupported) {
-        fail(TI_ERROR_NOT_SUPPORTED, "kernel `%.200s` takes %s, which this runtime cannot give", name, aot_module->manifest.kernels[i].unsupported);
+        fail(TI_ERROR_NOT_SUPPORTED, "kernel `%.200s` takes %s, which this runtime cannot give", name,
+             aot_module->manifest.kernels[i].unsupported);
         return NULL;
     }
     return &aot_module->kernels[i];
@@ -6646,7 +6913,8 @@ const char *ti_get_aot_module_field_name(TiAotModule aot_module, uint32_t number
 
 /* Spread what a caller passes over all parameters, templates too; the caller frees the list. */
 static const TiArgument **spread_arguments(const KernelData *data, const TiArgument *args) {
-    const TiArgument **arguments = (const TiArgument **)take_zeroed((data->parameter_count + 1) * sizeof(const TiArgument *));
+    const TiArgument **arguments =
+        (const TiArgument **)take_zeroed((data->parameter_count + 1) * sizeof(const TiArgument *));
     uint32_t i;
     for (i = 0; arguments && i < data->parameter_count; i++) {
         if (data->parameters[i].kind != PARAMETER_TEMPLATE) {
@@ -6667,7 +6935,8 @@ void ti_launch_kernel(TiRuntime runtime, TiKernel kernel, uint32_t arg_count, co
         return;
     }
     if (arg_count != passed_count(kernel->data)) {
-        fail(TI_ERROR_INVALID_ARGUMENT, "kernel `%s` takes %u arguments, and %u were given", kernel->data->name, passed_count(kernel->data), arg_count);
+        fail(TI_ERROR_INVALID_ARGUMENT, "kernel `%s` takes %u arguments, and %u were given", kernel->data->name,
+             passed_count(kernel->data), arg_count);
         return;
     }
     if (!enter(runtime)) {
@@ -6692,9 +6961,11 @@ static const TiArgument *named_argument(const char *name, uint32_t arg_count, co
     return NULL;
 }
 
-static bool launch_dispatch(TiRuntime runtime, TiComputeGraph graph, const Dispatch *dispatch, const TiArgument *const *given) {
+static bool launch_dispatch(TiRuntime runtime, TiComputeGraph graph, const Dispatch *dispatch,
+                            const TiArgument *const *given) {
     TiKernel kernel = &graph->module->kernels[dispatch->kernel];
-    const TiArgument **arguments = (const TiArgument **)take_zeroed((kernel->data->parameter_count + 1) * sizeof(const TiArgument *));
+    const TiArgument **arguments =
+        (const TiArgument **)take_zeroed((kernel->data->parameter_count + 1) * sizeof(const TiArgument *));
     uint32_t i, next = 0;
     bool is_good = arguments != NULL;
     for (i = 0; is_good && i < kernel->data->parameter_count; i++) {
@@ -6710,28 +6981,34 @@ static bool launch_dispatch(TiRuntime runtime, TiComputeGraph graph, const Dispa
 
 static bool launch_graph(TiRuntime runtime, TiComputeGraph graph, uint32_t arg_count, const TiNamedArgument *args) {
     const GraphData *data = graph->data;
-    const TiArgument **given = (const TiArgument **)take_zeroed((data->argument_count + 1) * sizeof(const TiArgument *));
+    const TiArgument **given =
+        (const TiArgument **)take_zeroed((data->argument_count + 1) * sizeof(const TiArgument *));
     uint32_t i;
     bool is_good = given != NULL;
     for (i = 0; is_good && i < arg_count; i++) {
-        if (!args[i].name || find_named(data->argument_names, data->argument_count, sizeof(const char *), args[i].name) == data->argument_count) {
-            is_good = fail(TI_ERROR_INVALID_ARGUMENT, "graph `%s` takes no argument `%.100s`", data->name, args[i].name ? args[i].name : "null");
+        if (!args[i].name || find_named(data->argument_names, data->argument_count, sizeof(const char *),
+                                        args[i].name) == data->argument_count) {
+            is_good = fail(TI_ERROR_INVALID_ARGUMENT, "graph `%s` takes no argument `%.100s`", data->name,
+                           args[i].name ? args[i].name : "null");
         }
     }
     for (i = 0; is_good && i < data->argument_count; i++) {
         given[i] = named_argument(data->argument_names[i], arg_count, args);
         if (!given[i]) {
-            is_good = fail(TI_ERROR_ARGUMENT_NOT_FOUND, "graph `%s` takes argument `%s`, which is missing", data->name, data->argument_names[i]);
+            is_good = fail(TI_ERROR_ARGUMENT_NOT_FOUND, "graph `%s` takes argument `%s`, which is missing", data->name,
+                           data->argument_names[i]);
         }
     }
     for (i = 0; is_good && i < data->dispatch_count; i++) {
-        is_good = launch_dispatch(runtime, graph, &data->dispatches[i], given) || fail_within("graph `%.100s`", data->name);
+        is_good =
+            launch_dispatch(runtime, graph, &data->dispatches[i], given) || fail_within("graph `%.100s`", data->name);
     }
     free(given);
     return is_good;
 }
 
-void ti_launch_compute_graph(TiRuntime runtime, TiComputeGraph compute_graph, uint32_t arg_count, const TiNamedArgument *args) {
+void ti_launch_compute_graph(TiRuntime runtime, TiComputeGraph compute_graph, uint32_t arg_count,
+                             const TiNamedArgument *args) {
     if (!compute_graph || (arg_count && !args)) {
         fail(TI_ERROR_ARGUMENT_NULL, "compute_graph or args is null");
         return;
@@ -6756,11 +7033,13 @@ void ti_get_kernel_result(TiRuntime runtime, TiKernel kernel, uint32_t number, v
         return;
     }
     if (number >= kernel->data->result_count) {
-        fail(TI_ERROR_ARGUMENT_OUT_OF_RANGE, "kernel `%s` returns %u values", kernel->data->name, kernel->data->result_count);
+        fail(TI_ERROR_ARGUMENT_OUT_OF_RANGE, "kernel `%s` returns %u values", kernel->data->name,
+             kernel->data->result_count);
         return;
     }
     if (size != kernel->data->results[number].size) {
-        fail(TI_ERROR_INVALID_ARGUMENT, "result %u of kernel `%s` has %u bytes", number, kernel->data->name, kernel->data->results[number].size);
+        fail(TI_ERROR_INVALID_ARGUMENT, "result %u of kernel `%s` has %u bytes", number, kernel->data->name,
+             kernel->data->results[number].size);
         return;
     }
     if (enter(runtime)) {

@@ -10,8 +10,9 @@
        ti_launch_kernel(runtime, paint, 2, arguments);
        ti_wait(runtime);
 
-   Functions that can fail return TI_NULL_HANDLE or nothing; ti_get_last_error tells what went wrong, by code and by text,
-   of the last call of this thread that failed. A runtime and what was made from it is used by one thread at a time.
+   Functions that can fail return TI_NULL_HANDLE or nothing; ti_get_last_error tells what went wrong, by code and by
+   text, of the last call of this thread that failed. A runtime and what was made from it is used by one thread at a
+   time.
    Names and structs are close to those of Taichi's C-API; what differs is said in docs/c-api.md. */
 
 #ifndef SHADESMITH_H
@@ -53,8 +54,8 @@ typedef struct TiComputeGraph_t *TiComputeGraph;
 
 typedef enum TiError {
     TI_ERROR_SUCCESS = 0,
-    TI_ERROR_NOT_SUPPORTED = -1,        /* the device, or this file, lacks what is needed */
-    TI_ERROR_CORRUPTED_DATA = -2,       /* the archive is damaged, or none */
+    TI_ERROR_NOT_SUPPORTED = -1,  /* the device, or this file, lacks what is needed */
+    TI_ERROR_CORRUPTED_DATA = -2, /* the archive is damaged, or none */
     TI_ERROR_NAME_NOT_FOUND = -3,
     TI_ERROR_INVALID_ARGUMENT = -4,
     TI_ERROR_ARGUMENT_NULL = -5,
@@ -63,7 +64,7 @@ typedef enum TiError {
     TI_ERROR_INVALID_STATE = -9,        /* the driver failed, the device is lost */
     TI_ERROR_INCOMPATIBLE_MODULE = -10, /* the archive was made for something else */
     TI_ERROR_OUT_OF_MEMORY = -11,
-    TI_ERROR_ASSERTION = -32,           /* an assert of a kernel failed */
+    TI_ERROR_ASSERTION = -32, /* an assert of a kernel failed */
     TI_ERROR_MAX_ENUM = 0x7fffffff
 } TiError;
 
@@ -131,8 +132,8 @@ typedef struct TiNdShape {
     uint32_t dims[TI_MAX_DIM_COUNT];
 } TiNdShape;
 
-/* Elements row by row from the memory's first byte on. elem_shape: () for scalars, (n) for vectors, (n, m) for matrices.
-   elem_type TI_DATA_TYPE_UNKNOWN: elements are the structs that the kernel wants. */
+/* Elements row by row from the memory's first byte on. elem_shape: () for scalars, (n) for vectors, (n, m) for
+   matrices. elem_type TI_DATA_TYPE_UNKNOWN: elements are the structs that the kernel wants. */
 typedef struct TiNdArray {
     TiMemory memory;
     TiNdShape shape;
@@ -208,15 +209,16 @@ typedef struct TiField {
     uint64_t strides[TI_MAX_DIM_COUNT];
 } TiField;
 
-/* --- the library ---------------------------------------------------------------------------------------------------- */
+/* --- the library -------------------------------------------------------------------------------------------------- */
 
 TI_API_CALL uint32_t ti_get_version(void);
 
 /* Write the archs that can be opened here. archs may be null; arch_count is set to how many there are. */
 TI_API_CALL void ti_get_available_archs(uint32_t *arch_count, TiArch *archs);
 
-/* The code of the last failure of this thread, TI_ERROR_SUCCESS if there was none. If message_size is not null it is set
-   to the size of the text with its final NUL; if message is not null, as much as message_size said before is written. */
+/* The code of the last failure of this thread, TI_ERROR_SUCCESS if there was none. If message_size is not null it is
+   set to the size of the text with its final NUL; if message is not null, as much as message_size said before is
+   written. */
 TI_API_CALL TiError ti_get_last_error(uint64_t *message_size, char *message);
 
 /* The same text, valid until the next call that fails in this thread; "" if there was none. */
@@ -228,7 +230,7 @@ TI_API_CALL void ti_set_last_error(TiError error, const char *message);
 /* Let a function have what kernels print, instead of the standard output; null undoes it. */
 TI_API_CALL void ti_set_print_callback(void (*callback)(const char *text, uint64_t size, void *user), void *user);
 
-/* --- devices -------------------------------------------------------------------------------------------------------- */
+/* --- devices ------------------------------------------------------------------------------------------------------ */
 
 /* Open a device: the fastest kind has number 0. */
 TI_API_CALL TiRuntime ti_create_runtime(TiArch arch, uint32_t device_index);
@@ -248,27 +250,27 @@ TI_API_CALL void ti_wait(TiRuntime runtime);
 /* What ti.random() depends on, as ti.init(random_seed=...). */
 TI_API_CALL void ti_set_runtime_random_seed(TiRuntime runtime, uint32_t seed);
 
-/* --- memory --------------------------------------------------------------------------------------------------------- */
+/* --- memory ------------------------------------------------------------------------------------------------------- */
 
 /* Allocate memory on the device, filled with zeros. */
 TI_API_CALL TiMemory ti_allocate_memory(TiRuntime runtime, const TiMemoryAllocateInfo *allocate_info);
 TI_API_CALL void ti_free_memory(TiRuntime runtime, TiMemory memory);
 
-/* Wait for what was launched, and return where the host reads and writes the memory. What was written reaches the device
-   with ti_unmap_memory. */
+/* Wait for what was launched, and return where the host reads and writes the memory. What was written reaches the
+   device with ti_unmap_memory. */
 TI_API_CALL void *ti_map_memory(TiRuntime runtime, TiMemory memory);
 TI_API_CALL void ti_unmap_memory(TiRuntime runtime, TiMemory memory);
 
 /* Copy between the host and the device, without a mapping, after all that was launched. */
 TI_API_CALL void ti_read_memory(TiRuntime runtime, const TiMemorySlice *source, void *destination);
 TI_API_CALL void ti_write_memory(TiRuntime runtime, const TiMemorySlice *destination, const void *source);
-TI_API_CALL void ti_copy_memory_device_to_device(
-    TiRuntime runtime, const TiMemorySlice *dst_memory, const TiMemorySlice *src_memory);
+TI_API_CALL void ti_copy_memory_device_to_device(TiRuntime runtime, const TiMemorySlice *dst_memory,
+                                                 const TiMemorySlice *src_memory);
 
 /* The address that kernels see: a VkDeviceAddress or a CUdeviceptr. */
 TI_API_CALL uint64_t ti_get_memory_address(TiRuntime runtime, TiMemory memory);
 
-/* --- archives ------------------------------------------------------------------------------------------------------- */
+/* --- archives ----------------------------------------------------------------------------------------------------- */
 
 /* Check an archive without any device. Returns TI_ERROR_SUCCESS, or what is wrong. */
 TI_API_CALL TiError ti_check_aot_module(const void *tcm, uint64_t size);
@@ -289,14 +291,15 @@ TI_API_CALL const char *ti_get_aot_module_kernel_name(TiAotModule aot_module, ui
 TI_API_CALL const char *ti_get_aot_module_compute_graph_name(TiAotModule aot_module, uint32_t number);
 TI_API_CALL const char *ti_get_aot_module_field_name(TiAotModule aot_module, uint32_t number);
 
-/* --- launches ------------------------------------------------------------------------------------------------------- */
+/* --- launches ----------------------------------------------------------------------------------------------------- */
 
-/* Launch a kernel; do not wait, unless it prints or checks. args: one a parameter, ti.template() parameters left out. */
+/* Launch a kernel; do not wait, unless it prints or checks. args: one a parameter, ti.template() parameters left
+   out. */
 TI_API_CALL void ti_launch_kernel(TiRuntime runtime, TiKernel kernel, uint32_t arg_count, const TiArgument *args);
 
 /* Launch the kernels of a graph. args: in any order. */
-TI_API_CALL void ti_launch_compute_graph(
-    TiRuntime runtime, TiComputeGraph compute_graph, uint32_t arg_count, const TiNamedArgument *args);
+TI_API_CALL void ti_launch_compute_graph(TiRuntime runtime, TiComputeGraph compute_graph, uint32_t arg_count,
+                                         const TiNamedArgument *args);
 
 /* Wait, and copy what the last launch of a kernel returned: number counts its results, size is that of the value. */
 TI_API_CALL void ti_get_kernel_result(TiRuntime runtime, TiKernel kernel, uint32_t number, void *value, uint64_t size);

@@ -44,11 +44,10 @@ class KeptFrontend:
             return found
         COUNTS.frontend_ran()
         result = build(specialization)
-        with COUNTS.key_time():
-            try:
-                self._made = to_entry(result, self._fingerprint)
-            except Unkept as error:
-                COUNTS.miss(STAGE, self._name, f"not kept: {error}")
+        try:
+            self._made = to_entry(result, self._fingerprint)
+        except Unkept as error:
+            COUNTS.miss(STAGE, self._name, f"not kept: {error}")
         return result
 
     def keep(self) -> None:

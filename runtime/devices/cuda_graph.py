@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ctypes
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, Protocol
 from weakref import finalize
@@ -103,13 +103,16 @@ class Noted:
 class Node:
     """One task in the graph."""
 
-    __slots__ = ("handle", "is_enabled", "parameters", "start")
+    __slots__ = ("count", "handle", "has_turns", "is_enabled", "parameters", "reference", "start")
 
     def __init__(self, start: Start) -> None:
         self.start = start
         self.parameters = NodeParameters(grid_x=1, grid_y=1, grid_z=1, block_x=1, block_y=1, block_z=1)
+        self.reference = ctypes.byref(self.parameters)
         self.handle = HANDLE()
-        self.is_enabled = True
+        self.is_enabled = self.has_turns = True
+        self.count = -2
+        """Turns that the launch has; parameters are for them."""
 
 
 class CudaGraph:
@@ -122,32 +125,38 @@ class CudaGraph:
         self._names = list(dict.fromkeys(launch.program.name for launch in launches))
         self._edges = _edges_of(launches)
         self._built = Built(device, launches, self._edges)
+        self._changed: dict[int, Launch] = {}
         self._has_moved = False
 
     def update(self, number: int, launch: Launch) -> None:
-        """Replace a launch; runs that are under way keep what they were started with."""
-        self._device.enter()
-        if launch.touched != self._launches[number].touched:
+        """Replace a launch from the next run on."""
+        old = self._launches[number]
+        if launch.touched is not old.touched and launch.touched != old.touched:
             self._has_moved = True
-        self._launches[number] = launch
-        self._built.update(number, launch)
+        self._launches[number] = self._changed[number] = launch
 
     def run(self) -> None:
         """Launch the graph on CuPy's current stream."""
-        self._device.enter()
-        if self._has_moved:
-            self._has_moved = False
-            edges = _edges_of(self._launches)
-            if edges != self._edges:
-                self._edges, self._built = edges, Built(self._device, self._launches, edges)
+        device = self._device
+        device.enter()
+        if self._changed:
+            self._renew()
         if self._built.is_empty:
             return
-        device = self._device
         stream = device.current_stream().ptr
         if stream != device.stream:
             device.note_stream(stream)
         device.recent.extend(self._names)
         self._built.launch(stream)
+
+    def _renew(self) -> None:
+        """Set what has changed; build the graph anew where launches follow each other otherwise."""
+        edges = _edges_of(self._launches) if self._has_moved else self._edges
+        if edges != self._edges:
+            self._edges, self._built = edges, Built(self._device, self._launches, edges)
+        else:
+            self._built.update(self._changed)
+        self._changed, self._has_moved = {}, False
 
 
 def _edges_of(launches: Sequence[Launch]) -> list[list[int]]:
@@ -186,39 +195,42 @@ class Built:
         """Launch the graph."""
         self._call("cuGraphLaunch", self._exec, stream)
 
-    def update(self, number: int, launch: Launch) -> None:
-        """Set the parameters of a launch's nodes."""
-        ctypes.memmove(self._blocks[number], launch.arguments, len(launch.arguments))
-        for node, count in zip(self._nodes[number], launch.counts, strict=True):
-            if self._fill(node, count):
-                self._call("cuGraphExecKernelNodeSetParams", self._exec, node.handle, ctypes.byref(node.parameters))
-                self._enable(node, True)
-            else:
-                self._enable(node, False)
+    def update(self, launches: Mapping[int, Launch]) -> None:
+        """Set the parameters of the nodes of some launches, by number; runs under way keep theirs."""
+        set_parameters, move, graph = self._driver["cuGraphExecKernelNodeSetParams"], ctypes.memmove, self._exec
+        for number, launch in launches.items():
+            move(self._blocks[number], launch.arguments, len(launch.arguments))
+            for node, count in zip(self._nodes[number], launch.counts, strict=True):
+                if count != node.count:
+                    node.has_turns = self._fill(node, count)
+                if node.has_turns:
+                    self._check(set_parameters(graph, node.handle, node.reference))
+                if node.is_enabled != node.has_turns:
+                    self._enable(node)
 
     def _build(self, launches: Sequence[Launch], edges: Sequence[Sequence[int]]) -> None:
         self._call("cuGraphCreate", ctypes.byref(self._graph), 0)
-        idle = []
         for launch, nodes, before in zip(launches, self._nodes, edges, strict=True):
             ends = [self._nodes[other][-1].handle.value for other in before]
             for node, count in zip(nodes, launch.counts, strict=True):
-                if not self._fill(node, count):
+                node.has_turns = self._fill(node, count)
+                if not node.has_turns:
                     self._fill(node, 1)  # a node needs a grid, also while it is switched off
-                    idle.append(node)
+                    node.count = count
                 self._add(node, ends)
                 ends = [node.handle.value]
         self._call("cuGraphInstantiateWithFlags", ctypes.byref(self._exec), self._graph, 0)
-        for node in idle:
-            self._enable(node, False)
+        for node in (node for nodes in self._nodes for node in nodes if not node.has_turns):
+            self._enable(node)
 
     def _add(self, node: Node, before: Sequence[int | None]) -> None:
         handles = (HANDLE * len(before))(*before) if before else None
-        count, parameters = len(before), ctypes.byref(node.parameters)
-        self._call("cuGraphAddKernelNode", ctypes.byref(node.handle), self._graph, handles, count, parameters)
+        handle, count = ctypes.byref(node.handle), len(before)
+        self._call("cuGraphAddKernelNode", handle, self._graph, handles, count, node.reference)
 
     def _fill(self, node: Node, count: int) -> bool:
         """Set the parameters of a node for so many turns. Returns False where there is nothing to start."""
-        self._noted.last = None
+        self._noted.last, node.count = None, count
         node.start(count, 0)
         if self._noted.last is None:
             return False
@@ -227,14 +239,16 @@ class Built:
         made.function, made.grid_x, made.block_x, made.parameters = function, grid_x, block_x, parameters
         return True
 
-    def _enable(self, node: Node, is_enabled: bool) -> None:
-        if node.is_enabled != is_enabled:
-            self._call("cuGraphNodeSetEnabled", self._exec, node.handle, int(is_enabled))
-            node.is_enabled = is_enabled
+    def _enable(self, node: Node) -> None:
+        """Switch a node on or off, as it has turns or not."""
+        self._call("cuGraphNodeSetEnabled", self._exec, node.handle, int(node.has_turns))
+        node.is_enabled = node.has_turns
 
     def _call(self, name: str, *args: Any) -> None:
         """Call the driver. Raises: TaichiRuntimeError with what it says."""
-        code = self._driver[name](*args)
+        self._check(self._driver[name](*args))
+
+    def _check(self, code: int) -> None:
         if code:
             error = self._device.driver_error(code)
             raise self._device.describe(error) from error

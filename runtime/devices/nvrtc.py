@@ -143,21 +143,29 @@ def nvrtc_identity() -> str:
     """
     path = next(_candidates(), "")
     if not os.path.isabs(path) or not os.path.exists(path):
-        library = load_nvrtc()
-        path = _path_of(library)
+        path = _path_of(load_nvrtc())
     folder = os.path.dirname(os.path.realpath(path))
     beside = sorted(name for name in os.listdir(folder) if name.startswith("libnvrtc"))
     return "\n".join(file_identity(os.path.join(folder, name)) for name in beside)
 
 
 def _path_of(library: ctypes.CDLL) -> str:
-    """Return from which file a library was loaded; the loader looked for it by name."""
-    with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:
-        for line in maps:
-            path = line.rstrip("\n").partition("/")[2]
-            if "libnvrtc.so" in path or "libnvrtc-" in path:
-                return "/" + path
-    return library._name
+    """Return from which file a library was loaded that the loader found by name; others may have loaded another one."""
+    found = _Place()
+    if ctypes.CDLL(None).dladdr(ctypes.cast(library.nvrtcVersion, ctypes.c_void_p), ctypes.byref(found)) == 0:
+        raise OSError(f"nobody knows from where {library._name} was loaded")
+    return os.fsdecode(found.path)
+
+
+class _Place(ctypes.Structure):
+    """`Dl_info` of dlfcn.h."""
+
+    _fields_ = (
+        ("path", ctypes.c_char_p),
+        ("base", ctypes.c_void_p),
+        ("name", ctypes.c_char_p),
+        ("address", ctypes.c_void_p),
+    )
 
 
 @cache

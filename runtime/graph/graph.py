@@ -68,7 +68,7 @@ class Graph:
         names, plan = self._names(), self._plan
         assert plan is not None
         takes = ", ".join(f"{_shown(name)}: {arg.shown_type()}" for name, arg in self.arguments.items())
-        head = f"{len(self.dispatches)} launches of {len(set(names))} kernels"
+        head = f"{_counted(len(names), 'launch', 'es')} of {_counted(len(set(names)), 'kernel', 's')}"
         lines = [f"// graph({takes}): {head}"]
         for number, (name, dispatch) in enumerate(zip(names, self.dispatches, strict=True), 1):
             lines.append(f"//   {number}. {name}({', '.join(map(_shown_leaf, dispatch.leaves))})")
@@ -140,6 +140,10 @@ class Graph:
                 close = get_close_matches(name, [key for key in args if isinstance(key, str)], 1)
                 meant = f"; `{close[0]}` was given, did you mean that?" if close else ""
                 raise TaichiRuntimeError(f"Missing runtime value for graph argument `{name}`{meant}")
+
+
+def _counted(count: int, noun: str, ending: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else ending}"
 
 
 def _shown(name: str) -> str:

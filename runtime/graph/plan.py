@@ -7,15 +7,14 @@ run an edited text that is watched) are launched as plain calls between the reco
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Protocol
 from weakref import ref
 
 from .. import session as sessions
 from ..devices.device import Launch, Recording
-from ..devices.hazards import Touched
 from ..instance import Instance
 from ..launcher import Packed
 from ..session import Session
@@ -23,8 +22,6 @@ from ..touched import Touches
 from .argument import WITH_MEMORY, Arg, ArgKind
 from .dispatch import Dispatch
 
-Ready = tuple[Sequence[int], bytes, tuple[Any, ...], Touched]
-"""What a launch is made of, but for its program."""
 Way = tuple[Callable[..., Packed], Touches]
 
 
@@ -61,62 +58,54 @@ class PlainPart:
         self.dispatch.kernel.launcher(leaves)[1](*leaves)
 
 
-@dataclass(slots=True)
 class RecordedPart:
     """Launches that the device replays.
 
-    users: which of them take an argument, by its name; seeded: draw numbers. twins: for each the first that is packed
-    alike: in programs that iterate most have one.
+    Launches that are packed alike, of one kernel with the same arguments, are twins: programs that iterate have many.
+    They are known by the number of the first of them.
     """
 
-    session: Session
-    steps: Sequence[Compiled]
-    users: dict[str, list[int]] = field(default_factory=dict)
-    seeded: list[int] = field(default_factory=list)
-    twins: list[int] = field(default_factory=list)
-    recording: Recording | None = None
-    packed: list[Ready] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        first: dict[Any, int] = {}
-        for number, step in enumerate(self.steps):
-            key = number if step.is_seeded else step.dispatch.shape
-            self.twins.append(first.setdefault(key, number))
-            for name in {leaf.name for leaf in step.dispatch.leaves if isinstance(leaf, Arg)}:
-                self.users.setdefault(name, []).append(number)
+    def __init__(self, session: Session, steps: Sequence[Compiled]) -> None:
+        self._session, self._steps = session, steps
+        self._recording: Recording | None = None
+        self._twins: dict[int, list[int]] = {}
+        self._launches: dict[int, Launch] = {}
+        self._users: dict[str, set[int]] = {}
+        """The first of the twins that take an argument, by its name."""
+        self._seeded: set[int] = set()
+        firsts: dict[Any, int] = {}
+        for number, step in enumerate(steps):
+            first = firsts.setdefault(number if step.is_seeded else step.dispatch.shape, number)
+            self._twins.setdefault(first, []).append(number)
+            for leaf in step.dispatch.leaves:
+                if isinstance(leaf, Arg):
+                    self._users.setdefault(leaf.name, set()).add(first)
             if step.is_seeded:
-                self.seeded.append(number)
+                self._seeded.add(number)
 
     def run(self, values: Mapping[str, Any], changed: set[str]) -> None:
-        """Replay, with what changed packed anew."""
-        if self.recording is None:
-            self.packed = list(self._pack(range(len(self.steps)), values).values())
-            self.recording = self.session.device.record(list(map(self._launch, self.steps, self.packed)))
-        elif changed or self.seeded:
-            numbers = {number for name in changed for number in self.users.get(name, ())}.union(self.seeded)
-            for number, found in self._pack(sorted(numbers), values).items():
-                if found != self.packed[number]:
-                    self.recording.update(number, self._launch(self.steps[number], found))
-                    self.packed[number] = found
-        self.recording.run()
+        """Replay, with what changed packed anew, in the order in which plain calls would draw random numbers."""
+        if self._recording is None:
+            self._launches = {first: self._pack(first, values) for first in self._twins}
+            first_of = {number: first for first, numbers in self._twins.items() for number in numbers}
+            launches = [self._launches[first_of[number]] for number in range(len(self._steps))]
+            self._recording = self._session.device.record(launches)
+        elif changed or self._seeded:
+            found = self._seeded.union(*[self._users.get(name, ()) for name in changed])
+            for first in sorted(found):
+                launch = self._pack(first, values)
+                if launch != self._launches[first]:
+                    for number in self._twins[first]:
+                        self._recording.update(number, launch)
+                    self._launches[first] = launch
+        self._recording.run()
 
-    def _pack(self, numbers: Iterable[int], values: Mapping[str, Any]) -> dict[int, Ready]:
-        """Pack some launches, in the order in which plain calls would draw random numbers."""
-        found: dict[int, Ready] = {}
-        for number in numbers:
-            twin = self.twins[number]
-            if twin in found:
-                found[number] = found[twin]
-            else:
-                step = self.steps[number]
-                assert step.way is not None
-                pack, touches = step.way
-                leaves = step.dispatch.values(values)
-                found[number] = *pack(*leaves), touches(leaves)
-        return found
-
-    def _launch(self, step: Compiled, ready: Ready) -> Launch:
-        return Launch(step.instance.program, *ready)
+    def _pack(self, number: int, values: Mapping[str, Any]) -> Launch:
+        step = self._steps[number]
+        assert step.way is not None
+        pack, touches = step.way
+        leaves = step.dispatch.values(values)
+        return Launch(step.instance.program, *pack(*leaves), touches(leaves))
 
 
 class Plan:

@@ -451,7 +451,8 @@ def _members(compiled: Sequence[Forms]) -> Iterator[Table]:
 
 def _source(source: tuple[Any, ...], module: BackendModule) -> str:
     """Return in words what the launcher packs into a member."""
-    array = module.interface.arrays[source[1]].name if source[0] in ARRAY_WORDS else ""
+    slots = module.interface.textures if source[0].startswith("tex") else module.interface.arrays
+    array = slots[source[1]].name if source[0] in ARRAY_WORDS else ""
     match source:
         case ("argument", position, component):
             return f"argument {position}" + (f", component {component}" if component else "")
@@ -469,6 +470,10 @@ ARRAY_WORDS = {
     "capacity": "cells in the pool of {array}",
     "stride": "stride {axis} of {array} [elements]",
     "begin": "first element of {array}",
+    "texture": "handle of {array}",
+    "texels": "handle of {array} for single texels",
+    "texture_shape": "extent {axis} of {array}",
+    "texture_channels": "channels of {array}",
 }
 OTHER_WORDS = {
     "temporaries": "address of the kernel's temporaries",

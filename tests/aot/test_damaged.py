@@ -1,12 +1,13 @@
 """R11: a damaged archive is one clear error, within a second and 64 MiB, and nothing else happens."""
 
+import json
 import os
 import time
 import tracemalloc
 import zipfile
 
 import pytest
-from damaged_archives import damaged
+from damaged_archives import damaged, put
 
 import shadesmith as ti
 from shadesmith.runtime.aot.archive import open_archive
@@ -94,3 +95,18 @@ def test_a_folder_is_held_to_the_manifest_too(members, tmp_path):
     source.symlink_to("/etc/hostname")
     with pytest.raises(ArchiveError, match="a link"):
         open_archive(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        (put("module", "interface", "arrays", 0, "element", "f64"), "has other elements"),
+        (put("module", "interface", "members", 0, "source", ["result"]), "the address of nothing"),
+        (put("module", "interface", "members", 0, "source", ["temporaries"]), "the address of nothing"),
+    ],
+)
+def test_what_would_be_found_at_a_launch_is_found_before(members, change, text):
+    data = json.loads(members["module.json"])
+    change(data)
+    with pytest.raises(ArchiveError, match=text):
+        open_archive(write_container({**members, "module.json": json.dumps(data).encode()}))

@@ -1,5 +1,6 @@
 """Modules that were archived and loaded again do what kernels do."""
 
+import json
 import os
 
 import corpus
@@ -355,3 +356,36 @@ def test_kernels_of_the_corpus_are_archived_loaded_and_launched(device, maker):
     values = kernel._bind_in_session(arguments, {})
     loaded(*(value for value, each in zip(values, loaded.parameters, strict=True) if each["kind"] != "template"))
     ti.sync()
+
+
+def test_text_is_compiled_where_the_machine_code_is_for_another_processor():
+    ti.init(arch=ti.cpu, log_level=ti.WARN)
+    module = ti.aot.Module()
+    module.add_kernel(saxpy)
+    members = module.members()
+    data = json.loads(members["module.json"])
+    data["requires"]["cpu"] = ["avx8192"]
+    loaded = ti.aot.load(write_container({**members, "module.json": json.dumps(data).encode()}))
+    x, y = np.ones(4, np.float32), np.zeros(4, np.float32)
+    loaded.saxpy(x, y, 2.0)
+    assert y.tolist() == [2.0] * 4
+
+
+def test_memory_goes_with_the_module(device):
+    x = ti.field(ti.f32, shape=1 << 16)
+
+    @ti.kernel
+    def step():
+        for i in x:
+            x[i] += 1
+
+    module = through_archive(step, fields={"x": x})
+    module.step()
+    field = module.fields["x"]
+    ti.sync()
+    used = sessions.current().device.used_bytes
+    del module
+    assert field[5] == 1.0
+    del field
+    ti.sync()
+    assert sessions.current().device.used_bytes <= used - (4 << 16)

@@ -14,7 +14,9 @@ import pytest
 import shadesmith as ti
 from shadesmith.runtime.aot.archive import open_archive
 from shadesmith.runtime.aot.container import write_container
+from shadesmith.runtime.aot.fits import codes_for, fits_host
 from shadesmith.transpiler.backend.read_module import read_module
+from shadesmith.transpiler.options import Capabilities
 
 JULIA = """
 import sys
@@ -84,15 +86,16 @@ def test_archive_is_a_zip_with_text_and_binary(target, tmp_path):
         assert "module.json" in names and any(name.endswith((".spv", ".so", ".cubin")) for name in names)
 
 
-@pytest.mark.parametrize("arch", ["cpu", "vulkan"])
-def test_archives_do_not_depend_on_what_ran(arch, tmp_path):
+def test_archives_do_not_depend_on_what_ran(target, tmp_path):
+    if target == "python":
+        pytest.skip("interprets")
     digests = set()
     for number, seed in enumerate(("0", "1234")):
         folder = tmp_path / str(number)
         folder.mkdir()
         script = folder / "julia.py"
         script.write_text(JULIA)
-        command = [sys.executable, str(script), arch, str(folder)]
+        command = [sys.executable, str(script), target, str(folder)]
         environment = {**os.environ, "PYTHONHASHSEED": seed}
         subprocess.run(command, check=True, env=environment, cwd=folder, timeout=120)
         digests |= {digest(folder / "True.tcm"), digest(folder / "False.tcm")}
@@ -301,3 +304,35 @@ def test_names_that_cannot_be_read_are_refused(name):
     ti.init(arch=ti.cpu)
     with pytest.raises(ti.TaichiRuntimeError, match="no name of a kernel"):
         ti.aot.Module(ti.vulkan).add_kernel(fill, name=name)
+
+
+class Gpu:
+    """As much of a CUDA device as choosing code asks for."""
+
+    name = "cuda"
+
+    def __init__(self, arch):
+        self.capabilities = Capabilities("cuda", extra=(("arch", arch),))
+
+
+@pytest.mark.parametrize(
+    ("arch", "chosen"), [("sm_80", "cubin"), ("sm_86", "cubin"), ("sm_90", "ptx"), ("sm_120", "ptx"), ("sm_75", "ptx")]
+)
+def test_a_gpu_gets_the_cubin_of_its_generation_else_ptx(arch, chosen):
+    pytest.importorskip("nvidia.cu13", reason="NVRTC")
+    ti.init(arch=ti.cpu)
+    module = ti.aot.Module("cuda:sm_80")
+    module.add_kernel(fill)
+    archive = open_archive(archive_of(module))
+    kernel = archive.kernels["fill"]
+    assert codes_for(kernel, archive.manifest.requires, Gpu(arch)) == [kernel.codes[0][chosen]]
+
+
+def test_machine_code_for_another_processor_is_not_loaded():
+    ti.init(arch=ti.cpu)
+    module = ti.aot.Module(caps="portable")
+    module.add_kernel(fill)
+    requires = manifest_of(module)["requires"]
+    assert fits_host(requires)
+    assert not fits_host({**requires, "cpu": ["avx8192"]})
+    assert not fits_host({**requires, "machine": "riscv64"})

@@ -1,8 +1,8 @@
 /* A libcuda without a GPU. It keeps a list of calls, checks what the driver would check, and lets a chosen call fail.
 
    FAKE_CUDA_LOG: file to which each call is written. FAKE_CUDA_FAIL=cuMemAlloc_v2:2:700 lets the second call of that
-   function return 700. A cubin is an ELF file whose one section is text: `name bytes` for each function, with the size of
-   its one parameter; `name -` for one that is not to be found. Device memory is memory of the host. */
+   function return 700. A cubin is an ELF file whose one section is text: `name bytes` for each function, with the
+   size of its one parameter; `name -` for one that is not to be found. Device memory is memory of the host. */
 
 #ifdef WITH_CUDA_H
 #include <cuda.h>
@@ -75,7 +75,8 @@ static CUresult begin(const char *name, int needs_context) {
     }
     counted[i].name = name;
     counted[i].count++;
-    if (wish && !strncmp(wish, name, length) && sscanf(wish + length, ":%d:%d", &number, &code) == 2 && number == counted[i].count) {
+    if (wish && !strncmp(wish, name, length) && sscanf(wish + length, ":%d:%d", &number, &code) == 2 &&
+        number == counted[i].count) {
         note("%s fails", name);
         return (CUresult)code;
     }
@@ -90,10 +91,10 @@ static CUresult begin(const char *name, int needs_context) {
     return (CUresult)0;
 }
 
-#define BEGIN(name, needs_context)                                                                                             \
-    CUresult wrong = begin(name, needs_context);                                                                               \
-    if (wrong) {                                                                                                               \
-        return wrong;                                                                                                          \
+#define BEGIN(name, needs_context)                                                                                     \
+    CUresult wrong = begin(name, needs_context);                                                                       \
+    if (wrong) {                                                                                                       \
+        return wrong;                                                                                                  \
     }
 
 CUresult cuInit(unsigned int flags) {
@@ -124,7 +125,11 @@ CUresult cuDeviceGetName(char *name, int size, CUdevice device) {
 CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice device) {
     BEGIN("cuDeviceGetAttribute", 0)
     (void)device;
-    *value = (int)attribute == 16 ? 132 : (int)attribute == 39 ? 2048 : (int)attribute == 75 ? 9 : (int)attribute == 76 ? 0 : -1;
+    *value = (int)attribute == 16   ? 132
+             : (int)attribute == 39 ? 2048
+             : (int)attribute == 75 ? 9
+             : (int)attribute == 76 ? 0
+                                    : -1;
     return *value < 0 ? (CUresult)1 : (CUresult)0;
 }
 
@@ -138,7 +143,8 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device) {
 
 CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
     BEGIN("cuDevicePrimaryCtxRelease_v2", 0)
-    note("release %d%s%s%s", device, blocks ? " with memory" : "", modules ? " with modules" : "", depth ? " while current" : "");
+    note("release %d%s%s%s", device, blocks ? " with memory" : "", modules ? " with modules" : "",
+         depth ? " while current" : "");
     retained--;
     return (CUresult)0;
 }
@@ -317,7 +323,8 @@ CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *
     char found[256], size[32];
     const char *at;
     BEGIN("cuModuleGetFunction", 1)
-    for (at = module->text; at && sscanf(at, "%255s %31s", found, size) == 2; at = strchr(at, '\n'), at = at ? at + 1 : NULL) {
+    for (at = module->text; at && sscanf(at, "%255s %31s", found, size) == 2;
+         at = strchr(at, '\n'), at = at ? at + 1 : NULL) {
         if (!strcmp(found, name) && strcmp(size, "-")) {
             CUfunction made = (CUfunction)calloc(1, sizeof *made);
             snprintf(made->name, sizeof made->name, "%s", name);
@@ -342,9 +349,9 @@ CUresult cuFuncGetParamInfo(CUfunction function, size_t number, size_t *offset, 
 }
 #endif
 
-CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z, unsigned int block_x,
-                        unsigned int block_y, unsigned int block_z, unsigned int shared_bytes, CUstream stream, void **parameters,
-                        void **extra) {
+CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
+                        unsigned int block_x, unsigned int block_y, unsigned int block_z, unsigned int shared_bytes,
+                        CUstream stream, void **parameters, void **extra) {
     size_t i;
     char hex[2 * 4096 + 1] = "";
     BEGIN("cuLaunchKernel", 1)
@@ -354,6 +361,7 @@ CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int g
     for (i = 0; i < function->parameter_bytes; i++) {
         snprintf(hex + 2 * i, 3, "%02x", ((unsigned char *)parameters[0])[i]);
     }
-    note("launch %s %u %u %u %u %u %u %u %s", function->name, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, hex);
+    note("launch %s %u %u %u %u %u %u %u %s", function->name, grid_x, grid_y, grid_z, block_x, block_y, block_z,
+         shared_bytes, hex);
     return (CUresult)0;
 }

@@ -18,7 +18,7 @@ HERE = Path(__file__).parent
 BITS = 4000 if os.environ.get("SHADESMITH_FULL") else 100
 HARMLESS_BITS = 0.2
 """Share of bits of a zip file that say nothing: versions, modes."""
-SANITIZERS = ("-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+SANITIZERS = ("-O0", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 BATCH = 200
 
 
@@ -36,13 +36,13 @@ def members():
     return module.members()
 
 
-@pytest.fixture(scope="module", params=["-O2", "sanitized"])
+@pytest.fixture(scope="module", params=["plain", "sanitized"])
 def check(request, tmp_path_factory):
     """A function that lets the C loader check archives: (exit status, KiB, ms, error) each."""
     if binding.compiler("gcc") is None:
         pytest.skip("needs gcc")
     folder = tmp_path_factory.mktemp("check")
-    flags = SANITIZERS if request.param == "sanitized" else ("-O2",)
+    flags = SANITIZERS if request.param == "sanitized" else ("-O1",)
     sources = (str(HERE / "programs" / "check.c"), str(binding.FOLDER / "shadesmith.c"))
     program = binding.compile_c(folder / "check", *flags, *sources)
 
@@ -154,7 +154,11 @@ def paths_of(value, path=()):
 
 
 def test_errors_name_the_place(check, members):
-    names, archives = zip(*damaged(members, 0))
+    wanted = {
+        "manifest: block of 0", "manifest: version from the future", "manifest: wrong hash", "overlapping members",
+        "member '../../x'", "shader: vertex stage",
+    }  # fmt: skip
+    names, archives = zip(*((name, data) for name, data in damaged(members, 0) if name in wanted))
     texts = dict(zip(names, (line[3] for line in check(archives))))
     assert "$.kernels.paint.module.tasks[0].block_dim: a whole number from 1 to 1024" in texts["manifest: block of 0"]
     assert "version 2; this runtime reads version 1" in texts["manifest: version from the future"]

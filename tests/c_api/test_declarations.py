@@ -72,7 +72,7 @@ def test_capabilities_and_features(lines):
 
 def test_further_features():
     rows = re.search(r"FURTHER_FEATURES\[\] = \{(.*?)\n\};", SOURCE, re.S)[1]
-    found = re.findall(r"\{IN_(\w+), (\w+)\}, /\* (\w+) \*/", rows)
+    found = re.findall(r"\{IN_(\w+), (\w+)\}, +/\* (\w+) \*/", rows)
     assert len(found) == 11
     structs = {"1_2": 2, "ATOMIC_FLOAT": 3, "ATOMIC_FLOAT_2": 4}
     numbers = {"SCALAR_BLOCK_LAYOUT": 31}

@@ -200,3 +200,26 @@ def test_archs_that_are_there(runtime):
     archs = (ctypes.c_int * 8)()
     runtime.library.ti_get_available_archs(byref(count), archs)
     assert binding.ARCHES[runtime.target] in archs[: count.value]
+
+
+def test_a_kernel_with_a_texture_is_refused_and_others_run(runtime, archive):
+    if runtime.target != "vulkan":
+        pytest.skip("one target is enough")
+
+    @ti.kernel
+    def brighten(image: ti.types.rw_texture(num_dimensions=2, fmt=ti.Format.rgba8, lod=0)):
+        for i, j in ti.ndrange(4, 4):
+            image.store(ti.Vector([i, j]), image.load(ti.Vector([i, j])) * 2)
+
+    @ti.kernel
+    def put(x: ti.types.ndarray(ti.f32, 1)):
+        for i in x:
+            x[i] = 1
+
+    module = runtime.load(archive({"brighten": brighten, "put": put}))
+    with pytest.raises(CError, match="kernel `brighten` takes a texture, which this runtime cannot give") as caught:
+        runtime.kernel(module, "brighten")
+    assert caught.value.code == binding.NOT_SUPPORTED
+    memory, argument = runtime.array(np.zeros(3, np.float32), "f32")
+    runtime.launch(runtime.kernel(module, "put"), argument)
+    assert np.frombuffer(runtime.read(memory, 12), np.float32).tolist() == [1, 1, 1]

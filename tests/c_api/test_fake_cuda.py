@@ -12,7 +12,7 @@ from c_api import binding
 from c_api.sample_archives import cuda_archive, task
 
 HERE = Path(__file__).parent
-SANITIZED = ("-std=c99", "-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+SANITIZED = ("-std=c99", "-O0", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 RESIDENT = 132 * 2048
 CUDA_HEADERS = sorted(glob("/usr/local/cuda*/include/cuda.h"))
 

@@ -135,11 +135,10 @@ def test_more_arguments_than_push_constants_hold(runtime, archive):
 
     kernel = runtime.kernel(runtime.load(archive({"put": put})), "put")
     numbers = np.arange(30, dtype=np.float32)
-    for scale in range(200):  # more than one block of arguments holds
-        memory, argument = runtime.array(np.zeros(6, np.float32), "f32")
+    memory, argument = runtime.array(np.zeros(6, np.float32), "f32")
+    for scale in range(1500):  # more than one block of arguments holds
         runtime.launch(kernel, argument, tensor("f32", numbers), f32(scale))
-        if scale % 50 == 0:
-            assert np.frombuffer(runtime.read(memory, 24), np.float32).tolist() == [i * scale for i in range(6)]
+    assert np.frombuffer(runtime.read(memory, 24), np.float32).tolist() == [i * 1499 for i in range(6)]
 
 
 def test_fields_keep_their_values_between_launches(runtime, archive):
@@ -279,3 +278,34 @@ def test_an_assert_that_failed_is_an_error_with_its_place(runtime, archive):
     assert caught.value.code == binding.ASSERTION
     assert "test_launch.py" in text and "2 times 2 is 0.2" in text and "i = 2, j = 2" in text and "4 checks" in text
     runtime.launch(kernel, i32(2))  # and nothing is left of it
+
+
+def test_sparse_trees(runtime, archive):
+    block = ti.root.pointer(ti.ij, 4)
+    x = ti.field(ti.f32)
+    block.dense(ti.ij, 4).place(x)
+    total = ti.field(ti.i32, shape=())
+
+    @ti.kernel
+    def activate(n: ti.i32):
+        for i in range(n):
+            x[i, i * 5 % 16] = i + 1
+
+    @ti.kernel
+    def count() -> ti.f32:
+        for i, j in x:
+            total[None] += 1
+        s = 0.0
+        for i, j in x:
+            s += x[i, j]
+        return s
+
+    module = runtime.load(archive({"activate": activate, "count": count}, {"total": total}))
+    kernels = [runtime.kernel(module, name) for name in ("activate", "count")]
+    runtime.launch(kernels[0], i32(10))
+    runtime.launch(kernels[1])
+    activate(10)
+    assert runtime.result(kernels[1], "f32").tolist() == [count()] == [55.0]
+    field = binding.Field()
+    runtime.call("ti_get_aot_module_field", module, b"total", field)
+    assert np.frombuffer(runtime.read(field.slice.memory, 4, field.slice.offset), np.int32)[0] == total[None]

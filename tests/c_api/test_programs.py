@@ -14,7 +14,6 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "aot"
 SOURCE = binding.FOLDER / "shadesmith.c"
 LANGUAGES = {
     "gcc -std=c99": ("gcc", "-std=c99"),
-    "gcc -std=c17 -O3": ("gcc", "-std=c17", "-O3"),
     "g++": ("g++", "-x", "c++", "-std=c++11"),
     "g++ -O3": ("g++", "-x", "c++", "-std=c++20", "-O3"),
     "clang": ("clang", "-std=c99"),

@@ -193,7 +193,7 @@ def test_the_source_lists_launches_and_each_kernel_once():
         builder.dispatch(add, number, X)
     lines = builder.compile().source().splitlines()
     assert lines[:4] == [
-        "// graph(n: i32, x: ndarray(f32, ndim=1), 'n\\n#define x': i32): 3 launches of 1 kernels",
+        "// graph(n: i32, x: ndarray(f32, ndim=1), 'n\\n#define x': i32): 3 launches of 1 kernel",
         "//   1. add(n, x)",
         "//   2. add(3, x)",
         "//   3. add('n\\n#define x', x)",

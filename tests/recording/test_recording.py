@@ -107,6 +107,27 @@ def test_arrays_of_other_libraries_are_kept(target: str, path: Path, capsys: Any
         assert status == 0 and "3 launches" in output, output
 
 
+def test_what_is_compiled_alone_is_recorded_too(path: Path, capsys: Any) -> None:
+    ti.init(arch=ti.cpu, log_level=ti.WARN)
+    ti.aot.start_recording(path)
+
+    @ti.kernel
+    def unused(n: ti.i32) -> ti.i32:
+        return n + 1
+
+    unused.compile(1)
+    ti.aot.stop_recording()
+    data = recorded(path)
+    assert [kernel["name"] for kernel in data["kernels"]] == ["unused"] and data["sessions"] == []
+    assert unused(1) == 2 and replay(path, capsys)[0] == 0
+
+
+def test_a_damaged_older_recording_is_replaced(path: Path, capsys: Any) -> None:
+    path.write_text("format: shadesmith-recording\nkernels:\n  - 3\n")
+    record_one(path)
+    assert replay(path, capsys)[0] == 0
+
+
 def test_kernels_compiled_before_are_recorded_and_run_on_afterwards(path: Path) -> None:
     ti.init(arch=ti.cpu, log_level=ti.WARN)
     x = ti.ndarray(ti.f32, 4)

@@ -1,8 +1,10 @@
 """`ti.graph`: a run equals the calls of its kernels one after the other, whatever changes between runs."""
 
 import gc
+import runpy
 import threading
 import weakref
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -476,6 +478,22 @@ def test_threads_share_a_graph(target):
         thread.join()
     assert failures == []
     assert [x.to_numpy()[0] for x in arrays] == [150.0 * (number + 1) for number in range(4)]
+
+
+def test_the_document_runs(target, tmp_path):
+    if target == "python":
+        pytest.skip("5,000 launches on 1,000 elements are too many for the interpreter")
+    text = (Path(__file__).parents[2] / "docs" / "graphs.md").read_text()
+    code = text.partition("```python\n")[2].partition("```")[0].replace("ti.gpu", f"ti.{target}")
+    path = tmp_path / "document.py"
+    path.write_text(code)
+    names = runpy.run_path(str(path))
+    lines = names["graph"].source().splitlines()
+    shown = text.partition("```text\n")[2].partition("...")[0].splitlines()
+    assert lines[: len(shown)] == shown
+    names["velocities"].fill(1.0)
+    names["graph"].run({"dt": 0.5, "x": names["positions"], "v": names["velocities"]})
+    assert names["positions"][7] == pytest.approx(0.5 * (1 - 0.99**50) / 0.01, rel=1e-5)
 
 
 def test_an_empty_graph_does_nothing(target):

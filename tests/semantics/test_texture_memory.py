@@ -221,3 +221,17 @@ def test_the_memory_report_has_textures(target: str, capsys: pytest.CaptureFixtu
     row = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("picture"))
     assert row.split() == ["picture", "texture", "rgba8", "(16,", "8)", "512", "bytes"]
     assert picture.shape == (16, 8)
+
+
+def test_a_texture_is_a_picture_like_others(target: str, tmp_path) -> None:
+    picture = ti.Texture(ti.Format.rgba8, (6, 4))
+    values = np.arange(96).reshape(6, 4, 4) * 2
+    picture.from_numpy(values)
+    ti.tools.imwrite(picture, tmp_path / "picture.png")
+    gui = ti.GUI("picture", (6, 4), show_gui=False)
+    gui.set_image(picture)
+    np.testing.assert_allclose(gui.get_image()[..., :3] * 255, values[..., :3], atol=1e-3)
+    pytest.importorskip("PIL")
+    again = ti.Texture(ti.Format.rgba8, (6, 4))
+    again.from_numpy(ti.tools.imread(tmp_path / "picture.png"))
+    np.testing.assert_array_equal(again.to_numpy(), values)

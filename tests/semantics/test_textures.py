@@ -348,6 +348,21 @@ def test_shapes_names_and_unused_textures(target: str) -> None:
     assert found.tolist() == [2, 3, 4, 94, 6]
 
 
+def test_names_of_functions_on_texels_may_be_variables(target: str) -> None:
+    @ti.kernel
+    def use(channels: ti.types.texture(2), at: floats_2d, load_r32f_2d: ti.f32):
+        for imageStore, texel in at:
+            sample_2d = channels.sample_lod([0.5, 0.5], 0.0)
+            store_r32f_2d = at.load([imageStore, texel])
+            fetch_2d = channels.fetch([imageStore, texel], 0) + load_r32f_2d
+            at.store([imageStore, texel], sample_2d + fetch_2d + store_r32f_2d)
+
+    channels, at = ti.Texture(ti.Format.r32f, (2, 2), filter="nearest"), ti.Texture(ti.Format.r32f, (2, 2))
+    channels.from_numpy(np.full((2, 2), 3, np.float32))
+    use(channels, at, 0.5)
+    np.testing.assert_array_equal(at.to_numpy(), 6.5)
+
+
 def test_a_texture_of_integers_makes_a_kernel_of_its_own(target: str) -> None:
     @ti.kernel
     def first(t: ti.types.texture(1), out: ti.types.ndarray()):

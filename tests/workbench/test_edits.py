@@ -313,3 +313,31 @@ def test_nothing_is_left_in_the_folder_but_the_texts(target: str, tmp_path: Path
     names = {file.relative_to(path.parent).as_posix() for file in written_programs.below(path.parent)}
     assert names == {path.name, f".base/{path.name}", ".base/slot.json"}
     assert os.stat(path).st_mode & 0o777 == 0o644
+
+
+def test_graphs_run_the_edited_text(target: str, tmp_path: Path) -> None:
+    program = written_programs.write(tmp_path / "p.py", SCALE)
+    builder = ti.graph.GraphBuilder()
+    array = ti.graph.Arg(ti.graph.ArgKind.NDARRAY, "x", ti.f32, ndim=1)
+    for _ in range(2):
+        builder.dispatch(program.scale, 2.0, array)
+    graph, x = builder.compile(), ti.ndarray(ti.f32, SIZE)
+
+    def run() -> float:
+        x.fill(1.0)
+        graph.run({"x": x})
+        return x[SIZE - 1]
+
+    assert run() == 4
+    path = program.scale.edit(2.0, x)
+    assert run() == 4
+    written_programs.replaced(path, "args.a * x(i)", "args.a * x(i) + 10.0")
+    assert run() == 34
+    written_programs.replaced(path, "+ 10.0", "+ 1.0")
+    assert run() == 7
+    program.scale.use("generated")
+    assert run() == 4
+    program.scale.use(None)
+    assert run() == 7
+    path.unlink()
+    assert run() == 4

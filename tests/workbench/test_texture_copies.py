@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import shadesmith as ti
+from shadesmith.runtime.command_line import main
 
 
 @ti.kernel
@@ -105,3 +106,13 @@ def test_a_reproducer_holds_no_texture(target: str, tmp_path: Path) -> None:
         ti.TaichiRuntimeError, match="kernel `add_one` takes textures, which are not plain memory. Hint"
     ):
         add_one.export_repro(ti.Texture(ti.Format.r32f, 8), folder=tmp_path / "repro")
+
+
+def test_a_report_names_textures(tmp_path: Path) -> None:
+    ti.init(arch=ti.cpu)
+    path = tmp_path / "program.py"
+    path.write_text(Path(__file__).read_text())
+    target = tmp_path / "report.html"
+    assert main(["report", f"{path}:blend", "-o", str(target)]) == 0
+    text = target.read_text()
+    assert "handle of source" in text and "handle of target" in text

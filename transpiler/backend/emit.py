@@ -168,12 +168,13 @@ class _Printer:
                 form.cells.wraps = True
         types = [*form.structs.names.values(), *(name for tree in form.trees.values() for name in tree.names)]
         ours = OURS.union(form.accessors.names.values(), form.words, types, library(target.name))
+        ours |= {*form.textures.values(), *texture_words(kernel, target.name)}
         spelled = _called(kernel, target)
         tasks = functions_of_tasks(self.name, len(kernel.tasks))
         taken = target.reserved | target.functions | ours | spelled | tasks
         self.signatures = signatures(kernel, target, taken)
         names = {name for s in self.signatures.values() for name in (s.name, s.result_type)}
-        self.taken = target.reserved | ours | (target.functions & spelled) | names | {*form.textures.values()}
+        self.taken = target.reserved | ours | (target.functions & spelled) | names
         if any(task.cooperates for task in kernel.tasks):
             self.taken |= MEETING_WORDS
         self.functions = {function: self._function(function) for function in kernel.functions}

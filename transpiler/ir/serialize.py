@@ -25,7 +25,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 from ..errors import SourceText
-from .serialized_members import classes, members_of
+from .serialized_members import classes, members_of, references_of
 from .serialized_tables import TableReader, TableWriter, dump, fail, list_at, read_sources, row_at
 from .snodes import Node
 from .tasks import Kernel
@@ -68,13 +68,16 @@ def parse(text: str, sources: Sequence[SourceText] | None = None, tops: Mapping[
         if name not in known or type(members) is not dict:
             fail(path, f"`{name}` is no class of the IR with members")
         reader.objects.append(object.__new__(known[name]))
-        contents.append((f"{path}.{name}", reader.objects[-1], members))
+        contents.append((name, reader.objects[-1], members))
     if not reader.objects or not isinstance(reader.objects[0], Kernel):
         fail("$.objects", "expected the kernel first")
     kept = _take_nodes(contents, reader, tops or {})
-    for number, (path, item, members) in enumerate(contents):
+    for number, (name, item, members) in enumerate(contents):
         if number not in kept:
-            _fill(item, members, reader, path)
+            try:
+                _fill(item, members, reader)
+            except ValueError as error:
+                raise ValueError(f"$.objects[{number}].{name}{error}") from None
     return reader.objects[0]
 
 
@@ -89,10 +92,10 @@ def _take_nodes(
         pending.append((list_at(row_at(pairs, position, "$.objects[0].Kernel.trees", "tree"), "$")[0], top))
     while pending:
         number, node = pending.pop()
-        path, item, members = row_at(contents, number, "$.objects", "node")
+        _, item, members = row_at(contents, number, "$.objects", "node")
         children = members.get("children", [])
         if not isinstance(item, Node) or members.get("kind") != node.kind or len(children) != len(node.children):
-            fail(path, "this is another tree")
+            fail(f"$.objects[{number}]", "this is another tree")
         reader.objects[number] = node
         taken.add(number)
         pending += zip(children, node.children, strict=True)
@@ -118,9 +121,9 @@ def _numbered(kernel: Kernel, writer: TableWriter) -> list[Any]:
         writer.objects[id(item)] = len(order)
         order.append(item)
         found: list[Any] = []
-        for member in members_of(item):
-            if member.codec.objects is not None:
-                member.codec.objects(getattr(item, member.name), found)
+        for member in references_of(item):
+            assert member.codec.objects is not None
+            member.codec.objects(getattr(item, member.name), found)
         pending.extend(reversed(found))
     return order
 
@@ -160,15 +163,18 @@ def _refuse(name: str) -> NoReturn:
     fail("$", f"`{name}` is no JSON")
 
 
-def _fill(item: Any, members: dict[str, Any], reader: TableReader, path: str) -> None:
+def _fill(item: Any, members: dict[str, Any], reader: TableReader) -> None:
+    """Give an object its members. Raises: ValueError with the place in the object: `.pointer: ...`."""
     used = 0
     for member in members_of(item):
-        if member.name in members:
+        name = member.name
+        if name in members:
             used += 1
-            value = member.codec.read(members[member.name], reader, f"{path}.{member.name}")
+            setattr(item, name, member.codec.read(members[name], reader, member.path))
+        elif member.has_default:
+            setattr(item, name, member.default() if member.is_factory else member.default)
         else:
-            value = member.left_out(path)
-        setattr(item, member.name, value)
+            fail("", f"`{name}` is missing")
     if used != len(members):
         known = {member.name for member in members_of(item)}
-        fail(path, f"unknown members {sorted(members.keys() - known)}")
+        fail("", f"unknown members {sorted(members.keys() - known)}")

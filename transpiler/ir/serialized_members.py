@@ -39,26 +39,26 @@ class Codec:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A member of a class. has_default: it may be left out where it equals `default`; an empty one is made anew."""
+    """A member of a class. has_default: it may be left out where it equals `default`. is_factory: that makes one.
+
+    path: how errors show it.
+    """
 
     name: str
     codec: Codec
     has_default: bool
     default: Any
+    is_factory: bool
+    path: str
 
     def is_default(self, value: Any) -> bool:
         """Tell whether the text leaves this value out."""
         if not self.has_default:
             return False
-        default = self.default() if isinstance(self.default, type) else self.default
-        return value is default or (type(value) is type(default) and not isinstance(value, SourceLocation)
-                                    and bool(value == default))  # fmt: skip
-
-    def left_out(self, path: str) -> Any:
-        """Return what a member is that the text leaves out. Raises: ValueError where it must not."""
-        if not self.has_default:
-            fail(path, f"`{self.name}` is missing")
-        return self.default() if isinstance(self.default, type) else self.default
+        default = self.default
+        if self.is_factory:
+            return type(value) is default and not value
+        return value is default or (type(value) is type(default) is not SourceLocation and bool(value == default))
 
 
 @cache
@@ -87,8 +87,20 @@ def _members_of_class(kind: Any) -> tuple[Member, ...]:
         if member.default_factory is not MISSING and member.default_factory in (list, dict):
             default = member.default_factory
         codec = codec_of(hints[member.name])
-        found.append(Member(member.name, codec, default is not MISSING, default))
+        is_factory = default in (list, dict)
+        found.append(Member(member.name, codec, default is not MISSING, default, is_factory, f".{member.name}"))
     return tuple(found)
+
+
+def references_of(item: object) -> tuple[Member, ...]:
+    """Return those members of an object's class that hold other objects."""
+    kind: Any = type(item)
+    return _references_of_class(kind)
+
+
+@cache
+def _references_of_class(kind: Any) -> tuple[Member, ...]:
+    return tuple(member for member in _members_of_class(kind) if member.codec.objects is not None)
 
 
 def _is_object(kind: Any) -> bool:

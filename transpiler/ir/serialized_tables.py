@@ -24,9 +24,8 @@ def fail(path: str, text: str) -> NoReturn:
     raise ValueError(f"{path}: {text}")
 
 
-def dump(value: Any) -> str:
-    """Return JSON on one line."""
-    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+dump = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+"""Returns JSON on one line; made once, since `json.dumps` makes an encoder at each call."""
 
 
 def list_at(data: Any, path: str) -> list[Any]:

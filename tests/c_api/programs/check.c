@@ -1,5 +1,5 @@
-/* Check archives, each in a process of its own: check FILE... Prints a line for each: exit status or signal, most memory
-   [KiB], time [ms], code and text of the error. */
+/* Check archives, each in a process of its own: check FILE... Prints a line for each: exit status or signal, most
+   memory [KiB], time [ms], code and text of the error. */
 
 #include "shadesmith.h"
 

@@ -19,7 +19,7 @@ K = "@ti.kernel\ndef k() -> ti.i32:\n    return 3\n"
 WITHOUT_CUDA = (
     "from unittest import mock\nwith mock.patch('shadesmith.runtime.devices.cuda.available', return_value=False):\n"
 )
-WITHOUT_TOOLS = "from unittest import mock\nwith mock.patch('shutil.which', return_value=None):\n"
+WITHOUT_TOOLS = "from unittest import mock\nwith mock.patch.dict('os.environ', PATH='/nowhere'):\n"
 WITHOUT_LAYER = """import os
 from unittest import mock
 layer = mock.patch('shadesmith.runtime.devices.vulkan_instance.VALIDATION_LAYER', 'VK_LAYER_not_there')
