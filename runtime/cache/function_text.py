@@ -80,8 +80,8 @@ def _chains(text: str) -> Iterator[tuple[str, ...]]:
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
         found += CHAIN.findall(text) + FOREIGN_CHAIN.findall(text)
-    for chain in found:
-        yield tuple(part.strip() for part in chain.split("."))
+    for chain in dict.fromkeys(found):
+        yield tuple(map(str.strip, chain.split("."))) if "." in chain else (chain.strip(),)
 
 
 def code_of(function: Any) -> CodeOfFunction:
