@@ -23,7 +23,8 @@ WORD = re.compile(r"[^\W\d]\w*")
 FOREIGN = r"(?:[A-Za-z_]|[^\x00-\x7f])(?:\w|[^\x00-\x7f])*"
 FOREIGN_CHAIN = re.compile(rf"{FOREIGN}(?:\s*\.\s*{FOREIGN})*")
 """The same where names may have letters that `\\w` does not know, as those that are put together with an accent."""
-PLAIN_GETATTR = re.compile(r"\b(?:get|has)attr\s*\(\s*[\w.]+\s*,\s*(['\"])\w+\1")
+PLAIN_GETATTR = re.compile(r"\b(?:get|has)attr\s*\(\s*[\w.]+\s*,\s*(['\"])\w+\1\s*[,)]")
+"""With the whole name in one literal: more literals, `+` or a method behind it make another name."""
 GETATTR = re.compile(r"\b(?:get|has)attr\b")
 TRIPLE = re.compile(r'"""|\'\'\'')
 

@@ -187,6 +187,8 @@ WITHOUT_A_DESCRIPTION = {
         "ti.static(count())",
     ),
     "a computed name": ("class A:\n    b1 = 1\nk = 1", "ti.static(getattr(A, f'b{k}'))"),
+    "a name of two literals": ("class A:\n    b1 = 1", "ti.static(getattr(A, 'b' '1'))"),
+    "a name that is put together": ("class A:\n    b1 = 1\nk = 1", "ti.static(getattr(A, 'b' + str(k)))"),
     "a computed name in a function": (
         "class A:\n    b1 = 1\ndef read(k):\n    return getattr(A, f'b{k}')",
         "ti.static(read(1))",
