@@ -32,6 +32,8 @@ WRITTEN_IN_C = (types.MethodDescriptorType, types.WrapperDescriptorType, types.G
 IMPLICIT = frozenset({"__dict__", "__weakref__"})
 METACLASSES = frozenset({"type", "ABCMeta", "EnumMeta", "EnumType"})
 TUPLE_GETTER = "_tuplegetter"
+READ_BY_NAME = (getattr, hasattr)
+FORMATS = ("format", "format_map")
 GUARDS = ("dataclasses", "reprlib")
 """Modules whose wrappers of functions only keep `__repr__` from calling itself."""
 
@@ -163,8 +165,12 @@ def _function(walk: Walk, value: types.FunctionType) -> str:
 
 def _builtin(walk: Walk, value: types.BuiltinFunctionType) -> str:
     owner = value.__self__
+    if value in READ_BY_NAME and walk.path.rpartition(".")[2] != value.__name__:
+        return walk.cannot(value, f"another name for {value.__name__}, whose uses a text does not show")
     if owner is None or isinstance(owner, types.ModuleType):
         return fixed_name(value, not walk.native) or walk.cannot(value)
+    if value.__name__ in FORMATS:
+        return walk.cannot(value, "a method that reads members by names that are not in the text")
     return f"method {value.__name__} of {walk.inside(value, [owner])[0]}"
 
 

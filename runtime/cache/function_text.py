@@ -26,6 +26,9 @@ FOREIGN_CHAIN = re.compile(rf"{FOREIGN}(?:\s*\.\s*{FOREIGN})*")
 PLAIN_GETATTR = re.compile(r"\b(?:get|has)attr\s*\(\s*[\w.]+\s*,\s*(['\"])\w+\1\s*[,)]")
 """With the whole name in one literal: more literals, `+` or a method behind it make another name."""
 GETATTR = re.compile(r"\b(?:get|has)attr\b")
+PLAIN_FORMAT = re.compile(r"['\"]\s*\.\s*format\s*\(")
+FORMAT = re.compile(r"\.\s*format(?:_map)?\b")
+"""`"{0.member}".format(value)` reads members too; with the literal before it their names are in the text."""
 TRIPLE = re.compile(r'"""|\'\'\'')
 
 
@@ -69,8 +72,12 @@ def text_of(function: Any) -> TextOfFunction:
     lines = _lines_of(code, function.__globals__)
     text = "\n".join(lines)
     chains = dict.fromkeys(_chains(text))
-    names = frozenset(part for chain in chains for part in chain)
+    joined = (item for inner in _nested(code) for item in inner.co_consts if isinstance(item, str))
+    names = frozenset(
+        [*(part for chain in chains for part in chain), *(w for item in joined for w in WORD.findall(item))]
+    )
     computed = len(GETATTR.findall(text)) > len(PLAIN_GETATTR.findall(text))
+    computed = computed or len(FORMAT.findall(text)) > len(PLAIN_FORMAT.findall(text))
     constants = "".join(_constants(code))
     return TextOfFunction(code.co_filename, code.co_firstlineno, lines, tuple(chains), names, constants, computed)
 
