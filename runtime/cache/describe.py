@@ -252,7 +252,7 @@ def describe_class(walk: Walk, value: type, makes: bool) -> str:
         if name is None and module in PURE_MODULES:
             name = f"{module}.{value.__qualname__}"
         return walk.cannot(value) if name is None else name
-    in_c = any(isinstance(member, WRITTEN_IN_C) and name not in IMPLICIT for name, member in vars(value).items())
+    in_c = any(_is_own_slot(value, name, member) for name, member in vars(value).items())
     if in_c or type(value).__name__ not in METACLASSES:
         return walk.cannot(value, "a class that is not written in Python")
     number, is_new = walk.number(value)
@@ -267,6 +267,11 @@ def describe_class(walk: Walk, value: type, makes: bool) -> str:
         members: dict[str, enum.Enum] = dict(value.__members__)
         return f"enum {name}{walk.inside(value, [*members, *(member.value for member in members.values())])}"
     return f"{name} {value.__qualname__!r}({', '.join(bases)})"
+
+
+def _is_own_slot(kind: type, name: str, member: Any) -> bool:
+    """Tell whether a class has a member written in C, not one that it took from another class."""
+    return isinstance(member, WRITTEN_IN_C) and name not in IMPLICIT and member.__objclass__ is kind
 
 
 def _instance(walk: Walk, value: Any) -> str:

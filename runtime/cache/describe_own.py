@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from functools import lru_cache
 from hashlib import sha256
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -129,8 +130,8 @@ def _struct(walk: Walk, value: lang.Struct) -> str:
     number, is_new = walk.number(value)
     if not is_new:
         return f"struct#{number}"
-    parts = [dict(value.items), value.methods, lang.type_of_struct(value)]
-    return f"struct#{number}{walk.inside(value, parts)}"
+    parts = [dict(value.items), lang.type_of_struct(value)]
+    return f"struct#{number}{walk.inside(value, parts)}{_methods(walk, value)}"
 
 
 def _struct_type(walk: Walk, value: lang.StructType) -> str:
@@ -138,7 +139,24 @@ def _struct_type(walk: Walk, value: lang.StructType) -> str:
     name = f"structtype#{number}"
     if not is_new:
         return name
-    return f"{name} {value.known_name()!r}{walk.inside(value, [value.members, value.methods])}"
+    return f"{name} {value.known_name()!r}{walk.inside(value, [value.members])}{_methods(walk, value)}"
+
+
+def _methods(walk: Walk, owner: Any) -> str:
+    """Describe the functions of a struct: kernels build those without a mark too, and Python may run them."""
+    found = []
+    for name, method in owner.methods.items():
+        outer, walk.owner = walk.owner, owner
+        plain = method.__func__ if isinstance(method, staticmethod | classmethod) else method
+        if isinstance(plain, FunctionType):
+            running = walk.runs_too(plain)
+            found.append(f"{name}: {type(method).__name__} {walk.function(plain, runs=False)}")
+            if walk.reader is not None:
+                walk.reach.setdefault(id(walk.reader), set()).add(id(running))
+        else:
+            found.append(f"{name}: {walk.of(method)}")
+        walk.owner = outer
+    return f"{{{', '.join(found)}}}"
 
 
 def _pack_type(walk: Walk, value: ArgPackType) -> str:

@@ -77,10 +77,10 @@ def _slot(compilation: Compilation, fingerprint: Fingerprint, slot: int) -> Any:
 
 def value_of(value: Any, fingerprint: Fingerprint, path: str) -> Any:
     """Return a captured number; of vectors and structs the object's."""
-    if isinstance(value, bool | int | str):
-        return ["json", int(value) if isinstance(value, int) and not isinstance(value, bool) else value]
-    if isinstance(value, float):
-        return ["float", float(value).hex()]
+    if type(value) in (bool, int, str):
+        return ["json", value]
+    if type(value) is float:
+        return ["float", value.hex()]
     if isinstance(value, np.generic):
         return ["numpy", value.dtype.str, value.tobytes().hex()]
     number = fingerprint.numbers.get(id(value))

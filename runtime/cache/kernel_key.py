@@ -1,7 +1,8 @@
 """`kernel.key()`: a digest of all that decides what a launch runs, in microseconds and without the frontend.
 
 In: a specialization and the session. Out: a text of 16 digits, equal in every process of this machine in which the same
-would run: the material of the text stage, the compiler of the target, and the device and its driver.
+would run: the material of the text stage, shadesmith's own sources and templates, the compiler of the target, and the
+device and its driver.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from ..config import Config
 from ..devices.compiler_identity import compiler_identity
 from ..session import Session
 from .fingerprint import fingerprint
+from .sources import digest_of_sources
 from .walk import Undescribable
 
 LENGTH = 16
@@ -32,9 +34,10 @@ def generated_key(specialization: Specialization, target: str, config: Config, s
 
 
 def _made_by(target: str, session: Session | None) -> tuple[str, ...]:
-    """Return which compiler there is for a target, and which device with which driver, if it is the session's."""
+    """Return which shadesmith and which compiler there is, and the device with its driver, if it is the session's."""
     store = None if session is None else session.store
+    version = digest_of_sources() if store is None else store.version
     compiler = compiler_identity(target, store)
     if session is None or session.device.name != target:
-        return (compiler,)
-    return compiler, session.device.title, session.device.driver
+        return version, compiler
+    return version, compiler, session.device.title, session.device.driver

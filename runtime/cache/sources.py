@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any, Protocol
 
 from .entries import Entry
@@ -41,6 +42,12 @@ def source_digest(shelf: Shelf, package: str = PACKAGE) -> str:
     digest = _digest(package, [path for path, *_ in files])
     shelf.put("sources", material, {"digest": digest}, {}, "shadesmith's own sources")
     return digest
+
+
+@cache
+def digest_of_sources() -> str:
+    """Return the digest where there is no store that remembers it."""
+    return _digest(PACKAGE, [path for path, *_ in _files(PACKAGE)])
 
 
 def _files(package: str) -> list[tuple[str, int, int, int]]:

@@ -91,6 +91,15 @@ WAYS = {
     "module": ("import {n}_module", "{n}_module.member"),
     "alias": ("import {n}_module\n{n} = {n}_module", "{n}.member"),
     "struct": ("{n} = ti.Struct(a={value})", "{n}.a"),
+    "method of a struct": (
+        "{n}_k = {value}\n@ti.dataclass\nclass {n}:\n    a: ti.f32\n    def member(self):\n        return self.a * {n}_k",
+        "{n}(1.0).member()",
+    ),
+    "static method of a struct": (
+        "{n}_k = {value}\n@ti.dataclass\nclass {n}:\n    a: ti.f32\n    @staticmethod\n    def member(b):\n"
+        "        return b * {n}_k",
+        "{n}(1.0).member(2.0)",
+    ),
     "literal name": ("class {n}:\n    member = {value}", "getattr({n}, 'member')"),
     "private": (
         "class {n}_type:\n    def __init__(self):\n        self.__k = {value}\n    @property\n    def member(self):\n        return self.__k\n{n} = {n}_type()",
@@ -110,7 +119,10 @@ def program(ways: list[str], value: float) -> str:
             module.member = value if number == 0 else 1.0
             held = repr(module.member)
         parts.append(text.format(n=name, value=held))
-        runs_in_python = way not in ("func", "func of two", "real function", "func of a class", "vector", "struct")
+        runs_in_python = (
+            way not in ("func", "func of two", "real function", "func of a class", "vector", "struct")
+            and "struct" not in way
+        )
         held = use.format(n=name) if runs_in_python else held
     lines = "".join(f"        x[i] += {WAYS[way][1].format(n=f'n{number}')}\n" for number, way in enumerate(ways))
     return "\n".join(parts) + f"\nx = ti.field(ti.f32, 4)\n@ti.kernel\ndef run():\n    for i in x:\n{lines}"

@@ -269,6 +269,11 @@ HARMLESS = {
         "import enum\nclass Mode(enum.Enum):\n    A = 1\n    @property\n    def twice(self):\n        return 2",
         "ti.static(Mode.A.twice)",
     ),
+    "an enumeration of numbers": ("import enum\nclass Mode(enum.IntEnum):\n    A = 1", "Mode.A + 1 - Mode.A.value"),
+    "a class that takes a method of Python's": (
+        "class P:\n    x = 1\n    __hash__ = object.__hash__\np = P()",
+        "p.x",
+    ),
     "a named tuple": ("from collections import namedtuple\np = namedtuple('P', 'x y')(1, 2)", "ti.static(p.x)"),
     "a dataclass": ("import dataclasses\n@dataclasses.dataclass\nclass P:\n    x: int = 1\np = P()", "ti.static(p.x)"),
 }
