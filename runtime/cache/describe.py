@@ -158,6 +158,8 @@ def _function(walk: Walk, value: types.FunctionType) -> str:
     if value.__globals__.get("__name__") in GUARDS and hasattr(value, "__wrapped__"):
         return describe(walk, value.__wrapped__)
     module = value.__module__
+    if module == "functools" and value.__closure__:  # of singledispatch: it encloses functions of the program
+        return walk.cannot(value)
     if is_own(module) or is_standard(module) or library_of(module) == "numpy":
         return fixed_name(value, not walk.native) or walk.cannot(value)
     return walk.function(value, runs=True)

@@ -13,6 +13,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
+from dis import get_instructions
 from opcode import opmap
 from types import CodeType
 from typing import Any
@@ -57,13 +58,15 @@ class TextOfFunction:
 class CodeOfFunction:
     """A function that Python runs. code: its bytecode with all inside, as text. outer: names it reads from outside.
 
-    names: those and all words in its strings.
+    names: those and all words in its strings. imports: it imports. formats: it reads members by formats that are put
+    together, or are not its own.
     """
 
     code: str
     outer: tuple[str, ...]
     names: frozenset[str]
     imports: bool
+    formats: bool
 
 
 def text_of(function: Any) -> TextOfFunction:
@@ -112,7 +115,26 @@ def code_of(function: Any) -> CodeOfFunction:
             f" {inner.co_names} {inner.co_varnames} {inner.co_freevars} {inner.co_cellvars} {inner.co_code.hex()}"
         )
     pieces += _constants(code)
-    return CodeOfFunction("\n".join(pieces), tuple(outer), frozenset(names), imports)
+    return CodeOfFunction("\n".join(pieces), tuple(outer), frozenset(names), imports, _formats(code))
+
+
+def _formats(code: CodeType) -> bool:
+    """Tell whether a function calls `str.format` of what is not a whole literal of its own."""
+    calls, strings = 0, list[str]()
+    for inner in _nested(code):
+        strings += [item for item in inner.co_consts if isinstance(item, str) and ("{" in item or "}" in item)]
+        if not FORMATS.isdisjoint(inner.co_names):
+            calls += sum(step.argval in FORMATS for step in get_instructions(inner) if isinstance(step.argval, str))
+    return calls > len(strings) or (calls > 0 and any(_is_cut(text) for text in strings))
+
+
+def _is_cut(text: str) -> bool:
+    rest = WHOLE_FIELD.sub("", text)
+    return "{" in rest or "}" in rest
+
+
+FORMATS = frozenset({"format", "format_map"})
+WHOLE_FIELD = re.compile(r"\{\{|\}\}|\{[^{}]*\}")
 
 
 IMPORT_NAME = opmap["IMPORT_NAME"]

@@ -201,6 +201,19 @@ WITHOUT_A_DESCRIPTION = {
     ),
     "a format that stands elsewhere": ("class A:\n    b1 = 1\nform = '{0.b1}'", "ti.static(int(form.format(A)))"),
     "a format that is bound": ("class A:\n    b1 = 1\nshow = '{0.b1}'.format", "ti.static(int(show(A)))"),
+    "a format that is put together in a function": (
+        "class A:\n    b1 = 1\nk = 1\ndef read():\n    return int(('{0.b' + str(k) + '}').format(A))",
+        "ti.static(read())",
+    ),
+    "a format that is not the function's own": (
+        "class A:\n    b1 = 1\nform = '{0.b1}'\ndef read():\n    return int(form.format(A))",
+        "ti.static(read())",
+    ),
+    "a function for each type": (
+        "import functools\n@functools.singledispatch\ndef read(x):\n    return 0\n"
+        "@read.register\ndef _(x: int):\n    return 1",
+        "ti.static(read(1))",
+    ),
     "a computed name in a function": (
         "class A:\n    b1 = 1\ndef read(k):\n    return getattr(A, f'b{k}')",
         "ti.static(read(1))",
