@@ -33,6 +33,8 @@ OPERATORS = {
     "gt": "({} > {})", "ge": "({} >= {})", "eq": "({} == {})", "ne": "({} != {})",
 }  # fmt: skip
 """Operations that the extent of a loop may hold, in Python."""
+MAX_SHIFT = 64
+"""What is shifted by more is no extent, and would take as much memory as an archive says."""
 
 Packed = tuple[Sequence[int], bytes, tuple[Any, ...]]
 """What a launcher submits: the count of each task, the packed arguments, and memory for `use_textures`."""
@@ -313,6 +315,8 @@ class _Writer:
             case ("member", index):
                 source = self.members[index].source
                 return str(self.constants[source]) if source in self.constants else f"v{index}"
+            case ("shl", value, by) if by[0] != "const" or by[1] > MAX_SHIFT:
+                return f"({self._expression(value)} << min({self._expression(by)}, {MAX_SHIFT}))"
             case (op, *operands):
                 return OPERATORS[op].format(*map(self._expression, operands))
         raise ValueError(f"extent {expression!r}")

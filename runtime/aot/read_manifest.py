@@ -43,7 +43,8 @@ MAX_VALUES = 1 << 18
 MAX_KERNELS = 4096
 MAX_DIGITS = 30
 BINARIES = {"vulkan": ("spirv",), "cuda": ("cubin", "ptx"), "c": ("shared_object",)}
-TEXT = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+TEXT = re.compile(r'"(?:[^"\\]|\\.)*(?:"|\\?\Z)', re.DOTALL)
+"""One that does not end goes on to the last character, for else all quotes in it would be tried in turn."""
 SHA256 = re.compile(r"[0-9a-f]{64}")
 GPU, VIRTUAL_GPU = re.compile(r"sm_\d{2,3}[a-z]?"), re.compile(r"compute_\d{2,3}")
 DIGEST = re.compile(r"[0-9a-f]{1,64}")

@@ -1619,10 +1619,10 @@ static bool read_shape(const Json *value, uint32_t low, uint32_t high, uint64_t 
         if (!json_u32(item, 0, INT32_MAX, &shape->dims[shape->dim_count++])) {
             return false;
         }
-        *count *= shape->dims[shape->dim_count - 1];
-        if (*count > most) {
+        if (shape->dims[shape->dim_count - 1] && *count > most / shape->dims[shape->dim_count - 1]) {
             return fail_value(value, "smaller extents");
         }
+        *count *= shape->dims[shape->dim_count - 1];
     }
     return true;
 }
@@ -1991,14 +1991,18 @@ static bool read_source(const KernelReader *reader, const Json *value, const Jso
             !json_u64(fields[1], reader->manifest->tree_sizes[member->tree], &offset)) {
             return false;
         }
-        if (member->size != 8) {
-            return fail_value(constant, "a number, since the member has no room for an address");
+        if (member->size != 8 || member->source != SOURCE_POINTER) {
+            return fail_value(constant, "a number, since the member is no address of an array");
         }
         member->constant = CONSTANT_ADDRESS;
         member->value = (int64_t)offset;
     }
     if (!check_source(reader, value, member)) {
         return false;
+    }
+    if (member->constant == CONSTANT_INTEGER &&
+        (member->source == SOURCE_POINTER || member->source >= SOURCE_TEMPORARIES)) {
+        return fail_value(constant, "null or a place in a tree, since the member is an address");
     }
     return member->constant == CONSTANT_NONE || !is_from_caller(reader->kernel, member)
                ? true
@@ -2071,7 +2075,7 @@ static bool read_loop(const KernelReader *reader, const Json *value, Task *task)
         OrderDigit *digit = &task->order[task->order_count++];
         if (!json_array(item, 3, 3) || !json_u32(item->value.first, 0, task->axis_count - 1, &digit->axis) ||
             !json_integer(item->value.first->next, 1, INT32_MAX, &digit->extent) ||
-            !json_integer(item->value.first->next->next, 1, INT64_MAX, &digit->weight)) {
+            !json_integer(item->value.first->next->next, 1, INT32_MAX, &digit->weight)) {
             return false;
         }
     }
@@ -3328,14 +3332,14 @@ typedef struct CudaDevice CudaDevice;
 typedef struct Program Program;
 
 /* Device memory. address: what kernels see. handles: of the driver. visible: where the host sees it, null if it does
-   not. mapped: what ti_map_memory gave, null while it is not mapped. */
+   not. mapped: what ti_map_memory gave, null while it is not mapped. is_tree: a module's, with which it goes. */
 struct TiMemory_t {
     TiRuntime runtime;
     TiMemory previous, next;
     uint64_t size, address;
     uint64_t buffer, memory;
     void *visible, *mapped;
-    bool is_staged, host_read, host_write;
+    bool is_staged, host_read, host_write, is_tree;
 };
 
 /* A kernel on a device. args: the argument block, in which all that is known when a kernel is loaded is filled in. */
@@ -4424,6 +4428,10 @@ static bool vulkan_make_buffer(TiRuntime runtime, TiMemory memory, const int *ki
     VkBufferDeviceAddressInfo address;
     VkResult result;
     int type = -1;
+    if (memory->size > (uint64_t)INT64_MAX) { /* drivers round sizes up, and some without a look at the carry */
+        return fail(TI_ERROR_OUT_OF_MEMORY, "%s has no %llu bytes of memory", runtime->name,
+                    (unsigned long long)memory->size);
+    }
     memset(&info, 0, sizeof info);
     memset(&flags, 0, sizeof flags);
     memset(&allocation, 0, sizeof allocation);
@@ -5416,6 +5424,7 @@ static bool module_open(TiAotModule module) {
         if (!(module->trees[i] = memory_make(runtime, manifest->tree_sizes[i]))) {
             return false;
         }
+        module->trees[i]->is_tree = true;
     }
     for (i = 0; i < manifest->kernel_count; i++) {
         if (!kernel_open(module, &module->kernels[i], &manifest->kernels[i])) {
@@ -5439,6 +5448,9 @@ static TiAotModule module_make(TiRuntime runtime, uint8_t *bytes, size_t size) {
     module->runtime = runtime;
     module->bytes = bytes;
     if (!manifest_open(&module->manifest, bytes, size) || !module_open(module)) {
+        if (module->trees) { /* its memory is being cleared */
+            runtime->backend->wait(runtime);
+        }
         module_close(module);
         return NULL;
     }
@@ -6328,7 +6340,8 @@ static void add_indices(Text *text, TiKernel kernel, const Task *task, uint32_t 
         }
         is_known = is_known && evaluate(kernel, loop->begin, &begin);
         if (is_known) {
-            values[axis - 1] = begin + (task->order_count ? 1 : loop->step) * values[axis - 1];
+            uint64_t step = task->order_count ? 1 : (uint64_t)loop->step;
+            values[axis - 1] = (int64_t)((uint64_t)begin + step * (uint64_t)values[axis - 1]);
         }
     }
     if (!is_known) {
@@ -6401,7 +6414,7 @@ static bool fail_check(TiKernel kernel, const uint32_t *words, uint32_t count, u
     Text text = {NULL, 0, 0, false};
     uint32_t found, first, i;
     Record *records = find_records(kernel->data, words, count, &found);
-    for (first = 0; records && first < found && records[first].site->kind == SITE_CALL; first++) {
+    for (first = 0; records && first < found && records[first].site->kind != SITE_CHECK; first++) {
     }
     if (records && first < found) {
         const Record *record = &records[first];
@@ -6506,7 +6519,9 @@ const char *ti_get_last_error_message(void) {
 }
 
 void ti_set_last_error(TiError error, const char *message) {
-    fail(error, "%s", message ? message : "");
+    char text[ERROR_TEXT_BYTES];
+    snprintf(text, sizeof text, "%s", message ? message : ""); /* it may be that of the last failure itself */
+    fail(error, "%s", text);
 }
 
 void ti_set_print_callback(void (*callback)(const char *text, uint64_t size, void *user), void *user) {
@@ -6643,11 +6658,16 @@ static bool check_slice(const TiMemorySlice *slice, const char *name) {
 }
 
 void ti_free_memory(TiRuntime runtime, TiMemory memory) {
-    if (enter_memory(runtime, memory)) {
+    if (!enter_memory(runtime, memory)) {
+        return;
+    }
+    if (memory->is_tree) {
+        fail(TI_ERROR_INVALID_ARGUMENT, "the memory is a module's: it is freed with it, by ti_destroy_aot_module");
+    } else {
         runtime->backend->wait(runtime);
         memory_free(memory);
-        leave(runtime);
     }
+    leave(runtime);
 }
 
 void *ti_map_memory(TiRuntime runtime, TiMemory memory) {
@@ -7040,6 +7060,9 @@ void ti_get_kernel_result(TiRuntime runtime, TiKernel kernel, uint32_t number, v
     if (size != kernel->data->results[number].size) {
         fail(TI_ERROR_INVALID_ARGUMENT, "result %u of kernel `%s` has %u bytes", number, kernel->data->name,
              kernel->data->results[number].size);
+        return;
+    }
+    if (!size) { /* a vector of nothing, which lies nowhere */
         return;
     }
     if (enter(runtime)) {

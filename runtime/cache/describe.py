@@ -32,6 +32,8 @@ WRITTEN_IN_C = (types.MethodDescriptorType, types.WrapperDescriptorType, types.G
 IMPLICIT = frozenset({"__dict__", "__weakref__"})
 METACLASSES = frozenset({"type", "ABCMeta", "EnumMeta", "EnumType"})
 TUPLE_GETTER = "_tuplegetter"
+READ_BY_NAME = (getattr, hasattr)
+FORMATS = ("format", "format_map")
 GUARDS = ("dataclasses", "reprlib")
 """Modules whose wrappers of functions only keep `__repr__` from calling itself."""
 
@@ -156,6 +158,8 @@ def _function(walk: Walk, value: types.FunctionType) -> str:
     if value.__globals__.get("__name__") in GUARDS and hasattr(value, "__wrapped__"):
         return describe(walk, value.__wrapped__)
     module = value.__module__
+    if module == "functools" and value.__closure__:  # of singledispatch: it encloses functions of the program
+        return walk.cannot(value)
     if is_own(module) or is_standard(module) or library_of(module) == "numpy":
         return fixed_name(value, not walk.native) or walk.cannot(value)
     return walk.function(value, runs=True)
@@ -163,8 +167,12 @@ def _function(walk: Walk, value: types.FunctionType) -> str:
 
 def _builtin(walk: Walk, value: types.BuiltinFunctionType) -> str:
     owner = value.__self__
+    if value in READ_BY_NAME and walk.path.rpartition(".")[2] != value.__name__:
+        return walk.cannot(value, f"another name for {value.__name__}, whose uses a text does not show")
     if owner is None or isinstance(owner, types.ModuleType):
         return fixed_name(value, not walk.native) or walk.cannot(value)
+    if value.__name__ in FORMATS:
+        return walk.cannot(value, "a method that reads members by names that are not in the text")
     return f"method {value.__name__} of {walk.inside(value, [owner])[0]}"
 
 

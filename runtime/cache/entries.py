@@ -15,9 +15,12 @@ import os
 import re
 import stat
 import struct
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from .folders import ROOT
 
 MAGIC = b"SHADEKEP"
 FORMAT = 1
@@ -148,12 +151,18 @@ def _summary(payload: memoryview) -> tuple[Summary, int]:
 
 
 def read_file(path: str) -> bytes:
-    """Read an entry's file whole. Raises: OSError; Damaged for what is no file of a sensible size."""
+    """Read an entry's file whole.
+
+    Raises: OSError; Damaged for what is no file of a sensible size, and for one of another user: the folder may have
+    been made by somebody else since it was looked at, or be one that a group may write to.
+    """
     descriptor = os.open(path, OPEN_FLAGS)
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise Damaged("not a file")
+        if sys.platform != "win32" and status.st_uid not in (os.geteuid(), ROOT):
+            raise Damaged("owner: another user wrote it")
         if status.st_size > MAX_BYTES:
             raise Damaged("length")
         with open(descriptor, "rb", buffering=0, closefd=False) as file:

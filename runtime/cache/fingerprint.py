@@ -168,7 +168,7 @@ def _chain(walk: Walk, prefix: str, module: types.ModuleType, chain: tuple[str, 
 def _run(walk: Walk, function: Any, owner: Any) -> None:
     """Record a function that Python runs while a kernel is compiled, and what it reads."""
     found = code_of(function)
-    if found.imports or found.names & REFLECTION:
+    if found.imports or found.formats or found.names & REFLECTION:
         why = "imports, or reads members by names that are not in its text"
         walk.forbid(owner, f"`{function.__qualname__}` {why}, and Python runs it")
         return

@@ -13,6 +13,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
+from dis import get_instructions
 from opcode import opmap
 from types import CodeType
 from typing import Any
@@ -23,8 +24,12 @@ WORD = re.compile(r"[^\W\d]\w*")
 FOREIGN = r"(?:[A-Za-z_]|[^\x00-\x7f])(?:\w|[^\x00-\x7f])*"
 FOREIGN_CHAIN = re.compile(rf"{FOREIGN}(?:\s*\.\s*{FOREIGN})*")
 """The same where names may have letters that `\\w` does not know, as those that are put together with an accent."""
-PLAIN_GETATTR = re.compile(r"\b(?:get|has)attr\s*\(\s*[\w.]+\s*,\s*(['\"])\w+\1")
+PLAIN_GETATTR = re.compile(r"\b(?:get|has)attr\s*\(\s*[\w.]+\s*,\s*(['\"])\w+\1\s*[,)]")
+"""With the whole name in one literal: more literals, `+` or a method behind it make another name."""
 GETATTR = re.compile(r"\b(?:get|has)attr\b")
+PLAIN_FORMAT = re.compile(r"['\"]\s*\.\s*format\s*\(")
+FORMAT = re.compile(r"\.\s*format(?:_map)?\b")
+"""`"{0.member}".format(value)` reads members too; with the literal before it their names are in the text."""
 TRIPLE = re.compile(r'"""|\'\'\'')
 
 
@@ -53,13 +58,15 @@ class TextOfFunction:
 class CodeOfFunction:
     """A function that Python runs. code: its bytecode with all inside, as text. outer: names it reads from outside.
 
-    names: those and all words in its strings.
+    names: those and all words in its strings. imports: it imports. formats: it reads members by formats that are put
+    together, or are not its own.
     """
 
     code: str
     outer: tuple[str, ...]
     names: frozenset[str]
     imports: bool
+    formats: bool
 
 
 def text_of(function: Any) -> TextOfFunction:
@@ -68,8 +75,12 @@ def text_of(function: Any) -> TextOfFunction:
     lines = _lines_of(code, function.__globals__)
     text = "\n".join(lines)
     chains = dict.fromkeys(_chains(text))
-    names = frozenset(part for chain in chains for part in chain)
+    joined = (item for inner in _nested(code) for item in inner.co_consts if isinstance(item, str))
+    names = frozenset(
+        [*(part for chain in chains for part in chain), *(w for item in joined for w in WORD.findall(item))]
+    )
     computed = len(GETATTR.findall(text)) > len(PLAIN_GETATTR.findall(text))
+    computed = computed or len(FORMAT.findall(text)) > len(PLAIN_FORMAT.findall(text))
     constants = "".join(_constants(code))
     return TextOfFunction(code.co_filename, code.co_firstlineno, lines, tuple(chains), names, constants, computed)
 
@@ -104,7 +115,26 @@ def code_of(function: Any) -> CodeOfFunction:
             f" {inner.co_names} {inner.co_varnames} {inner.co_freevars} {inner.co_cellvars} {inner.co_code.hex()}"
         )
     pieces += _constants(code)
-    return CodeOfFunction("\n".join(pieces), tuple(outer), frozenset(names), imports)
+    return CodeOfFunction("\n".join(pieces), tuple(outer), frozenset(names), imports, _formats(code))
+
+
+def _formats(code: CodeType) -> bool:
+    """Tell whether a function calls `str.format` of what is not a whole literal of its own."""
+    calls, strings = 0, list[str]()
+    for inner in _nested(code):
+        strings += [item for item in inner.co_consts if isinstance(item, str) and ("{" in item or "}" in item)]
+        if not FORMATS.isdisjoint(inner.co_names):
+            calls += sum(step.argval in FORMATS for step in get_instructions(inner) if isinstance(step.argval, str))
+    return calls > len(strings) or (calls > 0 and any(_is_cut(text) for text in strings))
+
+
+def _is_cut(text: str) -> bool:
+    rest = WHOLE_FIELD.sub("", text)
+    return "{" in rest or "}" in rest
+
+
+FORMATS = frozenset({"format", "format_map"})
+WHOLE_FIELD = re.compile(r"\{\{|\}\}|\{[^{}]*\}")
 
 
 IMPORT_NAME = opmap["IMPORT_NAME"]

@@ -12,6 +12,7 @@ from damaged_archives import damaged, put
 import shadesmith as ti
 from shadesmith.runtime.aot.archive import open_archive
 from shadesmith.runtime.aot.container import ArchiveError, write_container
+from shadesmith.runtime.aot.read_manifest import parse_json
 
 BITS = 4000 if os.environ.get("SHADESMITH_FULL") else 100
 HARMLESS_BITS = 0.2
@@ -110,3 +111,14 @@ def test_what_would_be_found_at_a_launch_is_found_before(members, change, text):
     change(data)
     with pytest.raises(ArchiveError, match=text):
         open_archive(write_container({**members, "module.json": json.dumps(data).encode()}))
+
+
+@pytest.mark.parametrize(
+    "text", [b'"' + b'\\"' * 500_000, b'"' + b'\\"' * 500_000 + b"\\", b'{"a": "' + b'"' * 999_999]
+)
+def test_quotes_without_an_end_are_refused_at_once(text):
+    """A reader that tried each of them as the begin of a text would take hours."""
+    start = time.perf_counter()
+    with pytest.raises(ValueError):
+        parse_json(text)
+    assert time.perf_counter() - start < 5

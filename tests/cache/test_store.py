@@ -51,6 +51,19 @@ def test_what_was_put_comes_back(kept):
     assert Store(kept.folder).get("text", b"paint 1") == found
 
 
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="files have owners elsewhere too, but not by number")
+def test_a_file_of_another_user_is_a_miss(kept, monkeypatch):
+    """Of a folder that was not there when it was looked at, or that a group may write to."""
+    path = entry_path(kept)
+    if os.geteuid() == 0:
+        os.chown(path, 12345, -1)
+    else:
+        monkeypatch.setattr(os, "geteuid", lambda: 12345)
+    with pytest.warns(ti.ShadesmithWarning, match="damaged: owner"):
+        assert kept.get("text", b"paint 1") is None
+    assert "another user wrote it" in last_reason()
+
+
 def test_another_stage_or_material_is_a_miss(kept):
     for stage, material in (("ir", b"paint 1"), ("text", b"paint 2"), ("text", b"")):
         assert kept.get(stage, material, "paint") is None

@@ -187,6 +187,33 @@ WITHOUT_A_DESCRIPTION = {
         "ti.static(count())",
     ),
     "a computed name": ("class A:\n    b1 = 1\nk = 1", "ti.static(getattr(A, f'b{k}'))"),
+    "a name of two literals": ("class A:\n    b1 = 1", "ti.static(getattr(A, 'b' '1'))"),
+    "a name that is put together": ("class A:\n    b1 = 1\nk = 1", "ti.static(getattr(A, 'b' + str(k)))"),
+    "another name for getattr": ("class A:\n    b1 = 1\nread = getattr", "ti.static(read(A, 'b' + '1'))"),
+    "getattr with an object": (
+        "import functools\nclass A:\n    b1 = 1\nread = functools.partial(getattr, A)",
+        "ti.static(read('b' + '1'))",
+    ),
+    "getattr in a class": ("class A:\n    b1 = 1\n    read = getattr", "ti.static(A.read(A, 'b' + '1'))"),
+    "a format that is put together": (
+        "class A:\n    b1 = 1\nk = 1",
+        "ti.static(int(('{0.b' + str(k) + '}').format(A)))",
+    ),
+    "a format that stands elsewhere": ("class A:\n    b1 = 1\nform = '{0.b1}'", "ti.static(int(form.format(A)))"),
+    "a format that is bound": ("class A:\n    b1 = 1\nshow = '{0.b1}'.format", "ti.static(int(show(A)))"),
+    "a format that is put together in a function": (
+        "class A:\n    b1 = 1\nk = 1\ndef read():\n    return int(('{0.b' + str(k) + '}').format(A))",
+        "ti.static(read())",
+    ),
+    "a format that is not the function's own": (
+        "class A:\n    b1 = 1\nform = '{0.b1}'\ndef read():\n    return int(form.format(A))",
+        "ti.static(read())",
+    ),
+    "a function for each type": (
+        "import functools\n@functools.singledispatch\ndef read(x):\n    return 0\n"
+        "@read.register\ndef _(x: int):\n    return 1",
+        "ti.static(read(1))",
+    ),
     "a computed name in a function": (
         "class A:\n    b1 = 1\ndef read(k):\n    return getattr(A, f'b{k}')",
         "ti.static(read(1))",
