@@ -23,7 +23,7 @@ from ...transpiler.options import Capabilities, CompileOptions
 from ..compat.lazy import NAMES as LOADED_ON_DEMAND
 from . import describe_own
 from .describe_own import contents, own_attributes
-from .known import ASKS_CONFIG, PURE_MODULES, fixed_name, is_own, is_standard, library_of
+from .known import ASKS_CONFIG, fixed_name, is_own, is_standard, library_of
 from .walk import MISSING, Walk
 
 ATOMS = frozenset({int, float, bool, str, bytes, complex, type(None), type(...), type(NotImplemented)})
@@ -197,6 +197,8 @@ def _wrapped(walk: Walk, value: Any) -> str:
 
 
 def _slot(walk: Walk, value: Any) -> str:
+    if value.__name__ in FORMATS and value.__objclass__ is str:
+        return walk.cannot(value, "a method that reads members by names that are not in the text")
     return f"slot {value.__objclass__.__qualname__}.{value.__name__}"
 
 
@@ -250,10 +252,7 @@ def describe_class(walk: Walk, value: type, makes: bool) -> str:
     """Describe a class and those that it inherits from. makes: objects of it may be made, so constructors count."""
     module = value.__module__
     if is_own(module) or is_standard(module) or library_of(module) == "numpy":
-        name = fixed_name(value, not walk.native)
-        if name is None and module in PURE_MODULES:
-            name = f"{module}.{value.__qualname__}"
-        return walk.cannot(value) if name is None else name
+        return fixed_name(value, not walk.native) or walk.cannot(value)
     in_c = any(_is_own_slot(value, name, member) for name, member in vars(value).items())
     if in_c or type(value).__name__ not in METACLASSES:
         return walk.cannot(value, "a class that is not written in Python")

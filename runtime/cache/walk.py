@@ -21,6 +21,10 @@ class Undescribable(Exception):
     """A kernel cannot be kept; the words say why."""
 
 
+OURS = "_shadesmith_"
+"""What names of attributes begin with that we give to functions."""
+
+
 @dataclass(slots=True)
 class Holder:
     """Something whose members are described as their names occur. items: gives what there is now, by name."""
@@ -138,6 +142,7 @@ class Walk:
         number, is_new = self.number(value)
         if is_new:
             self.pending.append((value, runs, value))
+            self.hold(value, lambda: _attributes(value))
         return f"{'run' if runs else 'function'}#{number}"
 
     def runs_too(self, value: Any) -> Running:
@@ -163,3 +168,8 @@ class Walk:
             holder = self.held[id(value)] = Holder(value, label, self.path, items, is_class)
             self.holders.append(holder)
         holder.makes = holder.makes or makes
+
+
+def _attributes(function: Any) -> dict[str, Any]:
+    """Return what a program keeps with a function: `table` of `weight.table`, without what we keep there."""
+    return {name: value for name, value in vars(function).items() if not name.startswith(OURS)}

@@ -62,6 +62,8 @@ WAYS = {
         "def {n}_outer():\n    kept = {value}\n    def inner():\n        return kept\n    return inner\n{n} = {n}_outer()",
         "{n}()",
     ),
+    "attribute of a function": ("def {n}():\n    return {n}.member\n{n}.member = {value}", "{n}()"),
+    "attribute that a kernel reads": ("def {n}():\n    return 0\n{n}.member = {value}", "{n}.member"),
     "lambda": ("{n} = lambda: {value}", "{n}()"),
     "comprehension": ("{n}_k = {value}\ndef {n}():\n    return sum([{n}_k for _ in range(1)])", "{n}()"),
     "method": (

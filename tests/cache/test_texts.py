@@ -209,6 +209,10 @@ WITHOUT_A_DESCRIPTION = {
         "class A:\n    b1 = 1\nform = '{0.b1}'\ndef read():\n    return int(form.format(A))",
         "ti.static(read())",
     ),
+    "a format by another name": (
+        "class A:\n    b1 = 1\nshow = str.format\nk = 1",
+        "ti.static(int(show('{0.b' + str(k) + '}', A)))",
+    ),
     "a function for each type": (
         "import functools\n@functools.singledispatch\ndef read(x):\n    return 0\n"
         "@read.register\ndef _(x: int):\n    return 1",
@@ -216,6 +220,10 @@ WITHOUT_A_DESCRIPTION = {
     ),
     "a computed name in a function": (
         "class A:\n    b1 = 1\ndef read(k):\n    return getattr(A, f'b{k}')",
+        "ti.static(read(1))",
+    ),
+    "a getter of a computed name": (
+        "import operator\nclass A:\n    b1 = 1\ndef read(k):\n    return operator.attrgetter(f'b{k}')(A)",
         "ti.static(read(1))",
     ),
     "all globals": ("b = 1\ndef read():\n    return globals()['b']", "ti.static(read())"),
