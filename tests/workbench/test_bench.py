@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +14,9 @@ from shadesmith.runtime import session as sessions
 from shadesmith.runtime.devices import nvrtc, vulkan_timer
 from shadesmith.runtime.devices.cuda_timer import BUSY
 from shadesmith.runtime.devices.timer import HostTimer
+from shadesmith.runtime.workbench import stand
 from shadesmith.runtime.workbench.replicas import record
-from shadesmith.runtime.workbench.stand import SAMPLE_RESOLUTIONS, Ground
+from shadesmith.runtime.workbench.stand import Ground
 from shadesmith.transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 
 WORK = """
@@ -137,13 +137,10 @@ def test_one_text_alone_has_times_and_no_verdict(work, target: str) -> None:
     assert found.verdict == "" and found.rows[0].ratio is None and str(found).count("\n") == 2
 
 
-def test_short_kernels_are_launched_several_times_in_a_sample(work, target: str) -> None:
+def test_short_kernels_are_launched_several_times_in_a_sample(work, target: str, monkeypatch) -> None:
+    monkeypatch.setattr(stand, "SAMPLE_RESOLUTIONS", 20_000)  # no launch of nothing takes that long, however busy
     found = work.bench(ti.ndarray(ti.f32, 1), 0, seconds=0.2)
-    with closing(sessions.CURRENT.device.timer()) as timer:
-        wanted = SAMPLE_RESOLUTIONS * timer.resolution
-    # On a busy machine the first launches of lavapipe, by which it is decided, may take that long each.
-    assert found.repeats > 1 or (target == "vulkan" and 2 * found.rows[0].median > wanted)
-    assert (f"rounds of {found.repeats} launches" in str(found)) == (found.repeats > 1)
+    assert found.repeats > 1 and f"rounds of {found.repeats} launches" in str(found)
 
 
 def test_methods(target: str, tmp_path: Path) -> None:
