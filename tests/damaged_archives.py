@@ -6,6 +6,7 @@ import copy
 import hashlib
 import io
 import json
+import os
 import random
 import struct
 import zipfile
@@ -13,11 +14,30 @@ import zlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import shadesmith as ti
 from shadesmith.runtime.aot.container import write_container
 
 SEED = 11_000_000
+BITS = 4000 if os.environ.get("SHADESMITH_FULL") else 100
+"""Bits that are flipped, one in each archive."""
+HARMLESS_BITS = 0.2
+"""Share of bits of a zip file that say nothing: versions, times, modes."""
 WITHOUT_IDS = frozenset({3, 4, 7, 10, 11, 14, 15, 17})
 """Instructions of SPIR-V whose first operand is no id: sources, strings, extensions, capabilities, entry points."""
+
+
+@ti.kernel
+def paint(pixels: ti.types.ndarray(ti.f32, 2), n: ti.u32, t: ti.f32):
+    for i, j in pixels:
+        pixels[i, j] = ti.sin(i / n + t) * j
+
+
+def sample_members() -> dict[str, bytes]:
+    """Return the members of a whole archive, for Vulkan, which damage is done to."""
+    ti.init(arch=ti.cpu, log_level=ti.WARN)
+    module = ti.aot.Module(ti.vulkan, caps="portable")
+    module.add_kernel(paint)
+    return module.members()
 
 
 def rebuilt(members: dict[str, bytes], manifest: Any = None) -> bytes:

@@ -3403,6 +3403,15 @@ static uint64_t rounded_up(uint64_t size, uint64_t unit) {
     return (size + unit - 1) / unit * unit;
 }
 
+/* Put memory into the list of its runtime's. */
+static void memory_list(TiMemory memory) {
+    memory->next = memory->runtime->memories;
+    if (memory->next) {
+        memory->next->previous = memory;
+    }
+    memory->runtime->memories = memory;
+}
+
 /* Allocate zeroed memory of a runtime. */
 static TiMemory memory_make(TiRuntime runtime, uint64_t size) {
     TiMemory memory = (TiMemory)take_zeroed(sizeof(struct TiMemory_t));
@@ -3416,11 +3425,7 @@ static TiMemory memory_make(TiRuntime runtime, uint64_t size) {
         free(memory);
         return NULL;
     }
-    memory->next = runtime->memories;
-    if (memory->next) {
-        memory->next->previous = memory;
-    }
-    runtime->memories = memory;
+    memory_list(memory);
     return memory;
 }
 
@@ -4609,11 +4614,7 @@ static TiMemory vulkan_make_visible(TiRuntime runtime, uint64_t size, const int 
         free(memory);
         return NULL;
     }
-    memory->next = runtime->memories;
-    if (memory->next) {
-        memory->next->previous = memory;
-    }
-    runtime->memories = memory;
+    memory_list(memory);
     return memory;
 }
 

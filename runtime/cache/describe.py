@@ -34,6 +34,7 @@ METACLASSES = frozenset({"type", "ABCMeta", "EnumMeta", "EnumType"})
 TUPLE_GETTER = "_tuplegetter"
 READ_BY_NAME = (getattr, hasattr)
 FORMATS = ("format", "format_map")
+READS_BY_FORMAT = "a method that reads members by names that are not in the text"
 GUARDS = ("dataclasses", "reprlib")
 """Modules whose wrappers of functions only keep `__repr__` from calling itself."""
 
@@ -172,7 +173,7 @@ def _builtin(walk: Walk, value: types.BuiltinFunctionType) -> str:
     if owner is None or isinstance(owner, types.ModuleType):
         return fixed_name(value, not walk.native) or walk.cannot(value)
     if value.__name__ in FORMATS:
-        return walk.cannot(value, "a method that reads members by names that are not in the text")
+        return walk.cannot(value, READS_BY_FORMAT)
     return f"method {value.__name__} of {walk.inside(value, [owner])[0]}"
 
 
@@ -198,7 +199,7 @@ def _wrapped(walk: Walk, value: Any) -> str:
 
 def _slot(walk: Walk, value: Any) -> str:
     if value.__name__ in FORMATS and value.__objclass__ is str:
-        return walk.cannot(value, "a method that reads members by names that are not in the text")
+        return walk.cannot(value, READS_BY_FORMAT)
     return f"slot {value.__objclass__.__qualname__}.{value.__name__}"
 
 

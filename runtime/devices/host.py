@@ -14,7 +14,6 @@ import platform
 import warnings
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import cast
 
 import numpy as np
 
@@ -24,11 +23,10 @@ from ..cache.store import Store
 from ..capabilities import PORTABLE
 from .calls import Calls
 from .compiler_messages import CompilerFailure
-from .device import Allocation, Launch
+from .device import Launch
 from .host_compiler import HostCompiler, Library, find_compiler, lacks_openmp, load_library
 from .host_memory import LAZY_BYTES, Budget
-from .host_textures import TextureInMemory, copy_in, copy_out
-from .textures import TextureMemory, TextureSpec
+from .host_textures import HoldsTextures
 from .timer import HostTimer, Timer
 
 ALIGNMENT = 64
@@ -101,7 +99,7 @@ def _submitter(functions: Sequence[Callable[[int | bytes], None]], address: int,
     return submit
 
 
-class HostDevice:
+class HostDevice(HoldsTextures):
     """This process as a device."""
 
     name = "c"
@@ -173,22 +171,6 @@ class HostDevice:
     def fill(self, allocation: HostAllocation, pattern: bytes) -> None:
         """Repeat `pattern` over the memory."""
         allocation.array.view(f"u{len(pattern)}")[:] = np.frombuffer(pattern, f"u{len(pattern)}")
-
-    def make_texture(self, spec: TextureSpec) -> TextureInMemory:
-        """Make a texture of zeros, of any format. Raises: OutOfMemory."""
-        return TextureInMemory(spec, self.allocate)
-
-    def free_texture(self, texture: TextureMemory) -> None:
-        """Give its memory back."""
-        self.free(cast(TextureInMemory, texture).allocation)
-
-    def copy_to_texture(self, source: Allocation, texture: TextureMemory) -> None:
-        """Set all texels from an allocation, where they lie packed."""
-        copy_in(source, cast(TextureInMemory, texture))
-
-    def copy_from_texture(self, texture: TextureMemory, destination: Allocation) -> None:
-        """Copy all texels likewise into an allocation."""
-        copy_out(cast(TextureInMemory, texture), destination)
 
     def share(self, allocation: HostAllocation) -> object:
         """Return what keeps the bytes valid."""

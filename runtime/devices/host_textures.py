@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol, cast
 
 from ...transpiler.ir.textures import DESCRIPTOR, descriptor
 from .device import Allocation
-from .textures import TextureSpec, choose_filter
+from .textures import TextureMemory, TextureSpec, choose_filter
 
 DESCRIPTOR_BYTES = -(-DESCRIPTOR.itemsize // 64) * 64
 """Where texels begin: at a cache line of their own."""
@@ -35,11 +35,35 @@ class TextureInMemory:
         self.sampled = self.texels = self.storage = self.address = address
 
 
-def copy_in(source: Allocation, texture: TextureInMemory) -> None:
-    """Set all texels from an allocation, where they lie packed."""
-    ctypes.memmove(texture.allocation.address + DESCRIPTOR_BYTES, source.address, texture.spec.size_bytes)
+class GivesMemory(Protocol):
+    """A device, as far as its textures need it."""
+
+    def allocate(self, size_bytes: int) -> Any:
+        """Give zeroed memory."""
+
+    def free(self, allocation: Any) -> None:
+        """Give memory back."""
 
 
-def copy_out(texture: TextureInMemory, destination: Allocation) -> None:
-    """Copy all texels likewise into an allocation."""
-    ctypes.memmove(destination.address, texture.allocation.address + DESCRIPTOR_BYTES, texture.spec.size_bytes)
+class HoldsTextures:
+    """The part of such a device that makes textures."""
+
+    def make_texture(self: GivesMemory, spec: TextureSpec) -> TextureInMemory:
+        """Make a texture of zeros, of any format. Raises: OutOfMemory."""
+        return TextureInMemory(spec, self.allocate)
+
+    def free_texture(self: GivesMemory, texture: TextureMemory) -> None:
+        """Give its memory back."""
+        self.free(cast(TextureInMemory, texture).allocation)
+
+    def copy_to_texture(self, source: Allocation, texture: TextureMemory) -> None:
+        """Set all texels from an allocation, where they lie packed."""
+        ctypes.memmove(_texels_of(texture), source.address, texture.spec.size_bytes)
+
+    def copy_from_texture(self, texture: TextureMemory, destination: Allocation) -> None:
+        """Copy all texels likewise into an allocation."""
+        ctypes.memmove(destination.address, _texels_of(texture), texture.spec.size_bytes)
+
+
+def _texels_of(texture: TextureMemory) -> int:
+    return int(cast(TextureInMemory, texture).allocation.address) + DESCRIPTOR_BYTES

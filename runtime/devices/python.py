@@ -11,7 +11,7 @@ import struct
 import threading
 from collections.abc import Sequence
 from math import prod
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -27,10 +27,9 @@ from ..capabilities import PORTABLE
 from ..launcher import PACK_CODES
 from ..memory import view_address, view_strided
 from .calls import LockedCalls
-from .device import Allocation, Launch
+from .device import Launch
 from .host_memory import LAZY_BYTES, Budget
-from .host_textures import TextureInMemory, copy_in, copy_out
-from .textures import TextureMemory, TextureSpec
+from .host_textures import HoldsTextures
 from .timer import HostTimer, Timer
 
 
@@ -124,7 +123,7 @@ def _write_result(address: int, place: ResultField, value: Any) -> None:
         view_address(address + place.offset_bytes, NUMPY[place.type], place.shape)[...] = value
 
 
-class PythonDevice:
+class PythonDevice(HoldsTextures):
     """The interpreter. Launches have ended when `submit` returns."""
 
     name = "python"
@@ -180,22 +179,6 @@ class PythonDevice:
         """Repeat `pattern` over the memory; a last part that is too short for it is left alone."""
         whole = allocation.size_bytes - allocation.size_bytes % len(pattern)
         allocation.data[:whole].reshape(-1, len(pattern))[...] = np.frombuffer(pattern, np.uint8)
-
-    def make_texture(self, spec: TextureSpec) -> TextureInMemory:
-        """Make a texture of zeros, of any format. Raises: OutOfMemory."""
-        return TextureInMemory(spec, self.allocate)
-
-    def free_texture(self, texture: TextureMemory) -> None:
-        """Give its memory back."""
-        self.free(cast(TextureInMemory, texture).allocation)
-
-    def copy_to_texture(self, source: Allocation, texture: TextureMemory) -> None:
-        """Set all texels from an allocation, where they lie packed."""
-        copy_in(source, cast(TextureInMemory, texture))
-
-    def copy_from_texture(self, texture: TextureMemory, destination: Allocation) -> None:
-        """Copy all texels likewise into an allocation."""
-        copy_out(cast(TextureInMemory, texture), destination)
 
     def share(self, allocation: PythonAllocation) -> object:
         """Return what keeps the bytes valid."""

@@ -1,7 +1,6 @@
 """R11: the C loader gives one clear error for a damaged archive, within a second and 64 MiB, under two sanitizers."""
 
 import json
-import os
 import random
 import subprocess
 import zipfile
@@ -9,31 +8,18 @@ from pathlib import Path
 
 import pytest
 from c_api import binding
-from damaged_archives import damaged, rebuilt
+from damaged_archives import BITS, HARMLESS_BITS, damaged, rebuilt, sample_members
 
-import shadesmith as ti
 from shadesmith.runtime.aot.container import write_container
 
 HERE = Path(__file__).parent
-BITS = 4000 if os.environ.get("SHADESMITH_FULL") else 100
-HARMLESS_BITS = 0.2
-"""Share of bits of a zip file that say nothing: versions, modes."""
 SANITIZERS = ("-O0", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 BATCH = 200
 
 
-@ti.kernel
-def paint(pixels: ti.types.ndarray(ti.f32, 2), n: ti.u32, t: ti.f32):
-    for i, j in pixels:
-        pixels[i, j] = ti.sin(i / n + t) * j
-
-
 @pytest.fixture(scope="module")
 def members():
-    ti.init(arch=ti.cpu, log_level=ti.WARN)
-    module = ti.aot.Module(ti.vulkan, caps="portable")
-    module.add_kernel(paint)
-    return module.members()
+    return sample_members()
 
 
 @pytest.fixture(scope="module", params=["plain", "sanitized"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import struct
 import zlib
 from pathlib import Path
@@ -14,42 +15,10 @@ import pytest
 
 import shadesmith as ti
 
-PROGRAM = """\
-import shadesmith as ti
-
-def compile_aot(run=False):
-    ti.init(arch=ti.vulkan)
-    if ti.lang.impl.current_cfg().arch != ti.vulkan:
-        raise RuntimeError("Vulkan is not available.")
-
-    @ti.kernel
-    def paint(pixels: ti.types.ndarray(dtype=ti.f32, ndim=2), n: ti.u32, t: ti.f32):
-        for i, j in pixels:  # Parallelized over all pixels
-            c = ti.Vector([-0.8, ti.cos(t) * 0.2])
-            z = ti.Vector([i / n - 1, j / n - 0.5]) * 2
-            iterations = 0
-            while z.norm() < 20 and iterations < 50:
-                z = ti.Vector([z[0]**2 - z[1]**2, z[1] * z[0] * 2]) + c
-                iterations += 1
-            pixels[i, j] = 1 - iterations * 0.02
-
-    n = 1024
-    t = 0
-    pixels = ti.ndarray(shape=(n * 2, n), dtype=ti.f32)
-    if run:
-        gui = ti.GUI('Julia Set', (n * 2, n))
-
-        while gui.running:
-            t += 1
-            paint(pixels, n, t * 0.03)
-            pixel = pixels.to_numpy()
-            gui.set_image(pixel)
-            gui.show()
-
-if __name__ == '__main__':
-    compile_aot(run=False)
-"""
-"""github.com/taichi-dev/taichi/issues/8566; the import is changed, the lines that archive an AOT module are cut."""
+SEED = Path(__file__).parents[1] / "seeds" / "programs" / "julia_aot.py"
+ARCHIVES = re.compile(r"^    mod = .*?(?=^if __name__)", re.DOTALL | re.MULTILINE)
+"""The lines of the program that archive a module: the interpreter has no archives, and tests/seeds runs them."""
+PROGRAM = ARCHIVES.sub("", SEED.read_text())
 
 SIZES = {"cpu": 1024, "cuda": 1024, "vulkan": 1024 if os.environ.get("SHADESMITH_FULL") else 256, "python": 16}
 FRAMES = 2
