@@ -1,5 +1,6 @@
 """R11: the C loader gives one clear error for a damaged archive, within a second and 64 MiB, under two sanitizers."""
 
+import io
 import json
 import random
 import subprocess
@@ -88,8 +89,12 @@ def test_deflated_data_may_be_damaged_anywhere(check, members, tmp_path):
         for _ in range(random_.randrange(1, 4)):
             data[random_.randrange(30, central)] ^= 1 << random_.randrange(8)
         archives.append(bytes(data))
-    for status, size, time, error in check(archives):
-        assert status == 1 and error.startswith("-2"), error
+    for archive, (status, size, time, error) in zip(archives, check(archives)):
+        if status == 0:  # the bit says nothing: padding after the last code, or a distance to the same bytes
+            with zipfile.ZipFile(io.BytesIO(archive)) as file:
+                assert {name: file.read(name) for name in file.namelist()} == members
+        else:
+            assert status == 1 and error.startswith("-2"), error
         assert size <= 64 << 10 and time <= 1000
 
 
