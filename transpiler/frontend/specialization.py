@@ -13,6 +13,7 @@ from typing import Any
 from ..ir.textures import FORMATS, TexelFormat
 from ..ir.types import Scalar, Struct, Tensor, Type, described, f32
 from ..lang.decorators import BoundFunc, Func
+from ..lang.describe import is_described
 from ..lang.textures import RWTextureType, TextureAnnotation, format_row
 from ..options import Capabilities, CompileOptions
 from .definition import KernelDefinition
@@ -147,9 +148,8 @@ def describe(value: object, seen: dict[int, int] | None = None, depth: int = 0) 
     if isinstance(value, list | tuple):
         return "(" + ", ".join(describe(item, seen, depth + 1) for item in value) + ")"
     number = seen.setdefault(id(value), len(seen))
-    array = getattr(value, "describe_array", None)
-    if array is not None and not isinstance(value, type):
-        return f"{array()}#{number}"
+    if is_described(value):
+        return f"{value.describe_array()}#{number}"
     if isinstance(value, Func | BoundFunc):
         return f"function {value.function.__qualname__}: {value.function.__code__.co_code.hex()}"
     if isinstance(value, type) or callable(value):
