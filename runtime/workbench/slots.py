@@ -155,7 +155,7 @@ def _label(argument: Argument) -> str:
         flags = f"{'_strided' if argument.strided else ''}{'_clamped' if argument.clamped else ''}"
         return plain_name(f"{described(argument.element)}_{argument.ndim}d{flags}")
     if isinstance(argument, TemplateArgument):
-        value = argument.value
+        value: Any = argument.value
         if value is None or isinstance(value, bool | int | float | str):
             return plain_name(str(value))
         return "field" if is_described(value) else plain_name(ask(value, "__name__", str, type(value).__name__))
@@ -169,7 +169,7 @@ def _identity(argument: Argument) -> str:
     """
     if not isinstance(argument, TemplateArgument):
         return str(argument)
-    value = argument.value
+    value: Any = argument.value
     if value is None or isinstance(value, bool | int | float | str | bytes):
         return repr(value)
     if isinstance(value, list | tuple):
@@ -185,7 +185,7 @@ def shown(argument: Argument) -> str:
     """Return an argument's type or number as people read it; of objects the kind, since their texts hold addresses."""
     if not isinstance(argument, TemplateArgument):
         return str(argument)
-    value = argument.value
+    value: Any = argument.value
     if value is None or isinstance(value, bool | int | float | str):
         return repr(value)
     if not is_described(value):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 from ..ir.textures import FORMATS, TexelFormat
 from ..ir.types import Scalar, Struct, Tensor, Type, described, f32
@@ -149,7 +149,7 @@ def describe(value: object, seen: dict[int, int] | None = None, depth: int = 0) 
         return "(" + ", ".join(describe(item, seen, depth + 1) for item in value) + ")"
     number = seen.setdefault(id(value), len(seen))
     if is_described(value):
-        return f"{value.describe_array()}#{number}"
+        return f"{cast(Any, value).describe_array()}#{number}"
     if isinstance(value, Func | BoundFunc):
         return f"function {value.function.__qualname__}: {value.function.__code__.co_code.hex()}"
     if isinstance(value, type) or callable(value):
