@@ -28,7 +28,9 @@ def nothing_stays() -> Any:
     before = Kernel.__call__, Instance.make_launch
     yield
     left = Kernel.__call__, Instance.make_launch
-    with contextlib.suppress(ti.TaichiRuntimeError):  # of a test that failed within a recording: the next ones shall not
+    with contextlib.suppress(
+        ti.TaichiRuntimeError
+    ):  # of a test that failed within a recording: the next ones shall not
         ti.aot.stop_recording()
     assert left == before
 
