@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 ROUNDS = 3
 TURN = re.compile(r"=\s*atomic\w*\((?!&?report[.\[])")
-"""In a text: what an atomic gives is used, which depends on the order of threads; that of a report goes nowhere else."""
+"""In a text: what an atomic gives is used, which depends on the order of threads; a report's goes nowhere else."""
 MORE_ROUNDS = 5
 """Further runs of the generated text where another differs from it: perhaps it differs from itself."""
 CHAOTIC_ROUNDS = 40
