@@ -7,11 +7,9 @@ import operator
 
 import numpy as np
 import pytest
+from overflows import INTEGERS, SENTINEL, edges, failed
 
 import shadesmith as ti
-
-INTEGERS = ["i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64"]
-SENTINEL = 77
 
 
 @pytest.fixture(autouse=True)
@@ -22,23 +20,6 @@ def checking(target):
 def line_of(text: str) -> int:
     lines = open(__file__, encoding="utf-8").read().splitlines()
     return next(number for number, line in enumerate(lines, 1) if line.strip() == text)
-
-
-def edges(name: str) -> np.ndarray:
-    info = np.iinfo(getattr(np, {"i": "int", "u": "uint"}[name[0]] + name[1:]))
-    low = [info.min, info.min + 1, -46341, -3, -2, -1] if info.min else []
-    root = int(info.max**0.5)
-    values = [*low, 0, 1, 2, 3, 7, root, root + 1, info.bits - 1, info.bits, info.max // 2 + 1, info.max - 1, info.max]
-    return np.array([v for v in dict.fromkeys(values) if info.min <= v <= info.max], info.dtype)
-
-
-def failed(call) -> ti.TaichiAssertionError | None:
-    try:
-        call()
-        ti.sync()
-    except ti.TaichiAssertionError as error:
-        return error
-    return None
 
 
 @ti.kernel
@@ -262,3 +243,62 @@ def test_without_the_option_nothing_is_emitted(target, debug):
     ti.init(arch=getattr(ti, target), debug=debug, log_level=ti.WARN)
     assert run_add(2**31 - 1) == -(2**31)
     assert "overflows" not in run_add.source(1)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("old, new", [("i32", "i8"), ("i32", "u8"), ("u32", "i32"), ("i64", "u32"), ("u16", "i8"),
+                                      ("u64", "i64"), ("i16", "i8"), ("i64", "i32")])  # fmt: skip
+def test_integers_stored_in_a_type_that_cannot_hold_them(old, new):
+    place = ti.field(getattr(ti, new), 200)
+
+    @ti.kernel
+    def run(a: ti.types.ndarray()):
+        for i in a:
+            place[i] = a[i]
+
+    values, info = edges(old), np.iinfo(edges(new).dtype)
+    near = [info.min, info.min - 1, info.max, info.max + 1]
+    held = np.iinfo(values.dtype)
+    values = np.array([*values, *(n for n in near if held.min <= n <= held.max)], values.dtype)
+    place.fill(SENTINEL)
+    error = failed(lambda: run(values))
+    wanted = [n if info.min <= n <= info.max else SENTINEL for n in values.tolist()]
+    assert place.to_numpy()[: len(values)].tolist() == wanted
+    bad = [n for n in values.tolist() if not info.min <= n <= info.max]
+    assert error.failures == len(bad)
+    assert error.message == f"Assignment overflow detected: {bad[0]} does not fit {new}"
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_results_arguments_and_loop_bounds_are_stored_too():
+    @ti.kernel
+    def result(n: ti.i32) -> ti.u8:
+        return n
+
+    @ti.kernel
+    def member(n: ti.i64) -> ti.i32:
+        s = Pair(a=n, b=0)
+        return s.a
+
+    Pair = ti.types.struct(a=ti.i32, b=ti.i32)
+
+    @ti.kernel
+    def bound(n: ti.u32) -> ti.i32:
+        count = 0
+        ti.loop_config(serialize=True)
+        for i in range(n):
+            count += 1
+            if i == 100:
+                break
+        return count
+
+    @ti.kernel
+    def written(n: ti.i64) -> ti.i32:
+        v = ti.math.ivec2(n, 1)
+        return v.x + ti.cast(n, ti.i32) - ti.i32(n)
+
+    assert result(255) == 255 and member(-7) == -7 and bound(3) == 3 and bound(2**31 - 1) == 101
+    assert failed(lambda: result(256)).message == "Assignment overflow detected: 256 does not fit u8"
+    assert failed(lambda: member(2**31)).message == "Assignment overflow detected: 2147483648 does not fit i32"
+    assert failed(lambda: bound(2**31)).message == "Assignment overflow detected: 2147483648 does not fit i32"
+    assert written(2**32 + 5) == 5

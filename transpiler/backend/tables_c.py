@@ -168,6 +168,8 @@ def operation(op: str, type: Scalar) -> Spelling:
 
 def _narrow(op: str, type: Scalar) -> Spelling:
     """8 and 16 bit integers: C computes as int; wrap only what can leave the range."""
+    if op.endswith("_overflows"):
+        return row(op, type)
     if op in ("shl", "sar", "shr"):
         return row(op, type) if op != "shl" else c_cast(row(op, type), TYPES[type.name])
     if op == "popcnt":

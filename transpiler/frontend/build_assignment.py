@@ -416,7 +416,7 @@ def _in_type_of(context: Context, value: Any, type: Type) -> Any:
     if is_number(value):
         return context.fit(value, element) if not element.is_float and isinstance(value, float) else value
     if isinstance(value, Statement) and value.type is not None:
-        return context.builder.cast(value, element)
+        return context.builder.cast(value, element, True)
     return value
 
 

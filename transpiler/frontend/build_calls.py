@@ -266,7 +266,10 @@ def make_typed(context: Context, type: Any, arguments: list[Any]) -> Any:
             f"`{describe_type(type)}` takes {type.size} elements, found {len(flat)}",
             "give one value, or all",
         )
-    elements = [context.fit(item, type.element) for item in flat[: type.size]]
+    elements = [
+        context.fit(item, type.element) if is_number(item) else context.builder.cast(context.lift(item), type.element)
+        for item in flat[: type.size]
+    ]
     return context.builder.tensor(elements, type.shape, type.element)
 
 

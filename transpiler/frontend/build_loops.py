@@ -95,7 +95,7 @@ def _bound(context: Context, value: Any, node: ast.AST) -> Statement:
         )
     if found.type.bits > i32.bits:
         _check_width(context, found, node)
-    return context.builder.cast(found, i32)
+    return context.builder.cast(found, i32, True)
 
 
 def _check_width(context: Context, bound: Statement, node: ast.AST) -> None:
