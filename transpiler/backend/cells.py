@@ -315,7 +315,7 @@ class CellTexts:
 def _word(what: str, name: str) -> str:
     """Return what a member, macro or function is called after a node of that name: GLSL has no `__`."""
     stem = name.rstrip("_") or name
-    return f"{what}_{stem}" if what in FUNCTIONS else f"{stem}_{what}"
+    return f"{what}_{stem.lstrip('_')}" if what in FUNCTIONS else f"{stem}_{what}"
 
 
 def _words(whats: Iterable[str], name: str) -> list[str]:

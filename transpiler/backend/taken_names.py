@@ -1,7 +1,7 @@
 """Which words are taken in the text of a kernel before any of the user's names is: by the language, and by ourselves.
 
-In: a kernel, and a target whose `needed` are the words that the text means something by; `hidden_names` finds these when
-a text has been printed. Out: words.
+In: a kernel, and a target whose `needed` are the words that the text means something by. `hidden_names` finds these
+when a text has been printed. Out: words.
 """
 
 from __future__ import annotations
