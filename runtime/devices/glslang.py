@@ -12,6 +12,7 @@ import importlib
 import linecache
 import re
 import signal
+import sys
 import threading
 from collections import OrderedDict
 from pathlib import Path
@@ -119,6 +120,7 @@ class Glslang:
             raise _failure(file, kernel, f"glslangValidator crashed ({_signal_name(-code)})", output + errors)
         if code != 0:
             raise _failure(file, kernel, "glslangValidator refused the emitted text", output + errors)
+        output = output[max(output.find(SPIRV_MAGIC.to_bytes(4, sys.byteorder)), 0) :]  # warnings come before it
         if not is_whole(output):
             raise _failure(file, kernel, "glslangValidator ended well but gave no whole SPIR-V module", errors)
         if self._validate:

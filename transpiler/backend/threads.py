@@ -19,6 +19,7 @@ from ..ir.types import Scalar
 from ..options import MAX_TURNS
 from .interface import Expression, LoopIndices
 from .layout import Layout
+from .naming import bound_name
 from .print_expressions import Expressions, Written
 from .print_statements import INDENT, bound, loop_head
 from .spelling_forms import ADD, MULTIPLY, PRIMARY, UNARY
@@ -111,8 +112,8 @@ def spread_blocks(
     for axis in axes:
         text = _extent_in_c(e, loop, axis)
         if len(axes) > 1 and not text.isdigit():
-            declarations.append(f"int extent_{names[axis]} = {text} > 0 ? {text} : 0;")
-            text = f"extent_{names[axis]}"
+            declarations.append(f"int {bound_name('extent', names[axis])} = {text} > 0 ? {text} : 0;")
+            text = bound_name("extent", names[axis])
         factors.append(text)
     declarations.append(f"int count = {' * '.join(_factors(factors))};")
     loops = [f"for (int block = 0; block < (count + {size} - 1L) / {size}; block++)"]
@@ -161,8 +162,9 @@ def _declare_ends(e: Expressions, loop: RangeFor, names: list[str], declarations
         written = bound(e, end)
         if written.text.replace(".", "").replace("_", "").isalnum():
             continue
-        declarations.append(f"int end_{names[axis]} = {written.text};")
-        e.texts[end] = Written(f"end_{names[axis]}")
+        name = bound_name("end", names[axis])
+        declarations.append(f"int {name} = {written.text};")
+        e.texts[end] = Written(name)
 
 
 def _turn(e: Expressions, loop: RangeFor, names: list[str]) -> str:
@@ -204,8 +206,9 @@ def _extent(e: Expressions, loop: RangeFor, axis: int, name: str, declarations: 
         text = f"max({span}, 0)"
     if len(loop.begins) == 1:
         return text
-    declarations.append(f"int extent_{name} = {text};")
-    return f"extent_{name}"
+    extent = bound_name("extent", name)
+    declarations.append(f"int {extent} = {text};")
+    return extent
 
 
 def _index(e: Expressions, loop: RangeFor, axis: int, extents: list[str]) -> str:
