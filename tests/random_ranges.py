@@ -112,7 +112,7 @@ class RandomRanges:
         self.loops += 1
         if self.random.random() < 0.2:
             self.line(depth, f"{name} = 0")
-            self.line(depth, f"while {name} < 4 and {self.condition()}:")
+            self.line(depth, f"while {name} < 4 and ({self.condition()}):")
             self.line(depth + 1, f"{name} += 1")
         else:
             self.line(depth, f"for {name} in range({bounds}):")
