@@ -31,7 +31,11 @@ MANY_TURNS, FEW_TURNS = 8192, 64
 MAX_COMPARED = 10
 """Pairs of addresses that gcc compares before a loop, to see that they do not overlap."""
 
-HOST_OPERATIONS = frozenset({"add", "sub", "mul", "floordiv", "mod", "min", "max", "raw_div"})
+HOST_OPERATIONS: dict[str, str] = {
+    **{name: name for name in ("add", "sub", "mul", "floordiv", "mod", "min", "max", "raw_div")},
+    "plain_div": "floordiv", "plain_mod": "mod",
+}  # fmt: skip
+"""What a host computes of bounds, and as which operation of `interface.EXTENT_OPERATORS`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,7 +287,7 @@ def _on_host(layout: Layout, value: Statement) -> Expression | None:
             return _on_host(layout, inner)
         case Operation(op=op, operands=operands) if op in HOST_OPERATIONS and OPS[op].arity == 2:
             parts = [_on_host(layout, o) for o in operands]
-            return None if None in parts else (op, *parts)
+            return None if None in parts else (HOST_OPERATIONS[op], *parts)
     return None
 
 
