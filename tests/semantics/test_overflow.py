@@ -270,6 +270,23 @@ def test_integers_stored_in_a_type_that_cannot_hold_them(old, new):
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
+def test_what_is_stored_as_a_float_or_a_truth_value_is_no_overflow():
+    numbers, flags = ti.Vector.field(2, ti.f32, 1), ti.field(ti.u1, 2)
+
+    @ti.kernel
+    def run(n: ti.i64, x: ti.f64) -> ti.f16:
+        numbers[0] = ti.Vector([n, n + 1])
+        numbers[0].x += x
+        flags[0], flags[1] = n, x
+        small: ti.f32 = x
+        count: ti.i32 = flags[0]
+        return small + count
+
+    assert run(5, 0.25) == 1.25
+    assert numbers[0].to_list() == [5.25, 6.0] and flags.to_numpy().tolist() == [True, True]
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
 def test_results_arguments_and_loop_bounds_are_stored_too():
     @ti.kernel
     def result(n: ti.i32) -> ti.u8:

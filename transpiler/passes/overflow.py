@@ -19,7 +19,7 @@ from ..ir.builder import Builder
 from ..ir.nodes import Block, Statement, blocks
 from ..ir.statements import Assert, AtomicOp, Cast, MatrixElement, Operation
 from ..ir.tasks import Kernel
-from ..ir.types import Scalar, Tensor, element_of, f32, i32, promote, u1, u32
+from ..ir.types import Scalar, Tensor, element_of, f32, i32, promote, u32
 from .context import PassContext
 
 SYMBOLS = {
@@ -74,10 +74,14 @@ def _guard(block: Block) -> bool:
     return changed
 
 
+def _are_integers(*types: Scalar) -> bool:
+    return all(type.kind in ("int", "uint") for type in types)
+
+
 def _check_operation(builder: Builder, operation: Operation) -> None:
     assert operation.type is not None
     kind = element_of(operation.type)
-    if kind.kind not in ("int", "uint"):
+    if not _are_integers(kind):
         return
     name, values = operation.op, operation.operands
     if name in SYMBOLS:
@@ -104,7 +108,7 @@ def _check_atomic(builder: Builder, atomic: AtomicOp) -> None:
     """Check what an atomic wrote by the value it found."""
     assert atomic.type is not None
     kind = element_of(atomic.type)
-    if atomic.op in SYMBOLS and kind.kind in ("int", "uint"):
+    if atomic.op in SYMBOLS and _are_integers(kind):
         _check_binary(builder, atomic.op, [atomic, atomic.value], kind)
 
 
@@ -117,10 +121,10 @@ def _check_binary(builder: Builder, name: str, values: Values, kind: Scalar) -> 
 def _check_cast(builder: Builder, cast: Cast) -> None:
     assert cast.type is not None and cast.value.type is not None
     old, new = element_of(cast.value.type), element_of(cast.type)
-    if old.is_float and new.kind in ("int", "uint"):
+    if old.is_float and _are_integers(new):
         message = f"Cast overflow detected: {{0}} does not fit {new}"
         _check(builder, [cast.value], lambda b, v: _cast_fits(b, v[0], old, new), message)
-    elif cast.is_implicit and u1 not in (old, new) and promote(new, old) != new:  # where the frontend has warned
+    elif cast.is_implicit and _are_integers(old, new) and promote(new, old) != new:  # where the frontend has warned
         message = f"Assignment overflow detected: {{0}} does not fit {new}"
         _check(builder, [cast.value], lambda b, v: _integer_fits(b, v[0], old, new), message)
 
