@@ -92,3 +92,24 @@ def test_checks_that_stay_still_fail(target: str) -> None:
     with pytest.raises(ti.TaichiAssertionError, match=r"size \(8\) with indices \(8\)"):
         run(1)
         ti.sync()
+
+
+def test_a_float_of_an_integer_is_rounded(target: str) -> None:
+    """16777217 is no f32, so that integers in order may be equal floats; bits of an integer are no number."""
+
+    @ti.kernel
+    def greater(n: ti.i32, m: ti.i32) -> ti.i32:
+        found = 0
+        if n >= 16777217 and m <= 16777216:
+            found = ti.cast(ti.cast(n, ti.f32) > ti.cast(m, ti.f32), ti.i32)
+        return found
+
+    @ti.kernel
+    def whole_part_of_bits(n: ti.i32) -> ti.i32:
+        found = -1
+        if n > 4:
+            found = ti.cast(ti.bit_cast(n, ti.f32), ti.i32) % 7
+        return found
+
+    assert (greater(16777217, 16777216), greater(16777219, 16777216)) == (0, 1)
+    assert whole_part_of_bits(5) == 0

@@ -54,7 +54,7 @@ def cast(value: Interval, new: Scalar) -> Interval | None:
     all_numbers = whole(new)
     if new.kind == "bool":
         return FALSE if value == FALSE else EITHER if value[0] <= 0 <= value[1] else TRUE
-    return value if all_numbers is None or holds(all_numbers, value) else all_numbers
+    return value if all_numbers is not None and holds(all_numbers, value) else all_numbers
 
 
 Rule = Callable[..., Interval | None]
