@@ -18,6 +18,8 @@ TOOLS = {
     "`glslangValidator` was not found": ("glslangValidator",),
     "glslangValidator: not found": ("glslangValidator",),
     "No C compiler was found": ("gcc", "cc", "clang"),
+    "gcc: not found": ("gcc",),
+    "python cannot be replayed": ("gcc", "cc", "clang"),  # a program of its own fell back to the interpreter
     "`spirv-dis`, which shows SPIR-V, was not found": ("spirv-dis",),
     "`spirv-cross` was not found": ("spirv-cross",),
 }

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..ir.textures import FORMATS, TexelFormat
 from ..ir.types import Scalar, Struct, Tensor, Type, described, f32
-from ..lang.decorators import BoundFunc, Func
+from ..lang.decorators import BoundFunc, Func, as_bound
 from ..lang.textures import RWTextureType, TextureAnnotation, format_row
 from ..options import Capabilities, CompileOptions
 from .definition import KernelDefinition
@@ -150,7 +150,7 @@ def describe(value: object, seen: dict[int, int] | None = None, depth: int = 0) 
     array = getattr(value, "describe_array", None)
     if array is not None and not isinstance(value, type):
         return f"{array()}#{number}"
-    if isinstance(value, Func | BoundFunc):
+    if isinstance(as_bound(value), Func | BoundFunc):
         return f"function {value.function.__qualname__}: {value.function.__code__.co_code.hex()}"
     if isinstance(value, type) or callable(value):
         return f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', value)}"
