@@ -150,8 +150,9 @@ def describe(value: object, seen: dict[int, int] | None = None, depth: int = 0) 
     array = getattr(value, "describe_array", None)
     if array is not None and not isinstance(value, type):
         return f"{array()}#{number}"
-    if isinstance(as_bound(value), Func | BoundFunc):
-        return f"function {value.function.__qualname__}: {value.function.__code__.co_code.hex()}"
+    function = as_bound(value)
+    if isinstance(function, Func | BoundFunc):
+        return f"function {function.function.__qualname__}: {function.function.__code__.co_code.hex()}"
     if isinstance(value, type) or callable(value):
         return f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', value)}"
     members = getattr(value, "__dict__", None)
