@@ -18,13 +18,20 @@ TOOLS = {
     "`glslangValidator` was not found": ("glslangValidator",),
     "glslangValidator: not found": ("glslangValidator",),
     "No C compiler was found": ("gcc", "cc", "clang"),
+    "gcc: not found": ("gcc",),
+    "python cannot be replayed": ("gcc", "cc", "clang"),  # a program of its own fell back to the interpreter
     "`spirv-dis`, which shows SPIR-V, was not found": ("spirv-dis",),
     "`spirv-cross` was not found": ("spirv-cross",),
 }
 """What our errors say, and the programs of which one would do."""
 
-DRIVER = ("no Vulkan driver could be started", "no Vulkan 1.2 device", "the Vulkan loader was not found")
-"""What our errors say where a Vulkan driver is missing."""
+DRIVER = (
+    "no Vulkan driver could be started",
+    "no Vulkan 1.2 device",
+    "the Vulkan loader was not found",
+    "Vulkan is not available",  # a seed's own words
+)
+"""What is said where a Vulkan driver is missing."""
 
 OPEN_VULKAN = "import shadesmith as ti; ti.init(arch=ti.vulkan, enable_fallback=False)"
 

@@ -69,6 +69,16 @@ def test_cc_may_hold_arguments(monkeypatch):
     load_library(compiler.compile(SourceFile("x.c", "int x = X;\n"), True, True)[0])
 
 
+def test_the_path_in_cc_may_hold_spaces(tmp_path, monkeypatch):
+    folder = tmp_path / "two words ✓"
+    folder.mkdir()
+    compiler = fake_compiler(folder, "exit 1").command[0]
+    monkeypatch.setenv("CC", compiler)
+    assert find_compiler().command == (compiler,)
+    monkeypatch.setenv("CC", f"'{compiler}' -DX=1")
+    assert find_compiler().command == (compiler, "-DX=1")
+
+
 def test_a_hanging_compiler_is_stopped_with_its_children(tmp_path, monkeypatch):
     monkeypatch.setenv("SHADESMITH_CC_TIMEOUT", "1")
     marker = tmp_path / "child"

@@ -19,7 +19,7 @@ from ..ir.types import Scalar, Struct, StructError, Tensor, describe_type, eleme
 from ..lang import functions
 from ..lang import struct as lang
 from ..lang.annotations import as_type
-from ..lang.decorators import BoundFunc, Func
+from ..lang.decorators import BoundFunc, Func, as_bound
 from ..lang.describe import ask, name_of
 from ..lang.functions import ATOMIC_OF, OPERATION_OF
 from ..lang.matrix import Matrix
@@ -72,9 +72,9 @@ def build_call(context: Context, node: ast.Call) -> Any:
     if isinstance(callee, Func | BoundFunc):
         arguments, named = _arguments(context, node)
         return _call_function(context, callee, arguments, named, node)
-    if isinstance(callee, partial) and isinstance(callee.func, Func | BoundFunc):
+    if isinstance(callee, partial) and isinstance(inner := as_bound(callee.func), Func | BoundFunc):
         arguments, named = _arguments(context, node)
-        return _call_function(context, callee.func, [*callee.args, *arguments], {**callee.keywords, **named}, node)
+        return _call_function(context, inner, [*callee.args, *arguments], {**callee.keywords, **named}, node)
     form = _lookup(FORMS, callee)
     if form is not None:
         return form(context, node)
@@ -112,6 +112,7 @@ def _call_function(
 
 def _callable(callee: Any) -> Any:
     """Return what calling an object calls: the `@ti.func` that its class has as `__call__`, else itself."""
+    callee = as_bound(callee)
     call = getattr(type(callee), "__call__", None)  # noqa: B004 - which function it is, not whether there is one
     return BoundFunc(call, callee) if isinstance(call, Func) else callee
 
