@@ -319,3 +319,32 @@ def test_results_arguments_and_loop_bounds_are_stored_too():
     assert failed(lambda: member(2**31)).message == "Assignment overflow detected: 2147483648 does not fit i32"
     assert failed(lambda: bound(2**31)).message == "Assignment overflow detected: 2147483648 does not fit i32"
     assert written(2**32 + 5) == 5
+
+
+@pytest.mark.parametrize("check_overflow", [False, True])
+def test_returns_and_breaks_in_loops_are_well_formed_to_the_verifier(target, check_overflow):
+    ti.init(arch=getattr(ti, target), debug=True, check_overflow=check_overflow, log_level=ti.WARN)
+    parted = ti.Vector.field(3, ti.i32, 8, layout=ti.Layout.SOA)
+
+    @ti.kernel
+    def find(n: ti.i32) -> ti.i32:
+        ti.loop_config(serialize=True)
+        for i in range(n):
+            if parted[i].x > 3:
+                return parted[i].y * 2
+            parted[i] += i
+        return -n
+
+    @ti.kernel
+    def count(n: ti.i32) -> ti.i32:
+        total = 0
+        for _ in range(1):
+            for i, j in ti.ndrange(n, n):
+                total += i * j
+                if total > 3:
+                    break
+        return total
+
+    parted[5] = [4, 4, 4]
+    assert find(4) == -4 and find(8) == 8 and count(3) == 5
+    assert parted.to_numpy()[:, 0].tolist() == [0, 2, 4, 6, 4, 4, 0, 0]

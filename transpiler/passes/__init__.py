@@ -68,9 +68,9 @@ cleanup = until_stable(fold, simplify, forward_stores, common_subexpressions, de
 limits = (branch_depth, iteration_limit)
 
 PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
+    Stage.FRONTEND: (overflow, split_arrays),  # returns and breaks may still stand anywhere
     Stage.LOWERED: (
-        overflow, split_arrays, lower, call_effects, demote_atomics, wide_bounds, call_effects, cleanup, bounds,
-        call_effects,
+        lower, call_effects, demote_atomics, wide_bounds, call_effects, cleanup, bounds, call_effects,
     ),
     Stage.TASKS: (
         recursion, struct_for, activate_cells, deactivate_cells, offload, demote_atomics, cleanup, check_threads,
