@@ -13,7 +13,7 @@ from math import prod
 
 from ...transpiler.backend.interface import Interface, TaskSource
 from ...transpiler.errors import TaichiCompilationError, TaichiRuntimeError
-from ..devices.glslang import INSTALL_HINT, TIME_LIMIT_SECONDS, find_tool, is_whole, without_warnings, run_tool
+from ..devices.glslang import INSTALL_HINT, TIME_LIMIT_SECONDS, find_tool, is_whole, run_tool, without_warnings
 from .complaints import Complaint, of_glslang
 from .declared import Declarations
 from .device_needs import TOKENS_OF_NEEDS, lacks_capability, lacks_extension
