@@ -298,7 +298,8 @@ class CellTexts:
         line = f"{function}({self.passed('numbers', node)}, {entry}, {pool}, {capacity});"
         if len(line) <= LONGEST:
             return [line]
-        return [f"{self._word} place = {entry};", line.replace(f", {entry}, ", ", place, ")]
+        place = next(word for word in ("place", "entry", "position") if word not in self.names.values())
+        return [f"{self._word} {place} = {entry};", line.replace(f", {entry}, ", f", {place}, ")]
 
     def deactivate_cell(self, node: Node, entry: str) -> str:
         """Return the call that takes the cell away that stands at a position of the numbers of a node."""
@@ -314,7 +315,7 @@ class CellTexts:
 
 def _word(what: str, name: str) -> str:
     """Return what a member, macro or function is called after a node of that name: GLSL has no `__`."""
-    stem = name.rstrip("_") or name
+    stem = name.rstrip("_") or "v"
     return f"{what}_{stem.lstrip('_')}" if what in FUNCTIONS else f"{stem}_{what}"
 
 

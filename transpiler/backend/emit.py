@@ -126,7 +126,7 @@ def emit(kernel: Kernel, target: str, options: CompileOptions, capabilities: Cap
         printer = _Printer(kernel, row, form, options, capabilities)
         module = printer.module()
         hidden = printer.hidden()
-        if not hidden:
+        if hidden <= row.needed:
             return module
         row = replace(row, needed=row.needed | hidden)
 
