@@ -12,6 +12,7 @@ from written_programs import write
 import shadesmith as ti
 
 SEEDS = 12
+VECTOR, MATRIX = ti.types.vector(3, ti.u32), ti.types.matrix(2, 2, ti.u32)
 
 
 def outcome(path: Path, seed: int) -> np.ndarray:
@@ -77,6 +78,28 @@ def test_tiles_of_a_grid(target: str) -> None:
     run(a)
     rows, columns = np.indices(a.shape)
     assert np.array_equal(a, rows // 5 * 3 + columns // 5) and np.all(tiles.to_numpy() == 300)
+
+
+def test_divisions_in_place(target: str) -> None:
+    @ti.kernel
+    def run(
+        a: ti.types.ndarray(VECTOR, 1), b: ti.types.ndarray(MATRIX, 1), c: ti.types.ndarray(ti.u16, 1),
+        d: ti.types.ndarray(ti.u8, 1),
+    ):  # fmt: skip
+        for i in a:
+            a[i] //= ti.u32(3)
+            a[i] %= ti.u32(50)
+            b[i] //= ti.u32(2)
+            b[i] %= ti.u32(7)
+            c[i] //= ti.cast(3, ti.u16)
+            d[i] %= ti.cast(9, ti.u8)
+
+    shapes = {"a": ((10, 3), np.uint32), "b": ((10, 2, 2), np.uint32), "c": ((10,), np.uint16), "d": ((10,), np.uint8)}
+    arrays = [np.arange(np.prod(s)).reshape(s).astype(t) * t(np.iinfo(t).max // 50) for s, t in shapes.values()]
+    wanted = [arrays[0] // 3 % 50, arrays[1] // 2 % 7, arrays[2] // 3, arrays[3] % 9]
+    run(*arrays)
+    ti.sync()
+    assert all(np.array_equal(found, good) for found, good in zip(arrays, wanted, strict=True))
 
 
 def test_checks_that_stay_still_fail(target: str) -> None:

@@ -91,6 +91,13 @@ def _integral(types: Sequence[Scalar], default_fp: Scalar) -> tuple[tuple[Scalar
     return _promoted(types, default_fp)
 
 
+def _plain(types: Sequence[Scalar], default_fp: Scalar) -> tuple[tuple[Scalar, ...], Scalar]:
+    common = types[0]
+    if common.kind not in ("int", "uint") or any(t != common for t in types):
+        raise RuleError("takes integers of one type")
+    return tuple(types), common
+
+
 def _shift(types: Sequence[Scalar], default_fp: Scalar) -> tuple[tuple[Scalar, ...], Scalar]:
     if any(t.is_float for t in types):
         raise RuleError("takes integers only")
@@ -331,8 +338,8 @@ OPS: dict[str, Op] = {
         Op("pow", 2, _power, _pow, "**"),
         Op("raw_div", 2, _arithmetic, _raw_div),
         Op("raw_mod", 2, _arithmetic, _raw_mod),
-        Op("plain_div", 2, _integral, _raw_div),
-        Op("plain_mod", 2, _integral, _raw_mod),
+        Op("plain_div", 2, _plain, _raw_div),
+        Op("plain_mod", 2, _plain, _raw_mod),
         Op("min", 2, _promoted, lambda a, b: np.fmin(a, b), "", True),
         Op("max", 2, _promoted, lambda a, b: np.fmax(a, b), "", True),
         Op("atan2", 2, _angle, np.arctan2),

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..ir.nodes import Statement
-from ..ir.statements import Assert, Const, IndexCheck, LoopIndex, Operation, RangeFor, is_const
+from ..ir.nodes import Statement, walk
+from ..ir.statements import Alloca, Assert, Const, IndexCheck, LoopIndex, Operation, RangeFor, is_const
 from ..ir.tasks import Kernel
-from ..ir.types import Scalar, element_of, u1
+from ..ir.types import Scalar, Tensor, element_of, u1
 from .context import PassContext
 from .intervals import Interval, holds
 from .rewrite import GONE, Rewriter
@@ -25,9 +25,22 @@ from .value_ranges import MOST, ValueRanges, same_value
 
 def ranges(kernel: Kernel, context: PassContext) -> bool:
     """Replace divisions of numbers that are not negative by plain ones, and decide what can come out one way only."""
+    statements = [statement for root in kernel.roots() for statement in walk(root)]
+    if not any(map(_may_be_simpler, statements)):
+        return False
     first = ValueRanges({})
-    first.run(kernel)
+    if any(isinstance(statement, Alloca) for statement in statements):
+        first.run(kernel)  # which gives what the stores to each variable have in common
     return ValueRanges({Operation: _operation, Assert: _assert, IndexCheck: _index_check}, first.stored()).run(kernel)
+
+
+def _may_be_simpler(statement: Statement) -> bool:
+    """Return whether a statement is one that this pass looks at, and not of floats."""
+    if isinstance(statement, Operation):
+        kind = statement.operands[0].type
+        is_asked = statement.op in SIMPLER or statement.type == u1
+        return is_asked and isinstance(kind, (Scalar, Tensor)) and element_of(kind).kind in ("int", "uint")
+    return isinstance(statement, IndexCheck)
 
 
 def _operation(rewriter: Rewriter, operation: Statement) -> Statement | None:

@@ -54,8 +54,8 @@ class ValueRanges(Rewriter):
 
     known: intervals by value. trail: what `known` held before facts of the blocks at hand changed it. facts: those of
     blocks about to be entered. results: intervals of the results of blocks. variables: of variables, by all stores;
-    stores: the same as found by this walk; escaped: variables that more than loads and stores reach. block_dim: threads
-    of a block, at most.
+    None: a walk that finds these. stores: as found by it; escaped: variables that more than loads and stores reach.
+    block_dim: threads of a block, at most.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class ValueRanges(Rewriter):
         self.trail: list[tuple[Hashable, Interval | None]] = []
         self.facts: dict[Block, list[Fact]] = {}
         self.results: dict[Block, Interval | None] = {}
-        self.variables = variables or {}
+        self.variables = variables
         self.stores: dict[Statement, Interval] = {}
         self.escaped: set[Statement] = set()
         self.block_dim = MOST
@@ -135,25 +135,23 @@ class ValueRanges(Rewriter):
 
     def note(self, statement: Statement) -> None:
         """Keep what a statement says of its value, or of the variable that it stores to."""
-        if isinstance(statement, LocalStore):
-            self._note_store(statement)
-        self._note_escapes(statement)
+        if self.variables is None:
+            self._note_stores(statement)
         find = FOUND.get(type(statement))
         found = None if find is None else find(self, statement)
         if found is not None:
             self.known[statement] = found
 
-    def _note_store(self, store: LocalStore) -> None:
-        variable, found = base_pointer(store.pointer), self.of(store.value)
-        if found is not None:
-            self.stores[variable] = hull(self.stores.get(variable, (0, 0)), found)
-
-    def _note_escapes(self, statement: Statement) -> None:
-        if isinstance(statement, (LocalLoad, LocalStore, MatrixPtr)):
-            return
-        for operand in operands(statement):
-            if isinstance(operand, (Alloca, MatrixPtr)):
-                self.escaped.add(base_pointer(operand))
+    def _note_stores(self, statement: Statement) -> None:
+        """Keep what a statement does to variables: stores to one, or reaches it in a way that is not followed."""
+        if isinstance(statement, LocalStore):
+            variable, found = base_pointer(statement.pointer), self.of(statement.value)
+            if found is not None:
+                self.stores[variable] = hull(self.stores.get(variable, (0, 0)), found)
+        elif not isinstance(statement, (LocalLoad, MatrixPtr)):
+            for operand in operands(statement):
+                if isinstance(operand, (Alloca, MatrixPtr)):
+                    self.escaped.add(base_pointer(operand))
 
     def stored(self) -> dict[Statement, Interval]:
         """Return the variables of whose stores the walk knows all, with what they have in common."""
@@ -298,7 +296,7 @@ def _if_expression(walk: ValueRanges, choice: Statement) -> Interval | None:
 
 def _local_load(walk: ValueRanges, load: Statement) -> Interval | None:
     assert isinstance(load, LocalLoad)
-    return walk.variables.get(base_pointer(load.pointer))
+    return None if walk.variables is None else walk.variables.get(base_pointer(load.pointer))
 
 
 def _cell_index(walk: ValueRanges, index: Statement) -> Interval | None:
