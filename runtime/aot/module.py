@@ -75,8 +75,7 @@ class Module:
         may be left out where its annotation gives dtype and ndim. name: by which it is launched; None: its own.
         Raises: TaichiRuntimeError where the name is taken; what compiling raises.
         """
-        chosen: str = name or getattr(kernel_fn, "__name__", "")
-        self._add(kernel_fn, template_args or {}, chosen, None)
+        self._add(kernel_fn, template_args or {}, name or str(getattr(kernel_fn, "__name__", "")), None)
 
     def add_call(self, kernel_fn: Any, arguments: Sequence[Any], name: str) -> None:
         """Keep a kernel for the arguments of a call, all of them in order, a method's object first.
