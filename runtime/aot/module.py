@@ -113,7 +113,7 @@ class Module:
 
     def _add(self, kernel_fn: Any, values: Mapping[str, Any], name: str, template: dict[str, Any] | None) -> None:
         specialization, arguments = specialize(kernel_fn, values, self._options, self.target)
-        hint = RENAME if template is None else "it is the same for these arguments: leave this one out"
+        hint = RENAME if template is None else f"the same is kept once; for arrays of other types {RENAME}"
         _check_name(name, self._kernels, "kernel", hint)
         self._kernels[name] = self._compile(specialization, arguments, template)
 

@@ -305,7 +305,7 @@ def test_the_same_instance_twice_is_named():
     with ti.aot.Module(ti.cpu).add_kernel_template(get) as template:
         template.instantiate(k=3)
         with pytest.raises(
-            ti.TaichiRuntimeError, match=r"`get\(k=3\)` already. Hint: it is the same for these arguments"
+            ti.TaichiRuntimeError, match=r"`get\(k=3\)` already. Hint: the same is kept once; for arrays"
         ):
             template.instantiate(k=3)
         with pytest.raises(ti.TaichiRuntimeError, match="kernel `get` has no parameter `j`"):
