@@ -31,7 +31,8 @@ OPERATORS = {
     "min": "min({}, {})", "max": "max({}, {})", "neg": "(-{})", "shl": "({} << {})", "sar": "({} >> {})",
     "bit_and": "({} & {})", "bit_or": "({} | {})", "bit_xor": "({} ^ {})", "abs": "abs({})",
     "raw_div": "(int({0} / {1}) if {1} else 0)", "select": "({1} if {0} else {2})",
-    "lt": "({} < {})", "le": "({} <= {})", "gt": "({} > {})", "ge": "({} >= {})", "eq": "({} == {})", "ne": "({} != {})",
+    "lt": "({} < {})", "le": "({} <= {})", "gt": "({} > {})", "ge": "({} >= {})",
+    "eq": "({} == {})", "ne": "({} != {})",
 }  # fmt: skip
 """Operations that the extent of a loop may hold, in Python; divided by 0 a number is 0, as on all devices."""
 MAX_SHIFT = 64
