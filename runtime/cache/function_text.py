@@ -59,7 +59,8 @@ class CodeOfFunction:
     """A function that Python runs. code: its bytecode with all inside, as text. outer: names it reads from outside.
 
     names: those and all words in its strings. imports: it imports. formats: it reads members by formats that are put
-    together, or are not its own.
+    together, or are not its own. matches: it has a `match` with patterns of classes. goes_through_set: it has a loop
+    over a set of texts, whose order is another in each process.
     """
 
     code: str
@@ -67,6 +68,8 @@ class CodeOfFunction:
     names: frozenset[str]
     imports: bool
     formats: bool
+    matches: bool
+    goes_through_set: bool
 
 
 def text_of(function: Any) -> TextOfFunction:
@@ -100,7 +103,7 @@ def code_of(function: Any) -> CodeOfFunction:
     code: CodeType = function.__code__
     outer: dict[str, None] = {}
     names: set[str] = set()
-    imports = False
+    imports = matches = False
     pieces = []
     for inner in _nested(code):
         outer.update(dict.fromkeys(inner.co_names))
@@ -110,12 +113,14 @@ def code_of(function: Any) -> CodeOfFunction:
                 if isinstance(item, str):
                     names.update(WORD.findall(item), (item,))
         imports = imports or IMPORT_NAME in inner.co_code[::2]
+        matches = matches or MATCH_CLASS in inner.co_code[::2]
         pieces.append(
             f"{inner.co_name} {inner.co_argcount} {inner.co_posonlyargcount} {inner.co_kwonlyargcount} {inner.co_flags}"
             f" {inner.co_names} {inner.co_varnames} {inner.co_freevars} {inner.co_cellvars} {inner.co_code.hex()}"
         )
     pieces += _constants(code)
-    return CodeOfFunction("\n".join(pieces), tuple(outer), frozenset(names), imports, _formats(code))
+    text, has_sets = "\n".join(pieces), _goes_through_set(code)
+    return CodeOfFunction(text, tuple(outer), frozenset(names), imports, _formats(code), matches, has_sets)
 
 
 def _formats(code: CodeType) -> bool:
@@ -128,6 +133,22 @@ def _formats(code: CodeType) -> bool:
     return calls > len(strings) or (calls > 0 and any(_is_cut(text) for text in strings))
 
 
+def _goes_through_set(code: CodeType) -> bool:
+    """Tell whether a set of texts is used for more than to ask what is in it."""
+    for inner in _nested(code):
+        if any(isinstance(item, frozenset) and not all(map(is_number, item)) for item in inner.co_consts):
+            steps = list(get_instructions(inner))
+            for step, after in zip(steps, steps[1:], strict=False):
+                if isinstance(step.argval, frozenset) and after.opname != "CONTAINS_OP":
+                    return True
+    return False
+
+
+def is_number(value: Any) -> bool:
+    """Tell whether a value has the same place in a set in every process."""
+    return isinstance(value, int | float | complex)
+
+
 def _is_cut(text: str) -> bool:
     rest = WHOLE_FIELD.sub("", text)
     return "{" in rest or "}" in rest
@@ -137,7 +158,7 @@ FORMATS = frozenset({"format", "format_map"})
 WHOLE_FIELD = re.compile(r"\{\{|\}\}|\{[^{}]*\}")
 
 
-IMPORT_NAME = opmap["IMPORT_NAME"]
+IMPORT_NAME, MATCH_CLASS = opmap["IMPORT_NAME"], opmap["MATCH_CLASS"]
 
 
 def _nested(code: CodeType) -> Iterator[CodeType]:

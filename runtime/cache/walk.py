@@ -74,6 +74,10 @@ class Walk:
         self.sights: dict[int, Mapping[str, Any]] = {}
         """Globals of functions that kernels build: their names for nodes of trees appear in texts."""
         self.oriented: list[Any] = []
+        self.sets: dict[int, set[str]] = {}
+        """Sets whose order differs from process to process, with the names by which they were met."""
+        self.matches = False
+        """Whether Python runs a `match` that may ask a class which members its patterns mean."""
         self.also_run: dict[int, Running] = {}
         self.path = ""
         self.native = False
@@ -123,6 +127,7 @@ class Walk:
 
     def inside(self, owner: Any, values: Iterable[Any]) -> list[str]:
         """Return descriptions of what an object holds."""
+        self.touch(owner)
         outer, self.owner = self.owner, owner
         found = [self.describe(self, value) for value in values]
         self.owner = outer
@@ -172,4 +177,5 @@ class Walk:
 
 def _attributes(function: Any) -> dict[str, Any]:
     """Return what a program keeps with a function: `table` of `weight.table`, without what we keep there."""
-    return {name: value for name, value in vars(function).items() if not name.startswith(OURS)}
+    found = {name: value for name, value in vars(function).items() if not name.startswith(OURS)}
+    return {**found, "__module__": function.__module__}
