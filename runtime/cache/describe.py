@@ -47,6 +47,8 @@ FORMATS = ("format", "format_map")
 READS_BY_FORMAT = "a method that reads members by names that are not in the text"
 NAMESPACES = {("types", "SimpleNamespace"), ("argparse", "Namespace")}
 """Classes of Python whose objects hold members and nothing else."""
+NAMES_OF_THEMSELVES = {("dataclasses", "_MISSING_TYPE"), ("dataclasses", "_HAS_DEFAULT_FACTORY_CLASS")}
+"""Classes of Python with one object each."""
 LIMITS = frozenset({"finfo", "iinfo"})
 """Classes of NumPy whose objects say what a type can hold."""
 GUARDS = ("dataclasses", "reprlib")
@@ -118,6 +120,8 @@ def _library_object(walk: Walk, value: Any) -> str:
         return _cached(walk, value)
     if kind.__name__ == TUPLE_GETTER:
         return repr(value)
+    if (kind.__module__, kind.__name__) in NAMES_OF_THEMSELVES:
+        return kind.__name__
     if kind.__module__ in ("typing", "types") and hasattr(value, "__args__"):
         parts = (getattr(value, "__origin__", None), *value.__args__, getattr(value, "__metadata__", None))
         return f"generic {', '.join(walk.inside(value, parts))}"

@@ -212,6 +212,8 @@ def _run(walk: Walk, function: Any, owner: Any) -> None:
     _signature(walk, prefix, function, function.__annotations__, owner)
     for name in found.outer:
         value = _outer(function, name, function.__builtins__)
+        if value is hash and function.__name__ == "__hash__":  # shows in the order of sets alone
+            continue
         if value is not MISSING:
             is_seen = is_array(value) and not _may_read(function, name)
             walk.named(name, value, None if is_seen else owner, f"{prefix}.{name}")

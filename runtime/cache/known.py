@@ -121,8 +121,10 @@ def fixed_name(value: Any, in_kernel: bool) -> str | None:
         is_fixed = isinstance(value, type) or not module.startswith(HOST)
         asks = name in ASKS_CONFIG if module.startswith(COMPAT) else in_kernel  # kernels refuse to call them
         return f"own {module}.{name}" if is_fixed or asks else None
-    is_pure = module in PURE_MODULES and name not in UNFIXED and is_standard(module)
-    return f"{module}.{name}" if is_pure and _stands_there(module, name, value) else None
+    is_pure = (module in PURE_MODULES and name not in UNFIXED) or (
+        isinstance(value, type) and issubclass(value, BaseException)
+    )
+    return f"{module}.{name}" if is_pure and is_standard(module) and _stands_there(module, name, value) else None
 
 
 def _builtin_name(value: Any, name: str, in_kernel: bool) -> str | None:
