@@ -57,9 +57,14 @@ GUARDS = ("dataclasses", "reprlib")
 
 def environment(specialization: Specialization) -> str:
     """Return what decides every kernel beside its text: options, and Python, which the frontend runs."""
-    python = f"{sys.implementation.name} {'.'.join(map(str, sys.version_info[:3]))}"
     definition = specialization.definition
+    python = _python(sys.version_info[:3])
     return "\n".join([python, str(definition.is_method), definition.name, switches_text(specialization.options)])
+
+
+@functools.lru_cache
+def _python(version: tuple[int, ...]) -> str:
+    return f"{sys.implementation.name} {'.'.join(map(str, version))}"
 
 
 def switches_text(switches: CompileOptions | Capabilities) -> str:
@@ -81,6 +86,9 @@ def describe(walk: Walk, value: Any) -> str:
     kind = type(value)
     if kind in ATOMS:
         return repr(value)
+    known = known_text(value, walk.native)
+    if known is not None:
+        return known
     handler = HANDLERS.get(kind)
     if handler is not None:
         return handler(walk, value)
@@ -93,6 +101,24 @@ def describe(walk: Walk, value: Any) -> str:
     if not is_of_library(kind):
         return _instance(walk, value)
     return describe_own.describe(walk, value) if is_own(kind.__module__) else _library_object(walk, value)
+
+
+def _fixed(walk: Walk, value: Any) -> str | None:
+    """Return `fixed_name`, found once for each thing."""
+    name = fixed_name(value, not walk.native)
+    if name is not None:
+        _FIXED[walk.native][id(value)] = value, name
+    return name
+
+
+def known_text(value: Any, native: bool) -> str | None:
+    """Return the description of what was found to be a library's before."""
+    found = _FIXED[native].get(id(value))
+    return found[1] if found is not None and found[0] is value else None
+
+
+_FIXED: dict[bool, dict[int, tuple[Any, str]]] = {False: {}, True: {}}
+"""What libraries have that is described by its name, whether Python's own code reads it or not."""
 
 
 def _enum(walk: Walk, value: enum.Enum) -> str:
@@ -204,7 +230,7 @@ def _function(walk: Walk, value: types.FunctionType) -> str:
         describe_own.hold_config(walk)
     if home in GUARDS and hasattr(value, "__wrapped__"):
         return describe(walk, value.__wrapped__)
-    name = fixed_name(value, not walk.native)
+    name = _fixed(walk, value) if value.__name__ not in ASKS_CONFIG else fixed_name(value, not walk.native)
     if name is not None or home not in PURE_MODULES:
         return name or walk.cannot(value)
     cells = walk.inside(value, (cell.cell_contents for cell in value.__closure__ or ()))
@@ -255,7 +281,9 @@ def _slot(walk: Walk, value: Any) -> str:
 
 def _func(walk: Walk, value: Func) -> str:
     if is_own(value.function.__module__) and is_of_library(value.function):  # our sources are part of every key
-        return f"own {value.function.__module__}.{value.function.__qualname__}"
+        name = f"own {value.function.__module__}.{value.function.__qualname__}"
+        _FIXED[walk.native][id(value)] = value, name
+        return name
     walk.number(value)
     outer, walk.owner = walk.owner, value
     text = walk.function(value.function, runs=False)
@@ -265,7 +293,9 @@ def _func(walk: Walk, value: Func) -> str:
         reader = walk.reader if walk.owner is value else walk.owner
         if reader is not None:
             walk.reach.setdefault(id(reader), set()).add(id(running))
-    walk.hold(value, lambda: own_attributes(value))
+    attributes = own_attributes(value)
+    if attributes:
+        walk.hold(value, lambda: attributes)
     return f"{'real ' if value.is_real else ''}{'python ' if value.in_python else ''}{text}"
 
 
@@ -307,7 +337,7 @@ def member_of_module(walk: Walk, module: types.ModuleType, name: str) -> Any:
 def describe_class(walk: Walk, value: type, makes: bool) -> str:
     """Describe a class and those that it inherits from. makes: objects of it may be made, so constructors count."""
     if is_of_library(value):
-        return fixed_name(value, not walk.native) or walk.cannot(value)
+        return _fixed(walk, value) or walk.cannot(value)
     in_c = any(_is_own_slot(value, name, member) for name, member in vars(value).items())
     if in_c or type(value) not in METACLASSES:
         return walk.cannot(value, "a class that is not written in Python")
@@ -429,5 +459,6 @@ HANDLERS: dict[type, Callable[[Any, Any], str]] = {
     classmethod: _wrapped,
     Func: _func,
     BoundFunc: _bound_func,
+    **describe_own.HANDLERS,
 }
 """How objects of a class, exactly, are described."""

@@ -35,15 +35,12 @@ MAX_ARRAY_BYTES = 1 << 25
 """Of a NumPy array that is described by a digest of its contents, which takes 20 ms then."""
 HASHED_BYTES = 256
 """Contents longer than this are described by a digest."""
-OWN_ATTRIBUTES = frozenset({"function", "in_python", "is_real", "is_kept", "definition"})
+OWN_ATTRIBUTES = frozenset({"function", "in_python", "is_real", "__wrapped__", *functools.WRAPPER_ASSIGNMENTS})
 """Of functions and kernels of ours; all others a program has set."""
 
 
 def describe(walk: Walk, value: Any) -> str:
     """Return a description of an object whose class is ours."""
-    handler = HANDLERS.get(type(value))
-    if handler is not None:
-        return handler(walk, value)
     definition = getattr(getattr(value, "kernel", value), "definition", None)
     if isinstance(definition, KernelDefinition):
         return _kernel(walk, value, definition)
@@ -100,15 +97,19 @@ def _data(walk: Walk, value: Any) -> str:
 def _kernel(walk: Walk, value: Any, definition: KernelDefinition) -> str:
     """Describe a kernel, which kernels cannot call: only what the program put on it may be read."""
     _, is_new = walk.number(value)
-    if is_new and hasattr(value, "definition"):
-        walk.hold(value, lambda: own_attributes(value))
+    attributes = own_attributes(value) if is_new and hasattr(value, "definition") else {}
+    if attributes:
+        walk.hold(value, lambda: attributes)
     return f"kernel {definition.function.__qualname__}"
 
 
 def own_attributes(value: Any) -> dict[str, Any]:
     """Return what the program set on a function or kernel of ours."""
-    ours = OWN_ATTRIBUTES.union(type(value).__init__.__code__.co_names)
-    return {name: item for name, item in vars(value).items() if name not in ours}
+    members = vars(value)
+    names = members.keys() - OWN_ATTRIBUTES
+    if hasattr(value, "definition"):
+        names -= {*type(value).__init__.__code__.co_names}
+    return {name: members[name] for name in names}
 
 
 # --- values -----------------------------------------------------------------------------------------------------------

@@ -19,14 +19,14 @@ from __future__ import annotations
 import builtins
 import types
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from ...transpiler.frontend.definition import definition_of
 from ...transpiler.frontend.specialization import Specialization, TemplateArgument
 from ...transpiler.ir.snodes import Node
 from ...transpiler.lang.decorators import Func
-from .describe import describe, environment, member_of_module, switches_text
+from .describe import describe, environment, known_text, member_of_module, switches_text
 from .describe_own import argument as argument_text
 from .describe_own import describe_sight, holds_array, is_array
 from .function_text import NoText, TextOfFunction, code_of, text_of
@@ -40,7 +40,7 @@ CONSTRUCTORS = frozenset({"__init__", "__new__", "__post_init__", "__init_subcla
 """Methods that run when an object is made, and so not for one that is there."""
 HIDDEN = words("""
     __dict__ __getattribute__ __globals__ __closure__ __subclasses__ __builtins__ __code__ __getstate__ __reduce__
-    __reduce_ex__ __dir__ __traceback__ tb_frame tb_lineno f_lineno f_locals f_globals gi_frame
+    __reduce_ex__ __dir__ __module__ __traceback__ tb_frame tb_lineno f_lineno f_locals f_globals gi_frame
 """)
 REFLECTION = HIDDEN | {"get_num_compiled_functions"}
 """Members by which a program reads what no text names, or what each launch changes."""
@@ -80,8 +80,8 @@ class Fingerprint:
     unknown: Mapping[int, str]
     reach: Mapping[int, Iterable[int]]
     roots: frozenset[int]
-    alive: tuple[Any, ...] = ()
-    frontend_material: bytes = b""
+    alive: tuple[Any, ...]
+    frontend_material: bytes
 
     def reached(self, read: Iterable[int]) -> str | None:
         """Return why a kernel must not be kept whose frontend read these objects, given by identity; else None."""
@@ -100,8 +100,11 @@ class Fingerprint:
 # --- where the walk goes
 
 
-def _finish(walk: Walk) -> Fingerprint:
-    """Go on until nothing new appears; return what was found. Raises: Undescribable."""
+def _finish(walk: Walk, device: str) -> Fingerprint:
+    """Go on until nothing new appears; return what was found. device: what decides a text beside it.
+
+    Raises: Undescribable.
+    """
     while True:
         while walk.pending:
             _look_at(walk, *walk.pending.popleft())
@@ -116,8 +119,9 @@ def _finish(walk: Walk) -> Fingerprint:
     for found, known in walk.sets.items():
         if only_asked(known, _texts(walk)):
             del walk.unknown[found]
+    material = "\n".join(walk.records).encode("utf-8", "surrogatepass")
     return Fingerprint(
-        "\n".join(walk.records).encode("utf-8", "surrogatepass"),
+        device.encode() + material,
         tuple(walk.objects),
         walk.numbers,
         tuple((top, owner) for top, (_, owner) in walk.trees.items()),
@@ -126,6 +130,7 @@ def _finish(walk: Walk) -> Fingerprint:
         walk.reach,
         frozenset(walk.roots),
         tuple(walk.alive),
+        material,
     )
 
 
@@ -190,7 +195,11 @@ def _chain(walk: Walk, prefix: str, module: types.ModuleType, chain: tuple[str, 
             walk.record(f"{prefix}.{path} is missing")
             return
         if type(value) is not types.ModuleType:
-            walk.named(path, value, label=f"{prefix}.{path}")
+            known = known_text(value, native=False)
+            if known is None:
+                walk.named(path, value, label=f"{prefix}.{path}")
+            else:
+                walk.record(f"{prefix}.{path}={known}")
             return
     walk.named(".".join(chain), value, label=f"{prefix}.{'.'.join(chain)}")
 
@@ -339,9 +348,7 @@ def _fingerprint(specialization: Specialization, target: str, config: Any) -> Fi
             walk.named(f"argument {position}", argument.value)
         else:
             walk.record(f"argument {position}: {argument_text(walk, argument)}")
-    found = _finish(walk)
-    device = f"{target}\n{switches_text(specialization.capabilities)}\n"
-    return replace(found, material=device.encode() + found.material, frontend_material=found.material)
+    return _finish(walk, f"{target}\n{switches_text(specialization.capabilities)}\n")
 
 
 def fingerprint(specialization: Specialization, target: str, config: Any) -> Fingerprint:

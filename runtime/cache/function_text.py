@@ -14,7 +14,9 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from dis import get_instructions
+from itertools import chain
 from opcode import opmap
+from operator import itemgetter
 from types import CodeType
 from typing import Any
 
@@ -30,6 +32,8 @@ GETATTR = re.compile(r"\b(?:get|has)attr\b")
 PLAIN_FORMAT = re.compile(r"['\"]\s*\.\s*format\s*\(")
 FORMAT = re.compile(r"\.\s*format(?:_map)?\b")
 """`"{0.member}".format(value)` reads members too; with the literal before it their names are in the text."""
+LINE = itemgetter(2)
+"""The line of what `co_lines` gives."""
 TRIPLE = re.compile(r'"""|\'\'\'')
 
 
@@ -77,15 +81,13 @@ def text_of(function: Any) -> TextOfFunction:
     code: CodeType = function.__code__
     lines = _lines_of(code, function.__globals__)
     text = "\n".join(lines)
-    chains = dict.fromkeys(_chains(text))
-    joined = (item for inner in _nested(code) for item in inner.co_consts if isinstance(item, str))
-    names = frozenset(
-        [*(part for chain in chains for part in chain), *(w for item in joined for w in WORD.findall(item))]
-    )
-    computed = len(GETATTR.findall(text)) > len(PLAIN_GETATTR.findall(text))
-    computed = computed or len(FORMAT.findall(text)) > len(PLAIN_FORMAT.findall(text))
+    chains = tuple(dict.fromkeys(_chains(text)))
+    joined = [item for inner in _nested(code) for item in inner.co_consts if isinstance(item, str)]
+    names = frozenset(chain.from_iterable([*chains, WORD.findall(" ".join(joined)) if joined else ()]))
+    computed = "attr" in text and len(GETATTR.findall(text)) > len(PLAIN_GETATTR.findall(text))
+    computed = computed or ("format" in text and len(FORMAT.findall(text)) > len(PLAIN_FORMAT.findall(text)))
     constants = "".join(_constants(code))
-    return TextOfFunction(code.co_filename, code.co_firstlineno, lines, tuple(chains), names, constants, computed)
+    return TextOfFunction(code.co_filename, code.co_firstlineno, lines, chains, names, constants, computed)
 
 
 def _chains(text: str) -> Iterator[tuple[str, ...]]:
@@ -94,8 +96,8 @@ def _chains(text: str) -> Iterator[tuple[str, ...]]:
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
         found += CHAIN.findall(text) + FOREIGN_CHAIN.findall(text)
-    for chain in dict.fromkeys(found):
-        yield tuple(map(str.strip, chain.split("."))) if "." in chain else (chain.strip(),)
+    for name in dict.fromkeys(found):
+        yield tuple("".join(name.split()).split(".")) if "." in name else (name,)
 
 
 def code_of(function: Any) -> CodeOfFunction:
@@ -194,7 +196,7 @@ def _lines_of(code: CodeType, module_globals: dict[str, Any]) -> tuple[str, ...]
     first = code.co_firstlineno - 1
     if not 0 <= first < len(lines):
         raise NoText(f"the text of `{code.co_name}` cannot be read")
-    end = max((line for inner in _nested(code) for *_, line in inner.co_lines() if line is not None), default=first + 1)
+    end = max(max(filter(None, map(LINE, inner.co_lines())), default=first + 1) for inner in _nested(code))
     return tuple(line.rstrip("\r\n") for line in lines[first : _end_of_block(lines, first, end)])
 
 
@@ -205,18 +207,22 @@ def _end_of_block(lines: list[str], first: int, end: int) -> int:
     """
     depth = _depth(lines[first])
     end = min(max(end, first + 1), len(lines))
-    opened = sum(len(TRIPLE.findall(line)) for line in lines[first:end]) % 2
+    opened = _triples("\n".join(lines[first:end])) % 2
     last = end
     while end < len(lines):
         line = lines[end]
         stripped = line.lstrip()
         if not opened and stripped and stripped[0] != "#" and _depth(line) <= depth:
             break
-        opened = (opened + len(TRIPLE.findall(line))) % 2
+        opened = (opened + _triples(line)) % 2
         end += 1
         if stripped:
             last = end
     return last
+
+
+def _triples(text: str) -> int:
+    return len(TRIPLE.findall(text)) if '"""' in text or "'''" in text else 0
 
 
 def _depth(line: str) -> int:

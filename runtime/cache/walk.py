@@ -147,7 +147,9 @@ class Walk:
         number, is_new = self.number(value)
         if is_new:
             self.pending.append((value, runs, value))
-            self.hold(value, lambda: _attributes(value))
+            attributes = {name: item for name, item in vars(value).items() if name[: len(OURS)] != OURS}
+            if attributes:
+                self.hold(value, lambda: attributes)
         return f"{'run' if runs else 'function'}#{number}"
 
     def runs_too(self, value: Any) -> Running:
@@ -173,9 +175,3 @@ class Walk:
             holder = self.held[id(value)] = Holder(value, label, self.path, items, is_class)
             self.holders.append(holder)
         holder.makes = holder.makes or makes
-
-
-def _attributes(function: Any) -> dict[str, Any]:
-    """Return what a program keeps with a function: `table` of `weight.table`, without what we keep there."""
-    found = {name: value for name, value in vars(function).items() if not name.startswith(OURS)}
-    return {**found, "__module__": function.__module__}
