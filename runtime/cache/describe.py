@@ -270,6 +270,7 @@ def _cached_property(walk: Walk, value: functools.cached_property[Any]) -> str:
 
 
 def _wrapped(walk: Walk, value: Any) -> str:
+    walk.makes = walk.makes or isinstance(value, classmethod)  # which may call its class
     return f"{type(value).__name__} {walk.inside(value, [value.__func__])[0]}"
 
 
@@ -351,10 +352,11 @@ def describe_class(walk: Walk, value: type, makes: bool) -> str:
     walk.owner = outer
     if not is_new:
         return name
+    text = f"{name} {value.__qualname__!r} {value.__name__!r} {value.__dictoffset__}({', '.join(bases)})"
     if isinstance(value, enum.EnumMeta):
         members: dict[str, enum.Enum] = dict(value.__members__)
-        return f"enum {name}{walk.inside(value, [*members, *(member.value for member in members.values())])}"
-    return f"{name} {value.__qualname__!r} {value.__name__!r}({', '.join(bases)}){_interfaces(value)}"
+        return f"{text}{walk.inside(value, [*members, *(member.value for member in members.values())])}"
+    return text + _interfaces(value)
 
 
 def _registered(value: type) -> list[Any]:

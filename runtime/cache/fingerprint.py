@@ -38,6 +38,8 @@ MAX_FUNCTIONS = 500
 """Of a call graph that are looked at; what lies behind them is unknown."""
 CONSTRUCTORS = frozenset({"__init__", "__new__", "__post_init__", "__init_subclass__", "__set_name__", "__del__"})
 """Methods that run when an object is made, and so not for one that is there."""
+CLASS_OF = frozenset({"type", "__class__"})
+"""What gives the class of an object, which may be called then."""
 HIDDEN = words("""
     __dict__ __getattribute__ __globals__ __closure__ __subclasses__ __builtins__ __code__ __getstate__ __reduce__
     __reduce_ex__ __dir__ __module__ __traceback__ tb_frame tb_lineno f_lineno f_locals f_globals gi_frame
@@ -301,7 +303,9 @@ def _wants(walk: Walk, holder: Holder, name: str, members: Mapping[str, Any]) ->
         return name == OF_ENUMERATIONS and holder.is_class
     if name in UNASKED or not holder.is_class:
         return name in SHOWN_TO_NUMPY
-    return walk.matches if name == PATTERNS else holder.makes or name not in CONSTRUCTORS
+    if name in CONSTRUCTORS:
+        return holder.makes or walk.makes or not CLASS_OF.isdisjoint(walk.names)
+    return walk.matches or name != PATTERNS
 
 
 def _remembered(function: Any) -> TextOfFunction:

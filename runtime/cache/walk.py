@@ -76,6 +76,8 @@ class Walk:
         self.oriented: list[Any] = []
         self.sets: dict[int, set[str]] = {}
         """Sets whose order differs from process to process, with the names by which they were met."""
+        self.makes = False
+        """Whether objects of any class may be made while the kernel is compiled."""
         self.matches = False
         """Whether Python runs a `match` that may ask a class which members its patterns mean."""
         self.also_run: dict[int, Running] = {}

@@ -207,6 +207,21 @@ WAYS = {
         "@dataclass(frozen=True, order=True)\nclass {n}_type:\n    member: float\n{n} = {n}_type({value})",
         "{n}.member",
     ),
+    "made anew by an operator": (
+        "class {n}_type:\n    def __init__(self, k):\n        self.member = k * {value}\n    def __add__(self, k):\n"
+        "        return type(self)(k)\n{n} = {n}_type(1)\n{n}.member = 1",
+        "({n} + 2).member",
+    ),
+    "made anew by a class method": (
+        "class {n}_type:\n    def __init__(self, k):\n        self.member = k * {value}\n    @classmethod\n"
+        "    def make(cls):\n        return cls(2)\n{n} = {n}_type(1)\n{n}.member = 1",
+        "{n}.make().member",
+    ),
+    "members that can be added": (
+        "class {n}_type:\n    if {value} == 1.25:\n        __slots__ = ()\n{n}_k = {n}_type()\ndef {n}():\n"
+        "    try:\n        {n}_k.member = 1\n    except AttributeError:\n        return 1\n    return 2",
+        "{n}()",
+    ),
     "private": (
         "class {n}_type:\n    def __init__(self):\n        self.__k = {value}\n    @property\n    def member(self):\n        return self.__k\n{n} = {n}_type()",
         "{n}.member",
