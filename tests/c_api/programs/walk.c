@@ -115,7 +115,8 @@ static void launch(Walk *walk) {
     if (chance(walk, 3)) {
         ti_launch_kernel((TiRuntime)any(walk, RUNTIME), (TiKernel)any(walk, KERNEL), count, arguments);
     } else {
-        ti_launch_compute_graph((TiRuntime)any(walk, RUNTIME), (TiComputeGraph)any(walk, GRAPH), count == 2 ? 4 : count, named);
+        ti_launch_compute_graph((TiRuntime)any(walk, RUNTIME), (TiComputeGraph)any(walk, GRAPH), count == 2 ? 4 : count,
+                                named);
     }
 }
 

@@ -1,4 +1,4 @@
-/* Time launches from C, of shadesmith's runtime or of Taichi's (-DTAICHI): c_api ARCHIVE. Prints microseconds a kernel:
+/* Time launches from C, of shadesmith's runtime or of Taichi's (-DTAICHI): c_launches ARCHIVE. Prints microseconds a kernel:
    host and whole time of plain launches and of the graph, medians of the rounds. */
 
 #ifdef TAICHI

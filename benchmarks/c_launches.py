@@ -1,8 +1,8 @@
 """Compare what launches from C cost on Vulkan with Taichi's C-API: plain ones, and a graph of 1,000 tiny kernels.
 
-    python benchmarks/c_api.py --taichi /path/to/python-with-taichi
+    python benchmarks/c_launches.py --taichi /path/to/python-with-taichi
 
-Taichi's library and headers are those of its wheel. Each measurement is a process of its own (c_api.c, by gcc), the two
+Taichi's library and headers are those of its wheel. Each measurement is a process of its own (c_launches.c, by gcc), the two
 alternate; per kernel [us], the median of the rounds, with the least and the most.
 """
 
@@ -54,7 +54,7 @@ def prepare(module: str, python: str, folder: Path) -> list[str]:
     else:
         api = home / "runtime" / "c_api"
         more = [f"-I{api}", str(api / "shadesmith.c"), "-ldl", "-lm"]
-    subprocess.run(["gcc", "-O2", str(HERE / "c_api.c"), *more, "-o", str(program)], check=True)
+    subprocess.run(["gcc", "-O2", str(HERE / "c_launches.c"), *more, "-o", str(program)], check=True)
     return [str(program), str(path)]
 
 
