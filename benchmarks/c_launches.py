@@ -2,8 +2,8 @@
 
     python benchmarks/c_launches.py --taichi /path/to/python-with-taichi
 
-Taichi's library and headers are those of its wheel. Each measurement is a process of its own (c_launches.c, by gcc), the two
-alternate; per kernel [us], the median of the rounds, with the least and the most.
+Taichi's library and headers are those of its wheel. Each measurement is a process of its own (c_launches.c, by gcc),
+the two alternate; per kernel [us], the median of the rounds, with the least and the most.
 """
 
 import argparse
