@@ -45,7 +45,7 @@ def run(program, tmp_path):
             **environment,
         }  # fmt: skip
         command = [str(program), str(tmp_path / "module.tcm"), str(size), str(n)]
-        done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120)
+        done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
         assert done.stderr == "" and done.returncode in (0, 1), done.stderr
         return done.returncode, done.stdout, log.read_text().splitlines() if log.exists() else []
 
