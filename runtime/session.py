@@ -318,13 +318,16 @@ def is_initialized() -> bool:
 
 
 def current_config() -> Config:
-    """Return the options of the current session, or the defaults before `ti.init()`."""
-    return CURRENT.config if CURRENT is not None else Config()
+    """Return the options of the current session; before `ti.init()` those that it would have without arguments.
+
+    Raises: ValueError before `ti.init()`, for an environment variable that an option cannot take.
+    """
+    return CURRENT.config if CURRENT is not None else read_config({})[0]
 
 
 def default_types() -> tuple[Scalar, Scalar, Scalar]:
     """Return the session's (default_fp, default_ip, default_up), or Taichi's before `ti.init()`."""
-    config = current_config()
+    config = CURRENT.config if CURRENT is not None else Config()
     return config.default_fp, config.default_ip, config.default_up
 
 

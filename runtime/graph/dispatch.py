@@ -93,10 +93,26 @@ def _check(arg: Arg, parameter: str, annotation: Any, kernel: str, options: Comp
     if arg.tag not in kinds:
         needed = " or ".join(kind.name for kind in kinds)
         raise TaichiCompilationError(f"{where} has kind {arg.tag.name}, and {needed} is needed")
+    if isinstance(annotation, NdarrayAnnotation):
+        _check_array(arg, annotation, where, options)
     if wanted is not None and arg.type != wanted:
         raise TaichiCompilationError(
             f"{where}: Arg {parameter}'s dtype {describe_type(arg.type)} doesn't match kernel's annotated "
             f"dtype={describe_type(wanted)}. Hint: `dtype={describe_type(wanted)}`"
+        )
+
+
+def _check_array(arg: Arg, annotation: NdarrayAnnotation, where: str, options: CompileOptions) -> None:
+    """Check axes and elements, where both sides say them. Raises: TaichiCompilationError."""
+    if annotation.ndim is not None and arg.ndim != annotation.ndim and not annotation.is_element_open:
+        raise TaichiCompilationError(
+            f"{where} needs ndim={annotation.ndim}, found ndim={arg.ndim}. Hint: `ndim={annotation.ndim}`"
+        )
+    wanted = None if annotation.dtype is None else as_type(annotation.dtype, options)
+    if wanted is not None and arg.type != wanted and not annotation.is_element_open:
+        raise TaichiCompilationError(
+            f"{where} needs dtype={describe_type(wanted)}, found dtype={describe_type(arg.type)}. "
+            f"Hint: `dtype={describe_type(wanted)}`"
         )
 
 

@@ -134,6 +134,13 @@ def test_functions_that_do_not_fit_are_refused(run):
     assert status == 1 and "does not take the 16 bytes of arguments" in output
 
 
+def test_textures_are_refused_by_name(run):
+    kind = {"name": "t", "kind": "texture", "ndim": 2, "element": "f32"}
+    status, output, calls = run(cuda_archive(parameters=[kind]))
+    assert (status, launches(calls)) == (1, [])
+    assert f"{binding.NOT_SUPPORTED}: kernel `paint` takes a texture, which this runtime cannot give" in output
+
+
 def test_no_driver_and_no_gpu(program, tmp_path, run):
     status, output, _ = run(cuda_archive(), FAKE_CUDA_DEVICES="0")
     assert status == 1 and "there is no GPU 0; the driver shows 0" in output

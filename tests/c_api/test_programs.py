@@ -100,8 +100,11 @@ def test_the_offsets_of_the_csharp_sample(tmp_path):
 
 def test_the_sample_of_the_page_compiles(tmp_path):
     text = (Path(__file__).parents[2] / "docs" / "c-api.md").read_text()
-    body = re.search(r"```c\n(.*?)```", text, re.S)[1].replace("...\n", "(void)pixels;\n")
+    launches, textures = re.findall(r"```c\n(.*?)```", text, re.S)
+    body = launches.replace("...\n", "(void)pixels;\n")
     (tmp_path / "sample.c").write_text(
-        f'#include "shadesmith.h"\nenum {{ WIDTH = 64, HEIGHT = 32 }};\nint main(void) {{\n{body}return 0;\n}}\n'
+        '#include "shadesmith.h"\nenum { WIDTH = 64, HEIGHT = 32 };\n'
+        f"TiArgument sampled(TiRuntime runtime, TiMemory memory) {{\n{textures}return argument;\n}}\n"
+        f"int main(void) {{\n{body}return 0;\n}}\n"
     )
     binding.compile_c(tmp_path / "sample.o", "-c", "-Wall", "-Werror", str(tmp_path / "sample.c"))

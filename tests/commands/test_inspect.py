@@ -103,3 +103,11 @@ def test_an_edited_text_is_shown_with_its_python_lines(command, program) -> None
     assert data["resources"]["tasks"][0]["block_dim"] == 64 and "sqrtf" in data["forms"]["source"]
     root = next(line for line in data["forms"]["ptx"].splitlines() if "sqrt.rn" in line)
     assert root.endswith("// program.py:7")
+
+
+def test_options_of_the_environment_count_without_a_session(command, program, monkeypatch) -> None:
+    spec = f"{program(KERNEL.replace('x[i] *=', 'x[i + 1] *='))}:scale"
+    monkeypatch.delenv("SHADESMITH_DEBUG", raising=False)
+    assert "outside_1" not in command("inspect", spec, "--arch", "cuda", "--stage", "source").text
+    monkeypatch.setenv("SHADESMITH_DEBUG", "1")
+    assert "outside_1" in command("inspect", spec, "--arch", "cuda", "--stage", "source").text

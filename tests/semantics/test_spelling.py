@@ -87,7 +87,7 @@ def operand_types(name: str, scalar: Scalar, shape: tuple[int, ...]) -> list[lis
     """Return the operand types to try: all tensors, and mixes with scalars."""
     tensor = Tensor(shape, scalar)
     square = Tensor((shape[-1], shape[-1]), scalar)
-    match name:
+    match name.removesuffix("_overflows"):
         case "matmul":
             return [[tensor, Tensor((shape[-1],), scalar)], [tensor, square]] if len(shape) == 2 else []
         case "outer_product":

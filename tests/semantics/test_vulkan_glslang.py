@@ -50,6 +50,12 @@ def test_no_truncation_of_a_module_is_whole() -> None:
 
 
 @needs_tool
+def test_warnings_are_no_part_of_a_module() -> None:
+    text = GOOD.replace("void main", "#define a__b 1\nvoid main", 1)
+    assert is_whole(Glslang(validate=True).compile(SourceFile("k.comp", text), "k"))
+
+
+@needs_tool
 def test_every_message_shows_its_emitted_line() -> None:
     text = refusal("#version 460\nint f() { return g(); }\nvoid main() { }\n")
     assert "k.comp:2: 'g' : no matching overloaded function found" in text and "     2 | int f()" in text
