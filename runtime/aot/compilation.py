@@ -21,7 +21,7 @@ from ...transpiler.options import CompileOptions
 from .. import session as sessions
 from ..arguments import classify
 from ..compiler import compile_kernel
-from ..kernel import COMPILING, BoundKernel, Kernel
+from ..kernel import COMPILING, BoundKernel, Kernel, as_bound_kernel
 from ..ndarray import stand_in
 from ..packs import unpacker
 from ..texture import stand_in as texture_stand_in
@@ -115,7 +115,7 @@ def _lacking(error: UnsupportedError, target: Target) -> UnsupportedError:
 def _arguments(kernel: Any, values: Mapping[str, Any]) -> tuple[Kernel, tuple[Any, ...]]:
     """Return the kernel itself and a value for each parameter: an annotation where its type alone matters."""
     bound: tuple[Any, ...] = ()
-    own = kernel
+    own = kernel = as_bound_kernel(kernel)
     if isinstance(kernel, BoundKernel):
         own, bound = kernel.kernel, (kernel.instance,)
     if not isinstance(own, Kernel):

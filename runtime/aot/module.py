@@ -19,6 +19,7 @@ from typing import Any, Protocol
 from ...transpiler.errors import TaichiRuntimeError
 from ...transpiler.frontend.specialization import Specialization
 from ...transpiler.lang.arch import Arch
+from ...transpiler.lang.describe import is_described
 from .. import session as sessions
 from ..kernel import Kernel
 from ..tracebacks import hides_own_frames
@@ -100,7 +101,7 @@ class Module:
 
         Raises: TaichiRuntimeError where the name is taken, and for what is no field, or several.
         """
-        if not hasattr(field, "describe_array") or getattr(field, "KIND", "") != "field":
+        if not is_described(field) or field.KIND != "field":
             raise TaichiRuntimeError(f"add_field takes a field, and {field!r} was given. Hint: ndarrays are arguments")
         _check_name(name, self._fields, "field")
         manifest.check_field(name, field)

@@ -18,7 +18,7 @@ from ...transpiler.options import CompileOptions
 from .. import session as sessions
 from ..arguments import classify
 from ..dense_array import DenseArray
-from ..kernel import BoundKernel, Kernel
+from ..kernel import BoundKernel, Kernel, as_bound_kernel
 from ..packing import flatten
 from ..texture import Texture
 from .argument import Arg, ArgKind
@@ -48,6 +48,7 @@ class Dispatch:
 
 def make_dispatch(function: Any, args: Sequence[Any]) -> Dispatch:
     """Check a kernel and what it is given. Raises: TaichiCompilationError, in the words of a call where one would."""
+    function = as_bound_kernel(function)
     kernel = function.kernel if isinstance(function, BoundKernel) else function
     if not isinstance(kernel, Kernel):
         raise TaichiCompilationError(

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from ...transpiler.backend.interface import BackendModule
 
 ROUNDS = 3
-TURN = re.compile(r"=\s*atomic")
-"""In a text: what an atomic gives is used, which depends on the order of threads."""
+TURN = re.compile(r"=\s*atomic\w*\((?!&?report[.\[])")
+"""In a text: what an atomic gives is used, which depends on the order of threads; a report's goes nowhere else."""
 MORE_ROUNDS = 5
 """Further runs of the generated text where another differs from it: perhaps it differs from itself."""
 CHAOTIC_ROUNDS = 40

@@ -97,7 +97,7 @@ def test_archives_do_not_depend_on_what_ran(target, tmp_path):
         script.write_text(JULIA)
         command = [sys.executable, str(script), target, str(folder)]
         environment = {**os.environ, "PYTHONHASHSEED": seed}
-        subprocess.run(command, check=True, env=environment, cwd=folder, timeout=120)
+        subprocess.run(command, check=True, env=environment, cwd=folder, timeout=300)
         digests |= {digest(folder / "True.tcm"), digest(folder / "False.tcm")}
     assert len(digests) == 1
 

@@ -245,7 +245,7 @@ def session():
 
 
 def start(**options: object) -> None:
-    ti.init(**{"arch": ti.cpu, "log_level": ti.ERROR, **options})
+    ti.init(**{"arch": ti.cpu, "log_level": ti.ERROR, "debug": False, **options})
 
 
 def load(folder: Path, program: str = PROGRAM, helpers: str = HELPERS, lines_before: int = 0) -> ModuleType:

@@ -7,11 +7,9 @@ import operator
 
 import numpy as np
 import pytest
+from overflows import INTEGERS, SENTINEL, edges, failed
 
 import shadesmith as ti
-
-INTEGERS = ["i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64"]
-SENTINEL = 77
 
 
 @pytest.fixture(autouse=True)
@@ -22,23 +20,6 @@ def checking(target):
 def line_of(text: str) -> int:
     lines = open(__file__, encoding="utf-8").read().splitlines()
     return next(number for number, line in enumerate(lines, 1) if line.strip() == text)
-
-
-def edges(name: str) -> np.ndarray:
-    info = np.iinfo(getattr(np, {"i": "int", "u": "uint"}[name[0]] + name[1:]))
-    low = [info.min, info.min + 1, -46341, -3, -2, -1] if info.min else []
-    root = int(info.max**0.5)
-    values = [*low, 0, 1, 2, 3, 7, root, root + 1, info.bits - 1, info.bits, info.max // 2 + 1, info.max - 1, info.max]
-    return np.array([v for v in dict.fromkeys(values) if info.min <= v <= info.max], info.dtype)
-
-
-def failed(call) -> ti.TaichiAssertionError | None:
-    try:
-        call()
-        ti.sync()
-    except ti.TaichiAssertionError as error:
-        return error
-    return None
 
 
 @ti.kernel
@@ -262,3 +243,108 @@ def test_without_the_option_nothing_is_emitted(target, debug):
     ti.init(arch=getattr(ti, target), debug=debug, log_level=ti.WARN)
     assert run_add(2**31 - 1) == -(2**31)
     assert "overflows" not in run_add.source(1)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("old, new", [("i32", "i8"), ("i32", "u8"), ("u32", "i32"), ("i64", "u32"), ("u16", "i8"),
+                                      ("u64", "i64"), ("i16", "i8"), ("i64", "i32")])  # fmt: skip
+def test_integers_stored_in_a_type_that_cannot_hold_them(old, new):
+    place = ti.field(getattr(ti, new), 200)
+
+    @ti.kernel
+    def run(a: ti.types.ndarray()):
+        for i in a:
+            place[i] = a[i]
+
+    values, info = edges(old), np.iinfo(edges(new).dtype)
+    near = [info.min, info.min - 1, info.max, info.max + 1]
+    held = np.iinfo(values.dtype)
+    values = np.array([*values, *(n for n in near if held.min <= n <= held.max)], values.dtype)
+    place.fill(SENTINEL)
+    error = failed(lambda: run(values))
+    wanted = [n if info.min <= n <= info.max else SENTINEL for n in values.tolist()]
+    assert place.to_numpy()[: len(values)].tolist() == wanted
+    bad = [n for n in values.tolist() if not info.min <= n <= info.max]
+    assert error.failures == len(bad)
+    assert error.message == f"Assignment overflow detected: {bad[0]} does not fit {new}"
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_what_is_stored_as_a_float_or_a_truth_value_is_no_overflow():
+    numbers, flags = ti.Vector.field(2, ti.f32, 1), ti.field(ti.u1, 2)
+
+    @ti.kernel
+    def run(n: ti.i64, x: ti.f64) -> ti.f16:
+        numbers[0] = ti.Vector([n, n + 1])
+        numbers[0].x += x
+        flags[0], flags[1] = n, x
+        small: ti.f32 = x
+        count: ti.i32 = flags[0]
+        return small + count
+
+    assert run(5, 0.25) == 1.25
+    assert numbers[0].to_list() == [5.25, 6.0] and flags.to_numpy().tolist() == [True, True]
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_results_arguments_and_loop_bounds_are_stored_too():
+    @ti.kernel
+    def result(n: ti.i32) -> ti.u8:
+        return n
+
+    @ti.kernel
+    def member(n: ti.i64) -> ti.i32:
+        s = Pair(a=n, b=0)
+        return s.a
+
+    Pair = ti.types.struct(a=ti.i32, b=ti.i32)
+
+    @ti.kernel
+    def bound(n: ti.u32) -> ti.i32:
+        count = 0
+        ti.loop_config(serialize=True)
+        for i in range(n):
+            count += 1
+            if i == 100:
+                break
+        return count
+
+    @ti.kernel
+    def written(n: ti.i64) -> ti.i32:
+        v = ti.math.ivec2(n, 1)
+        return v.x + ti.cast(n, ti.i32) - ti.i32(n)
+
+    assert result(255) == 255 and member(-7) == -7 and bound(3) == 3 and bound(2**31 - 1) == 101
+    assert failed(lambda: result(256)).message == "Assignment overflow detected: 256 does not fit u8"
+    assert failed(lambda: member(2**31)).message == "Assignment overflow detected: 2147483648 does not fit i32"
+    assert failed(lambda: bound(2**31)).message == "Assignment overflow detected: 2147483648 does not fit i32"
+    assert written(2**32 + 5) == 5
+
+
+@pytest.mark.parametrize("check_overflow", [False, True])
+def test_returns_and_breaks_in_loops_are_well_formed_to_the_verifier(target, check_overflow):
+    ti.init(arch=getattr(ti, target), debug=True, check_overflow=check_overflow, log_level=ti.WARN)
+    parted = ti.Vector.field(3, ti.i32, 8, layout=ti.Layout.SOA)
+
+    @ti.kernel
+    def find(n: ti.i32) -> ti.i32:
+        ti.loop_config(serialize=True)
+        for i in range(n):
+            if parted[i].x > 3:
+                return parted[i].y * 2
+            parted[i] += i
+        return -n
+
+    @ti.kernel
+    def count(n: ti.i32) -> ti.i32:
+        total = 0
+        for _ in range(1):
+            for i, j in ti.ndrange(n, n):
+                total += i * j
+                if total > 3:
+                    break
+        return total
+
+    parted[5] = [4, 4, 4]
+    assert find(4) == -4 and find(8) == 8 and count(3) == 5
+    assert parted.to_numpy()[:, 0].tolist() == [0, 2, 4, 6, 4, 4, 0, 0]

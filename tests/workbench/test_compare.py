@@ -133,6 +133,8 @@ def test_a_wrong_edit_is_found_with_its_python_index(target: str, name: str) -> 
     maker, old, new, said = WRONG[name]
     if name == "a write before the begin" and target == "vulkan" and not is_software():
         pytest.skip("NVIDIA's driver takes -1 for 2^32 - 1: the write is gigabytes away, where nobody looks")
+    if name == "a row too many" and sessions.CURRENT.config.debug:
+        said = "failed checks  text       DIFFERS"  # it reads a[-1, j], and stores nothing then
     kernel, args = maker()
     edit(kernel, args, target, old, new)
     found = kernel.compare(*args)
@@ -142,10 +144,26 @@ def test_a_wrong_edit_is_found_with_its_python_index(target: str, name: str) -> 
 @pytest.mark.parametrize("name", RIGHT)
 def test_a_right_edit_passes(target: str, name: str) -> None:
     maker, old, new = RIGHT[name]
+    if name == "two turns at once" and sessions.CURRENT.config.debug:
+        pytest.skip("debug puts checks into the loop that is rewritten")
     kernel, args = maker()
     edit(kernel, args, target, old, new)
     found = kernel.compare(*args)
     assert found.passed and not found.out_of_bounds, found
+
+
+def test_what_prints_and_checks_count_with_atomics_lets_no_element_change_its_place(target: str) -> None:
+    @ti.kernel
+    def number(x: ti.types.ndarray(ti.i32, 1)):
+        for i in x:
+            x[i] = 3 * i
+            if i == 7:
+                print("seven")
+
+    x = np.zeros(64, np.int32)
+    edit(number, (x,), target, "x(i) = 3 * i;", "x(i) = 3 * (63 - i);")
+    found = number.compare(x)
+    assert not found.passed and found.outputs["x"].first.index == (0,), found
 
 
 def edited(

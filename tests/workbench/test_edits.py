@@ -233,6 +233,7 @@ def test_edits_of_another_folder(target: str, tmp_path: Path) -> None:
 
 
 def test_debug_runs_the_generated_text_and_says_so(target: str, tmp_path: Path) -> None:
+    again(debug=False)
     program = written_programs.write(tmp_path / "p.py", SCALE)
     path = begin(program.scale, 2.0, ones())
     written_programs.replaced(path, "args.a * x(i)", "args.a * x(i) + 10.0")

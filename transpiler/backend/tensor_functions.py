@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Protocol
 
 from ..ir.types import Scalar, Tensor, Type, element_of
-from . import elimination, literals, tables_c, tables_cuda, tables_glsl
+from . import elimination, literals, overflow_functions, tables_c, tables_cuda, tables_glsl
 from .helpers import called
 from .spelling_forms import ASSIGN, EXACT, PRIMARY, UNARY, Spelling, infix, prefix
 from .tensors import (
@@ -48,13 +48,14 @@ QUALIFIERS = {"vulkan": "", "cuda": "__device__ inline ", "c": "static inline "}
 OPERATORS: dict[str, str] = {
     "add": "+", "sub": "-", "mul": "*", "div": "/", "raw_div": "/", "bit_and": "&", "bit_or": "|", "bit_xor": "^",
     "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!=", "logical_and": "&", "logical_or": "|",
-    "neg": "-", "bit_not": "~", "logical_not": "!", "matmul": "*",
+    "neg": "-", "bit_not": "~", "logical_not": "!", "matmul": "*", "plain_div": "/", "plain_mod": "%",
 }  # fmt: skip
 """What CUDA overloads; `raw_div` of integers is a function, since `/` would hide the test for 0."""
 
 NAMES: dict[str, str] = {
     "floordiv": "floor_div", "raw_div": "div", "raw_mod": "rem", "round": "rint", "isnan": "is_nan", "isinf": "is_inf",
-    "norm": "length", "normalized": "normalize", "outer_product": "outerProduct", "logical_and": "and",
+    "norm": "length", "normalized": "normalize", "outer_product": "outerProduct",
+    "outer_product_overflows": "outerProduct_overflows", "logical_and": "and",
     "logical_or": "or", "logical_not": "not", "bit_and": "and", "bit_or": "or", "bit_xor": "xor", "bit_not": "not",
 }  # fmt: skip
 """Names of functions where they are not the operation's."""
@@ -111,7 +112,7 @@ def function_name(target: str, op: str, types: Sequence[Type], result: Type) -> 
         )
     tensors = [t for t in types if isinstance(t, Tensor)] or [_tensor(result)]
     subject = _tensor(result) if op == "select" else tensors[0]
-    if op in ("matmul", "outer_product") and tensors[1] != tensors[0]:
+    if op.removesuffix("_overflows") in ("matmul", "outer_product") and tensors[1] != tensors[0]:
         return f"{tensor_name(subject)}_{name}_{tensor_name(tensors[1])}"
     mixed = len(tensors) < len(types) and op not in ("at", "splat")
     letters = "_" + "".join("s" if isinstance(t, Scalar) else "v" if len(_tensor(t).shape) == 1 else "m" for t in types)
@@ -343,6 +344,13 @@ def _inverse(target: str, op: str, types: Sequence[Type], result: Type) -> Body:
     return elimination.inverse(target, _tensor(types[0]), absolute, maximum), ()
 
 
+def _overflows(target: str, op: str, types: Sequence[Type], result: Type) -> Body:
+    scalar = element_of(types[0])
+    steps = overflow_functions.Steps(target, scalar, scalar_spelling(target, "mul", scalar, scalar))
+    body = overflow_functions.BODIES[op](steps, *map(_tensor, types))
+    return body, tuple(steps.keys)
+
+
 SHAPED: dict[str, Callable[[str, str, Sequence[Type], Type], Body]] = {
     "splat": _splat,
     "at": _at,
@@ -356,5 +364,6 @@ SHAPED: dict[str, Callable[[str, str, Sequence[Type], Type], Body]] = {
     "matmul": _matmul,
     "determinant": _determinant,
     "inverse": _inverse,
+    **dict.fromkeys(overflow_functions.BODIES, _overflows),
 }
 """Operations that are not elementwise."""

@@ -39,7 +39,7 @@ def build_for(context: Context, node: ast.For) -> Completion:
     inner = value.inner if isinstance(value, GroupedValue) else value
     if isinstance(inner, range):
         inner = RangeValue(inner.start, inner.stop, inner.step)
-    elif hasattr(inner, "describe_domain"):
+    elif hasattr(type(inner), "describe_domain"):
         inner = context.cells_of(inner)
     elif isinstance(inner, Texture):
         inner = texels(context, inner)
@@ -95,7 +95,7 @@ def _bound(context: Context, value: Any, node: ast.AST) -> Statement:
         )
     if found.type.bits > i32.bits:
         _check_width(context, found, node)
-    return context.builder.cast(found, i32)
+    return context.builder.cast(found, i32, True)
 
 
 def _check_width(context: Context, bound: Statement, node: ast.AST) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import string
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ..errors import TaichiIndexError, TaichiNameError, TaichiSyntaxError, TaichiTypeError
@@ -18,14 +17,7 @@ from ..lang.matrix import Matrix
 from ..lang.struct import Struct
 from .build_structs import members_of
 from .context import Context
-from .values import describe_kind, holds_runtime, is_number, is_runtime, number_type
-
-
-@dataclass(frozen=True, slots=True)
-class Formatted:
-    """A text with run-time values in it. parts: texts, and (value, format specification) pairs."""
-
-    parts: tuple[str | tuple[Any, str], ...]
+from .values import Formatted, describe_kind, holds_runtime, is_number, is_runtime, number_type
 
 
 def formatted(context: Context, node: ast.JoinedStr) -> str | Formatted:

@@ -70,14 +70,14 @@ class Builder:
             value = type(value)
         return self.add(Const(value, type=type))
 
-    def cast(self, value: Statement, type: Scalar) -> Statement:
-        """`value` with its elements converted to `type`; itself if they are."""
+    def cast(self, value: Statement, type: Scalar, is_implicit: bool = False) -> Statement:
+        """`value` with its elements converted to `type`; itself if they are. is_implicit: not as the user wrote."""
         assert value.type is not None
         if element_of(value.type) == type:
             return value
         if isinstance(value, Const):
             return self.const(_cast_number(value.value, type), type)
-        return self.add(Cast(value, type=with_element(value.type, type)))
+        return self.add(Cast(value, is_implicit=is_implicit, type=with_element(value.type, type)))
 
     def bit_cast(self, value: Statement, type: Scalar) -> Statement:
         """The bits of `value` as `type`, of equal width.
@@ -192,7 +192,7 @@ class Builder:
         """
         if isinstance(type, Struct) or isinstance(value.type, Struct):
             return self._fit_struct(value, type)
-        value = self.cast(value, element_of(type))
+        value = self.cast(value, element_of(type), True)
         if value.type == type:
             return value
         if isinstance(type, Tensor) and isinstance(value.type, Scalar):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -69,12 +70,6 @@ def _linear(types: Sequence[Scalar], default_fp: Scalar) -> tuple[tuple[Scalar, 
     return (common,) * len(types), common
 
 
-def _index(types: Sequence[Scalar], default_fp: Scalar) -> tuple[tuple[Scalar, ...], Scalar]:
-    if any(t != i32 for t in types):
-        raise RuleError("takes indices")
-    return (i32,) * len(types), i32
-
-
 def _power(types: Sequence[Scalar], default_fp: Scalar) -> tuple[tuple[Scalar, ...], Scalar]:
     if not any(t.is_float for t in types):
         return (types[0], types[0]), types[0]
@@ -94,6 +89,13 @@ def _integral(types: Sequence[Scalar], default_fp: Scalar) -> tuple[tuple[Scalar
     if any(t.is_float for t in types):
         raise RuleError("takes integers only")
     return _promoted(types, default_fp)
+
+
+def _plain(types: Sequence[Scalar], default_fp: Scalar) -> tuple[tuple[Scalar, ...], Scalar]:
+    common = types[0]
+    if common.kind not in ("int", "uint") or any(t != common for t in types):
+        raise RuleError("takes integers of one type")
+    return tuple(types), common
 
 
 def _shift(types: Sequence[Scalar], default_fp: Scalar) -> tuple[tuple[Scalar, ...], Scalar]:
@@ -122,10 +124,15 @@ def _count(types: Sequence[Scalar], default_fp: Scalar) -> tuple[tuple[Scalar, .
 
 
 def _overflow(types: Sequence[Scalar], default_fp: Scalar) -> tuple[tuple[Scalar, ...], Scalar]:
-    common = types[0]
-    if common.kind not in ("int", "uint") or common.bits < 32 or any(t != common for t in types):
-        raise RuleError("takes integers of one type of 32 or 64 bits")
+    if types[0].kind not in ("int", "uint") or any(t != types[0] for t in types):
+        raise RuleError("takes integers of one type")
     return tuple(types), u1
+
+
+def _wide_overflow(types: Sequence[Scalar], default_fp: Scalar) -> tuple[tuple[Scalar, ...], Scalar]:
+    if types[0].bits < 32:
+        raise RuleError("takes integers of 32 or 64 bits")
+    return _overflow(types, default_fp)
 
 
 def _select(types: Sequence[Scalar], default_fp: Scalar) -> tuple[tuple[Scalar, ...], Scalar]:
@@ -205,6 +212,32 @@ def _power_overflows(a: Any, b: Any) -> Any:
     return np.True_ if b >= a.dtype.itemsize * 8 else _overflows(int(a) ** int(b), type(a))
 
 
+def _sum_overflows(a: Any) -> Any:
+    """Return whether a sum of integers, one after the other, leaves their type on the way."""
+    return np.bool_(any(_overflows(total, a.dtype.type) for total in accumulate(map(int, a.flat))))
+
+
+def _dot_overflows(a: Any, b: Any) -> Any:
+    """Return whether a product, or the sum of products up to one of them, leaves the type."""
+    products = [int(x) * int(y) for x, y in zip(a, b, strict=True)]
+    return np.bool_(any(_overflows(n, a.dtype.type) for n in (*products, *accumulate(products))))
+
+
+def _matmul_overflows(a: Any, b: Any) -> Any:
+    return np.bool_(any(_dot_overflows(row, column) for row in a for column in np.atleast_2d(b.T)))
+
+
+def _outer_overflows(a: Any, b: Any) -> Any:
+    return np.bool_(any(_overflows(int(x) * int(y), a.dtype.type) for x in a for y in b))
+
+
+def _cross_overflows(a: Any, b: Any) -> Any:
+    left, right = (np.roll(a, -1), np.roll(b, 1)), (np.roll(a, 1), np.roll(b, -1))
+    products = [[int(x) * int(y) for x, y in zip(*pair, strict=True)] for pair in (left, right)]
+    differences = (x - y for x, y in zip(*products, strict=True))
+    return np.bool_(any(_overflows(n, a.dtype.type) for n in (*products[0], *products[1], *differences)))
+
+
 def _round_half_even(a: Any) -> Any:
     return np.rint(a)
 
@@ -272,6 +305,16 @@ def _square_itself(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
     return shapes[0]
 
 
+def _without_shape(rule: ShapeRule) -> ShapeRule:
+    """Return a rule that takes what `rule` takes and gives one value."""
+
+    def single(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+        rule(shapes)
+        return ()
+
+    return single
+
+
 def _inverse(a: Any) -> Any:
     try:
         return np.linalg.inv(a)
@@ -295,8 +338,8 @@ OPS: dict[str, Op] = {
         Op("pow", 2, _power, _pow, "**"),
         Op("raw_div", 2, _arithmetic, _raw_div),
         Op("raw_mod", 2, _arithmetic, _raw_mod),
-        Op("index_div", 2, _index, _raw_div),
-        Op("index_mod", 2, _index, _raw_mod),
+        Op("plain_div", 2, _plain, _raw_div),
+        Op("plain_mod", 2, _plain, _raw_mod),
         Op("min", 2, _promoted, lambda a, b: np.fmin(a, b), "", True),
         Op("max", 2, _promoted, lambda a, b: np.fmax(a, b), "", True),
         Op("atan2", 2, _angle, np.arctan2),
@@ -340,8 +383,13 @@ OPS: dict[str, Op] = {
         Op("add_overflows", 2, _overflow, lambda a, b: _overflows(int(a) + int(b), type(a))),
         Op("sub_overflows", 2, _overflow, lambda a, b: _overflows(int(a) - int(b), type(a))),
         Op("mul_overflows", 2, _overflow, lambda a, b: _overflows(int(a) * int(b), type(a))),
-        Op("shl_overflows", 2, _overflow, _shift_overflows),
-        Op("pow_overflows", 2, _overflow, _power_overflows),
+        Op("shl_overflows", 2, _wide_overflow, _shift_overflows),
+        Op("pow_overflows", 2, _wide_overflow, _power_overflows),
+        Op("sum_overflows", 1, _overflow, _sum_overflows, "", False, _any_to_scalar),
+        Op("dot_overflows", 2, _overflow, _dot_overflows, "", True, _same_shape),
+        Op("cross_overflows", 2, _overflow, _cross_overflows, "", False, _without_shape(_cross_shape)),
+        Op("matmul_overflows", 2, _overflow, _matmul_overflows, "", False, _without_shape(_matmul_shape)),
+        Op("outer_product_overflows", 2, _overflow, _outer_overflows, "", False, _without_shape(_outer_shape)),
         Op("dot", 2, _linear, lambda a, b: (a * b).sum(dtype=a.dtype), "", True, _same_shape),
         Op("cross", 2, _linear, np.cross, "", False, _cross_shape),
         Op("matmul", 2, _linear, lambda a, b: a @ b, "@", False, _matmul_shape),
@@ -354,7 +402,10 @@ OPS: dict[str, Op] = {
         Op("sum", 1, _arithmetic, lambda a: a.sum(dtype=a.dtype), "", False, _any_to_scalar),
     )
 }
-"""All operations but `cast` and `bit_cast`, whose result type is given and not derived (`statements.Cast`)."""
+"""All operations but `cast` and `bit_cast`, whose result type is given and not derived (`statements.Cast`).
+
+`plain_div` and `plain_mod` are the `/` and `%` of the languages: of integers that are not negative, by positive ones.
+"""
 
 U1_OPS: dict[str, str] = {
     "add": "ne", "sub": "ne", "mul": "logical_and", "floordiv": "logical_and", "raw_div": "logical_and",

@@ -103,11 +103,15 @@ class Operation(Statement):
 
 @dataclass(eq=False, slots=True)
 class Cast(Statement):
-    """`value` converted to `type`, element by element; with `bits` the same bits in a type of equal width."""
+    """`value` converted to `type`, element by element; with `bits` the same bits in a type of equal width.
+
+    is_implicit: made to fit what it is stored in, which nobody wrote; only `overflow` asks.
+    """
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("value",)
     value: Statement
     bits: bool = False
+    is_implicit: bool = False
 
 
 @dataclass(eq=False, slots=True)

@@ -3,9 +3,10 @@
     $3 = add $1, $2    ->    assert not add_overflows($1, $2), "Addition overflow detected: {0} + {1} does not fit i32"
                              $3 = add $1, $2
 
-Covers + - * ** << and negation, `abs`, atomic updates (afterwards: their old value tells), division by zero, and floats
-cast to integers that cannot hold them. Casts between integers wrap by definition and are not trapped. It is the first
-pass: what later passes compute (indices, counters) is not the user's.
+Covers + - * ** << and negation, `abs`, atomic updates (afterwards: their old value tells), sums and products of
+tensors step by step, division by zero, floats cast to integers that cannot hold them, and integers stored in a type
+that may not hold them. `ti.cast` between integers wraps, as it says. It is the first pass: what later passes compute
+(indices, counters) is not the user's.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from ..ir.builder import Builder
 from ..ir.nodes import Block, Statement, blocks
 from ..ir.statements import Assert, AtomicOp, Cast, MatrixElement, Operation
 from ..ir.tasks import Kernel
-from ..ir.types import Scalar, Tensor, element_of, f32, i32, u32
+from ..ir.types import Scalar, Tensor, element_of, f32, i32, promote, u32
 from .context import PassContext
 
 SYMBOLS = {
@@ -29,6 +30,14 @@ SYMBOLS = {
     "shl": ("Shift left", "<<"),
 }
 """Operations of two operands that may overflow: Taichi's name, Python's symbol."""
+SHAPED = {
+    "sum": ("Sum", "sum({0})"),
+    "dot": ("Dot product", "dot({0}, {1})"),
+    "cross": ("Cross product", "cross({0}, {1})"),
+    "matmul": ("Matrix product", "{0} @ {1}"),
+    "outer_product": ("Outer product", "outer_product({0}, {1})"),
+}
+"""Operations of many steps, each of which may overflow: what they are called, how they are shown."""
 DIVISIONS = {"floordiv": "//", "mod": "%", "raw_div": "/", "raw_mod": "%"}
 QUOTIENTS = frozenset({"floordiv", "raw_div"})
 
@@ -65,14 +74,22 @@ def _guard(block: Block) -> bool:
     return changed
 
 
+def _are_integers(*types: Scalar) -> bool:
+    return all(type.kind in ("int", "uint") for type in types)
+
+
 def _check_operation(builder: Builder, operation: Operation) -> None:
     assert operation.type is not None
     kind = element_of(operation.type)
-    if kind.kind not in ("int", "uint"):
+    if not _are_integers(kind):
         return
     name, values = operation.op, operation.operands
     if name in SYMBOLS:
         _check_binary(builder, name, values, kind)
+    elif name in SHAPED:
+        what, shown = SHAPED[name]
+        fits = builder.op("logical_not", builder.op(f"{name}_overflows", *values))
+        builder.add(Assert(fits, f"{what} overflow detected: {shown} leaves {kind}", list(values), "overflow"))
     elif name in DIVISIONS:
         shown = f"{{0}} {DIVISIONS[name]} {{1}}"
         _check(builder, values, lambda b, v: b.op("ne", v[1], _number(b, 0, kind)), f"Division by zero: {shown}")
@@ -91,7 +108,7 @@ def _check_atomic(builder: Builder, atomic: AtomicOp) -> None:
     """Check what an atomic wrote by the value it found."""
     assert atomic.type is not None
     kind = element_of(atomic.type)
-    if atomic.op in SYMBOLS and kind.kind in ("int", "uint"):
+    if atomic.op in SYMBOLS and _are_integers(kind):
         _check_binary(builder, atomic.op, [atomic, atomic.value], kind)
 
 
@@ -104,9 +121,12 @@ def _check_binary(builder: Builder, name: str, values: Values, kind: Scalar) -> 
 def _check_cast(builder: Builder, cast: Cast) -> None:
     assert cast.type is not None and cast.value.type is not None
     old, new = element_of(cast.value.type), element_of(cast.type)
-    if old.is_float and new.kind in ("int", "uint"):
+    if old.is_float and _are_integers(new):
         message = f"Cast overflow detected: {{0}} does not fit {new}"
         _check(builder, [cast.value], lambda b, v: _cast_fits(b, v[0], old, new), message)
+    elif cast.is_implicit and _are_integers(old, new) and promote(new, old) != new:  # where the frontend has warned
+        message = f"Assignment overflow detected: {{0}} does not fit {new}"
+        _check(builder, [cast.value], lambda b, v: _integer_fits(b, v[0], old, new), message)
 
 
 def _check(builder: Builder, values: Values, good: Condition, message: str) -> None:
@@ -132,42 +152,15 @@ def _number(builder: Builder, value: int, kind: Scalar) -> Statement:
 
 
 def _result_fits(builder: Builder, name: str, values: Values, kind: Scalar) -> Statement:
-    if kind.bits >= 32:
+    if kind.bits >= 32 or name not in ("shl", "pow"):
         return builder.op("logical_not", builder.op(f"{name}_overflows", *values))
     wide = i32 if kind.kind == "int" else u32
     widened = [builder.cast(value, wide) for value in values]
-    if name == "shl":  # in i32 the count must fit the narrow type
-        count = builder.cast(values[1], u32)
-        in_range = builder.op("lt", count, builder.const(kind.bits, u32))
-        return builder.op("logical_and", in_range, _survives(builder, builder.op(name, *widened), kind))
-    if name == "add" and kind.kind == "int":
-        return _narrow_sum_fits(builder, values, kind)
-    if name == "mul" and kind.kind == "uint":
-        return _narrow_product_fits(builder, widened, kind)
     fits = _survives(builder, builder.op(name, *widened), kind)
-    if name != "pow":
-        return fits
-    return builder.op("logical_and", builder.op("logical_not", builder.op("pow_overflows", *widened)), fits)
-
-
-def _narrow_sum_fits(builder: Builder, values: Values, kind: Scalar) -> Statement:
-    """Return the condition that the sum has the sign of an operand.
-
-    NVIDIA's Vulkan driver (580) makes of a comparison of the wide sum an instruction that it computes wrongly.
-    """
-    total = builder.op("add", *values)
-    changes = [builder.op("bit_xor", value, total) for value in values]
-    return builder.op("ge", builder.op("bit_and", *changes), builder.const(0, kind))
-
-
-def _narrow_product_fits(builder: Builder, widened: Values, kind: Scalar) -> Statement:
-    """Return the condition that a * b < 2^bits, as a * (b + 2^bits) >> bits == a.
-
-    Of a comparison of a * b NVIDIA's Vulkan driver (580) makes an instruction that it cannot compile.
-    """
-    a, b = widened
-    product = builder.op("mul", a, builder.op("bit_or", b, builder.const(1 << kind.bits, u32)))
-    return builder.op("eq", builder.op("sar", product, builder.const(kind.bits, u32)), a)
+    if name == "pow":
+        return builder.op("logical_and", builder.op("logical_not", builder.op("pow_overflows", *widened)), fits)
+    count = builder.cast(values[1], u32)  # in i32 it must fit the narrow type
+    return builder.op("logical_and", builder.op("lt", count, builder.const(kind.bits, u32)), fits)
 
 
 def _survives(builder: Builder, wide: Statement, kind: Scalar) -> Statement:
@@ -194,6 +187,17 @@ def _quotient_fits(builder: Builder, values: Values) -> Statement:
     assert isinstance(kind, Scalar)
     is_not_minus_one = builder.op("ne", values[1], builder.const(-1, kind))
     return builder.op("logical_or", _is_not_lowest(builder, values), is_not_minus_one)
+
+
+def _integer_fits(builder: Builder, value: Statement, old: Scalar, new: Scalar) -> Statement:
+    if old.bits < 32:
+        old = i32 if old.kind == "int" else u32
+        value = builder.cast(value, old)
+    low, high = np.iinfo(new.numpy).min, np.iinfo(new.numpy).max
+    fits = builder.op("le", value, builder.const(int(high), old))
+    if low <= np.iinfo(old.numpy).min:
+        return fits
+    return builder.op("logical_and", builder.op("ge", value, builder.const(int(low), old)), fits)
 
 
 def _cast_fits(builder: Builder, value: Statement, old: Scalar, new: Scalar) -> Statement:

@@ -151,3 +151,63 @@ static inline bool pow_overflows_u64(uint64_t base, uint64_t exponent) {
     }
     return false;
 }
+
+static inline bool add_overflows_i8(int8_t a, int8_t b) {
+    int8_t sum;
+    return __builtin_add_overflow(a, b, &sum);
+}
+
+static inline bool sub_overflows_i8(int8_t a, int8_t b) {
+    int8_t difference;
+    return __builtin_sub_overflow(a, b, &difference);
+}
+
+static inline bool mul_overflows_i8(int8_t a, int8_t b) {
+    int8_t product;
+    return __builtin_mul_overflow(a, b, &product);
+}
+
+static inline bool add_overflows_u8(uint8_t a, uint8_t b) {
+    uint8_t sum;
+    return __builtin_add_overflow(a, b, &sum);
+}
+
+static inline bool sub_overflows_u8(uint8_t a, uint8_t b) {
+    uint8_t difference;
+    return __builtin_sub_overflow(a, b, &difference);
+}
+
+static inline bool mul_overflows_u8(uint8_t a, uint8_t b) {
+    uint8_t product;
+    return __builtin_mul_overflow(a, b, &product);
+}
+
+static inline bool add_overflows_i16(int16_t a, int16_t b) {
+    int16_t sum;
+    return __builtin_add_overflow(a, b, &sum);
+}
+
+static inline bool sub_overflows_i16(int16_t a, int16_t b) {
+    int16_t difference;
+    return __builtin_sub_overflow(a, b, &difference);
+}
+
+static inline bool mul_overflows_i16(int16_t a, int16_t b) {
+    int16_t product;
+    return __builtin_mul_overflow(a, b, &product);
+}
+
+static inline bool add_overflows_u16(uint16_t a, uint16_t b) {
+    uint16_t sum;
+    return __builtin_add_overflow(a, b, &sum);
+}
+
+static inline bool sub_overflows_u16(uint16_t a, uint16_t b) {
+    uint16_t difference;
+    return __builtin_sub_overflow(a, b, &difference);
+}
+
+static inline bool mul_overflows_u16(uint16_t a, uint16_t b) {
+    uint16_t product;
+    return __builtin_mul_overflow(a, b, &product);
+}

@@ -148,3 +148,57 @@ __device__ inline bool pow_overflows_u64(uint64_t base, uint64_t exponent) {
     }
     return false;
 }
+
+__device__ inline bool add_overflows_i8(int8_t a, int8_t b) {
+    int sum = a + b;
+    return sum < -128 || sum > 127;
+}
+
+__device__ inline bool sub_overflows_i8(int8_t a, int8_t b) {
+    int difference = a - b;
+    return difference < -128 || difference > 127;
+}
+
+__device__ inline bool mul_overflows_i8(int8_t a, int8_t b) {
+    int product = a * b;
+    return product < -128 || product > 127;
+}
+
+__device__ inline bool add_overflows_u8(uint8_t a, uint8_t b) {
+    return a + b > 255;
+}
+
+__device__ inline bool sub_overflows_u8(uint8_t a, uint8_t b) {
+    return a < b;
+}
+
+__device__ inline bool mul_overflows_u8(uint8_t a, uint8_t b) {
+    return (uint32_t)a * b > 255u;
+}
+
+__device__ inline bool add_overflows_i16(int16_t a, int16_t b) {
+    int sum = a + b;
+    return sum < -32768 || sum > 32767;
+}
+
+__device__ inline bool sub_overflows_i16(int16_t a, int16_t b) {
+    int difference = a - b;
+    return difference < -32768 || difference > 32767;
+}
+
+__device__ inline bool mul_overflows_i16(int16_t a, int16_t b) {
+    int product = a * b;
+    return product < -32768 || product > 32767;
+}
+
+__device__ inline bool add_overflows_u16(uint16_t a, uint16_t b) {
+    return a + b > 65535;
+}
+
+__device__ inline bool sub_overflows_u16(uint16_t a, uint16_t b) {
+    return a < b;
+}
+
+__device__ inline bool mul_overflows_u16(uint16_t a, uint16_t b) {
+    return (uint32_t)a * b > 65535u;
+}

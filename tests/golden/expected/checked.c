@@ -1,5 +1,5 @@
 // checked(a: ndarray[f32, 2], n: i32, k: u32), 2 tasks
-// from checked.py:4, interface d76a930d
+// from checked.py:4, interface e52a46c7
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -116,6 +116,17 @@ static inline int ivec3_sum(ivec3 a) {
     return a.x + a.y + a.z;
 }
 
+static inline bool ivec3_sum_overflows(ivec3 a) {
+    int sum = 0;
+    for (int i = 0; i < 3; i++) {
+        if (add_overflows_i32(sum, ivec3_at(a, i))) {
+            return true;
+        }
+        sum += ivec3_at(a, i);
+    }
+    return false;
+}
+
 struct Temporaries {
     float first;  // f32
 };
@@ -164,15 +175,22 @@ static inline void task_1(const struct Args args, int i, uint32_t index) {
     if (outside_2(args.report, 3u, index, i, t0, args.a_n0, args.a_n1)) return;
     atomic_add_f32(&a(i, t0), first);
     // checked.py:9  a[0, k] = v.sum() + n
+    if (ivec3_sum_overflows(v)) {
+        uint32_t record = report_failure(args.report, 4u, index, 3u);
+        record = report_i32(args.report, record, v.x);
+        record = report_i32(args.report, record, v.y);
+        report_i32(args.report, record, v.z);
+        return;
+    }
     int t1 = ivec3_sum(v);
     if (add_overflows_i32(t1, args.n)) {
-        uint32_t record = report_failure(args.report, 4u, index, 2u);
+        uint32_t record = report_failure(args.report, 5u, index, 2u);
         record = report_i32(args.report, record, t1);
         report_i32(args.report, record, args.n);
         return;
     }
     if (0 >= args.a_n0 || args.k >= (unsigned)(args.a_n1)) {
-        uint32_t record = report_failure(args.report, 5u, index, 4u);
+        uint32_t record = report_failure(args.report, 6u, index, 4u);
         record = report_i32(args.report, record, 0);
         record = report_u32(args.report, record, args.k);
         record = report_i32(args.report, record, args.a_n0);
@@ -181,9 +199,9 @@ static inline void task_1(const struct Args args, int i, uint32_t index) {
     }
     a(0, (int)args.k) = (float)(t1 + args.n);
     // checked.py:10  assert a[i, 0] >= 0, f"a[{i}, 0] is {a[i, 0]}"
-    if (outside_2(args.report, 6u, index, i, 0, args.a_n0, args.a_n1)) return;
+    if (outside_2(args.report, 7u, index, i, 0, args.a_n0, args.a_n1)) return;
     if (!(a(i, 0) >= 0.0f)) {
-        uint32_t record = report_failure(args.report, 7u, index, 2u);
+        uint32_t record = report_failure(args.report, 8u, index, 2u);
         record = report_i32(args.report, record, i);
         report_f32(args.report, record, a(i, 0));
         return;

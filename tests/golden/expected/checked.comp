@@ -1,6 +1,6 @@
 // ===== checked_0.comp
 // checked(a: ndarray[f32, 2], n: i32, k: u32), task 0 of 2: serial
-// from checked.py:4, interface d76a930d
+// from checked.py:4, interface e52a46c7
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -105,7 +105,7 @@ void main() {
 
 // ===== checked_1.comp
 // checked(a: ndarray[f32, 2], n: i32, k: u32), task 1 of 2: range_for over i
-// from checked.py:4, interface d76a930d
+// from checked.py:4, interface e52a46c7
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -201,6 +201,17 @@ int ivec3_sum(ivec3 a) {
     return a.x + a.y + a.z;
 }
 
+bool ivec3_sum_overflows(ivec3 a) {
+    int sum = 0;
+    for (int i = 0; i < 3; i++) {
+        if (add_overflows_i32(sum, a[i])) {
+            return true;
+        }
+        sum += a[i];
+    }
+    return false;
+}
+
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Temporaries {
     float first;  // f32
@@ -229,15 +240,22 @@ void task(int i, uint index) {
     if (outside_2(args.report, 3u, index, i, t0, args.a_n0, args.a_n1)) return;
     atomicAdd(a(i, t0), first);
     // checked.py:9  a[0, k] = v.sum() + n
+    if (ivec3_sum_overflows(v)) {
+        uint record = report_failure(args.report, 4u, index, 3u);
+        record = report_i32(args.report, record, v.x);
+        record = report_i32(args.report, record, v.y);
+        report_i32(args.report, record, v.z);
+        return;
+    }
     int t1 = ivec3_sum(v);
     if (add_overflows_i32(t1, args.n)) {
-        uint record = report_failure(args.report, 4u, index, 2u);
+        uint record = report_failure(args.report, 5u, index, 2u);
         record = report_i32(args.report, record, t1);
         report_i32(args.report, record, args.n);
         return;
     }
     if (0 >= args.a_n0 || args.k >= uint(args.a_n1)) {
-        uint record = report_failure(args.report, 5u, index, 4u);
+        uint record = report_failure(args.report, 6u, index, 4u);
         record = report_i32(args.report, record, 0);
         record = report_u32(args.report, record, args.k);
         record = report_i32(args.report, record, args.a_n0);
@@ -246,9 +264,9 @@ void task(int i, uint index) {
     }
     a(0, int(args.k)) = float(t1 + args.n);
     // checked.py:10  assert a[i, 0] >= 0, f"a[{i}, 0] is {a[i, 0]}"
-    if (outside_2(args.report, 6u, index, i, 0, args.a_n0, args.a_n1)) return;
+    if (outside_2(args.report, 7u, index, i, 0, args.a_n0, args.a_n1)) return;
     if (!(a(i, 0) >= 0.0)) {
-        uint record = report_failure(args.report, 7u, index, 2u);
+        uint record = report_failure(args.report, 8u, index, 2u);
         record = report_i32(args.report, record, i);
         report_f32(args.report, record, a(i, 0));
         return;

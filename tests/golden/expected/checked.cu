@@ -1,5 +1,5 @@
 // checked(a: ndarray[f32, 2], n: i32, k: u32), 2 tasks
-// from checked.py:4, interface d76a930d
+// from checked.py:4, interface e52a46c7
 
 #define BLOCK 128
 
@@ -98,6 +98,17 @@ __device__ inline int sum(ivec3 a) {
     return a.x + a.y + a.z;
 }
 
+__device__ inline bool sum_overflows(ivec3 a) {
+    int sum = 0;
+    for (int i = 0; i < 3; i++) {
+        if (add_overflows_i32(sum, at(a, i))) {
+            return true;
+        }
+        sum += at(a, i);
+    }
+    return false;
+}
+
 struct Temporaries {
     float first;  // f32
 };
@@ -145,15 +156,22 @@ __device__ inline void task_1(const Args &args, int i, uint32_t index) {
     if (outside_2(args.report, 3u, index, i, t0, args.a_n0, args.a_n1)) return;
     atomicAdd(&a(i, t0), first);
     // checked.py:9  a[0, k] = v.sum() + n
+    if (sum_overflows(v)) {
+        uint32_t record = report_failure(args.report, 4u, index, 3u);
+        record = report_i32(args.report, record, v.x);
+        record = report_i32(args.report, record, v.y);
+        report_i32(args.report, record, v.z);
+        return;
+    }
     int t1 = sum(v);
     if (add_overflows_i32(t1, args.n)) {
-        uint32_t record = report_failure(args.report, 4u, index, 2u);
+        uint32_t record = report_failure(args.report, 5u, index, 2u);
         record = report_i32(args.report, record, t1);
         report_i32(args.report, record, args.n);
         return;
     }
     if (0 >= args.a_n0 || args.k >= unsigned(args.a_n1)) {
-        uint32_t record = report_failure(args.report, 5u, index, 4u);
+        uint32_t record = report_failure(args.report, 6u, index, 4u);
         record = report_i32(args.report, record, 0);
         record = report_u32(args.report, record, args.k);
         record = report_i32(args.report, record, args.a_n0);
@@ -162,9 +180,9 @@ __device__ inline void task_1(const Args &args, int i, uint32_t index) {
     }
     a(0, (int)args.k) = (float)(t1 + args.n);
     // checked.py:10  assert a[i, 0] >= 0, f"a[{i}, 0] is {a[i, 0]}"
-    if (outside_2(args.report, 6u, index, i, 0, args.a_n0, args.a_n1)) return;
+    if (outside_2(args.report, 7u, index, i, 0, args.a_n0, args.a_n1)) return;
     if (!(a(i, 0) >= 0.0f)) {
-        uint32_t record = report_failure(args.report, 7u, index, 2u);
+        uint32_t record = report_failure(args.report, 8u, index, 2u);
         record = report_i32(args.report, record, i);
         report_f32(args.report, record, a(i, 0));
         return;
