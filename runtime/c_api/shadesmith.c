@@ -6868,7 +6868,7 @@ static bool shifted(int64_t a, int64_t b, bool is_left, int64_t *value) {
     return true;
 }
 
-/* Evaluate one operation with Python's meaning. False where Python would raise, or leave 64 bits. */
+/* Evaluate one operation with Python's meaning; divided by 0 a number is 0, as on devices. False: beyond 64 bits. */
 static bool apply(Operator operation, int64_t a, int64_t b, int64_t c, int64_t *value) {
     switch (operation) {
     case OP_ADD: return added(a, b, value);
@@ -6881,10 +6881,11 @@ static bool apply(Operator operation, int64_t a, int64_t b, int64_t c, int64_t *
     case OP_FLOORDIV:
     case OP_MOD:
     case OP_RAW_DIV:
-        if (b == 0 || (a == INT64_MIN && b == -1)) {
+        if (a == INT64_MIN && b == -1) {
             return false;
         }
-        *value = operation == OP_RAW_DIV    ? a / b
+        *value = b == 0                     ? 0
+                 : operation == OP_RAW_DIV  ? a / b
                  : operation == OP_FLOORDIV ? floor_divided(a, b)
                                             : a - floor_divided(a, b) * b;
         return true;
