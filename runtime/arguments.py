@@ -16,6 +16,7 @@ from ..transpiler.frontend.specialization import (
 )
 from ..transpiler.ir.types import Scalar, Struct, Tensor, Type, describe_type, element_of, with_element
 from ..transpiler.lang.annotations import NdarrayAnnotation, as_type, is_template
+from ..transpiler.lang.describe import is_described
 from ..transpiler.lang.textures import RWTextureType, TextureType
 from ..transpiler.options import CompileOptions
 from .interop import GRADIENT_HINT, ArgumentDescription, describe_argument
@@ -56,8 +57,7 @@ def _classify_one(
 
 
 def _is_ndarray(value: Any) -> bool:
-    description = getattr(value, "describe_array", None)
-    return description is not None and description().kind == "ndarray"
+    return is_described(value) and value.describe_array().kind == "ndarray"
 
 
 def _array(

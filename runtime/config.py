@@ -145,7 +145,7 @@ class Config:
         """Return what the compiler must know of these options."""
         disabled: tuple[str, ...] = ()
         if not self.advanced_optimization:
-            disabled = ("common_subexpressions", "simplify", "forward_stores")
+            disabled = ("common_subexpressions", "simplify", "forward_stores", "ranges")
         elif not self.cfg_optimization:
             disabled = ("forward_stores",)
         return CompileOptions(

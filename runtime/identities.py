@@ -10,6 +10,8 @@ from functools import partial
 from typing import Any
 from weakref import ref
 
+from ..transpiler.lang.describe import is_described
+
 
 class _Name:
     """Stands for one object in keys. Its address is no other object's as long as a key has it."""
@@ -25,9 +27,8 @@ class Identities:
 
     def key_of(self, value: Any) -> Hashable:
         """Return the key of a template argument: of fields their signature, of containers their contents."""
-        signature = getattr(value, "signature", None)
-        if signature is not None and not callable(signature):
-            return signature  # type: ignore[no-any-return]
+        if is_described(value):
+            return value.signature  # type: ignore[no-any-return]
         if isinstance(value, (int, float, bool, str)) or value is None:
             return type(value), value
         if type(value) in (list, tuple):

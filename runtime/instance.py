@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import struct
 import threading
-import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
 from numbers import Integral, Real
@@ -13,7 +12,7 @@ from weakref import WeakSet, ref
 
 import numpy as np
 
-from ..transpiler.errors import ShadesmithWarning
+from ..transpiler.errors import warn_user
 from ..transpiler.frontend.specialization import ScalarArgument, Specialization, StructArgument, TemplateArgument
 from ..transpiler.ir.types import Scalar, Tensor
 from .captured import Constants, captured_constants
@@ -265,7 +264,7 @@ def _wrapping(raw: Callable[..., Any], types: Sequence[Any], accepts: Callable[[
                     if values[position] != args[position]:
                         fate = f"does not fit {kind} and wraps to {values[position]}"
                         note = f"argument {position}: {args[position]} {fate}"
-                        warnings.warn(note, ShadesmithWarning, stacklevel=3)
+                        warn_user(note)
             return raw(*values)
 
     return launch

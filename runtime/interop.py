@@ -16,6 +16,7 @@ import numpy as np
 
 from ..transpiler.errors import TaichiRuntimeTypeError
 from ..transpiler.ir.types import SCALAR_OF_NUMPY, Scalar, Struct, Type
+from ..transpiler.lang.describe import is_described
 from . import session as sessions
 from .dense_array import DenseArray
 from .foreign import GpuArray, dense_strides, find_memory, is_strided_tensor, is_tensor
@@ -144,9 +145,8 @@ def _key_of_cupy(value: Any, element_axes: int) -> Hashable:
 
 def _key_of_object(value: Any, element_axes: int) -> Hashable:
     """Return the signature that fields and ndarrays know; of others what they are described as."""
-    signature = getattr(value, "signature", None)
-    if signature is not None and not callable(signature):
-        return signature  # type: ignore[no-any-return]
+    if is_described(value):
+        return value.signature  # type: ignore[no-any-return]
     found = describe_argument(value, "an argument", element_axes)
     return type(value), found.element, len(found.shape), found.access, found.strided
 

@@ -9,6 +9,7 @@ import threading
 import weakref
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
+from types import MethodType
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from ..transpiler.errors import (
@@ -475,6 +476,13 @@ class Kernel:
                 raise TaichiRuntimeTypeError(f"{error}: {where}. Hint: convert the value before the call") from None
             if instance.writes(position):
                 check_argument(args[position], f"Argument {position} ({where})")
+
+
+def as_bound_kernel(value: Any) -> Any:
+    """Return a kernel below `classmethod` with its class: Python 3.13 and later make a plain method of it."""
+    if isinstance(value, MethodType) and isinstance(value.__func__, Kernel):
+        return BoundKernel(value.__func__, value.__self__)
+    return value
 
 
 class BoundKernel:

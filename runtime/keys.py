@@ -11,6 +11,7 @@ from typing import Any
 
 from ..transpiler.frontend.definition import KernelDefinition
 from ..transpiler.lang.annotations import NdarrayAnnotation, is_template
+from ..transpiler.lang.describe import is_described
 from ..transpiler.lang.textures import RWTextureType, TextureType
 from .identities import Identities
 from .interop import describe_argument, key_of_argument
@@ -79,7 +80,7 @@ def _graded(item: str, position: int, annotation: Any) -> str:
 def _key_with_elements(value: Any, element_axes: int) -> Hashable:
     """Return the key of an array with the shape of its elements, where that follows from the argument."""
     key = key_of_argument(value, element_axes)
-    if hasattr(value, "describe_array"):
+    if is_described(value):
         return key
     shape = describe_argument(value, "an argument", element_axes).shape
     return key, shape[len(shape) - element_axes :]

@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 
 def flatten(value: Any) -> list[Any]:
     """Return the numbers of a vector or matrix argument, row by row."""
-    to_list = getattr(value, "to_list", None) or getattr(value, "tolist", None)
-    items = to_list() if to_list is not None else value
+    kind: Any = type(value)  # which is asked: an object of a program may answer to any name
+    to_list = getattr(kind, "to_list", None) or getattr(kind, "tolist", None)
+    items = to_list(value) if to_list is not None else value
     return [number for item in items for number in (flatten(item) if isinstance(item, (list, tuple)) else (item,))]
 
 

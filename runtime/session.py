@@ -50,6 +50,9 @@ LEVELS = {
 }
 """Taichi's names of levels, as `ti.init(log_level=...)` takes them."""
 
+FALLBACK_HINT = "Hint: leave out `enable_fallback=False` to run"
+"""Begin of the last line of what `ti.init` raises where no device opens."""
+
 COMPATIBLE_VERSION = (1, 7, 4)
 """The version of Taichi whose programs run here: what `require_version` is compared with."""
 
@@ -392,8 +395,7 @@ def _open(wanted: tuple[Arch, ...], config: Config, enable_fallback: bool) -> tu
     shown = list(wanted)
     reasons = "".join(f"\n  {reason}" for reason in missing)
     if not enable_fallback:
-        hint = "Hint: leave out `enable_fallback=False` to run on the CPU instead"
-        raise TaichiRuntimeError(f"Arch={shown} is not supported{reasons}\n{hint}")
+        raise TaichiRuntimeError(f"Arch={shown} is not supported{reasons}\n{FALLBACK_HINT} {_fallback(wanted)} instead")
     if all(arch.target != "c" for arch in wanted):
         device = _try(arches.cpu, config, True, missing)
         if device is not None:
@@ -401,6 +403,12 @@ def _open(wanted: tuple[Arch, ...], config: Config, enable_fallback: bool) -> tu
     reasons = "".join(f"\n  {reason}" for reason in missing)
     note = f"Arch={shown} is not supported, falling back to ti.python, which interprets kernels and is slow{reasons}"
     return OPENERS["python"](config, True), arches.python, note
+
+
+def _fallback(wanted: tuple[Arch, ...]) -> str:
+    """Say what runs kernels where none of the architectures does."""
+    is_host = any(arch.target == "c" for arch in wanted)
+    return "in the interpreter ti.python, which is slow," if is_host else "on the CPU"
 
 
 def _try(arch: Arch, config: Config, only: bool, missing: list[str]) -> Device | None:

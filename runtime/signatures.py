@@ -13,6 +13,7 @@ from typing import Any
 from ..transpiler.errors import PACKAGE
 from ..transpiler.frontend.definition import KernelDefinition
 from ..transpiler.frontend.specialization import Argument, TemplateArgument
+from ..transpiler.lang.describe import is_described
 
 
 def signature_of(definition: KernelDefinition, arguments: Sequence[Argument]) -> str:
@@ -25,7 +26,7 @@ def _text(argument: Argument, namespaces: Sequence[Mapping[str, Any]]) -> str:
     if not isinstance(argument, TemplateArgument):
         return str(argument)
     value = argument.value
-    if not hasattr(value, "describe_array") or isinstance(value, type):
+    if not is_described(value):
         return str(argument)
     own = getattr(value, "name", "")
     names = (name for space in namespaces for name, item in list(space.items()) if item is value)

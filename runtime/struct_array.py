@@ -41,7 +41,7 @@ class StructArray(DenseArray):
 
     def __getattr__(self, name: str) -> Any:
         """Return a member of all elements as an array of its own."""
-        if name[:1] != "_" and name in self.element.names:
+        if name[:2] != "__" and name in self.element.names:
             return self.get_member_field(name)
         raise AttributeError(f"{self!r} has no member `{name}`; it has {', '.join(self.element.names)}")
 

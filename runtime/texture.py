@@ -33,7 +33,7 @@ class Texture:
     "nearest"; None: linear where the device can interpolate the format, else nearest. address: what a sample outside
     reads: "repeat", "mirrored_repeat", "clamp_to_edge" or "clamp_to_border", or one of these an axis.
 
-    Taichi 1.2's spelling: `ti.Texture(ti.f32, 1, (n, m))`, `ti.Texture(num_channels=1, channel_format=ti.f32, ...)`.
+    Taichi 1.2's spelling: `ti.Texture(ti.f32, 1, (n, m))`, `ti.Texture(dtype=ti.f32, num_channels=1, arr_shape=...)`.
     Raises: TaichiRuntimeError before `ti.init()` and for what is no format or shape; UnsupportedError naming the format
     that the device lacks.
     """
@@ -58,6 +58,7 @@ class Texture:
         arr_shape: Any = None,
         legacy_shape: Any = None,
         *,
+        dtype: Any = None,
         num_channels: int | None = None,
         channel_format: Any = None,
         shape: Any = None,
@@ -67,7 +68,7 @@ class Texture:
         session = current("Texture")
         if legacy_shape is not None:
             fmt, channel_format, num_channels, arr_shape = None, fmt, arr_shape, legacy_shape
-        row = _format_row(fmt, num_channels, channel_format)
+        row = _format_row(fmt, num_channels, channel_format if dtype is None else dtype)
         extents = _extents(arr_shape if shape is None else shape)
         self.spec = TextureSpec(row, extents, _filter(filter), _modes(address, len(extents)))
         self._describe()

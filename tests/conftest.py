@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterator
 
 import pytest
 from cache_checks import compare_compilations
+from missing_tools import MissingTools
 
 import shadesmith as ti
 from shadesmith.runtime import kernel as kernels
@@ -15,6 +17,7 @@ from shadesmith.runtime.cache import kept_ir, lookup
 from shadesmith.transpiler.frontend.build import build
 from shadesmith.transpiler.ir.serialize import serialize
 
+MISSING = pytest.StashKey[MissingTools]()
 ARCHES = {"cpu": "cpu", "vulkan": "vulkan", "cuda": "cuda", "python": "python"}
 
 
@@ -24,6 +27,7 @@ def pytest_configure(config: pytest.Config) -> None:
     `--debug-kernels` is for false alarms: all kernels are checked, and each pass is verified.
     """
     keep_out_of_the_users_cache(config)
+    config.stash[MISSING] = MissingTools()
     if config.getoption("--debug-kernels"):
         os.environ["SHADESMITH_DEBUG"] = "1"
     if os.environ.get("SHADESMITH_COLLECT"):
@@ -108,6 +112,19 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("target", names, indirect=True)
 
 
+@pytest.fixture(autouse=True, scope="module")
+def nothing_is_left_by_other_files() -> Iterator[None]:
+    """End the session with the file of tests that began it, so that the order of files means nothing."""
+    yield
+    ti.reset()
+
+
+@pytest.fixture
+def own_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let `ti.init` keep kernels in the folder that the test names; other tests keep none."""
+    monkeypatch.delenv("SHADESMITH_OFFLINE_CACHE", raising=False)
+
+
 @pytest.fixture
 def target(request: pytest.FixtureRequest):
     """A session on each target in turn; the value is its name. Under SHADESMITH_VALIDATION=1 any message is a failure."""
@@ -124,6 +141,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.get_closest_marker("gpu") and "cuda" not in targets:
             item.add_marker(pytest.mark.skip(reason="needs a GPU: make test-gpu"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    """Skip a test that met a tool or a driver that this machine has not."""
+    report = yield
+    if report.failed:
+        item.config.stash[MISSING].skip(report)
+    return report
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

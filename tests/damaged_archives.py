@@ -9,6 +9,7 @@ import json
 import os
 import random
 import struct
+import warnings
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -58,7 +59,9 @@ def zipped(entries: list[tuple[str, bytes]], **options: Any) -> bytes:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", **options) as archive:
         for name, data in entries:
-            archive.writestr(name, data)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)  # of a name that is there twice, which is the damage
+                archive.writestr(name, data)
     return file.getvalue()
 
 

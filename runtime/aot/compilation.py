@@ -12,13 +12,14 @@ from typing import Any
 
 from ...transpiler.backend.interface import BackendModule
 from ...transpiler.errors import TaichiRuntimeError, warn_user
+from ...transpiler.frontend.definition import ParameterDefinition
 from ...transpiler.frontend.specialization import Specialization, describe
-from ...transpiler.lang.annotations import is_template
+from ...transpiler.lang.annotations import NdarrayAnnotation, is_template
 from ...transpiler.options import CompileOptions
 from .. import session as sessions
 from ..arguments import classify
 from ..compiler import compile_kernel
-from ..kernel import COMPILING, BoundKernel, Kernel
+from ..kernel import COMPILING, BoundKernel, Kernel, as_bound_kernel
 from ..packs import unpacker
 from ..workbench_door import archived_edit, edits_of
 from .targets import Target
@@ -75,7 +76,7 @@ def compile_for(
 def _arguments(kernel: Any, values: Mapping[str, Any]) -> tuple[Kernel, tuple[Any, ...]]:
     """Return the kernel itself and a value for each parameter: an annotation where its type alone matters."""
     bound: tuple[Any, ...] = ()
-    own = kernel
+    own = kernel = as_bound_kernel(kernel)
     if isinstance(kernel, BoundKernel):
         own, bound = kernel.kernel, (kernel.instance,)
     if not isinstance(own, Kernel):
@@ -94,11 +95,25 @@ def _arguments(kernel: Any, values: Mapping[str, Any]) -> tuple[Kernel, tuple[An
         elif is_template(parameter.annotation):
             raise TaichiRuntimeError(
                 f"parameter `{parameter.name}` of kernel `{own.definition.name}` is a template, and nothing was given "
-                f"for it. Hint: add_kernel(kernel, template_args={{'{parameter.name}': ...}})"
+                f"for it. Hint: template_args={{'{parameter.name}': ...}}, or instantiate({parameter.name}=...)"
             )
         else:
+            _check_complete(own.definition.name, parameter)
             found.append(parameter.annotation)
     return own, tuple(found)
+
+
+def _check_complete(kernel: str, parameter: ParameterDefinition) -> None:
+    """Check that an annotation alone says what is passed. Raises: TaichiRuntimeError."""
+    annotation = parameter.annotation
+    if not isinstance(annotation, NdarrayAnnotation):
+        return
+    missing = [word for word in ("dtype", "ndim") if getattr(annotation, word) is None]
+    if missing or annotation.is_element_open:
+        raise TaichiRuntimeError(
+            f"the annotation of `{parameter.name}` of kernel `{kernel}` leaves {' and '.join(missing) or 'elements'} "
+            f"open, and no array was given for it. Hint: template_args={{'{parameter.name}': x}} with an ndarray x"
+        )
 
 
 def instance_name(kernel: Any, values: Mapping[str, Any], name_of_field: Callable[[Any], str | None]) -> dict[str, str]:

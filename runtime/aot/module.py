@@ -19,8 +19,10 @@ from typing import Any, Protocol
 from ...transpiler.errors import TaichiRuntimeError
 from ...transpiler.frontend.specialization import Specialization
 from ...transpiler.lang.arch import Arch
+from ...transpiler.lang.describe import is_described
 from .. import session as sessions
 from ..kernel import Kernel
+from ..tracebacks import hides_own_frames
 from ..whole_files import write_bytes
 from . import manifest
 from .binaries import compile_binaries, requirements
@@ -50,6 +52,7 @@ class Module:
     Raises: TaichiRuntimeError for what is no target.
     """
 
+    @hides_own_frames
     def __init__(self, arch: Arch | str | None = None, caps: Any = None) -> None:
         self.target = find_target(arch, caps)
         self._options = sessions.current_config().compile_options()
@@ -62,6 +65,7 @@ class Module:
         """Names of the kernels so far."""
         return list(self._kernels)
 
+    @hides_own_frames
     def add_kernel(
         self, kernel_fn: Any, template_args: Mapping[str, Any] | None = None, name: str | None = None
     ) -> None:
@@ -90,12 +94,13 @@ class Module:
         """
         yield KernelTemplate(self, kernel_fn)
 
+    @hides_own_frames
     def add_field(self, name: str, field: Any) -> None:
         """Name a field, so that a loader reaches it.
 
         Raises: TaichiRuntimeError where the name is taken, and for what is no field, or several.
         """
-        if not hasattr(field, "describe_array") or getattr(field, "KIND", "") != "field":
+        if not is_described(field) or field.KIND != "field":
             raise TaichiRuntimeError(f"add_field takes a field, and {field!r} was given. Hint: ndarrays are arguments")
         if name in self._fields:
             raise TaichiRuntimeError(f"there is a field `{name}` already. Hint: give this one another name")
@@ -107,13 +112,14 @@ class Module:
         return next((name for name, known in self._fields.items() if known is field), None)
 
     def _add(self, kernel_fn: Any, values: Mapping[str, Any], name: str, template: dict[str, Any] | None) -> None:
-        self._check_name(name)
         specialization, arguments = specialize(kernel_fn, values, self._options, self.target)
+        self._check_name(name, "" if template is None else "it is the same for these arguments: leave this one out")
         self._kernels[name] = self._compile(specialization, arguments, template)
 
-    def _check_name(self, name: str) -> None:
+    def _check_name(self, name: str, hint: str = "") -> None:
         if name in self._kernels:
-            raise TaichiRuntimeError(f"there is a kernel `{name}` already. Hint: add_kernel(..., name='another')")
+            hint = hint or "add_kernel(..., name='another')"
+            raise TaichiRuntimeError(f"there is a kernel `{name}` already. Hint: {hint}")
         if not (name.isprintable() and 0 < len(name) <= MAX_NAME):
             raise TaichiRuntimeError(
                 f"{name[:40]!r} is no name of a kernel: 1 to {MAX_NAME} characters that can be printed. "
@@ -125,6 +131,7 @@ class Module:
         binaries = compile_binaries(module, self.target)
         return Compiled(specialization, module, fields, tuple(binaries), template, edited)
 
+    @hides_own_frames
     def add_graph(self, name: str, graph: Graph) -> None:
         """Keep a graph, and each kernel that it dispatches once for what it is given.
 
@@ -163,6 +170,7 @@ class Module:
 
     # --- writing
 
+    @hides_own_frames
     def archive(self, filepath: str | os.PathLike[str], also: Sequence[str] = ()) -> None:
         """Write the module into one file, whose name ends with .tcm. Missing folders are made.
 
@@ -173,8 +181,12 @@ class Module:
         assert path.name.endswith(SUFFIX), f"AOT module artifact archive must ends with {SUFFIX}"
         write_bytes(path, write_container(self.members(also)))
 
-    def save(self, filepath: str | os.PathLike[str], also: Sequence[str] = ()) -> None:
-        """Write the module as a folder: what is in the archive, texts beside binaries. also, raises: as `archive`."""
+    @hides_own_frames
+    def save(self, filepath: str | os.PathLike[str], filename: str = "", *, also: Sequence[str] = ()) -> None:
+        """Write the module as a folder: what is in the archive, texts beside binaries.
+
+        filename: Taichi 1.3's second argument, which changes nothing. also, raises: as `archive`.
+        """
         folder = Path(filepath)
         folder.mkdir(parents=True, exist_ok=True)
         members = self.members(also)
@@ -223,6 +235,7 @@ class KernelTemplate:
     def __init__(self, module: Module, kernel_fn: Any) -> None:
         self._module, self._kernel = module, kernel_fn
 
+    @hides_own_frames
     def instantiate(self, **kwargs: Any) -> None:
         """Compile the kernel for these template arguments, and for arrays where parameters take ndarrays, and keep it.
 

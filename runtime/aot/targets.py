@@ -8,7 +8,7 @@ target.
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
@@ -95,6 +95,14 @@ SUBGROUPS = "spirv_has_subgroup_"
 VERSIONS = "spirv_version_"
 
 
+SPIRV_VERSIONS = {
+    f"spirv_version={written}": f"spirv_version_1_{minor}"
+    for minor in (3, 4, 5)
+    for written in (f"1.{minor}", 0x10000 + (minor << 8))
+}
+"""How Taichi's members of `DeviceCapability` write them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
     """name: "vulkan", "cuda" or "c". environment: of glslangValidator. march: what gcc is told of the processor."""
@@ -127,9 +135,16 @@ def find_target(arch: Arch | str | None, caps: Any = None) -> Target:
     if arch is None:
         session = sessions.CURRENT
         arch = session.arch if session is not None else cpu
+    arch = _one_of(arch) if isinstance(arch, list | tuple) else arch
     version = arch if arch in (VULKAN_1_1, VULKAN_1_2) else None
     arch = "cpu" if arch == "c" else arch
-    capabilities = capabilities_for("vulkan" if version else arch, None if version else _device())
+    try:
+        capabilities = capabilities_for("vulkan" if version else arch, None if version else _device())
+    except TaichiRuntimeError:
+        known = ", ".join(f'"{name}"' for name in target_names())
+        raise TaichiRuntimeError(
+            f"{arch!r} is no target of a module. Hint: ti.vulkan, ti.cuda, ti.cpu, or one of {known}"
+        ) from None
     if capabilities.target == "python":
         raise TaichiRuntimeError(
             "ti.python interprets kernels, and has nothing to archive. Hint: ti.aot.Module(ti.cpu), ti.vulkan, ti.cuda"
@@ -143,6 +158,15 @@ def find_target(arch: Arch | str | None, caps: Any = None) -> Target:
             raise TaichiRuntimeError(f"caps={caps!r} is not known. Hint: caps='portable', or a list of capabilities")
         return _minimum(capabilities, arch)
     return _with(capabilities.target, caps)
+
+
+def _one_of(arches: Sequence[Arch]) -> Arch:
+    """Return the session's architecture, where a list of several is given. Raises: TaichiRuntimeError otherwise."""
+    session = sessions.CURRENT
+    if session is None or session.arch not in arches:
+        names = ", ".join(f"ti.{arch.name}" for arch in arches if getattr(arch, "target", None))
+        raise TaichiRuntimeError(f"a module is for one target, and several were given. Hint: one of {names}")
+    return session.arch
 
 
 def _device() -> Any:
@@ -160,7 +184,7 @@ def _minimum(capabilities: Capabilities, arch: Arch | str) -> Target:
 
 def _with(target: str, caps: Iterable[Any]) -> Target:
     """Return the minimum of Vulkan and what the list adds. Raises: TaichiRuntimeError for what is none."""
-    names = [_name_of(item) for item in caps]
+    names = [_name_of(item) for item in ([caps] if isinstance(caps, DeviceCapability) else caps)]
     if target != "vulkan":
         if names:
             raise TaichiRuntimeError(
@@ -184,7 +208,7 @@ def _with(target: str, caps: Iterable[Any]) -> Target:
 
 
 def _name_of(item: Any) -> str:
-    name = item.value if isinstance(item, DeviceCapability) else item
+    name = item.value if isinstance(item, DeviceCapability) else SPIRV_VERSIONS.get(item, item)
     if not isinstance(name, str) or name not in DeviceCapability.__members__:
         raise TaichiRuntimeError(
             f"caps: {item!r} is no capability. Hint: members of ti.DeviceCapability, such as spirv_has_int64"

@@ -1288,6 +1288,7 @@ enum {
     MAX_BLOCK_DIM = 1024,
     MAX_ITEMS = 1 << 16,
     MAX_PARAMETERS = 4096,
+    MAX_TEXTURES = 128, /* which devices have at least, with all else that a shader binds */
     MAX_AXES = 64,
     MAX_TREES = 65536
 };
@@ -1327,6 +1328,52 @@ static const ScalarType *scalar_of(TiDataType type) {
         }
     }
     return NULL;
+}
+
+/* Formats of texels; the place is the number in TiFormat. vulkan: VkFormat, 0 for those that no image here has. spirv:
+   of storage images, 0 for those that no kernel stores. texel_size: [bytes]. element: what a kernel sees. */
+typedef struct TexelFormat {
+    const char *name;
+    uint32_t vulkan, spirv, texel_size;
+    TiDataType element;
+} TexelFormat;
+
+static const TexelFormat TEXEL_FORMATS[] = {
+    {"unknown", 0, 0, 0, TI_DATA_TYPE_UNKNOWN}, {"r8", 9, 15, 1, TI_DATA_TYPE_F32},
+    {"rg8", 16, 13, 2, TI_DATA_TYPE_F32}, {"rgba8", 37, 4, 4, TI_DATA_TYPE_F32},
+    {"rgba8srgb", 43, 0, 4, TI_DATA_TYPE_F32}, {"bgra8", 44, 0, 4, TI_DATA_TYPE_F32},
+    {"bgra8srgb", 50, 0, 4, TI_DATA_TYPE_F32}, {"r8u", 13, 39, 1, TI_DATA_TYPE_U32},
+    {"rg8u", 20, 37, 2, TI_DATA_TYPE_U32}, {"rgba8u", 41, 32, 4, TI_DATA_TYPE_U32},
+    {"r8i", 14, 29, 1, TI_DATA_TYPE_I32}, {"rg8i", 21, 27, 2, TI_DATA_TYPE_I32},
+    {"rgba8i", 42, 23, 4, TI_DATA_TYPE_I32}, {"r16", 70, 14, 2, TI_DATA_TYPE_F32},
+    {"rg16", 77, 12, 4, TI_DATA_TYPE_F32}, {"rgb16", 0, 0, 6, TI_DATA_TYPE_F32},
+    {"rgba16", 91, 10, 8, TI_DATA_TYPE_F32}, {"r16u", 74, 38, 2, TI_DATA_TYPE_U32},
+    {"rg16u", 81, 36, 4, TI_DATA_TYPE_U32}, {"rgb16u", 0, 0, 6, TI_DATA_TYPE_U32},
+    {"rgba16u", 95, 31, 8, TI_DATA_TYPE_U32}, {"r16i", 75, 28, 2, TI_DATA_TYPE_I32},
+    {"rg16i", 82, 26, 4, TI_DATA_TYPE_I32}, {"rgb16i", 0, 0, 6, TI_DATA_TYPE_I32},
+    {"rgba16i", 96, 22, 8, TI_DATA_TYPE_I32}, {"r16f", 76, 9, 2, TI_DATA_TYPE_F32},
+    {"rg16f", 83, 7, 4, TI_DATA_TYPE_F32}, {"rgb16f", 0, 0, 6, TI_DATA_TYPE_F32},
+    {"rgba16f", 97, 2, 8, TI_DATA_TYPE_F32}, {"r32u", 98, 33, 4, TI_DATA_TYPE_U32},
+    {"rg32u", 101, 35, 8, TI_DATA_TYPE_U32}, {"rgb32u", 0, 0, 12, TI_DATA_TYPE_U32},
+    {"rgba32u", 107, 30, 16, TI_DATA_TYPE_U32}, {"r32i", 99, 24, 4, TI_DATA_TYPE_I32},
+    {"rg32i", 102, 25, 8, TI_DATA_TYPE_I32}, {"rgb32i", 0, 0, 12, TI_DATA_TYPE_I32},
+    {"rgba32i", 108, 21, 16, TI_DATA_TYPE_I32}, {"r32f", 100, 3, 4, TI_DATA_TYPE_F32},
+    {"rg32f", 103, 6, 8, TI_DATA_TYPE_F32}, {"rgb32f", 0, 0, 12, TI_DATA_TYPE_F32},
+    {"rgba32f", 109, 1, 16, TI_DATA_TYPE_F32}, {"depth16", 0, 0, 2, TI_DATA_TYPE_F32},
+    {"depth24stencil8", 0, 0, 4, TI_DATA_TYPE_F32}, {"depth32f", 0, 0, 4, TI_DATA_TYPE_F32},
+};
+enum { FORMAT_COUNT = sizeof TEXEL_FORMATS / sizeof *TEXEL_FORMATS };
+
+/* TI_FORMAT_UNKNOWN for what is no name of a format. */
+static TiFormat format_named(const char *name) {
+    uint32_t i;
+    for (i = FORMAT_COUNT - 1; i && strcmp(TEXEL_FORMATS[i].name, name); i--) {
+    }
+    return (TiFormat)i;
+}
+
+static const char *format_name(TiFormat format) {
+    return (uint32_t)format < FORMAT_COUNT ? TEXEL_FORMATS[format].name : "no format";
 }
 
 static const char *type_name(TiDataType type) {
@@ -1417,6 +1464,7 @@ typedef enum SourceKind {
     SOURCE_STRIDE,
     SOURCE_BEGIN,
     SOURCE_CAPACITY,
+    SOURCE_TEXTURE_SHAPE,
     SOURCE_SEED,
     SOURCE_TEMPORARIES,
     SOURCE_RESULT,
@@ -1426,8 +1474,9 @@ typedef enum SourceKind {
 static const struct {
     const char *name;
     uint32_t operands;
-} SOURCES[] = {{"argument", 2}, {"pointer", 1}, {"shape", 2},       {"stride", 2}, {"begin", 1},
-               {"capacity", 1}, {"seed", 0},    {"temporaries", 0}, {"result", 0}, {"report", 0}};
+} SOURCES[] = {{"argument", 2}, {"pointer", 1},       {"shape", 2}, {"stride", 2},      {"begin", 1},
+               {"capacity", 1}, {"texture_shape", 2}, {"seed", 0},  {"temporaries", 0}, {"result", 0},
+               {"report", 0}};
 
 typedef enum ConstantKind { CONSTANT_NONE, CONSTANT_INTEGER, CONSTANT_ADDRESS } ConstantKind;
 
@@ -1454,7 +1503,8 @@ typedef enum ParameterKind {
 } ParameterKind;
 
 /* types: of the numbers of a scalar, matrix or struct, in order. type: of the elements of an ndarray, UNKNOWN for
-   structs. element_size: [bytes] of an element with its shape. */
+   structs; of the components of texels. element_size: [bytes] of an element with its shape. format: of texels that are
+   loaded and stored. */
 typedef struct Parameter {
     const char *name;
     ParameterKind kind;
@@ -1464,6 +1514,7 @@ typedef struct Parameter {
     TiNdShape element_shape;
     uint32_t dim_count;
     uint64_t element_size;
+    TiFormat format;
 } Parameter;
 
 /* parameter: which one gives the array, -1 for a field. */
@@ -1472,6 +1523,12 @@ typedef struct ArraySlot {
     int32_t parameter;
     uint32_t dim_count;
 } ArraySlot;
+
+/* parameter: which one gives the texture; its place in the list is its binding. */
+typedef struct TextureSlot {
+    uint32_t parameter;
+    bool is_storage;
+} TextureSlot;
 
 typedef struct LoopAxis {
     const char *name;
@@ -1533,11 +1590,13 @@ typedef struct KernelData {
     Parameter *parameters;
     BlockMember *members;
     ArraySlot *arrays;
+    TextureSlot *textures;
     CodeFile *files;
     Task *tasks;
     ResultValue *results;
     Site *sites;
-    uint32_t parameter_count, member_count, array_count, file_count, task_count, result_count, site_count;
+    uint32_t parameter_count, member_count, array_count, texture_count, file_count, task_count, result_count;
+    uint32_t site_count;
     uint32_t args_size;
     uint64_t result_size, temporaries_size;
     bool is_recursive;
@@ -1812,6 +1871,31 @@ static bool read_parameter_types(const KernelReader *reader, const Json *value, 
     return true;
 }
 
+static bool read_texture_parameter(const Json *value, Parameter *parameter) {
+    static const char *const SAMPLED[] = {"name", "kind", "ndim", "element", NULL},
+                             *const STORED[] = {"name", "kind", "ndim", "format", "lod", NULL};
+    const Json *fields[5];
+    const char *text;
+    uint32_t number;
+    bool is_stored = parameter->kind == PARAMETER_RW_TEXTURE;
+    if (!json_fields(value, is_stored ? STORED : SAMPLED, fields) ||
+        !json_u32(fields[2], 1, 3, &parameter->dim_count) || !json_string(fields[3], &text)) {
+        return false;
+    }
+    if (!is_stored) {
+        return read_scalar_type(fields[3], &parameter->type, &number) &&
+               (parameter->type == TI_DATA_TYPE_F32 || parameter->type == TI_DATA_TYPE_I32 ||
+                        parameter->type == TI_DATA_TYPE_U32
+                    ? true
+                    : fail_value(fields[3], "f32, i32 or u32"));
+    }
+    parameter->format = format_named(text);
+    parameter->type = TEXEL_FORMATS[parameter->format].element;
+    return !json_u32(fields[4], 0, INT32_MAX, &number) ? false
+           : TEXEL_FORMATS[parameter->format].spirv    ? true
+                                                       : fail_value(fields[3], "a format that kernels store");
+}
+
 static bool read_parameter(const KernelReader *reader, const Json *value, Parameter *parameter) {
     static const char *const NDARRAY[] = {
         "name", "kind", "element", "element_shape", "ndim", "members", "gradient", "element_size_bytes", NULL};
@@ -1836,8 +1920,11 @@ static bool read_parameter(const KernelReader *reader, const Json *value, Parame
     }
     parameter->kind = (ParameterKind)number;
     if (parameter->kind == PARAMETER_TEXTURE || parameter->kind == PARAMETER_RW_TEXTURE) {
-        reader->kernel->unsupported = "a texture";
-        return true;
+        if (reader->manifest->arch != TI_ARCH_VULKAN) {
+            reader->kernel->unsupported = "a texture";
+            return true;
+        }
+        return read_texture_parameter(value, parameter);
     }
     if (parameter->kind == PARAMETER_TEMPLATE) {
         return json_fields(value, TEMPLATE, fields) && json_string(fields[2], &text);
@@ -1911,6 +1998,44 @@ static bool read_array(const KernelReader *reader, const Json *value, ArraySlot 
     return true;
 }
 
+/* Read a texture that a kernel binds, which is one of its parameters. */
+static bool read_texture(const KernelReader *reader, const Json *value, TextureSlot *texture) {
+    static const char *const FIELDS[] = {"name",   "parameter", "binding", "ndim", "element", "format",
+                                         "storage", "lod",      "read",    "written", NULL};
+    const Json *fields[10];
+    const KernelData *kernel = reader->kernel;
+    const Parameter *parameter;
+    const char *text;
+    TiDataType type;
+    uint32_t number, binding = (uint32_t)(texture - kernel->textures);
+    bool truth;
+    if (!json_fields(value, FIELDS, fields) || !json_string(fields[0], &text) ||
+        !json_u32(fields[1], 0, kernel->parameter_count ? kernel->parameter_count - 1 : 0, &texture->parameter) ||
+        !json_u32(fields[2], binding, binding, &number) || !json_bool(fields[6], &texture->is_storage) ||
+        !json_u32(fields[7], 0, INT32_MAX, &number) || !json_bool(fields[8], &truth) ||
+        !json_bool(fields[9], &truth)) {
+        return false;
+    }
+    parameter = &kernel->parameters[texture->parameter];
+    if (texture->parameter >= kernel->parameter_count ||
+        parameter->kind != (texture->is_storage ? PARAMETER_RW_TEXTURE : PARAMETER_TEXTURE)) {
+        return fail_value(fields[1], "the number of a parameter that is such a texture");
+    }
+    if (!json_u32(fields[3], parameter->dim_count, parameter->dim_count, &number) ||
+        !read_scalar_type(fields[4], &type, &number)) {
+        return false;
+    }
+    if (type != parameter->type) {
+        return fail_value(fields[4], "what the texels of its parameter are made of");
+    }
+    if (texture->is_storage && !json_string(fields[5], &text)) {
+        return false;
+    }
+    return (texture->is_storage ? format_named(text) == parameter->format : fields[5]->kind == JSON_NULL)
+               ? true
+               : fail_value(fields[5], "the format of its parameter");
+}
+
 /* Check that the operands of a member's source are there. */
 static bool check_source(const KernelReader *reader, const Json *value, const BlockMember *member) {
     const KernelData *kernel = reader->kernel;
@@ -1922,7 +2047,7 @@ static bool check_source(const KernelReader *reader, const Json *value, const Bl
         parameter = &kernel->parameters[member->first];
         if (parameter->kind == PARAMETER_TEMPLATE
                 ? member->constant == CONSTANT_NONE
-                : parameter->kind == PARAMETER_NDARRAY || member->second >= parameter->count) {
+                : member->second >= parameter->count) { /* 0 for arrays and textures */
             return fail_value(value, "a number of a parameter by value");
         }
         return parameter->kind == PARAMETER_TEMPLATE ||
@@ -1943,6 +2068,12 @@ static bool check_source(const KernelReader *reader, const Json *value, const Bl
             return fail_value(value, "a constant for what no argument gives");
         }
     }
+    if (member->source == SOURCE_TEXTURE_SHAPE) {
+        return member->first < kernel->texture_count &&
+                       member->second < kernel->parameters[kernel->textures[member->first].parameter].dim_count
+                   ? true
+                   : fail_value(value, "an axis of a texture");
+    }
     if ((member->source == SOURCE_POINTER || member->source >= SOURCE_TEMPORARIES) && member->size != 8) {
         return fail_value(value, "a member of 8 bytes for an address");
     }
@@ -1954,7 +2085,7 @@ static bool is_from_caller(const KernelData *kernel, const BlockMember *member) 
     if (member->source == SOURCE_ARGUMENT) {
         return kernel->parameters[member->first].kind != PARAMETER_TEMPLATE;
     }
-    return member->source == SOURCE_SEED ||
+    return member->source == SOURCE_SEED || member->source == SOURCE_TEXTURE_SHAPE ||
            (member->source < SOURCE_CAPACITY && kernel->arrays[member->first].parameter >= 0);
 }
 
@@ -2355,8 +2486,16 @@ static bool read_interface(const KernelReader *reader, const Json *value, const 
         }
     }
     *sites = fields[6];
-    if (fields[7] && (fields[7]->kind != JSON_ARRAY || fields[7]->count)) {
-        return fail_value(fields[7], "no textures where no parameter is one");
+    if (fields[7]) {
+        if (!json_array(fields[7], 0, MAX_TEXTURES) ||
+            !(kernel->textures = (TextureSlot *)take_items(reader->arena, fields[7], sizeof(TextureSlot)))) {
+            return false;
+        }
+        for (item = fields[7]->value.first; item; item = item->next) {
+            if (!read_texture(reader, item, &kernel->textures[kernel->texture_count++])) {
+                return false;
+            }
+        }
     }
     return read_block(reader, fields[0], constants) && read_results(reader, fields[3]) &&
            json_array(fields[6], 0, 65536);
@@ -2818,7 +2957,14 @@ enum {
     SPIRV_MAX_BOUND = 1 << 22,
     SPIRV_MODEL_COMPUTE = 5,
     SPIRV_MODE_LOCAL_SIZE = 17,
+    SPIRV_STORAGE_UNIFORM_CONSTANT = 0,
+    SPIRV_STORAGE_INPUT = 1,
+    SPIRV_STORAGE_WORKGROUP = 4,
+    SPIRV_STORAGE_PRIVATE = 6,
+    SPIRV_STORAGE_FUNCTION = 7,
     SPIRV_STORAGE_PUSH_CONSTANT = 9,
+    SPIRV_DECORATION_BINDING = 33,
+    SPIRV_DECORATION_DESCRIPTOR_SET = 34,
     SPIRV_DECORATION_OFFSET = 35
 };
 
@@ -2829,10 +2975,13 @@ enum {
     OP_TYPE_INT = 21,
     OP_TYPE_FLOAT = 22,
     OP_TYPE_VECTOR = 23,
+    OP_TYPE_IMAGE = 25,
+    OP_TYPE_SAMPLED_IMAGE = 27,
     OP_TYPE_STRUCT = 30,
     OP_TYPE_POINTER = 32,
     OP_FUNCTION_END = 56,
     OP_VARIABLE = 59,
+    OP_DECORATE = 71,
     OP_MEMBER_DECORATE = 72
 };
 
@@ -3140,6 +3289,71 @@ static bool spirv_check_arguments(const Spirv *module, const KernelData *kernel)
     return true;
 }
 
+/* Return the value of a decoration of an id, -1 where it has none. */
+static int64_t spirv_decoration(const Spirv *module, uint32_t id, uint32_t decoration) {
+    uint32_t position;
+    for (position = SPIRV_HEADER_WORDS; position < module->count; position += module->words[position] >> 16) {
+        const uint32_t *instruction = module->words + position;
+        if ((*instruction & 0xffff) == OP_DECORATE && *instruction >> 16 == 4 && instruction[1] == id &&
+            instruction[2] == decoration) {
+            return instruction[3];
+        }
+    }
+    return -1;
+}
+
+/* Check that a variable of a texture is of the kind that the kernel binds. */
+static bool spirv_is_texture(const Spirv *module, uint32_t pointer_type, const TextureSlot *slot,
+                             const Parameter *parameter) {
+    const uint32_t *pointer = spirv_definition(module, pointer_type, OP_TYPE_POINTER), *type = NULL, *image, *number;
+    if (pointer && !slot->is_storage) {
+        type = spirv_definition(module, pointer[3], OP_TYPE_SAMPLED_IMAGE);
+    }
+    image = pointer && slot->is_storage ? spirv_definition(module, pointer[3], OP_TYPE_IMAGE)
+            : type                      ? spirv_definition(module, type[2], OP_TYPE_IMAGE)
+                                        : NULL;
+    if (!image || image[3] != parameter->dim_count - 1 || image[5] || image[6] ||
+        image[7] != (slot->is_storage ? 2u : 1u) || image[8] != TEXEL_FORMATS[parameter->format].spirv) {
+        return false;
+    }
+    number = spirv_definition(module, image[2], parameter->type == TI_DATA_TYPE_F32 ? OP_TYPE_FLOAT : OP_TYPE_INT);
+    return number && number[2] == 32 &&
+           (parameter->type == TI_DATA_TYPE_F32 || number[3] == (parameter->type == TI_DATA_TYPE_I32));
+}
+
+/* Check what a shader reads from outside: nothing but its arguments and the textures that the manifest lists. */
+static bool spirv_check_variables(const Spirv *module, const KernelData *kernel) {
+    uint32_t position, found = 0;
+    for (position = SPIRV_HEADER_WORDS; position < module->count; position += module->words[position] >> 16) {
+        const uint32_t *instruction = module->words + position;
+        int64_t binding;
+        if ((*instruction & 0xffff) != OP_VARIABLE) {
+            continue;
+        }
+        switch (instruction[3]) {
+        case SPIRV_STORAGE_INPUT:
+        case SPIRV_STORAGE_WORKGROUP:
+        case SPIRV_STORAGE_PRIVATE:
+        case SPIRV_STORAGE_FUNCTION:
+        case SPIRV_STORAGE_PUSH_CONSTANT: break;
+        case SPIRV_STORAGE_UNIFORM_CONSTANT:
+            /* counted first, so that the time for the search is bounded */
+            binding = ++found > kernel->texture_count
+                          ? -1
+                          : spirv_decoration(module, instruction[2], SPIRV_DECORATION_BINDING);
+            if (binding < 0 || binding >= kernel->texture_count ||
+                spirv_decoration(module, instruction[2], SPIRV_DECORATION_DESCRIPTOR_SET) != 0 ||
+                !spirv_is_texture(module, instruction[1], &kernel->textures[binding],
+                                  &kernel->parameters[kernel->textures[binding].parameter])) {
+                return fail_spirv(module, position, "a texture is another than the manifest says");
+            }
+            break;
+        default: return fail_spirv(module, position, "a variable is neither the shader's own nor an argument");
+        }
+    }
+    return true;
+}
+
 static bool spirv_text_is(const uint32_t *words, uint32_t count, const char *text) {
     size_t length = strlen(text) + 1, i;
     for (i = 0; i < length; i++) {
@@ -3186,7 +3400,7 @@ static bool spirv_check_tasks(const Spirv *module, const KernelData *kernel, uin
             return false;
         }
     }
-    return spirv_check_arguments(module, kernel);
+    return spirv_check_variables(module, kernel) && spirv_check_arguments(module, kernel);
 }
 
 /* Check the shader of a file of a kernel; the caller frees `data`. */
@@ -3342,13 +3556,35 @@ struct TiMemory_t {
     bool is_staged, host_read, host_write, is_tree;
 };
 
-/* A kernel on a device. args: the argument block, in which all that is known when a kernel is loaded is filled in. */
+/* Texels on a device. image, memory, view: of the driver. is_storage, is_interpolated: what the device does with its
+   format. */
+struct TiImage_t {
+    TiRuntime runtime;
+    TiImage previous, next;
+    TiImageDimension dimension;
+    TiImageExtent extent;
+    TiFormat format;
+    uint64_t image, memory, view;
+    bool is_storage, is_interpolated;
+};
+
+/* How textures are sampled. handles: of the driver, for texels of floats and for texels of integers. */
+struct TiSampler_t {
+    TiRuntime runtime;
+    TiSampler previous, next;
+    TiSamplerCreateInfo info;
+    uint64_t handles[2];
+};
+
+/* A kernel on a device. args: the argument block, in which all that is known when a kernel is loaded is filled in.
+   textures: those of the launch, one a slot. */
 struct TiKernel_t {
     TiAotModule module;
     const KernelData *data;
     Program *program;
     uint8_t *args;
     int64_t *counts;
+    const TiTexture **textures;
     TiMemory results, temporaries;
 };
 
@@ -3393,6 +3629,8 @@ struct TiRuntime_t {
     VulkanDevice *vulkan;
     CudaDevice *cuda;
     TiMemory memories;
+    TiImage images;
+    TiSampler samplers;
     TiAotModule modules;
     TiMemory report;
     uint32_t random_seed, launches;
@@ -3468,6 +3706,12 @@ typedef uint64_t VkCommandPool;
 typedef uint64_t VkShaderModule;
 typedef uint64_t VkPipeline;
 typedef uint64_t VkPipelineLayout;
+typedef uint64_t VkImage;
+typedef uint64_t VkImageView;
+typedef uint64_t VkSampler;
+typedef uint64_t VkDescriptorSetLayout;
+typedef uint64_t VkDescriptorPool;
+typedef uint64_t VkDescriptorSet;
 
 #ifdef _WIN32
 #define VKAPI_CALL __stdcall
@@ -3480,7 +3724,8 @@ enum {
     VK_TIMEOUT = 2,
     VK_ERROR_OUT_OF_HOST_MEMORY = -1,
     VK_ERROR_OUT_OF_DEVICE_MEMORY = -2,
-    VK_ERROR_DEVICE_LOST = -4
+    VK_ERROR_DEVICE_LOST = -4,
+    VK_ERROR_FORMAT_NOT_SUPPORTED = -11
 };
 
 enum {
@@ -3492,13 +3737,21 @@ enum {
     VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO = 5,
     VK_STRUCTURE_TYPE_FENCE_CREATE_INFO = 8,
     VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO = 12,
+    VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO = 14,
+    VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO = 15,
     VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO = 16,
     VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO = 18,
     VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO = 29,
     VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO = 30,
+    VK_STRUCTURE_TYPE_SAMPLER_CREATE_INFO = 31,
+    VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO = 32,
+    VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO = 33,
+    VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO = 34,
+    VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET = 35,
     VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO = 39,
     VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO = 40,
     VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO = 42,
+    VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER = 45,
     VK_STRUCTURE_TYPE_MEMORY_BARRIER = 46,
     VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES = 49,
     VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES = 50,
@@ -3530,6 +3783,22 @@ enum {
     VK_ACCESS_MEMORY_READ_BIT = 0x8000,
     VK_ACCESS_MEMORY_WRITE_BIT = 0x10000,
     VK_PHYSICAL_DEVICE_TYPE_CPU = 4,
+    VK_FORMAT_FEATURE_SAMPLED_IMAGE_BIT = 0x1,
+    VK_FORMAT_FEATURE_STORAGE_IMAGE_BIT = 0x2,
+    VK_FORMAT_FEATURE_SAMPLED_IMAGE_FILTER_LINEAR_BIT = 0x1000,
+    VK_FORMAT_FEATURE_TRANSFER_SRC_BIT = 0x4000,
+    VK_FORMAT_FEATURE_TRANSFER_DST_BIT = 0x8000,
+    VK_IMAGE_USAGE_TRANSFER_SRC_BIT = 0x1,
+    VK_IMAGE_USAGE_TRANSFER_DST_BIT = 0x2,
+    VK_IMAGE_USAGE_SAMPLED_BIT = 0x4,
+    VK_IMAGE_USAGE_STORAGE_BIT = 0x8,
+    VK_IMAGE_LAYOUT_GENERAL = 1,
+    VK_IMAGE_ASPECT_COLOR_BIT = 1,
+    VK_BORDER_COLOR_FLOAT_TRANSPARENT_BLACK = 0,
+    VK_BORDER_COLOR_INT_TRANSPARENT_BLACK = 1,
+    VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER = 1,
+    VK_DESCRIPTOR_TYPE_STORAGE_IMAGE = 3,
+    VK_ACCESS_TRANSFER_WRITE_BIT = 0x1000,
     /* transfer source and destination, uniform, storage, index, vertex, device address */
     BUFFER_USAGE = 0x1 | 0x2 | 0x10 | 0x20 | 0x40 | 0x80 | 0x20000
 };
@@ -3559,7 +3828,11 @@ typedef struct VkPhysicalDeviceLimits {
     uint32_t maxTexelBufferElements, maxUniformBufferRange, maxStorageBufferRange, maxPushConstantsSize;
     uint32_t maxMemoryAllocationCount, maxSamplerAllocationCount;
     VkDeviceSize bufferImageGranularity, sparseAddressSpaceSize;
-    uint32_t descriptorAndStageLimits[38]; /* maxBoundDescriptorSets to maxFragmentCombinedOutputResources */
+    uint32_t maxBoundDescriptorSets, maxPerStageDescriptorSamplers, maxPerStageDescriptorUniformBuffers;
+    uint32_t maxPerStageDescriptorStorageBuffers, maxPerStageDescriptorSampledImages;
+    uint32_t maxPerStageDescriptorStorageImages;
+    uint32_t descriptorAndStageLimits[32]; /* maxPerStageDescriptorInputAttachments to
+                                              maxFragmentCombinedOutputResources */
     uint32_t maxComputeSharedMemorySize, maxComputeWorkGroupCount[3], maxComputeWorkGroupInvocations;
     uint32_t maxComputeWorkGroupSize[3];
     uint64_t others[32]; /* subPixelPrecisionBits to nonCoherentAtomSize */
@@ -3757,6 +4030,135 @@ typedef struct VkBufferCopy {
     VkDeviceSize srcOffset, dstOffset, size;
 } VkBufferCopy;
 
+typedef struct VkOffset3D {
+    int32_t x, y, z;
+} VkOffset3D;
+
+typedef struct VkExtent3D {
+    uint32_t width, height, depth;
+} VkExtent3D;
+
+typedef struct VkFormatProperties {
+    uint32_t linearTilingFeatures, optimalTilingFeatures, bufferFeatures;
+} VkFormatProperties;
+
+typedef struct VkImageFormatProperties {
+    VkExtent3D maxExtent;
+    uint32_t maxMipLevels, maxArrayLayers, sampleCounts;
+    VkDeviceSize maxResourceSize;
+} VkImageFormatProperties;
+
+typedef struct VkImageCreateInfo {
+    uint32_t sType;
+    const void *pNext;
+    uint32_t flags, imageType, format;
+    VkExtent3D extent;
+    uint32_t mipLevels, arrayLayers, samples, tiling, usage, sharingMode, queueFamilyIndexCount;
+    const uint32_t *pQueueFamilyIndices;
+    uint32_t initialLayout;
+} VkImageCreateInfo;
+
+typedef struct VkImageSubresourceRange {
+    uint32_t aspectMask, baseMipLevel, levelCount, baseArrayLayer, layerCount;
+} VkImageSubresourceRange;
+
+typedef struct VkImageSubresourceLayers {
+    uint32_t aspectMask, mipLevel, baseArrayLayer, layerCount;
+} VkImageSubresourceLayers;
+
+typedef struct VkImageViewCreateInfo {
+    uint32_t sType;
+    const void *pNext;
+    uint32_t flags;
+    VkImage image;
+    uint32_t viewType, format, components[4];
+    VkImageSubresourceRange subresourceRange;
+} VkImageViewCreateInfo;
+
+typedef struct VkSamplerCreateInfo {
+    uint32_t sType;
+    const void *pNext;
+    uint32_t flags, magFilter, minFilter, mipmapMode, addressModeU, addressModeV, addressModeW;
+    float mipLodBias;
+    VkBool32 anisotropyEnable;
+    float maxAnisotropy;
+    VkBool32 compareEnable;
+    uint32_t compareOp;
+    float minLod, maxLod;
+    uint32_t borderColor;
+    VkBool32 unnormalizedCoordinates;
+} VkSamplerCreateInfo;
+
+typedef struct VkImageMemoryBarrier {
+    uint32_t sType;
+    const void *pNext;
+    uint32_t srcAccessMask, dstAccessMask, oldLayout, newLayout, srcQueueFamilyIndex, dstQueueFamilyIndex;
+    VkImage image;
+    VkImageSubresourceRange subresourceRange;
+} VkImageMemoryBarrier;
+
+typedef struct VkBufferImageCopy {
+    VkDeviceSize bufferOffset;
+    uint32_t bufferRowLength, bufferImageHeight;
+    VkImageSubresourceLayers imageSubresource;
+    VkOffset3D imageOffset;
+    VkExtent3D imageExtent;
+} VkBufferImageCopy;
+
+typedef struct VkImageCopy {
+    VkImageSubresourceLayers srcSubresource;
+    VkOffset3D srcOffset;
+    VkImageSubresourceLayers dstSubresource;
+    VkOffset3D dstOffset;
+    VkExtent3D extent;
+} VkImageCopy;
+
+typedef struct VkDescriptorSetLayoutBinding {
+    uint32_t binding, descriptorType, descriptorCount, stageFlags;
+    const VkSampler *pImmutableSamplers;
+} VkDescriptorSetLayoutBinding;
+
+typedef struct VkDescriptorSetLayoutCreateInfo {
+    uint32_t sType;
+    const void *pNext;
+    uint32_t flags, bindingCount;
+    const VkDescriptorSetLayoutBinding *pBindings;
+} VkDescriptorSetLayoutCreateInfo;
+
+typedef struct VkDescriptorPoolSize {
+    uint32_t type, descriptorCount;
+} VkDescriptorPoolSize;
+
+typedef struct VkDescriptorPoolCreateInfo {
+    uint32_t sType;
+    const void *pNext;
+    uint32_t flags, maxSets, poolSizeCount;
+    const VkDescriptorPoolSize *pPoolSizes;
+} VkDescriptorPoolCreateInfo;
+
+typedef struct VkDescriptorSetAllocateInfo {
+    uint32_t sType;
+    const void *pNext;
+    VkDescriptorPool descriptorPool;
+    uint32_t descriptorSetCount;
+    const VkDescriptorSetLayout *pSetLayouts;
+} VkDescriptorSetAllocateInfo;
+
+typedef struct VkDescriptorImageInfo {
+    VkSampler sampler;
+    VkImageView imageView;
+    uint32_t imageLayout;
+} VkDescriptorImageInfo;
+
+typedef struct VkWriteDescriptorSet {
+    uint32_t sType;
+    const void *pNext;
+    VkDescriptorSet dstSet;
+    uint32_t dstBinding, dstArrayElement, descriptorCount, descriptorType;
+    const VkDescriptorImageInfo *pImageInfo;
+    const void *pBufferInfo, *pTexelBufferView;
+} VkWriteDescriptorSet;
+
 typedef struct VkShaderModuleCreateInfo {
     uint32_t sType;
     const void *pNext;
@@ -3773,7 +4175,7 @@ typedef struct VkPipelineLayoutCreateInfo {
     uint32_t sType;
     const void *pNext;
     uint32_t flags, setLayoutCount;
-    const uint64_t *pSetLayouts;
+    const VkDescriptorSetLayout *pSetLayouts;
     uint32_t pushConstantRangeCount;
     const VkPushConstantRange *pPushConstantRanges;
 } VkPipelineLayoutCreateInfo;
@@ -3852,10 +4254,41 @@ typedef struct VulkanApi {
     VkResult(VKAPI_CALL *CreateComputePipelines)(VkDevice, uint64_t, uint32_t, const VkComputePipelineCreateInfo *,
                                                  const void *, VkPipeline *);
     void(VKAPI_CALL *DestroyPipeline)(VkDevice, VkPipeline, const void *);
+    void(VKAPI_CALL *GetPhysicalDeviceFormatProperties)(VkPhysicalDevice, uint32_t, VkFormatProperties *);
+    VkResult(VKAPI_CALL *GetPhysicalDeviceImageFormatProperties)(VkPhysicalDevice, uint32_t, uint32_t, uint32_t,
+                                                                 uint32_t, uint32_t, VkImageFormatProperties *);
+    VkResult(VKAPI_CALL *CreateImage)(VkDevice, const VkImageCreateInfo *, const void *, VkImage *);
+    void(VKAPI_CALL *DestroyImage)(VkDevice, VkImage, const void *);
+    void(VKAPI_CALL *GetImageMemoryRequirements)(VkDevice, VkImage, VkMemoryRequirements *);
+    VkResult(VKAPI_CALL *BindImageMemory)(VkDevice, VkImage, VkDeviceMemory, VkDeviceSize);
+    VkResult(VKAPI_CALL *CreateImageView)(VkDevice, const VkImageViewCreateInfo *, const void *, VkImageView *);
+    void(VKAPI_CALL *DestroyImageView)(VkDevice, VkImageView, const void *);
+    VkResult(VKAPI_CALL *CreateSampler)(VkDevice, const VkSamplerCreateInfo *, const void *, VkSampler *);
+    void(VKAPI_CALL *DestroySampler)(VkDevice, VkSampler, const void *);
+    VkResult(VKAPI_CALL *CreateDescriptorSetLayout)(VkDevice, const VkDescriptorSetLayoutCreateInfo *, const void *,
+                                                    VkDescriptorSetLayout *);
+    void(VKAPI_CALL *DestroyDescriptorSetLayout)(VkDevice, VkDescriptorSetLayout, const void *);
+    VkResult(VKAPI_CALL *CreateDescriptorPool)(VkDevice, const VkDescriptorPoolCreateInfo *, const void *,
+                                               VkDescriptorPool *);
+    void(VKAPI_CALL *DestroyDescriptorPool)(VkDevice, VkDescriptorPool, const void *);
+    VkResult(VKAPI_CALL *ResetDescriptorPool)(VkDevice, VkDescriptorPool, uint32_t);
+    VkResult(VKAPI_CALL *AllocateDescriptorSets)(VkDevice, const VkDescriptorSetAllocateInfo *, VkDescriptorSet *);
+    void(VKAPI_CALL *UpdateDescriptorSets)(VkDevice, uint32_t, const VkWriteDescriptorSet *, uint32_t, const void *);
+    void(VKAPI_CALL *CmdBindDescriptorSets)(VkCommandBuffer, uint32_t, VkPipelineLayout, uint32_t, uint32_t,
+                                            const VkDescriptorSet *, uint32_t, const uint32_t *);
+    void(VKAPI_CALL *CmdClearColorImage)(VkCommandBuffer, VkImage, uint32_t, const void *, uint32_t,
+                                         const VkImageSubresourceRange *);
+    void(VKAPI_CALL *CmdCopyImage)(VkCommandBuffer, VkImage, uint32_t, VkImage, uint32_t, uint32_t,
+                                   const VkImageCopy *);
+    void(VKAPI_CALL *CmdCopyBufferToImage)(VkCommandBuffer, VkBuffer, VkImage, uint32_t, uint32_t,
+                                           const VkBufferImageCopy *);
+    void(VKAPI_CALL *CmdCopyImageToBuffer)(VkCommandBuffer, VkImage, uint32_t, VkBuffer, uint32_t,
+                                           const VkBufferImageCopy *);
 } VulkanApi;
 
 enum { API_VERSION_1_2 = 1 << 22 | 2 << 12, MAX_DEVICES = 64, MAX_FAMILIES = 64 };
 enum { SLOTS = 8, BATCH = 64, ARGUMENT_ALIGNMENT = 64, ARGUMENT_BLOCK_BYTES = 128 << 10, STAGING_BYTES = 8 << 20 };
+enum { DESCRIPTORS = 256 }; /* of each kind, in the pool of a command buffer; more than one kernel takes */
 enum { GROUPS_X = 65535, STRIDED_GROUPS = 1024, STRIDED_THREADS = 1 << 20 };
 
 /* Which struct a feature is in. */
@@ -3890,6 +4323,10 @@ static const Capability CAPABILITIES[] = {
     {12, "Int64Atomics", IN_1_2, 5},
     {22, "Int16", IN_CORE, 41},
     {39, "Int8", IN_1_2, 8},
+    {43, "Sampled1D", ALWAYS, 0},
+    {44, "Image1D", ALWAYS, 0},
+    {49, "StorageImageExtendedFormats", IN_CORE, 29},
+    {50, "ImageQuery", ALWAYS, 0},
     {61, "GroupNonUniform", IN_SUBGROUP, 0},
     {62, "GroupNonUniformVote", IN_SUBGROUP, 1},
     {63, "GroupNonUniformArithmetic", IN_SUBGROUP, 2},
@@ -3943,13 +4380,16 @@ typedef struct Features {
     bool has_atomic, has_atomic_2;
 } Features;
 
-/* A command buffer. arguments: where blocks too long for push constants are put. */
+/* A command buffer. arguments: where blocks too long for push constants are put. descriptors: for the sets of the
+   textures of its launches, which go when it is recorded anew. */
 typedef struct CommandSlot {
     VkCommandBuffer commands;
     VkFence fence;
     bool is_flying;
     TiMemory arguments;
     uint64_t arguments_used;
+    VkDescriptorPool descriptors;
+    uint32_t descriptors_used, sets_used;
 } CommandSlot;
 
 struct VulkanDevice {
@@ -3970,12 +4410,15 @@ struct VulkanDevice {
     CommandSlot *open; /* null, or the one that is recorded */
     uint32_t next_slot, recorded;
     TiMemory staging;
+    TiSampler default_samplers[2]; /* nearest, linear */
     bool is_lost;
 };
 
-/* layout: of the push constants; pipelines: one a task. functions: of CUDA, one a task; module: of CUDA. */
+/* layout: of the push constants and the textures; pipelines: one a task. functions: of CUDA, one a task; module: of
+   CUDA. */
 struct Program {
     VkPipelineLayout layout;
+    VkDescriptorSetLayout textures;
     VkPipeline *pipelines;
     void **functions;
     void *module;
@@ -4054,6 +4497,8 @@ static const FunctionRow INSTANCE_FUNCTIONS[] = {
     {offsetof(VulkanApi, GetPhysicalDeviceMemoryProperties), "vkGetPhysicalDeviceMemoryProperties"},
     {offsetof(VulkanApi, EnumerateDeviceExtensionProperties), "vkEnumerateDeviceExtensionProperties"},
     {offsetof(VulkanApi, CreateDevice), "vkCreateDevice"},
+    {offsetof(VulkanApi, GetPhysicalDeviceFormatProperties), "vkGetPhysicalDeviceFormatProperties"},
+    {offsetof(VulkanApi, GetPhysicalDeviceImageFormatProperties), "vkGetPhysicalDeviceImageFormatProperties"},
 };
 
 static const FunctionRow DEVICE_FUNCTIONS[] = {
@@ -4090,6 +4535,26 @@ static const FunctionRow DEVICE_FUNCTIONS[] = {
     {offsetof(VulkanApi, DestroyPipelineLayout), "vkDestroyPipelineLayout"},
     {offsetof(VulkanApi, CreateComputePipelines), "vkCreateComputePipelines"},
     {offsetof(VulkanApi, DestroyPipeline), "vkDestroyPipeline"},
+    {offsetof(VulkanApi, CreateImage), "vkCreateImage"},
+    {offsetof(VulkanApi, DestroyImage), "vkDestroyImage"},
+    {offsetof(VulkanApi, GetImageMemoryRequirements), "vkGetImageMemoryRequirements"},
+    {offsetof(VulkanApi, BindImageMemory), "vkBindImageMemory"},
+    {offsetof(VulkanApi, CreateImageView), "vkCreateImageView"},
+    {offsetof(VulkanApi, DestroyImageView), "vkDestroyImageView"},
+    {offsetof(VulkanApi, CreateSampler), "vkCreateSampler"},
+    {offsetof(VulkanApi, DestroySampler), "vkDestroySampler"},
+    {offsetof(VulkanApi, CreateDescriptorSetLayout), "vkCreateDescriptorSetLayout"},
+    {offsetof(VulkanApi, DestroyDescriptorSetLayout), "vkDestroyDescriptorSetLayout"},
+    {offsetof(VulkanApi, CreateDescriptorPool), "vkCreateDescriptorPool"},
+    {offsetof(VulkanApi, DestroyDescriptorPool), "vkDestroyDescriptorPool"},
+    {offsetof(VulkanApi, ResetDescriptorPool), "vkResetDescriptorPool"},
+    {offsetof(VulkanApi, AllocateDescriptorSets), "vkAllocateDescriptorSets"},
+    {offsetof(VulkanApi, UpdateDescriptorSets), "vkUpdateDescriptorSets"},
+    {offsetof(VulkanApi, CmdBindDescriptorSets), "vkCmdBindDescriptorSets"},
+    {offsetof(VulkanApi, CmdClearColorImage), "vkCmdClearColorImage"},
+    {offsetof(VulkanApi, CmdCopyImage), "vkCmdCopyImage"},
+    {offsetof(VulkanApi, CmdCopyBufferToImage), "vkCmdCopyBufferToImage"},
+    {offsetof(VulkanApi, CmdCopyImageToBuffer), "vkCmdCopyImageToBuffer"},
 };
 
 static VkBool32 *feature_of(Features *features, FeatureStruct place, uint32_t number) {
@@ -4399,6 +4864,9 @@ static void vulkan_close(TiRuntime runtime) {
         if (vulkan->slots[i].fence) {
             vulkan->api.DestroyFence(vulkan->device, vulkan->slots[i].fence, NULL);
         }
+        if (vulkan->slots[i].descriptors) {
+            vulkan->api.DestroyDescriptorPool(vulkan->device, vulkan->slots[i].descriptors, NULL);
+        }
     }
     if (vulkan->pool) {
         vulkan->api.DestroyCommandPool(vulkan->device, vulkan->pool, NULL);
@@ -4423,23 +4891,58 @@ static void vulkan_leave(TiRuntime runtime) {
     (void)runtime;
 }
 
+/* Allocate memory of the driver for a buffer or an image. kinds: properties of memory, the best first; ends with -1.
+   flags: null or a VkMemoryAllocateFlagsInfo. Return the properties that were asked for, -1 after a failure. */
+static int vulkan_take_memory(TiRuntime runtime, const VkMemoryRequirements *needs, const int *kinds, const void *flags,
+                              VkDeviceMemory *memory) {
+    VulkanDevice *vulkan = runtime->vulkan;
+    VkMemoryAllocateInfo allocation;
+    VkResult result;
+    int type = -1;
+    while (*kinds >= 0 && type < 0) {
+        type = vulkan_memory_type(vulkan, needs->memoryTypeBits, (uint32_t)*kinds++);
+    }
+    if (type < 0) {
+        fail(TI_ERROR_NOT_SUPPORTED, "%s has no memory of the kind that is needed", runtime->name);
+        return -1;
+    }
+    if (needs->size > vulkan->memory.memoryHeaps[vulkan->memory.memoryTypes[type].heapIndex].size) {
+        fail(TI_ERROR_OUT_OF_MEMORY, "%s has no %llu bytes of memory", runtime->name, (unsigned long long)needs->size);
+        return -1;
+    }
+    memset(&allocation, 0, sizeof allocation);
+    allocation.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO;
+    allocation.pNext = flags;
+    allocation.allocationSize = needs->size;
+    allocation.memoryTypeIndex = (uint32_t)type;
+    result = vulkan->api.AllocateMemory(vulkan->device, &allocation, NULL, memory);
+    if (result >= 0) {
+        return kinds[-1];
+    }
+    *memory = 0;
+    if (result == VK_ERROR_OUT_OF_DEVICE_MEMORY || result == VK_ERROR_OUT_OF_HOST_MEMORY) {
+        fail(TI_ERROR_OUT_OF_MEMORY, "%s has no %llu bytes of memory left", runtime->name,
+             (unsigned long long)needs->size);
+    } else {
+        vulkan_check(runtime, result, "allocating memory");
+    }
+    return -1;
+}
+
 /* Make a buffer with memory of its own. kinds: properties of memory, the best first; ends with -1. */
 static bool vulkan_make_buffer(TiRuntime runtime, TiMemory memory, const int *kinds) {
     VulkanDevice *vulkan = runtime->vulkan;
     VkBufferCreateInfo info;
     VkMemoryRequirements needs;
     VkMemoryAllocateFlagsInfo flags;
-    VkMemoryAllocateInfo allocation;
     VkBufferDeviceAddressInfo address;
-    VkResult result;
-    int type = -1;
+    int kind;
     if (memory->size > (uint64_t)INT64_MAX) { /* drivers round sizes up, and some without a look at the carry */
         return fail(TI_ERROR_OUT_OF_MEMORY, "%s has no %llu bytes of memory", runtime->name,
                     (unsigned long long)memory->size);
     }
     memset(&info, 0, sizeof info);
     memset(&flags, 0, sizeof flags);
-    memset(&allocation, 0, sizeof allocation);
     memset(&address, 0, sizeof address);
     info.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
     info.size = rounded_up(larger_u64(memory->size, 16), 4);
@@ -4450,36 +4953,17 @@ static bool vulkan_make_buffer(TiRuntime runtime, TiMemory memory, const int *ki
         return false;
     }
     vulkan->api.GetBufferMemoryRequirements(vulkan->device, memory->buffer, &needs);
-    while (*kinds >= 0 && type < 0) {
-        type = vulkan_memory_type(vulkan, needs.memoryTypeBits, (uint32_t)*kinds++);
-    }
-    if (type < 0) {
-        return fail(TI_ERROR_NOT_SUPPORTED, "%s has no memory of the kind that is needed", runtime->name);
-    }
-    if (needs.size > vulkan->memory.memoryHeaps[vulkan->memory.memoryTypes[type].heapIndex].size) {
-        return fail(TI_ERROR_OUT_OF_MEMORY, "%s has no %llu bytes of memory", runtime->name,
-                    (unsigned long long)memory->size);
-    }
     flags.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO;
     flags.flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT;
-    allocation.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO;
-    allocation.pNext = &flags;
-    allocation.allocationSize = needs.size;
-    allocation.memoryTypeIndex = (uint32_t)type;
-    result = vulkan->api.AllocateMemory(vulkan->device, &allocation, NULL, &memory->memory);
-    if (result < 0) {
-        memory->memory = 0;
-        return result == VK_ERROR_OUT_OF_DEVICE_MEMORY || result == VK_ERROR_OUT_OF_HOST_MEMORY
-                   ? fail(TI_ERROR_OUT_OF_MEMORY, "%s has no %llu bytes of memory left", runtime->name,
-                          (unsigned long long)memory->size)
-                   : vulkan_check(runtime, result, "allocating memory");
+    kind = vulkan_take_memory(runtime, &needs, kinds, &flags, &memory->memory);
+    if (kind < 0) {
+        return false;
     }
     if (!vulkan_check(runtime, vulkan->api.BindBufferMemory(vulkan->device, memory->buffer, memory->memory, 0),
                       "binding memory")) {
         return false;
     }
-    if (vulkan->memory.memoryTypes[type].propertyFlags & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT &&
-        kinds[-1] != MEMORY_LOCAL &&
+    if (kind & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT &&
         !vulkan_check(runtime,
                       vulkan->api.MapMemory(vulkan->device, memory->memory, 0, UINT64_MAX, 0, &memory->visible),
                       "mapping memory")) {
@@ -4527,29 +5011,43 @@ static void vulkan_barrier(VulkanDevice *vulkan, VkCommandBuffer commands, bool 
                                    &barrier, 0, NULL, 0, NULL);
 }
 
-/* Return the open command buffer, with a barrier behind what is in it and in those before; null after a failure. */
-static CommandSlot *vulkan_begin(TiRuntime runtime) {
+/* Return the open command buffer, or the next one that is free; null after a failure. */
+static CommandSlot *vulkan_open_slot(TiRuntime runtime) {
     VulkanDevice *vulkan = runtime->vulkan;
     VkCommandBufferBeginInfo info;
-    if (!vulkan->open) {
-        CommandSlot *slot = &vulkan->slots[vulkan->next_slot];
-        if (!vulkan_wait_slot(runtime, slot)) {
-            return NULL;
-        }
-        memset(&info, 0, sizeof info);
-        info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
-        info.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
-        if (!vulkan_check(runtime, vulkan->api.BeginCommandBuffer(slot->commands, &info), "recording")) {
-            return NULL;
-        }
-        slot->arguments_used = 0;
-        vulkan->recorded = 0;
-        vulkan->next_slot = (vulkan->next_slot + 1) % SLOTS;
-        vulkan->open = slot;
+    CommandSlot *slot = &vulkan->slots[vulkan->next_slot];
+    if (vulkan->open) {
+        return vulkan->open;
     }
-    vulkan_barrier(vulkan, vulkan->open->commands, false);
-    vulkan->recorded++;
-    return vulkan->open;
+    if (!vulkan_wait_slot(runtime, slot)) {
+        return NULL;
+    }
+    if (slot->sets_used && !vulkan_check(runtime, vulkan->api.ResetDescriptorPool(vulkan->device, slot->descriptors, 0),
+                                         "freeing descriptor sets")) {
+        return NULL;
+    }
+    slot->sets_used = slot->descriptors_used = 0;
+    slot->arguments_used = 0;
+    memset(&info, 0, sizeof info);
+    info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
+    info.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
+    if (!vulkan_check(runtime, vulkan->api.BeginCommandBuffer(slot->commands, &info), "recording")) {
+        return NULL;
+    }
+    vulkan->recorded = 0;
+    vulkan->next_slot = (vulkan->next_slot + 1) % SLOTS;
+    vulkan->open = slot;
+    return slot;
+}
+
+/* Return the open command buffer, with a barrier behind what is in it and in those before; null after a failure. */
+static CommandSlot *vulkan_begin(TiRuntime runtime) {
+    CommandSlot *slot = vulkan_open_slot(runtime);
+    if (slot) {
+        vulkan_barrier(runtime->vulkan, slot->commands, false);
+        runtime->vulkan->recorded++;
+    }
+    return slot;
 }
 
 static bool vulkan_flush(TiRuntime runtime) {
@@ -4694,6 +5192,242 @@ static bool vulkan_copy(TiRuntime runtime, TiMemory to, uint64_t to_offset, TiMe
     return vulkan_record_copy(runtime, to->buffer, to_offset, from->buffer, from_offset, size);
 }
 
+/* Images stay in the layout GENERAL, in which kernels sample and store them and copies reach them: no launch has to
+   know what an image was used for before. */
+
+static const VkImageSubresourceRange WHOLE_IMAGE = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1};
+static const VkImageSubresourceLayers ONE_LEVEL = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1};
+
+static bool fail_format(TiRuntime runtime, TiFormat format, const char *action) {
+    return fail(TI_ERROR_NOT_SUPPORTED, "%s has no images of the format %s that kernels %s", runtime->name,
+                format_name(format), action);
+}
+
+/* Find what images of a format and extent may be used for; VkImageUsageFlags. */
+static bool vulkan_image_usage(TiRuntime runtime, TiImage image, bool is_stored, uint32_t *usage) {
+    enum {
+        NEEDED = VK_FORMAT_FEATURE_SAMPLED_IMAGE_BIT | VK_FORMAT_FEATURE_TRANSFER_SRC_BIT |
+                 VK_FORMAT_FEATURE_TRANSFER_DST_BIT,
+        TILING_OPTIMAL = 0
+    };
+    VulkanDevice *vulkan = runtime->vulkan;
+    const TexelFormat *format = &TEXEL_FORMATS[image->format];
+    VkFormatProperties properties;
+    VkImageFormatProperties limits;
+    VkResult result;
+    uint64_t size = (uint64_t)image->extent.width * image->extent.height; /* 64 bits hold it */
+    memset(&properties, 0, sizeof properties);
+    memset(&limits, 0, sizeof limits);
+    if (format->vulkan) { /* few devices have three channels */
+        vulkan->api.GetPhysicalDeviceFormatProperties(vulkan->physical, format->vulkan, &properties);
+    }
+    if ((properties.optimalTilingFeatures & NEEDED) != NEEDED) {
+        return fail_format(runtime, image->format, "sample");
+    }
+    image->is_storage = format->spirv && properties.optimalTilingFeatures & VK_FORMAT_FEATURE_STORAGE_IMAGE_BIT;
+    image->is_interpolated = format->element == TI_DATA_TYPE_F32 &&
+                             properties.optimalTilingFeatures & VK_FORMAT_FEATURE_SAMPLED_IMAGE_FILTER_LINEAR_BIT;
+    if (is_stored && !image->is_storage) {
+        return fail_format(runtime, image->format, "store");
+    }
+    *usage = VK_IMAGE_USAGE_SAMPLED_BIT | VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT;
+    *usage |= image->is_storage ? (uint32_t)VK_IMAGE_USAGE_STORAGE_BIT : 0;
+    result = vulkan->api.GetPhysicalDeviceImageFormatProperties(
+        vulkan->physical, format->vulkan, (uint32_t)image->dimension, TILING_OPTIMAL, *usage, 0, &limits);
+    if (result < 0) {
+        return result == VK_ERROR_FORMAT_NOT_SUPPORTED
+                   ? fail_format(runtime, image->format, "sample")
+                   : vulkan_check(runtime, result, "asking for the limits of images");
+    }
+    if (image->extent.width > limits.maxExtent.width || image->extent.height > limits.maxExtent.height ||
+        image->extent.depth > limits.maxExtent.depth) {
+        return fail(TI_ERROR_ARGUMENT_OUT_OF_RANGE,
+                    "%s has no images of %u x %u x %u texels; they have at most %u x %u x %u", runtime->name,
+                    image->extent.width, image->extent.height, image->extent.depth, limits.maxExtent.width,
+                    limits.maxExtent.height, limits.maxExtent.depth);
+    }
+    return size <= limits.maxResourceSize / image->extent.depth / format->texel_size
+               ? true
+               : fail(TI_ERROR_OUT_OF_MEMORY, "%s makes no image of %u x %u x %u texels", runtime->name,
+                      image->extent.width, image->extent.height, image->extent.depth);
+}
+
+/* Record that an image enters the layout GENERAL, and zeros. */
+static bool vulkan_clear_image(TiRuntime runtime, TiImage image) {
+    const float zeros[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+    const uint32_t work = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
+    VulkanDevice *vulkan = runtime->vulkan;
+    VkImageMemoryBarrier barrier;
+    CommandSlot *slot = vulkan_begin(runtime);
+    if (!slot) {
+        return false;
+    }
+    memset(&barrier, 0, sizeof barrier);
+    barrier.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER;
+    barrier.dstAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT;
+    barrier.newLayout = VK_IMAGE_LAYOUT_GENERAL;
+    barrier.srcQueueFamilyIndex = barrier.dstQueueFamilyIndex = UINT32_MAX;
+    barrier.image = image->image;
+    barrier.subresourceRange = WHOLE_IMAGE;
+    vulkan->api.CmdPipelineBarrier(slot->commands, work, work, 0, 0, NULL, 0, NULL, 1, &barrier);
+    vulkan->api.CmdClearColorImage(slot->commands, image->image, VK_IMAGE_LAYOUT_GENERAL, zeros, 1, &WHOLE_IMAGE);
+    return true;
+}
+
+/* Make an image of zeros with memory of its own. It is to be freed also after a failure. */
+static bool vulkan_make_image(TiRuntime runtime, TiImage image, bool is_stored) {
+    VulkanDevice *vulkan = runtime->vulkan;
+    VkImageCreateInfo info;
+    VkImageViewCreateInfo view;
+    VkMemoryRequirements needs;
+    memset(&info, 0, sizeof info);
+    memset(&view, 0, sizeof view);
+    info.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO;
+    info.imageType = (uint32_t)image->dimension;
+    info.format = TEXEL_FORMATS[image->format].vulkan;
+    info.extent.width = image->extent.width;
+    info.extent.height = image->extent.height;
+    info.extent.depth = image->extent.depth;
+    info.mipLevels = info.arrayLayers = info.samples = 1;
+    if (!vulkan_image_usage(runtime, image, is_stored, &info.usage)) {
+        return false;
+    }
+    if (!vulkan_check(runtime, vulkan->api.CreateImage(vulkan->device, &info, NULL, &image->image), "an image")) {
+        image->image = 0;
+        return false;
+    }
+    vulkan->api.GetImageMemoryRequirements(vulkan->device, image->image, &needs);
+    if (vulkan_take_memory(runtime, &needs, DATA_LOCAL, NULL, &image->memory) < 0 ||
+        !vulkan_check(runtime, vulkan->api.BindImageMemory(vulkan->device, image->image, image->memory, 0),
+                      "binding memory")) {
+        return false;
+    }
+    view.sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO;
+    view.image = image->image;
+    view.viewType = (uint32_t)image->dimension;
+    view.format = info.format;
+    view.subresourceRange = WHOLE_IMAGE;
+    if (!vulkan_check(runtime, vulkan->api.CreateImageView(vulkan->device, &view, NULL, &image->view),
+                      "making a view of an image")) {
+        image->view = 0;
+        return false;
+    }
+    return vulkan_clear_image(runtime, image);
+}
+
+/* Give an image back that no launch uses any more. */
+static void vulkan_free_image(TiImage image) {
+    VulkanDevice *vulkan = image->runtime->vulkan;
+    if (image->view) {
+        vulkan->api.DestroyImageView(vulkan->device, image->view, NULL);
+    }
+    if (image->image) {
+        vulkan->api.DestroyImage(vulkan->device, image->image, NULL);
+    }
+    if (image->memory) {
+        vulkan->api.FreeMemory(vulkan->device, image->memory, NULL);
+    }
+    free(image);
+}
+
+/* Give a sampler back that no launch uses any more. */
+static void vulkan_free_sampler(TiSampler sampler) {
+    VulkanDevice *vulkan = sampler->runtime->vulkan;
+    int i;
+    for (i = 0; i < 2; i++) {
+        if (sampler->handles[i]) {
+            vulkan->api.DestroySampler(vulkan->device, sampler->handles[i], NULL);
+        }
+    }
+    free(sampler);
+}
+
+/* Make a sampler, and put it into the list of its runtime's. Vulkan numbers filters and address modes as Taichi
+   does. */
+static TiSampler vulkan_make_sampler(TiRuntime runtime, const TiSamplerCreateInfo *create_info) {
+    TiSampler sampler = (TiSampler)take_zeroed(sizeof(struct TiSampler_t));
+    VulkanDevice *vulkan = runtime->vulkan;
+    VkSamplerCreateInfo info;
+    int i;
+    if (!sampler) {
+        return NULL;
+    }
+    sampler->runtime = runtime;
+    sampler->info = *create_info;
+    memset(&info, 0, sizeof info);
+    info.sType = VK_STRUCTURE_TYPE_SAMPLER_CREATE_INFO;
+    info.magFilter = (uint32_t)create_info->mag_filter;
+    info.minFilter = (uint32_t)create_info->min_filter;
+    info.addressModeU = info.addressModeV = info.addressModeW = (uint32_t)create_info->address_mode;
+    for (i = 0; i < 2; i++) {
+        info.borderColor = i ? VK_BORDER_COLOR_INT_TRANSPARENT_BLACK : VK_BORDER_COLOR_FLOAT_TRANSPARENT_BLACK;
+        if (!vulkan_check(runtime, vulkan->api.CreateSampler(vulkan->device, &info, NULL, &sampler->handles[i]),
+                          "making a sampler")) {
+            sampler->handles[i] = 0;
+            vulkan_free_sampler(sampler);
+            return NULL;
+        }
+    }
+    sampler->next = runtime->samplers;
+    if (sampler->next) {
+        sampler->next->previous = sampler;
+    }
+    runtime->samplers = sampler;
+    return sampler;
+}
+
+static VkOffset3D vulkan_offset(const TiImageOffset *offset) {
+    VkOffset3D made;
+    made.x = (int32_t)offset->x;
+    made.y = (int32_t)offset->y;
+    made.z = (int32_t)offset->z;
+    return made;
+}
+
+static VkExtent3D vulkan_extent(const TiImageExtent *extent) {
+    VkExtent3D made = {extent->width, extent->height, extent->depth};
+    return made;
+}
+
+/* Copy texels between an image and memory, in which they lie packed. */
+static bool vulkan_copy_texels(TiRuntime runtime, const TiImageSlice *slice, const TiMemorySlice *packed,
+                               bool is_to_image) {
+    VulkanDevice *vulkan = runtime->vulkan;
+    CommandSlot *slot = vulkan_begin(runtime);
+    VkBufferImageCopy region;
+    if (!slot) {
+        return false;
+    }
+    memset(&region, 0, sizeof region);
+    region.bufferOffset = packed->offset;
+    region.imageSubresource = ONE_LEVEL;
+    region.imageOffset = vulkan_offset(&slice->offset);
+    region.imageExtent = vulkan_extent(&slice->extent);
+    if (is_to_image) {
+        vulkan->api.CmdCopyBufferToImage(slot->commands, packed->memory->buffer, slice->image->image,
+                                         VK_IMAGE_LAYOUT_GENERAL, 1, &region);
+    } else {
+        vulkan->api.CmdCopyImageToBuffer(slot->commands, slice->image->image, VK_IMAGE_LAYOUT_GENERAL,
+                                         packed->memory->buffer, 1, &region);
+    }
+    return true;
+}
+
+static bool vulkan_copy_image(TiRuntime runtime, const TiImageSlice *to, const TiImageSlice *from) {
+    CommandSlot *slot = vulkan_begin(runtime);
+    VkImageCopy region;
+    if (!slot) {
+        return false;
+    }
+    region.srcSubresource = region.dstSubresource = ONE_LEVEL;
+    region.srcOffset = vulkan_offset(&from->offset);
+    region.dstOffset = vulkan_offset(&to->offset);
+    region.extent = vulkan_extent(&from->extent);
+    runtime->vulkan->api.CmdCopyImage(slot->commands, from->image->image, VK_IMAGE_LAYOUT_GENERAL, to->image->image,
+                                      VK_IMAGE_LAYOUT_GENERAL, 1, &region);
+    return true;
+}
+
 /* Tell whether a device has what a capability of SPIR-V takes. */
 static bool vulkan_has(VulkanDevice *vulkan, const Capability *capability) {
     const VkPhysicalDeviceVulkan12Properties *properties = &vulkan->properties_12;
@@ -4741,13 +5475,52 @@ static bool vulkan_check_capabilities(TiRuntime runtime, const char *name, const
     return true;
 }
 
+static uint32_t vulkan_descriptor_type(const TextureSlot *texture) {
+    return texture->is_storage ? VK_DESCRIPTOR_TYPE_STORAGE_IMAGE : VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER;
+}
+
+/* Make the layout of the textures that a kernel binds, in the order of its slots. */
+static bool vulkan_make_texture_layout(TiRuntime runtime, const KernelData *kernel, Program *program) {
+    VulkanDevice *vulkan = runtime->vulkan;
+    const VkPhysicalDeviceLimits *limits = &vulkan->properties.limits;
+    VkDescriptorSetLayoutBinding bindings[MAX_TEXTURES];
+    VkDescriptorSetLayoutCreateInfo info;
+    uint32_t stored = 0, sampled, i;
+    memset(bindings, 0, sizeof bindings);
+    memset(&info, 0, sizeof info);
+    for (i = 0; i < kernel->texture_count; i++) {
+        stored += kernel->textures[i].is_storage;
+        bindings[i].binding = i;
+        bindings[i].descriptorType = vulkan_descriptor_type(&kernel->textures[i]);
+        bindings[i].descriptorCount = 1;
+        bindings[i].stageFlags = VK_SHADER_STAGE_COMPUTE_BIT;
+    }
+    sampled = kernel->texture_count - stored;
+    if (stored > limits->maxPerStageDescriptorStorageImages || sampled > limits->maxPerStageDescriptorSampledImages ||
+        sampled > limits->maxPerStageDescriptorSamplers) {
+        return fail(TI_ERROR_INCOMPATIBLE_MODULE, "it samples %u textures and stores %u, more than %s takes", sampled,
+                    stored, runtime->name);
+    }
+    info.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO;
+    info.bindingCount = kernel->texture_count;
+    info.pBindings = bindings;
+    return vulkan_check(runtime,
+                        vulkan->api.CreateDescriptorSetLayout(vulkan->device, &info, NULL, &program->textures),
+                        "making a layout of textures");
+}
+
 static bool vulkan_make_layout(TiRuntime runtime, const KernelData *kernel, Program *program) {
     VulkanDevice *vulkan = runtime->vulkan;
     VkPushConstantRange range = {VK_SHADER_STAGE_COMPUTE_BIT, 0, 0};
     VkPipelineLayoutCreateInfo info;
+    if (kernel->texture_count && !vulkan_make_texture_layout(runtime, kernel, program)) {
+        return false;
+    }
     range.size = kernel->args_size <= MAX_PUSH_BYTES ? (uint32_t)rounded_up(kernel->args_size, 4) : 8;
     memset(&info, 0, sizeof info);
     info.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO;
+    info.setLayoutCount = kernel->texture_count ? 1 : 0;
+    info.pSetLayouts = &program->textures;
     info.pushConstantRangeCount = range.size ? 1 : 0;
     info.pPushConstantRanges = &range;
     return vulkan_check(runtime, vulkan->api.CreatePipelineLayout(vulkan->device, &info, NULL, &program->layout),
@@ -4821,6 +5594,9 @@ static void vulkan_free_program(TiRuntime runtime, Program *program) {
     if (program->layout) {
         vulkan->api.DestroyPipelineLayout(vulkan->device, program->layout, NULL);
     }
+    if (program->textures) {
+        vulkan->api.DestroyDescriptorSetLayout(vulkan->device, program->textures, NULL);
+    }
     free(program->pipelines);
 }
 
@@ -4853,27 +5629,106 @@ static bool vulkan_grid(VulkanDevice *vulkan, TiKernel kernel, const Task *task,
     return true;
 }
 
-/* Put an argument block that is too long for push constants into the slot's memory; give its address. */
-static bool vulkan_store_arguments(TiRuntime runtime, const uint8_t *args, uint32_t size, uint64_t *address) {
+/* Make the pool that a command buffer takes its descriptor sets from, which lasts for all of its launches: there are
+   at most BATCH of them. */
+static bool vulkan_make_descriptors(TiRuntime runtime, CommandSlot *slot) {
     VulkanDevice *vulkan = runtime->vulkan;
-    CommandSlot *slot = vulkan->open;
-    if (slot && slot->arguments && slot->arguments_used + size > slot->arguments->size && !vulkan_flush(runtime)) {
+    const VkDescriptorPoolSize sizes[] = {{VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER, DESCRIPTORS},
+                                          {VK_DESCRIPTOR_TYPE_STORAGE_IMAGE, DESCRIPTORS}};
+    VkDescriptorPoolCreateInfo info;
+    memset(&info, 0, sizeof info);
+    info.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO;
+    info.maxSets = BATCH;
+    info.poolSizeCount = 2;
+    info.pPoolSizes = sizes;
+    if (!vulkan_check(runtime, vulkan->api.CreateDescriptorPool(vulkan->device, &info, NULL, &slot->descriptors),
+                      "making a pool of descriptors")) {
+        slot->descriptors = 0;
         return false;
     }
-    slot = vulkan_begin(runtime);
-    if (!slot) {
+    return true;
+}
+
+/* Find what a texture is sampled with; the samplers that null stands for are made when first needed. */
+static VkSampler vulkan_sampler_of(TiRuntime runtime, const TiTexture *texture) {
+    bool is_integer = TEXEL_FORMATS[texture->image->format].element != TI_DATA_TYPE_F32;
+    bool is_linear = !is_integer && texture->image->is_interpolated;
+    TiSampler *sampler = &runtime->vulkan->default_samplers[is_linear];
+    if (texture->sampler) {
+        return texture->sampler->handles[is_integer];
+    }
+    if (!*sampler) {
+        TiSamplerCreateInfo info = {TI_FILTER_NEAREST, TI_FILTER_NEAREST, TI_ADDRESS_MODE_REPEAT, 0.0f};
+        info.mag_filter = info.min_filter = is_linear ? TI_FILTER_LINEAR : TI_FILTER_NEAREST;
+        *sampler = vulkan_make_sampler(runtime, &info);
+    }
+    return *sampler ? (*sampler)->handles[is_integer] : 0;
+}
+
+/* Fill a descriptor set with the textures of a launch, and bind it. The slot has room for it. */
+static bool vulkan_bind_textures(TiRuntime runtime, TiKernel kernel, CommandSlot *slot) {
+    VulkanDevice *vulkan = runtime->vulkan;
+    const KernelData *data = kernel->data;
+    VkDescriptorImageInfo images[MAX_TEXTURES];
+    VkWriteDescriptorSet writes[MAX_TEXTURES];
+    VkDescriptorSetAllocateInfo info;
+    VkDescriptorSet set = 0;
+    uint32_t i;
+    memset(&info, 0, sizeof info);
+    info.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO;
+    info.descriptorPool = slot->descriptors;
+    info.descriptorSetCount = 1;
+    info.pSetLayouts = &kernel->program->textures;
+    if (!vulkan_check(runtime, vulkan->api.AllocateDescriptorSets(vulkan->device, &info, &set),
+                      "making a descriptor set")) {
         return false;
     }
-    if (!slot->arguments) {
-        slot->arguments = vulkan_make_visible(runtime, ARGUMENT_BLOCK_BYTES, ARGUMENT_KINDS);
-        if (!slot->arguments) {
+    slot->sets_used++;
+    slot->descriptors_used += data->texture_count;
+    memset(writes, 0, data->texture_count * sizeof *writes);
+    for (i = 0; i < data->texture_count; i++) {
+        const TiTexture *texture = kernel->textures[i];
+        images[i].sampler = 0;
+        images[i].imageView = texture->image->view;
+        images[i].imageLayout = VK_IMAGE_LAYOUT_GENERAL;
+        if (!data->textures[i].is_storage && !(images[i].sampler = vulkan_sampler_of(runtime, texture))) {
             return false;
         }
+        writes[i].sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
+        writes[i].dstSet = set;
+        writes[i].dstBinding = i;
+        writes[i].descriptorCount = 1;
+        writes[i].descriptorType = vulkan_descriptor_type(&data->textures[i]);
+        writes[i].pImageInfo = &images[i];
     }
-    memcpy((uint8_t *)slot->arguments->visible + slot->arguments_used, args, size);
-    *address = slot->arguments->address + slot->arguments_used;
-    slot->arguments_used = rounded_up(slot->arguments_used + size, ARGUMENT_ALIGNMENT);
+    vulkan->api.UpdateDescriptorSets(vulkan->device, data->texture_count, writes, 0, NULL);
+    vulkan->api.CmdBindDescriptorSets(slot->commands, VK_PIPELINE_BIND_POINT_COMPUTE, kernel->program->layout, 0, 1,
+                                      &set, 0, NULL);
     return true;
+}
+
+/* Return an open command buffer that has room for what a launch binds: its textures, and its arguments where they are
+   too long for push constants. Null after a failure. */
+static CommandSlot *vulkan_find_room(TiRuntime runtime, const KernelData *data) {
+    CommandSlot *slot = runtime->vulkan->open;
+    bool is_stored = data->args_size > MAX_PUSH_BYTES;
+    bool is_full = slot && ((is_stored && slot->arguments_used + data->args_size > ARGUMENT_BLOCK_BYTES) ||
+                            (data->texture_count && (slot->descriptors_used + data->texture_count > DESCRIPTORS ||
+                                                     slot->sets_used == BATCH)));
+    if (is_full && !vulkan_flush(runtime)) {
+        return NULL;
+    }
+    slot = vulkan_open_slot(runtime);
+    if (slot && is_stored && !slot->arguments) {
+        slot->arguments = vulkan_make_visible(runtime, ARGUMENT_BLOCK_BYTES, ARGUMENT_KINDS);
+        if (!slot->arguments) {
+            return NULL;
+        }
+    }
+    if (slot && data->texture_count && !slot->descriptors && !vulkan_make_descriptors(runtime, slot)) {
+        return NULL;
+    }
+    return slot;
 }
 
 static bool vulkan_start(TiRuntime runtime, TiKernel kernel, const int64_t *counts) {
@@ -4888,10 +5743,14 @@ static bool vulkan_start(TiRuntime runtime, TiKernel kernel, const int64_t *coun
             return false;
         }
     }
+    slot = vulkan_find_room(runtime, data);
+    if (!slot || (data->texture_count && !vulkan_bind_textures(runtime, kernel, slot))) {
+        return false;
+    }
     if (data->args_size > MAX_PUSH_BYTES) {
-        if (!vulkan_store_arguments(runtime, kernel->args, data->args_size, &address)) {
-            return false;
-        }
+        memcpy((uint8_t *)slot->arguments->visible + slot->arguments_used, kernel->args, data->args_size);
+        address = slot->arguments->address + slot->arguments_used;
+        slot->arguments_used = rounded_up(slot->arguments_used + data->args_size, ARGUMENT_ALIGNMENT);
         pushed = &address;
         pushed_size = sizeof address;
     }
@@ -4900,10 +5759,7 @@ static bool vulkan_start(TiRuntime runtime, TiKernel kernel, const int64_t *coun
         if (!groups) {
             continue;
         }
-        slot = vulkan_begin(runtime);
-        if (!slot) {
-            return false;
-        }
+        vulkan_begin(runtime);
         if (pushed_size) {
             vulkan->api.CmdPushConstants(slot->commands, kernel->program->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
                                          pushed_size, pushed);
@@ -5360,8 +6216,9 @@ static bool kernel_open(TiAotModule module, TiKernel kernel, const KernelData *d
     kernel->data = data;
     kernel->args = (uint8_t *)take_zeroed(room); /* CUDA reads as much as the function says it takes */
     kernel->counts = (int64_t *)take_zeroed((data->task_count + 1) * sizeof(int64_t));
+    kernel->textures = (const TiTexture **)take_zeroed(data->texture_count * sizeof(const TiTexture *));
     kernel->program = (Program *)take_zeroed(sizeof(Program));
-    if (!kernel->args || !kernel->counts || !kernel->program) {
+    if (!kernel->args || !kernel->counts || !kernel->textures || !kernel->program) {
         return false;
     }
     kernel->program->task_count = data->task_count;
@@ -5381,6 +6238,7 @@ static void kernel_close(TiRuntime runtime, TiKernel kernel) {
     memory_free(kernel->results);
     memory_free(kernel->temporaries);
     free(kernel->program);
+    free(kernel->textures);
     free(kernel->counts);
     free(kernel->args);
 }
@@ -5579,6 +6437,7 @@ static const char *argument_kind_name(TiArgumentType type) {
     case TI_ARGUMENT_TYPE_I32: return "an i32";
     case TI_ARGUMENT_TYPE_F32: return "an f32";
     case TI_ARGUMENT_TYPE_NDARRAY: return "an ndarray";
+    case TI_ARGUMENT_TYPE_TEXTURE: return "a texture";
     case TI_ARGUMENT_TYPE_SCALAR: return "a scalar";
     case TI_ARGUMENT_TYPE_TENSOR: return "a tensor";
     case TI_ARGUMENT_TYPE_STRUCT: return "a struct";
@@ -5643,6 +6502,61 @@ static bool check_ndarray(TiKernel kernel, const Parameter *parameter, const TiN
                                               (unsigned long long)size, (unsigned long long)array->memory->size);
 }
 
+static bool is_same_extent(const TiImageExtent *a, const TiImageExtent *b) {
+    return a->width == b->width && a->height == b->height && a->depth == b->depth &&
+           a->array_layer_count == b->array_layer_count;
+}
+
+/* Check an image against what a kernel does with it. */
+static bool check_texels(const Parameter *parameter, const TiTexture *texture) {
+    const TiImage image = texture->image;
+    const TiSampler sampler = texture->sampler;
+    TiDataType element = TEXEL_FORMATS[image->format].element;
+    if (parameter->kind == PARAMETER_RW_TEXTURE) {
+        if (image->format != parameter->format) {
+            return fail(TI_ERROR_INVALID_ARGUMENT, "argument `%s` has texels of %s, and the kernel takes %s",
+                        parameter->name, format_name(image->format), format_name(parameter->format));
+        }
+        return image->is_storage ? true : fail_format(image->runtime, image->format, "store");
+    }
+    if (element != parameter->type) {
+        return fail(TI_ERROR_INVALID_ARGUMENT, "argument `%s` has texels of %s, which are %s, and the kernel takes %s",
+                    parameter->name, format_name(image->format), type_name(element), type_name(parameter->type));
+    }
+    if (sampler && sampler->runtime != image->runtime) {
+        return fail(TI_ERROR_INVALID_ARGUMENT, "the sampler of argument `%s` is of another runtime", parameter->name);
+    }
+    return image->is_interpolated || !sampler ||
+                   (sampler->info.mag_filter != TI_FILTER_LINEAR && sampler->info.min_filter != TI_FILTER_LINEAR)
+               ? true
+               : fail(TI_ERROR_NOT_SUPPORTED,
+                      "argument `%s` has a sampler with TI_FILTER_LINEAR, and %s does not interpolate texels of %s",
+                      parameter->name, image->runtime->name, format_name(image->format));
+}
+
+static bool check_texture(TiKernel kernel, const Parameter *parameter, const TiTexture *texture) {
+    const TiImage image = texture->image;
+    if (!image) {
+        return fail(TI_ERROR_ARGUMENT_NULL, "argument `%s` has no image", parameter->name);
+    }
+    if (image->runtime != kernel->module->runtime) {
+        return fail(TI_ERROR_INVALID_ARGUMENT, "the image of argument `%s` is of another runtime", parameter->name);
+    }
+    if ((uint32_t)image->dimension + 1 != parameter->dim_count) {
+        return fail(TI_ERROR_INVALID_ARGUMENT, "argument `%s` has an image of %u dimensions, and the kernel takes %u",
+                    parameter->name, (uint32_t)image->dimension + 1, parameter->dim_count);
+    }
+    if (texture->dimension != image->dimension || texture->format != image->format ||
+        !is_same_extent(&texture->extent, &image->extent)) {
+        return fail(TI_ERROR_INVALID_ARGUMENT,
+                    "argument `%s` has another dimension, extent or format than its image, which has %u x %u x %u "
+                    "texels of %s",
+                    parameter->name, image->extent.width, image->extent.height, image->extent.depth,
+                    format_name(image->format));
+    }
+    return check_texels(parameter, texture);
+}
+
 /* Check an argument against its parameter, before anything is written. */
 static bool check_argument(TiKernel kernel, const Parameter *parameter, const TiArgument *argument) {
     uint32_t offset = 0, i;
@@ -5652,14 +6566,19 @@ static bool check_argument(TiKernel kernel, const Parameter *parameter, const Ti
                     ? type == TI_ARGUMENT_TYPE_I32 || type == TI_ARGUMENT_TYPE_F32 || type == TI_ARGUMENT_TYPE_SCALAR
                 : parameter->kind == PARAMETER_MATRIX
                     ? type == TI_ARGUMENT_TYPE_TENSOR || type == TI_ARGUMENT_TYPE_STRUCT
-                    : type == TI_ARGUMENT_TYPE_STRUCT;
+                : parameter->kind == PARAMETER_STRUCT ? type == TI_ARGUMENT_TYPE_STRUCT
+                                                      : type == TI_ARGUMENT_TYPE_TEXTURE;
     if (!fits) {
-        static const char *const KINDS[] = {"a scalar", "a vector or matrix", "a struct", "an ndarray", "nothing"};
+        static const char *const KINDS[] = {"a scalar", "a vector or matrix", "a struct", "an ndarray",
+                                            "nothing",  "a texture",          "a texture"};
         return fail(TI_ERROR_INVALID_ARGUMENT, "argument `%s` is %s, and the kernel takes %s", parameter->name,
                     argument_kind_name(type), KINDS[parameter->kind]);
     }
     if (type == TI_ARGUMENT_TYPE_NDARRAY) {
         return check_ndarray(kernel, parameter, &argument->value.ndarray);
+    }
+    if (type == TI_ARGUMENT_TYPE_TEXTURE) {
+        return check_texture(kernel, parameter, &argument->value.texture);
     }
     if (type == TI_ARGUMENT_TYPE_SCALAR && !scalar_of(argument->value.scalar.type)) {
         return fail(TI_ERROR_INVALID_ARGUMENT, "argument `%s` is a scalar of no known type", parameter->name);
@@ -5723,6 +6642,12 @@ static uint32_t next_seed(TiRuntime runtime) {
     return runtime->random_seed * 0x9E3779B1u + runtime->launches * 0x85EBCA6Bu; /* as ti.init(random_seed=...) gives */
 }
 
+/* Return an extent of a texture. */
+static uint32_t texture_extent(const TiTexture *texture, uint32_t axis) {
+    const TiImageExtent *extent = &texture->image->extent;
+    return axis == 0 ? extent->width : axis == 1 ? extent->height : extent->depth;
+}
+
 /* Write what one member gets from the arguments. arguments: one a parameter, null for templates. */
 static bool pack_member(TiRuntime runtime, TiKernel kernel, const BlockMember *member,
                         const TiArgument *const *arguments) {
@@ -5754,6 +6679,9 @@ static bool pack_member(TiRuntime runtime, TiKernel kernel, const BlockMember *m
         put_integer(kernel, member, array_stride(array, member->second));
         return true;
     case SOURCE_BEGIN: put_integer(kernel, member, 0); return true;
+    case SOURCE_TEXTURE_SHAPE:
+        put_integer(kernel, member, texture_extent(kernel->textures[member->first], member->second));
+        return true;
     case SOURCE_SEED: put_integer(kernel, member, next_seed(runtime)); return true;
     default: return true;
     }
@@ -5900,6 +6828,9 @@ static bool launch(TiRuntime runtime, TiKernel kernel, const TiArgument *const *
             !check_argument(kernel, &data->parameters[i], arguments[i])) {
             return fail_within("kernel `%.100s`", data->name);
         }
+    }
+    for (i = 0; i < data->texture_count; i++) {
+        kernel->textures[i] = &arguments[data->textures[i].parameter]->value.texture;
     }
     for (i = 0; i < data->member_count; i++) {
         if (!pack_member(runtime, kernel, &data->members[i], arguments)) {
@@ -6539,6 +7470,31 @@ static void leave(TiRuntime runtime) {
     runtime->backend->leave(runtime);
 }
 
+/* Take an image out of the list of its runtime's and give it back. */
+static void image_free(TiImage image) {
+    if (image->previous) {
+        image->previous->next = image->next;
+    } else {
+        image->runtime->images = image->next;
+    }
+    if (image->next) {
+        image->next->previous = image->previous;
+    }
+    vulkan_free_image(image);
+}
+
+static void sampler_free(TiSampler sampler) {
+    if (sampler->previous) {
+        sampler->previous->next = sampler->next;
+    } else {
+        sampler->runtime->samplers = sampler->next;
+    }
+    if (sampler->next) {
+        sampler->next->previous = sampler->previous;
+    }
+    vulkan_free_sampler(sampler);
+}
+
 TiRuntime ti_create_runtime(TiArch arch, uint32_t device_index) {
     TiRuntime runtime;
     bool is_good;
@@ -6577,6 +7533,12 @@ void ti_destroy_runtime(TiRuntime runtime) {
         TiAotModule module = runtime->modules;
         runtime->modules = module->next;
         module_close(module);
+    }
+    while (runtime->images) {
+        image_free(runtime->images);
+    }
+    while (runtime->samplers) {
+        sampler_free(runtime->samplers);
     }
     while (runtime->memories) {
         memory_free(runtime->memories);
@@ -6777,6 +7739,242 @@ uint64_t ti_get_memory_address(TiRuntime runtime, TiMemory memory) {
         return 0;
     }
     return memory->address;
+}
+
+/* Begin a call on images of a runtime. */
+static bool enter_images(TiRuntime runtime) {
+    if (runtime && runtime->arch != TI_ARCH_VULKAN) {
+        return fail(TI_ERROR_NOT_SUPPORTED, "images and samplers are for TI_ARCH_VULKAN, and this runtime is of %s",
+                    arch_name(runtime->arch));
+    }
+    return enter(runtime);
+}
+
+static bool check_image_info(const TiImageAllocateInfo *info) {
+    const TiImageExtent *extent = &info->extent;
+    if ((uint32_t)info->dimension > TI_IMAGE_DIMENSION_3D || extent->array_layer_count != 1) {
+        return fail(TI_ERROR_NOT_SUPPORTED, "images have 1, 2 or 3 dimensions and 1 array layer; dimension %d with %u "
+                                            "layers was asked for",
+                    (int)info->dimension, extent->array_layer_count);
+    }
+    if (info->mip_level_count != 1) {
+        return fail(TI_ERROR_NOT_SUPPORTED, "images have 1 level; mip_level_count is %u", info->mip_level_count);
+    }
+    if (!extent->width || !extent->height || !extent->depth ||
+        (extent->height > 1 && info->dimension == TI_IMAGE_DIMENSION_1D) ||
+        (extent->depth > 1 && info->dimension != TI_IMAGE_DIMENSION_3D)) {
+        return fail(TI_ERROR_ARGUMENT_OUT_OF_RANGE,
+                    "an image of %d dimensions cannot have %u x %u x %u texels: extents are at least 1, and 1 where "
+                    "there is no axis",
+                    (int)info->dimension + 1, extent->width, extent->height, extent->depth);
+    }
+    if ((uint32_t)info->format >= FORMAT_COUNT || info->format == TI_FORMAT_UNKNOWN) {
+        return fail(TI_ERROR_ARGUMENT_OUT_OF_RANGE, "format %d is none of TiFormat", (int)info->format);
+    }
+    if (info->export_sharing) {
+        return fail(TI_ERROR_NOT_SUPPORTED, "images cannot be exported (export_sharing)");
+    }
+    return info->usage & ~(uint32_t)(TI_IMAGE_USAGE_STORAGE_BIT | TI_IMAGE_USAGE_SAMPLED_BIT)
+               ? fail(TI_ERROR_NOT_SUPPORTED, "images are stored and sampled by kernels, and not attached (usage %#x)",
+                      info->usage)
+               : true;
+}
+
+TiImage ti_allocate_image(TiRuntime runtime, const TiImageAllocateInfo *allocate_info) {
+    TiImage image;
+    if (!allocate_info) {
+        fail(TI_ERROR_ARGUMENT_NULL, "allocate_info is null");
+        return NULL;
+    }
+    if (!enter_images(runtime)) {
+        return NULL;
+    }
+    image = check_image_info(allocate_info) ? (TiImage)take_zeroed(sizeof(struct TiImage_t)) : NULL;
+    if (image) {
+        image->runtime = runtime;
+        image->dimension = allocate_info->dimension;
+        image->extent = allocate_info->extent;
+        image->format = allocate_info->format;
+        if (vulkan_make_image(runtime, image, (allocate_info->usage & TI_IMAGE_USAGE_STORAGE_BIT) != 0)) {
+            image->next = runtime->images;
+            if (image->next) {
+                image->next->previous = image;
+            }
+            runtime->images = image;
+        } else {
+            vulkan_free_image(image);
+            image = NULL;
+        }
+    }
+    leave(runtime);
+    return image;
+}
+
+/* Begin a call on an image of a runtime. */
+static bool enter_image(TiRuntime runtime, TiImage image) {
+    if (!image) {
+        return fail(TI_ERROR_ARGUMENT_NULL, "image is null");
+    }
+    if (runtime && image->runtime != runtime) {
+        return fail(TI_ERROR_INVALID_ARGUMENT, "the image is of another runtime");
+    }
+    return enter(runtime);
+}
+
+void ti_free_image(TiRuntime runtime, TiImage image) {
+    if (enter_image(runtime, image)) {
+        runtime->backend->wait(runtime);
+        image_free(image);
+        leave(runtime);
+    }
+}
+
+TiSampler ti_create_sampler(TiRuntime runtime, const TiSamplerCreateInfo *create_info) {
+    TiSampler sampler = NULL;
+    if (!create_info) {
+        fail(TI_ERROR_ARGUMENT_NULL, "create_info is null");
+        return NULL;
+    }
+    if ((uint32_t)create_info->mag_filter > TI_FILTER_LINEAR || (uint32_t)create_info->min_filter > TI_FILTER_LINEAR ||
+        (uint32_t)create_info->address_mode > TI_ADDRESS_MODE_CLAMP_TO_BORDER) {
+        fail(TI_ERROR_ARGUMENT_OUT_OF_RANGE, "a sampler cannot have the filters %d and %d, or the address mode %d",
+             (int)create_info->mag_filter, (int)create_info->min_filter, (int)create_info->address_mode);
+        return NULL;
+    }
+    if (!(create_info->max_anisotropy <= 1.0f)) {
+        fail(TI_ERROR_NOT_SUPPORTED, "kernels name the level that they sample: max_anisotropy is 0 or 1");
+        return NULL;
+    }
+    if (enter_images(runtime)) {
+        sampler = vulkan_make_sampler(runtime, create_info);
+        leave(runtime);
+    }
+    return sampler;
+}
+
+void ti_destroy_sampler(TiRuntime runtime, TiSampler sampler) {
+    if (!sampler) {
+        fail(TI_ERROR_ARGUMENT_NULL, "sampler is null");
+        return;
+    }
+    if (runtime && sampler->runtime != runtime) {
+        fail(TI_ERROR_INVALID_ARGUMENT, "the sampler is of another runtime");
+        return;
+    }
+    if (enter(runtime)) {
+        runtime->backend->wait(runtime);
+        sampler_free(sampler);
+        leave(runtime);
+    }
+}
+
+void ti_transition_image(TiRuntime runtime, TiImage image, TiImageLayout layout) {
+    if (!enter_image(runtime, image)) {
+        return;
+    }
+    switch (layout) {
+    case TI_IMAGE_LAYOUT_SHADER_READ:
+    case TI_IMAGE_LAYOUT_SHADER_WRITE:
+    case TI_IMAGE_LAYOUT_SHADER_READ_WRITE:
+    case TI_IMAGE_LAYOUT_TRANSFER_DST:
+    case TI_IMAGE_LAYOUT_TRANSFER_SRC: break; /* GENERAL is all of these, and launches are in order with copies */
+    case TI_IMAGE_LAYOUT_UNDEFINED: fail(TI_ERROR_INVALID_ARGUMENT, "an image cannot go back to no layout"); break;
+    default:
+        fail(TI_ERROR_NOT_SUPPORTED, "images are for kernels and copies, neither attached nor presented (layout %d)",
+             (int)layout);
+    }
+    leave(runtime);
+}
+
+/* Check a part of an image, and find how many bytes its texels take where they lie packed. */
+static bool check_image_slice(const TiImageSlice *slice, const char *name, uint64_t *size) {
+    const TiImageOffset *offset = &slice->offset;
+    const TiImageExtent *extent = &slice->extent, *whole = &slice->image->extent;
+    if ((uint64_t)offset->x + extent->width > whole->width || (uint64_t)offset->y + extent->height > whole->height ||
+        (uint64_t)offset->z + extent->depth > whole->depth || offset->array_layer_offset ||
+        extent->array_layer_count != 1 || slice->mip_level) {
+        return fail(TI_ERROR_ARGUMENT_OUT_OF_RANGE,
+                    "%s of %u x %u x %u texels from (%u, %u, %u) on, level %u, layer %u of %u, is not within its "
+                    "image of %u x %u x %u texels, 1 level and 1 layer",
+                    name, extent->width, extent->height, extent->depth, offset->x, offset->y, offset->z,
+                    slice->mip_level, offset->array_layer_offset, extent->array_layer_count, whole->width,
+                    whole->height, whole->depth);
+    }
+    *size = (uint64_t)extent->width * extent->height * extent->depth * TEXEL_FORMATS[slice->image->format].texel_size;
+    return true;
+}
+
+/* Copy texels from or to memory. */
+static void copy_texels(TiRuntime runtime, const TiImageSlice *image, const char *image_name,
+                        const TiMemorySlice *memory, const char *memory_name, bool is_to_image) {
+    uint64_t size;
+    if (!image || !memory || !memory->memory) {
+        fail(TI_ERROR_ARGUMENT_NULL, "%s or %s is null", image_name, memory_name);
+        return;
+    }
+    if (memory->memory->runtime != runtime) {
+        fail(TI_ERROR_INVALID_ARGUMENT, "%s is of another runtime", memory_name);
+        return;
+    }
+    if (!enter_image(runtime, image->image)) {
+        return;
+    }
+    if (check_image_slice(image, image_name, &size) && check_slice(memory, memory_name)) {
+        uint32_t texel_size = TEXEL_FORMATS[image->image->format].texel_size;
+        if (size != memory->size) {
+            fail(TI_ERROR_INVALID_ARGUMENT, "%s has %llu bytes of texels, and %s has %llu", image_name,
+                 (unsigned long long)size, memory_name, (unsigned long long)memory->size);
+        } else if (memory->offset % texel_size) {
+            fail(TI_ERROR_INVALID_ARGUMENT, "%s begins at byte %llu, which is no multiple of a texel's %u bytes",
+                 memory_name, (unsigned long long)memory->offset, texel_size);
+        } else if (size) {
+            vulkan_copy_texels(runtime, image, memory, is_to_image);
+        }
+    }
+    leave(runtime);
+}
+
+void ti_copy_memory_to_image(TiRuntime runtime, const TiImageSlice *dst_image, const TiMemorySlice *src_memory) {
+    copy_texels(runtime, dst_image, "dst_image", src_memory, "src_memory", true);
+}
+
+void ti_copy_image_to_memory(TiRuntime runtime, const TiMemorySlice *dst_memory, const TiImageSlice *src_image) {
+    copy_texels(runtime, src_image, "src_image", dst_memory, "dst_memory", false);
+}
+
+/* Tell whether two parts of one image have texels in common along an axis. */
+static bool do_overlap(uint32_t a, uint32_t b, uint32_t extent) {
+    return a < b ? b - a < extent : a - b < extent;
+}
+
+void ti_copy_image_device_to_device(TiRuntime runtime, const TiImageSlice *dst_image, const TiImageSlice *src_image) {
+    uint64_t dst_size, src_size;
+    if (!dst_image || !src_image || !src_image->image) {
+        fail(TI_ERROR_ARGUMENT_NULL, "dst_image or src_image is null");
+        return;
+    }
+    if (src_image->image->runtime != runtime) {
+        fail(TI_ERROR_INVALID_ARGUMENT, "src_image is of another runtime");
+        return;
+    }
+    if (!enter_image(runtime, dst_image->image)) {
+        return;
+    }
+    if (check_image_slice(dst_image, "dst_image", &dst_size) && check_image_slice(src_image, "src_image", &src_size)) {
+        const TiImageOffset *to = &dst_image->offset, *from = &src_image->offset;
+        const TiImageExtent *extent = &src_image->extent;
+        if (dst_image->image->format != src_image->image->format ||
+            dst_image->image->dimension != src_image->image->dimension ||
+            !is_same_extent(&dst_image->extent, extent)) {
+            fail(TI_ERROR_INVALID_ARGUMENT, "dst_image and src_image have different formats, dimensions or extents");
+        } else if (dst_image->image == src_image->image && do_overlap(to->x, from->x, extent->width) &&
+                   do_overlap(to->y, from->y, extent->height) && do_overlap(to->z, from->z, extent->depth)) {
+            fail(TI_ERROR_INVALID_ARGUMENT, "dst_image and src_image overlap");
+        } else if (src_size) {
+            vulkan_copy_image(runtime, dst_image, src_image);
+        }
+    }
+    leave(runtime);
 }
 
 TiError ti_check_aot_module(const void *tcm, uint64_t size) {

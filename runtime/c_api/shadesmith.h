@@ -49,6 +49,8 @@ typedef uint32_t TiBool;
 typedef struct TiRuntime_t *TiRuntime;
 typedef struct TiAotModule_t *TiAotModule;
 typedef struct TiMemory_t *TiMemory;
+typedef struct TiImage_t *TiImage;
+typedef struct TiSampler_t *TiSampler;
 typedef struct TiKernel_t *TiKernel;
 typedef struct TiComputeGraph_t *TiComputeGraph;
 
@@ -96,6 +98,7 @@ typedef enum TiArgumentType {
     TI_ARGUMENT_TYPE_I32 = 0,
     TI_ARGUMENT_TYPE_F32 = 1,
     TI_ARGUMENT_TYPE_NDARRAY = 2,
+    TI_ARGUMENT_TYPE_TEXTURE = 3,
     TI_ARGUMENT_TYPE_SCALAR = 4,
     TI_ARGUMENT_TYPE_TENSOR = 5,
     TI_ARGUMENT_TYPE_STRUCT = 32,
@@ -141,6 +144,148 @@ typedef struct TiNdArray {
     TiDataType elem_type;
 } TiNdArray;
 
+typedef enum TiImageUsageFlagBits {
+    TI_IMAGE_USAGE_STORAGE_BIT = 1 << 0, /* kernels load and store texels */
+    TI_IMAGE_USAGE_SAMPLED_BIT = 1 << 1, /* kernels sample and fetch; every image is for that */
+    TI_IMAGE_USAGE_ATTACHMENT_BIT = 1 << 2
+} TiImageUsageFlagBits;
+typedef uint32_t TiImageUsageFlags;
+
+typedef enum TiImageDimension {
+    TI_IMAGE_DIMENSION_1D = 0,
+    TI_IMAGE_DIMENSION_2D = 1,
+    TI_IMAGE_DIMENSION_3D = 2,
+    TI_IMAGE_DIMENSION_1D_ARRAY = 3,
+    TI_IMAGE_DIMENSION_2D_ARRAY = 4,
+    TI_IMAGE_DIMENSION_CUBE = 5,
+    TI_IMAGE_DIMENSION_MAX_ENUM = 0x7fffffff
+} TiImageDimension;
+
+/* What an image is used for next; shadesmith's images are ready for all of it at any time. */
+typedef enum TiImageLayout {
+    TI_IMAGE_LAYOUT_UNDEFINED = 0,
+    TI_IMAGE_LAYOUT_SHADER_READ = 1,
+    TI_IMAGE_LAYOUT_SHADER_WRITE = 2,
+    TI_IMAGE_LAYOUT_SHADER_READ_WRITE = 3,
+    TI_IMAGE_LAYOUT_COLOR_ATTACHMENT = 4,
+    TI_IMAGE_LAYOUT_COLOR_ATTACHMENT_READ = 5,
+    TI_IMAGE_LAYOUT_DEPTH_ATTACHMENT = 6,
+    TI_IMAGE_LAYOUT_DEPTH_ATTACHMENT_READ = 7,
+    TI_IMAGE_LAYOUT_TRANSFER_DST = 8,
+    TI_IMAGE_LAYOUT_TRANSFER_SRC = 9,
+    TI_IMAGE_LAYOUT_PRESENT_SRC = 10,
+    TI_IMAGE_LAYOUT_MAX_ENUM = 0x7fffffff
+} TiImageLayout;
+
+/* As ti.Format: R8 holds numbers from 0 to 1, R8U and R8I integers, R16F floats. */
+typedef enum TiFormat {
+    TI_FORMAT_UNKNOWN = 0,
+    TI_FORMAT_R8 = 1,
+    TI_FORMAT_RG8 = 2,
+    TI_FORMAT_RGBA8 = 3,
+    TI_FORMAT_RGBA8SRGB = 4,
+    TI_FORMAT_BGRA8 = 5,
+    TI_FORMAT_BGRA8SRGB = 6,
+    TI_FORMAT_R8U = 7,
+    TI_FORMAT_RG8U = 8,
+    TI_FORMAT_RGBA8U = 9,
+    TI_FORMAT_R8I = 10,
+    TI_FORMAT_RG8I = 11,
+    TI_FORMAT_RGBA8I = 12,
+    TI_FORMAT_R16 = 13,
+    TI_FORMAT_RG16 = 14,
+    TI_FORMAT_RGB16 = 15,
+    TI_FORMAT_RGBA16 = 16,
+    TI_FORMAT_R16U = 17,
+    TI_FORMAT_RG16U = 18,
+    TI_FORMAT_RGB16U = 19,
+    TI_FORMAT_RGBA16U = 20,
+    TI_FORMAT_R16I = 21,
+    TI_FORMAT_RG16I = 22,
+    TI_FORMAT_RGB16I = 23,
+    TI_FORMAT_RGBA16I = 24,
+    TI_FORMAT_R16F = 25,
+    TI_FORMAT_RG16F = 26,
+    TI_FORMAT_RGB16F = 27,
+    TI_FORMAT_RGBA16F = 28,
+    TI_FORMAT_R32U = 29,
+    TI_FORMAT_RG32U = 30,
+    TI_FORMAT_RGB32U = 31,
+    TI_FORMAT_RGBA32U = 32,
+    TI_FORMAT_R32I = 33,
+    TI_FORMAT_RG32I = 34,
+    TI_FORMAT_RGB32I = 35,
+    TI_FORMAT_RGBA32I = 36,
+    TI_FORMAT_R32F = 37,
+    TI_FORMAT_RG32F = 38,
+    TI_FORMAT_RGB32F = 39,
+    TI_FORMAT_RGBA32F = 40,
+    TI_FORMAT_DEPTH16 = 41,
+    TI_FORMAT_DEPTH24STENCIL8 = 42,
+    TI_FORMAT_DEPTH32F = 43,
+    TI_FORMAT_MAX_ENUM = 0x7fffffff
+} TiFormat;
+
+typedef struct TiImageOffset {
+    uint32_t x, y, z;
+    uint32_t array_layer_offset; /* 0 */
+} TiImageOffset;
+
+/* Texels along each axis, 1 where there is no axis. */
+typedef struct TiImageExtent {
+    uint32_t width, height, depth;
+    uint32_t array_layer_count; /* 1 */
+} TiImageExtent;
+
+typedef struct TiImageAllocateInfo {
+    TiImageDimension dimension; /* 1D, 2D or 3D */
+    TiImageExtent extent;
+    uint32_t mip_level_count; /* 1 */
+    TiFormat format;
+    TiBool export_sharing; /* TI_FALSE */
+    TiImageUsageFlags usage;
+} TiImageAllocateInfo;
+
+typedef struct TiImageSlice {
+    TiImage image;
+    TiImageOffset offset;
+    TiImageExtent extent;
+    uint32_t mip_level; /* 0 */
+} TiImageSlice;
+
+typedef enum TiFilter {
+    TI_FILTER_NEAREST = 0,
+    TI_FILTER_LINEAR = 1,
+    TI_FILTER_MAX_ENUM = 0x7fffffff
+} TiFilter;
+
+/* What a sample outside reads. */
+typedef enum TiAddressMode {
+    TI_ADDRESS_MODE_REPEAT = 0,
+    TI_ADDRESS_MODE_MIRRORED_REPEAT = 1,
+    TI_ADDRESS_MODE_CLAMP_TO_EDGE = 2,
+    TI_ADDRESS_MODE_CLAMP_TO_BORDER = 3, /* 0 */
+    TI_ADDRESS_MODE_MAX_ENUM = 0x7fffffff
+} TiAddressMode;
+
+/* max_anisotropy: 0 or 1, since kernels name the level that they sample. */
+typedef struct TiSamplerCreateInfo {
+    TiFilter mag_filter;
+    TiFilter min_filter;
+    TiAddressMode address_mode;
+    float max_anisotropy;
+} TiSamplerCreateInfo;
+
+/* dimension, extent, format: those of the image. sampler: null for linear where the device interpolates the format,
+   else nearest, repeating; of no matter where a kernel loads and stores. */
+typedef struct TiTexture {
+    TiImage image;
+    TiSampler sampler;
+    TiImageDimension dimension;
+    TiImageExtent extent;
+    TiFormat format;
+} TiTexture;
+
 typedef union TiScalarValue {
     uint8_t x8;
     uint16_t x16;
@@ -183,6 +328,7 @@ typedef union TiArgumentValue {
     int32_t i32;
     float f32;
     TiNdArray ndarray;
+    TiTexture texture;
     TiScalar scalar;
     TiTensor tensor;
     TiStruct structure;
@@ -269,6 +415,27 @@ TI_API_CALL void ti_copy_memory_device_to_device(TiRuntime runtime, const TiMemo
 
 /* The address that kernels see: a VkDeviceAddress or a CUdeviceptr. */
 TI_API_CALL uint64_t ti_get_memory_address(TiRuntime runtime, TiMemory memory);
+
+/* --- images ------------------------------------------------------------------------------------------------------- */
+
+/* Allocate an image, for kernels that take textures; its texels are 0. TI_ARCH_VULKAN alone. */
+TI_API_CALL TiImage ti_allocate_image(TiRuntime runtime, const TiImageAllocateInfo *allocate_info);
+TI_API_CALL void ti_free_image(TiRuntime runtime, TiImage image);
+
+TI_API_CALL TiSampler ti_create_sampler(TiRuntime runtime, const TiSamplerCreateInfo *create_info);
+TI_API_CALL void ti_destroy_sampler(TiRuntime runtime, TiSampler sampler);
+
+/* Say what an image is used for next. Nothing has to be done for it here; what images are not for is an error. */
+TI_API_CALL void ti_transition_image(TiRuntime runtime, TiImage image, TiImageLayout layout);
+
+TI_API_CALL void ti_copy_image_device_to_device(TiRuntime runtime, const TiImageSlice *dst_image,
+                                                const TiImageSlice *src_image);
+
+/* Copy texels between an image and memory, in which they lie packed: x fastest, then y, then z. */
+TI_API_CALL void ti_copy_memory_to_image(TiRuntime runtime, const TiImageSlice *dst_image,
+                                         const TiMemorySlice *src_memory);
+TI_API_CALL void ti_copy_image_to_memory(TiRuntime runtime, const TiMemorySlice *dst_memory,
+                                         const TiImageSlice *src_image);
 
 /* --- archives ----------------------------------------------------------------------------------------------------- */
 

@@ -31,7 +31,7 @@ LATER: dict[str, dict[str, Later]] = {
         **dict.fromkeys(("algorithms", "linalg", "sparse_matrix_builder"), LIBRARIES),
         **dict.fromkeys(("BitpackedFields",), QUANTISED),
     },
-    "ti.aot": {"GfxRuntime140": TAICHI_ARCHIVES},
+    "ti.aot": dict.fromkeys(("GfxRuntime140", "conventions"), TAICHI_ARCHIVES),
     "ti.profiler": dict.fromkeys(
         (
             "CuptiMetric", "clear_kernel_profiler_info", "clear_scoped_profiler_info",

@@ -12,6 +12,7 @@ import importlib
 import linecache
 import re
 import signal
+import sys
 import threading
 from collections import OrderedDict
 from pathlib import Path
@@ -29,6 +30,8 @@ CACHE_ENTRIES = 512
 SHOWN_CHARACTERS = 4000
 
 SPIRV_MAGIC = 0x07230203
+FUNCTION_END = 0x00010038.to_bytes(4, sys.byteorder)
+"""The last instruction of a module."""
 SPIRV_HEADER_WORDS = 5
 OP_FUNCTION_END = 56
 
@@ -119,6 +122,7 @@ class Glslang:
             raise _failure(file, kernel, f"glslangValidator crashed ({_signal_name(-code)})", output + errors)
         if code != 0:
             raise _failure(file, kernel, "glslangValidator refused the emitted text", output + errors)
+        output = without_warnings(output)
         if not is_whole(output):
             raise _failure(file, kernel, "glslangValidator ended well but gave no whole SPIR-V module", errors)
         if self._validate:
@@ -168,6 +172,12 @@ def run_tool(command: list[str], text: bytes, time_limit_seconds: float) -> tupl
     process = importlib.import_module(".tool_process", __package__)  # what starts processes is loaded for the first one
     found: tuple[int, bytes, bytes] = process.run_tool(command, text, time_limit_seconds)
     return found
+
+
+def without_warnings(output: bytes) -> bytes:
+    """Return a module without what glslang says behind it, of names with `__` for example, even if told to be quiet."""
+    end = output.rfind(FUNCTION_END) + len(FUNCTION_END)
+    return output[:end] if output[end:].lstrip().startswith((b"WARNING", b"stdin")) else output
 
 
 def is_whole(module: bytes) -> bool:

@@ -168,7 +168,8 @@ def find_compiler() -> HostCompiler:
     Raises: TaichiRuntimeError with how to install one.
     """
     wanted = os.environ.get("CC", "").strip()
-    names = (shlex.split(wanted),) if wanted else tuple([name] for name in CANDIDATES)
+    words = [wanted] if find_program(wanted) else shlex.split(wanted)  # a path may hold spaces
+    names = (words,) if wanted else tuple([name] for name in CANDIDATES)
     for name, *arguments in names:
         path = find_program(name)
         if path is not None:

@@ -48,10 +48,10 @@ PARAMETERS: dict[ArgKind, tuple[str, ...]] = {
     ArgKind.SCALAR: ("tag", "name", "dtype"),
     ArgKind.MATRIX: ("tag", "name", "dtype", "element_shape"),
     ArgKind.NDARRAY: ("tag", "name", "dtype", "ndim", "element_shape", "field_dim"),
-    ArgKind.TEXTURE: ("tag", "name", "ndim", "fmt", "num_channels", "channel_format", "shape"),
-    ArgKind.RWTEXTURE: ("tag", "name", "ndim", "fmt", "num_channels", "channel_format", "shape"),
+    ArgKind.TEXTURE: ("tag", "name", "dtype", "ndim", "fmt", "num_channels", "channel_format", "shape"),
+    ArgKind.RWTEXTURE: ("tag", "name", "dtype", "ndim", "fmt", "num_channels", "channel_format", "shape"),
 }
-"""What each kind is made with, in order."""
+"""What each kind is made with, in order. The dtype of a texture is Taichi 1.4's, and says nothing beside its format."""
 
 DATA_KINDS = {
     ArgKind.SCALAR: "scalar",
@@ -190,12 +190,13 @@ class Arg:
         except (TypeError, ValueError):
             numbers, shape = [], ()
         if shape != self.element_shape or not all(isinstance(number, Real) for number in numbers):
-            raise self._refusal(value, f"a {describe_type(self.type)}", "")
+            found = f" of shape {shape}" if numbers else ""
+            raise self._refusal(value, f"a {describe_type(self.type)}", "", found)
 
-    def _refusal(self, value: Any, wanted: str, hint: str) -> TaichiRuntimeTypeError:
+    def _refusal(self, value: Any, wanted: str, hint: str, beside: str = "") -> TaichiRuntimeTypeError:
         kind = type(value)
         package = "" if kind.__module__ == "builtins" else kind.__module__.partition(".")[0] + "."
-        found = repr(value) if isinstance(value, (bool, int, float, str)) else f"a {package}{kind.__name__}"
+        found = repr(value) if isinstance(value, (bool, int, float, str)) else f"a {package}{kind.__name__}{beside}"
         return TaichiRuntimeTypeError(f"{self._called} takes {wanted}, found {found}.{hint}")
 
 

@@ -18,7 +18,7 @@ from ...transpiler.options import CompileOptions
 from .. import session as sessions
 from ..arguments import classify
 from ..dense_array import DenseArray
-from ..kernel import BoundKernel, Kernel
+from ..kernel import BoundKernel, Kernel, as_bound_kernel
 from ..packing import flatten
 from ..texture import Texture
 from .argument import Arg, ArgKind
@@ -48,6 +48,7 @@ class Dispatch:
 
 def make_dispatch(function: Any, args: Sequence[Any]) -> Dispatch:
     """Check a kernel and what it is given. Raises: TaichiCompilationError, in the words of a call where one would."""
+    function = as_bound_kernel(function)
     kernel = function.kernel if isinstance(function, BoundKernel) else function
     if not isinstance(kernel, Kernel):
         raise TaichiCompilationError(
@@ -92,10 +93,26 @@ def _check(arg: Arg, parameter: str, annotation: Any, kernel: str, options: Comp
     if arg.tag not in kinds:
         needed = " or ".join(kind.name for kind in kinds)
         raise TaichiCompilationError(f"{where} has kind {arg.tag.name}, and {needed} is needed")
+    if isinstance(annotation, NdarrayAnnotation):
+        _check_array(arg, annotation, where, options)
     if wanted is not None and arg.type != wanted:
         raise TaichiCompilationError(
             f"{where}: Arg {parameter}'s dtype {describe_type(arg.type)} doesn't match kernel's annotated "
             f"dtype={describe_type(wanted)}. Hint: `dtype={describe_type(wanted)}`"
+        )
+
+
+def _check_array(arg: Arg, annotation: NdarrayAnnotation, where: str, options: CompileOptions) -> None:
+    """Check axes and elements, where both sides say them. Raises: TaichiCompilationError."""
+    if annotation.ndim is not None and arg.ndim != annotation.ndim and not annotation.is_element_open:
+        raise TaichiCompilationError(
+            f"{where} needs ndim={annotation.ndim}, found ndim={arg.ndim}. Hint: `ndim={annotation.ndim}`"
+        )
+    wanted = None if annotation.dtype is None else as_type(annotation.dtype, options)
+    if wanted is not None and arg.type != wanted and not annotation.is_element_open:
+        raise TaichiCompilationError(
+            f"{where} needs dtype={describe_type(wanted)}, found dtype={describe_type(arg.type)}. "
+            f"Hint: `dtype={describe_type(wanted)}`"
         )
 
 

@@ -13,7 +13,7 @@ from math import prod
 
 from ...transpiler.backend.interface import Interface, TaskSource
 from ...transpiler.errors import TaichiCompilationError, TaichiRuntimeError
-from ..devices.glslang import INSTALL_HINT, TIME_LIMIT_SECONDS, find_tool, is_whole, run_tool
+from ..devices.glslang import INSTALL_HINT, TIME_LIMIT_SECONDS, find_tool, is_whole, run_tool, without_warnings
 from .complaints import Complaint, of_glslang
 from .declared import Declarations
 from .device_needs import TOKENS_OF_NEEDS, lacks_capability, lacks_extension
@@ -62,8 +62,8 @@ def _compile(text: str) -> _Compiled:
         raise TaichiCompilationError("glslangValidator did not come to an end with an edited text") from None
     except OSError as error:
         raise TaichiRuntimeError(f"glslangValidator could not be started: {error}") from error
-    if code == 0 and is_whole(output):
-        return _Compiled(output, "")
+    if code == 0 and is_whole(module := without_warnings(output)):
+        return _Compiled(module, "")
     said = (output + errors).decode(errors="replace")
     return _Compiled(b"", said if code >= 0 else f"{said}\nglslangValidator crashed ({signal.Signals(-code).name})")
 

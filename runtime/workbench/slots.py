@@ -25,7 +25,7 @@ from ...transpiler.frontend.definition import KernelDefinition
 from ...transpiler.frontend.specialization import Argument, ArrayArgument, Specialization, TemplateArgument
 from ...transpiler.ir.snodes import digits_of
 from ...transpiler.ir.types import described
-from ...transpiler.lang.describe import ArrayDescription
+from ...transpiler.lang.describe import ArrayDescription, ask, is_described
 from ...transpiler.options import CompileOptions
 from ..config import EDITS_FOLDER, UNNAMED_FILE, plain_name
 from ..whole_files import write_text
@@ -155,11 +155,10 @@ def _label(argument: Argument) -> str:
         flags = f"{'_strided' if argument.strided else ''}{'_clamped' if argument.clamped else ''}"
         return plain_name(f"{described(argument.element)}_{argument.ndim}d{flags}")
     if isinstance(argument, TemplateArgument):
-        value = argument.value
+        value: Any = argument.value
         if value is None or isinstance(value, bool | int | float | str):
             return plain_name(str(value))
-        array = getattr(value, "describe_array", None)
-        return "field" if array is not None else plain_name(getattr(value, "__name__", type(value).__name__))
+        return "field" if is_described(value) else plain_name(ask(value, "__name__", str, type(value).__name__))
     return plain_name(str(argument))
 
 
@@ -170,15 +169,14 @@ def _identity(argument: Argument) -> str:
     """
     if not isinstance(argument, TemplateArgument):
         return str(argument)
-    value = argument.value
+    value: Any = argument.value
     if value is None or isinstance(value, bool | int | float | str | bytes):
         return repr(value)
     if isinstance(value, list | tuple):
         return f"({', '.join(_identity(TemplateArgument(item)) for item in value)})"
-    array = getattr(value, "describe_array", None)
-    if array is None or isinstance(value, type):
-        return str(getattr(value, "__qualname__", type(value).__qualname__))
-    found = array()
+    if not is_described(value):
+        return ask(value, "__qualname__", str, type(value).__qualname__)
+    found = value.describe_array()
     place = "" if found.place is None else f" {[tuple(digit) for digit in digits_of(found.place)]}"
     return f"{array_text(found)}{found.offset or ''}{place}"
 
@@ -187,13 +185,12 @@ def shown(argument: Argument) -> str:
     """Return an argument's type or number as people read it; of objects the kind, since their texts hold addresses."""
     if not isinstance(argument, TemplateArgument):
         return str(argument)
-    value = argument.value
+    value: Any = argument.value
     if value is None or isinstance(value, bool | int | float | str):
         return repr(value)
-    describe = getattr(value, "describe_array", None)
-    if describe is None or isinstance(value, type):
-        return str(getattr(value, "__name__", type(value).__name__))
-    return array_text(describe())
+    if not is_described(value):
+        return ask(value, "__name__", str, type(value).__name__)
+    return array_text(value.describe_array())
 
 
 def array_text(array: ArrayDescription) -> str:

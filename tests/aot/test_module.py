@@ -97,7 +97,7 @@ def test_archives_do_not_depend_on_what_ran(target, tmp_path):
         script.write_text(JULIA)
         command = [sys.executable, str(script), target, str(folder)]
         environment = {**os.environ, "PYTHONHASHSEED": seed}
-        subprocess.run(command, check=True, env=environment, cwd=folder, timeout=120)
+        subprocess.run(command, check=True, env=environment, cwd=folder, timeout=300)
         digests |= {digest(folder / "True.tcm"), digest(folder / "False.tcm")}
     assert len(digests) == 1
 
@@ -235,6 +235,68 @@ def test_mistakes_are_named():
         module.add_kernel(needs)
     with pytest.raises(ti.TaichiRuntimeError, match="takes a field"):
         module.add_field("x", ti.ndarray(ti.i32, 3))
+
+
+def test_targets_and_capabilities_that_cannot_be_are_named():
+    ti.init(arch=ti.cpu)
+    for arch, message in [
+        (ti.opengl, '<Arch.opengl> is no target of a module. Hint: ti.vulkan, ti.cuda, ti.cpu, or one of "vulkan1.1"'),
+        (ti.gpu, "a module is for one target, and several were given. Hint: one of ti.cuda, ti.vulkan$"),
+    ]:
+        with pytest.raises(ti.TaichiRuntimeError, match=message):
+            ti.aot.Module(arch)
+    with pytest.raises(ti.TaichiRuntimeError, match="caps: 'spirv_version=1.9' is no capability"):
+        ti.aot.Module(ti.vulkan, caps=["spirv_version=1.9"])
+
+
+def test_capabilities_in_taichis_spelling():
+    ti.init(arch=ti.cpu)
+    wanted = ti.aot.Module(ti.vulkan, caps=[ti.DeviceCapability.spirv_version_1_5]).target
+    for caps in (["spirv_version=66816"], ["spirv_version=1.5"], ti.DeviceCapability.spirv_version_1_5):
+        assert ti.aot.Module(ti.vulkan, caps=caps).target == wanted
+
+
+def test_an_annotation_that_says_too_little_is_named():
+    ti.init(arch=ti.cpu)
+
+    @ti.kernel
+    def fill(x: ti.types.ndarray(ndim=1), y: ti.types.ndarray()):
+        for i in x:
+            x[i] = y[i]
+
+    module = ti.aot.Module(ti.vulkan)
+    with pytest.raises(
+        ti.TaichiRuntimeError, match="`x` of kernel `fill` leaves dtype open, and no array was given"
+    ) as e:
+        module.add_kernel(fill)
+    assert not [entry for entry in e.traceback if "runtime" in str(entry.path)]  # the user's line, no frame of ours
+    with pytest.raises(ti.TaichiRuntimeError, match="`y` of kernel `fill` leaves dtype and ndim open"):
+        module.add_kernel(fill, {"x": ti.ndarray(ti.f32, 2)})
+
+
+def test_the_same_instance_twice_is_named():
+    ti.init(arch=ti.cpu)
+
+    @ti.kernel
+    def get(k: ti.template()) -> ti.i32:
+        return k
+
+    with ti.aot.Module(ti.cpu).add_kernel_template(get) as template:
+        template.instantiate(k=3)
+        with pytest.raises(
+            ti.TaichiRuntimeError, match=r"`get\(k=3\)` already. Hint: it is the same for these arguments"
+        ):
+            template.instantiate(k=3)
+        with pytest.raises(ti.TaichiRuntimeError, match="kernel `get` has no parameter `j`"):
+            template.instantiate(k=3, j=4)
+
+
+@pytest.mark.parametrize("spelling", [("",), ("module",)])
+def test_a_folder_is_saved_in_taichi_13s_spelling_too(tmp_path, spelling):
+    ti.init(arch=ti.cpu)
+    module = ti.aot.Module(ti.cpu)
+    module.save(tmp_path, *spelling)
+    assert (tmp_path / "module.json").read_bytes() == module.members()["module.json"]
 
 
 def test_folder_equals_archive(tmp_path):

@@ -16,7 +16,7 @@ def diagnose(folder: Path, **environment: str) -> tuple[int, str]:
     kept = {key: value for key, value in os.environ.items() if key not in HIDDEN}
     done = subprocess.run(
         [sys.executable, "-m", "shadesmith", "diagnose"],
-        cwd=folder, env={**kept, **environment}, capture_output=True, text=True, timeout=60, check=False,
+        cwd=folder, env={**kept, **environment}, capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
     assert "Traceback" not in done.stderr, done.stderr
     return done.returncode, done.stdout
@@ -68,5 +68,5 @@ def test_tries_each_target_whatever_the_environment_names(tmp_path: Path) -> Non
 
 def test_an_unknown_command_lists_the_known_ones() -> None:
     command = [sys.executable, "-m", "shadesmith", "diagnoze"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 2 and "diagnose" in done.stderr

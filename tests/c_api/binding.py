@@ -55,6 +55,31 @@ class NdArray(Structure):
     _fields_ = [("memory", c_void_p), ("shape", Shape), ("elem_shape", Shape), ("elem_type", c_int)]
 
 
+class Extent(Structure):
+    _fields_ = [("width", c_uint32), ("height", c_uint32), ("depth", c_uint32), ("layers", c_uint32)]
+
+
+class ImageInfo(Structure):
+    _fields_ = [
+        ("dimension", c_int), ("extent", Extent), ("levels", c_uint32), ("format", c_int), ("export_sharing", c_uint32),
+        ("usage", c_uint32),
+    ]  # fmt: skip
+
+
+class ImageSlice(Structure):
+    _fields_ = [("image", c_void_p), ("offset", c_uint32 * 4), ("extent", Extent), ("level", c_uint32)]
+
+
+class SamplerInfo(Structure):
+    _fields_ = [("mag", c_int), ("min", c_int), ("address", c_int), ("anisotropy", ctypes.c_float)]
+
+
+class Texture(Structure):
+    _fields_ = [
+        ("image", c_void_p), ("sampler", c_void_p), ("dimension", c_int), ("extent", Extent), ("format", c_int),
+    ]  # fmt: skip
+
+
 class Scalar(Structure):
     _fields_ = [("type", c_int), ("value", c_uint64)]
 
@@ -70,7 +95,7 @@ class StructValue(Structure):
 class Value(Union):
     _fields_ = [
         ("i32", ctypes.c_int32), ("f32", ctypes.c_float), ("ndarray", NdArray), ("scalar", Scalar), ("tensor", Tensor),
-        ("structure", StructValue),
+        ("structure", StructValue), ("texture", Texture),
     ]  # fmt: skip
 
 
@@ -112,6 +137,14 @@ SIGNATURES = {
     "ti_write_memory": (None, [c_void_p, POINTER(Slice), c_void_p]),
     "ti_copy_memory_device_to_device": (None, [c_void_p, POINTER(Slice), POINTER(Slice)]),
     "ti_get_memory_address": (c_uint64, [c_void_p, c_void_p]),
+    "ti_allocate_image": (c_void_p, [c_void_p, POINTER(ImageInfo)]),
+    "ti_free_image": (None, [c_void_p, c_void_p]),
+    "ti_create_sampler": (c_void_p, [c_void_p, POINTER(SamplerInfo)]),
+    "ti_destroy_sampler": (None, [c_void_p, c_void_p]),
+    "ti_transition_image": (None, [c_void_p, c_void_p, c_int]),
+    "ti_copy_image_device_to_device": (None, [c_void_p, POINTER(ImageSlice), POINTER(ImageSlice)]),
+    "ti_copy_memory_to_image": (None, [c_void_p, POINTER(ImageSlice), POINTER(Slice)]),
+    "ti_copy_image_to_memory": (None, [c_void_p, POINTER(Slice), POINTER(ImageSlice)]),
     "ti_check_aot_module": (c_int, [c_char_p, c_uint64]),
     "ti_load_aot_module": (c_void_p, [c_void_p, c_char_p]),
     "ti_create_aot_module": (c_void_p, [c_void_p, c_char_p, c_uint64]),
@@ -243,6 +276,25 @@ class Runtime:
         shape = values.shape[: values.ndim - len(element_shape)]
         return memory, ndarray(memory, shape, element, element_shape)
 
+    def image(self, shape: tuple[int, ...], format: int, usage: int = 0) -> object:
+        return self.call("ti_allocate_image", self.handle, byref(image_info(shape, format, usage)))
+
+    def sampler(self, filter: int, address: int) -> object:
+        return self.call("ti_create_sampler", self.handle, byref(SamplerInfo(filter, filter, address, 0)))
+
+    def write_image(self, slice: ImageSlice, data: bytes) -> None:
+        memory = self.allocate(len(data))
+        self.write(memory, data)
+        self.call("ti_copy_memory_to_image", self.handle, byref(slice), byref(Slice(memory, 0, len(data))))
+        self.call("ti_free_memory", self.handle, memory)
+
+    def read_image(self, slice: ImageSlice, size: int) -> bytes:
+        memory = self.allocate(size)
+        self.call("ti_copy_image_to_memory", self.handle, byref(Slice(memory, 0, size)), byref(slice))
+        data = self.read(memory, size)
+        self.call("ti_free_memory", self.handle, memory)
+        return data
+
     def result(self, kernel: object, type: str, count: int = 1, number: int = 0) -> np.ndarray:
         values = np.zeros(count, NUMPY[type])
         self.call("ti_get_kernel_result", self.handle, kernel, number, values.ctypes.data, values.nbytes)
@@ -256,4 +308,23 @@ def ndarray(memory: object, shape: tuple[int, ...], element: str, element_shape:
     array.shape = Shape(len(shape), tuple(shape))
     array.elem_shape = Shape(len(element_shape), tuple(element_shape))
     array.elem_type = TYPES.get(element, UNKNOWN)
+    return argument
+
+
+def extent(shape: tuple[int, ...]) -> Extent:
+    return Extent(*(*shape, 1, 1)[:3], 1)
+
+
+def image_info(shape: tuple[int, ...], format: int, usage: int = 0) -> ImageInfo:
+    return ImageInfo(len(shape) - 1, extent(shape), 1, format, 0, usage)
+
+
+def image_slice(image: object, shape: tuple[int, ...], offset: tuple[int, ...] = ()) -> ImageSlice:
+    """Return a part of an image; its shape and offset are those of Python, x first."""
+    return ImageSlice(image, (c_uint32 * 4)(*offset), extent(shape), 0)
+
+
+def texture(image: object, shape: tuple[int, ...], format: int, sampler: object = None) -> Argument:
+    argument = Argument(type=3)
+    argument.value.texture = Texture(image, sampler, len(shape) - 1, extent(shape), format)
     return argument

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +10,11 @@ import pytest
 from c_api import binding
 
 import shadesmith as ti
+
+PROGRAMS = Path(__file__).parent / "programs"
+SANITIZERS = ("-O0", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+BATCH = 200
+"""Archives that one process checks."""
 
 
 @pytest.fixture(scope="session")
@@ -50,3 +56,30 @@ def archive(tmp_path: Path) -> object:
         return tmp_path / "module.tcm"
 
     return make
+
+
+@pytest.fixture(scope="module", params=["plain", "sanitized"])
+def check(request, tmp_path_factory):
+    """A function that lets the C loader check archives: (exit status, KiB, ms, error) each."""
+    if binding.compiler("gcc") is None:
+        pytest.skip("needs gcc")
+    folder = tmp_path_factory.mktemp("check")
+    flags = SANITIZERS if request.param == "sanitized" else ("-O1",)
+    sources = (str(PROGRAMS / "check.c"), str(binding.FOLDER / "shadesmith.c"))
+    program = binding.compile_c(folder / "check", *flags, *sources)
+
+    def check(archives):
+        found = []
+        for begin in range(0, len(archives), BATCH):
+            paths = [folder / f"{number}.tcm" for number in range(len(archives[begin : begin + BATCH]))]
+            for path, data in zip(paths, archives[begin : begin + BATCH]):
+                path.write_bytes(data)
+            done = subprocess.run([str(program), *map(str, paths)], capture_output=True, timeout=300)
+            assert done.stderr == b"", done.stderr.decode()[:4000]
+            for line in done.stdout.decode().splitlines():
+                error, status, size, time = line.rsplit("\t", 3)
+                found.append((int(status), int(size), int(time), error))
+        assert len(found) == len(archives)
+        return found
+
+    return check

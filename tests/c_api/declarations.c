@@ -41,6 +41,25 @@ int main(void) {
     SIZE(VkPipelineLayoutCreateInfo, "VkPipelineLayoutCreateInfo");
     SIZE(VkPipelineShaderStageCreateInfo, "VkPipelineShaderStageCreateInfo");
     SIZE(VkComputePipelineCreateInfo, "VkComputePipelineCreateInfo");
+    SIZE(VkExtent3D, "VkExtent3D");
+    SIZE(VkOffset3D, "VkOffset3D");
+    SIZE(VkFormatProperties, "VkFormatProperties");
+    SIZE(VkImageFormatProperties, "VkImageFormatProperties");
+    SIZE(VkImageCreateInfo, "VkImageCreateInfo");
+    SIZE(VkImageSubresourceRange, "VkImageSubresourceRange");
+    SIZE(VkImageSubresourceLayers, "VkImageSubresourceLayers");
+    SIZE(VkImageViewCreateInfo, "VkImageViewCreateInfo");
+    SIZE(VkSamplerCreateInfo, "VkSamplerCreateInfo");
+    SIZE(VkImageMemoryBarrier, "VkImageMemoryBarrier");
+    SIZE(VkBufferImageCopy, "VkBufferImageCopy");
+    SIZE(VkImageCopy, "VkImageCopy");
+    SIZE(VkDescriptorSetLayoutBinding, "VkDescriptorSetLayoutBinding");
+    SIZE(VkDescriptorSetLayoutCreateInfo, "VkDescriptorSetLayoutCreateInfo");
+    SIZE(VkDescriptorPoolSize, "VkDescriptorPoolSize");
+    SIZE(VkDescriptorPoolCreateInfo, "VkDescriptorPoolCreateInfo");
+    SIZE(VkDescriptorSetAllocateInfo, "VkDescriptorSetAllocateInfo");
+    SIZE(VkDescriptorImageInfo, "VkDescriptorImageInfo");
+    SIZE(VkWriteDescriptorSet, "VkWriteDescriptorSet");
     PLACE(VkPhysicalDeviceProperties, deviceType);
     PLACE(VkPhysicalDeviceProperties, deviceName);
     PLACE(VkPhysicalDeviceProperties, limits);
@@ -59,10 +78,36 @@ int main(void) {
     PLACE(VkSubmitInfo, pCommandBuffers);
     PLACE(VkComputePipelineCreateInfo, layout);
     PLACE(VkPipelineShaderStageCreateInfo, pName);
+    PLACE(VkPhysicalDeviceLimits, maxPerStageDescriptorSamplers);
+    PLACE(VkPhysicalDeviceLimits, maxPerStageDescriptorSampledImages);
+    PLACE(VkPhysicalDeviceLimits, maxPerStageDescriptorStorageImages);
+    PLACE(VkImageFormatProperties, maxResourceSize);
+    PLACE(VkImageCreateInfo, samples);
+    PLACE(VkImageCreateInfo, usage);
+    PLACE(VkImageViewCreateInfo, subresourceRange);
+    PLACE(VkSamplerCreateInfo, addressModeU);
+    PLACE(VkSamplerCreateInfo, borderColor);
+    PLACE(VkImageMemoryBarrier, subresourceRange);
+    PLACE(VkImageMemoryBarrier, newLayout);
+    PLACE(VkBufferImageCopy, imageOffset);
+    PLACE(VkBufferImageCopy, imageExtent);
+    PLACE(VkImageCopy, dstOffset);
+    PLACE(VkImageCopy, extent);
+    PLACE(VkDescriptorSetLayoutBinding, stageFlags);
+    PLACE(VkDescriptorSetLayoutCreateInfo, pBindings);
+    PLACE(VkDescriptorPoolCreateInfo, maxSets);
+    PLACE(VkDescriptorSetAllocateInfo, pSetLayouts);
+    PLACE(VkDescriptorImageInfo, imageLayout);
+    PLACE(VkWriteDescriptorSet, dstBinding);
+    PLACE(VkWriteDescriptorSet, pImageInfo);
     printf("controls %zu\n", offsetof(VkPhysicalDeviceVulkan12Properties, signedZeroInfNanPreserve));
     for (i = 0; i < sizeof CAPABILITIES / sizeof *CAPABILITIES; i++) {
         printf("capability %u %s %d %u\n", CAPABILITIES[i].capability, CAPABILITIES[i].name, (int)CAPABILITIES[i].place,
                CAPABILITIES[i].number);
+    }
+    for (i = 1; i < FORMAT_COUNT; i++) {
+        printf("format %zu %s %u %u %u %s\n", i, TEXEL_FORMATS[i].name, TEXEL_FORMATS[i].vulkan, TEXEL_FORMATS[i].spirv,
+               TEXEL_FORMATS[i].texel_size, type_name(TEXEL_FORMATS[i].element));
     }
     for (i = 1; i < sizeof INSTRUCTIONS / sizeof *INSTRUCTIONS; i++) {
         if (INSTRUCTIONS[i - 1].last >= INSTRUCTIONS[i].first) {

@@ -1,53 +1,22 @@
 """R11: the C loader gives one clear error for a damaged archive, within a second and 64 MiB, under two sanitizers."""
 
 import io
+import itertools
 import json
 import random
-import subprocess
 import zipfile
-from pathlib import Path
 
+import numpy as np
 import pytest
-from c_api import binding
 from damaged_archives import BITS, HARMLESS_BITS, damaged, rebuilt, sample_members
 
+import shadesmith as ti
 from shadesmith.runtime.aot.container import write_container
-
-HERE = Path(__file__).parent
-SANITIZERS = ("-O0", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
-BATCH = 200
 
 
 @pytest.fixture(scope="module")
 def members():
     return sample_members()
-
-
-@pytest.fixture(scope="module", params=["plain", "sanitized"])
-def check(request, tmp_path_factory):
-    """A function that lets the C loader check archives: (exit status, KiB, ms, error) each."""
-    if binding.compiler("gcc") is None:
-        pytest.skip("needs gcc")
-    folder = tmp_path_factory.mktemp("check")
-    flags = SANITIZERS if request.param == "sanitized" else ("-O1",)
-    sources = (str(HERE / "programs" / "check.c"), str(binding.FOLDER / "shadesmith.c"))
-    program = binding.compile_c(folder / "check", *flags, *sources)
-
-    def check(archives):
-        found = []
-        for begin in range(0, len(archives), BATCH):
-            paths = [folder / f"{number}.tcm" for number in range(len(archives[begin : begin + BATCH]))]
-            for path, data in zip(paths, archives[begin : begin + BATCH]):
-                path.write_bytes(data)
-            done = subprocess.run([str(program), *map(str, paths)], capture_output=True, timeout=300)
-            assert done.stderr == b"", done.stderr.decode()[:4000]
-            for line in done.stdout.decode().splitlines():
-                error, status, size, time = line.rsplit("\t", 3)
-                found.append((int(status), int(size), int(time), error))
-        assert len(found) == len(archives)
-        return found
-
-    return check
 
 
 def test_whole_archives_are_taken(check, members, tmp_path):
@@ -134,6 +103,103 @@ def test_any_value_of_the_manifest_may_be_anything(check, members):
         text = json.dumps(changed, sort_keys=True).encode()
         archives.append(rebuilt(members, changed) if rebuild else write_container({**members, "module.json": text}))
     assert {line[0] for line in check(archives)} <= {0, 1}
+
+
+@pytest.fixture(scope="module")
+def texture_members():
+    @ti.kernel
+    def blend(
+        a: ti.types.texture(num_dimensions=2),
+        b: ti.types.rw_texture(num_dimensions=2, fmt=ti.Format.r32f),
+        c: ti.types.rw_texture(num_dimensions=3, fmt=ti.Format.rg16u),
+    ):
+        for i, j in b:
+            b.store(ti.Vector([i, j]), a.sample_lod(ti.Vector([i, j]) / b.shape[0], 0.0))
+            c.store(ti.Vector([i, j, 0]), ti.Vector([i, j, 0, 0], ti.u32))
+
+    ti.init(arch=ti.cpu, log_level=ti.WARN)
+    module = ti.aot.Module(ti.vulkan, caps="portable")
+    module.add_kernel(blend)
+    return module.members()
+
+
+TEXTURE_CHANGES = {
+    "binding": (lambda k: k["module"]["interface"]["textures"][1].update(binding=0), "textures[1].binding: a whole"),
+    "parameter": (lambda k: k["module"]["interface"]["textures"][0].update(parameter=1), "a parameter that is such a"),
+    "storage": (lambda k: k["module"]["interface"]["textures"][0].update(storage=True), "a parameter that is such a"),
+    "axes": (
+        lambda k: k["module"]["interface"]["textures"][1].update(ndim=3),
+        "textures[1].ndim: a whole number from 2",
+    ),
+    "element": (lambda k: k["module"]["interface"]["textures"][2].update(element="i32"), "what the texels"),
+    "format": (lambda k: k["module"]["interface"]["textures"][1].update(format="r32i"), "the format of its parameter"),
+    "format of nothing": (lambda k: k["parameters"][1].update(format="rgb32f"), "a format that kernels store"),
+    "other format": (
+        lambda k: [at.update(format="rgba8") for at in (k["parameters"][1], k["module"]["interface"]["textures"][1])],
+        "a texture is another than the manifest says",
+    ),
+    "other axes": (
+        lambda k: [at.update(ndim=3) for at in (k["parameters"][0], k["module"]["interface"]["textures"][0])],
+        "a texture is another than the manifest says",
+    ),
+    "other element": (
+        lambda k: [at.update(element="u32") for at in (k["parameters"][0], k["module"]["interface"]["textures"][0])],
+        "a texture is another than the manifest says",
+    ),
+    "one too few": (
+        lambda k: k["module"]["interface"]["textures"].pop(),
+        "a texture is another than the manifest says",
+    ),
+    "an axis": (lambda k: k["module"]["interface"]["members"][1]["source"].__setitem__(2, 2), "an axis of a texture"),
+    "a constant": (lambda k: k["constants"].__setitem__(0, 3), "null for what an argument gives"),
+}
+
+
+def test_textures_that_the_manifest_tells_wrong(check, texture_members):
+    whole, *lines = check([write_container(texture_members), *(changed_textures(texture_members))])
+    assert whole[0] == 0, whole
+    for name, (status, _, _, error) in zip(TEXTURE_CHANGES, lines):
+        assert status == 1 and TEXTURE_CHANGES[name][1] in error, (name, error)
+
+
+def changed_textures(members):
+    for change, _ in TEXTURE_CHANGES.values():
+        manifest = json.loads(members["module.json"])
+        change(manifest["kernels"]["blend"])
+        yield rebuilt(members, manifest)
+
+
+def test_any_value_about_textures_may_be_anything(check, texture_members):
+    manifest = json.loads(texture_members["module.json"])["kernels"]["blend"]
+    places = [path for path in paths_of(manifest) if "textures" in path or path[0] == "parameters"]
+    values = [None, True, -1, 0, 1, 3, 2**31, 0.5, "", "r8", "rgb16", "depth32f", [], {}, [[]], "f64", "texture_shape"]
+    archives = []
+    for path, value in itertools.product(places, values):
+        changed = json.loads(texture_members["module.json"])
+        part = changed["kernels"]["blend"]
+        for name in path[:-1]:
+            part = part[name]
+        part[path[-1]] = value
+        archives.append(rebuilt(texture_members, changed))
+    assert {line[0] for line in check(archives)} <= {0, 1}
+
+
+def test_words_of_shaders_with_textures_may_be_anything(check, texture_members):
+    """Those about textures above all: types of images, variables, decorations."""
+    name = next(name for name in texture_members if name.endswith(".spv"))
+    code = np.frombuffer(texture_members[name], np.uint32)
+    starts, position = [], 5
+    while position < len(code):
+        if code[position] & 0xFFFF in (15, 25, 27, 32, 59, 71):
+            starts += range(position, position + int(code[position] >> 16))
+        position += int(code[position] >> 16)
+    archives = []
+    for place, word in itertools.product(starts, (0, 1, 2, 3, 34, 0xFFFFFFFF)):
+        changed = code.copy()
+        changed[place] = word
+        archives.append(rebuilt({**texture_members, name: changed.tobytes()}))
+    lines = check(archives)
+    assert {line[0] for line in lines} <= {0, 1} and sum(line[0] for line in lines) > len(lines) / 2
 
 
 def paths_of(value, path=()):

@@ -8,7 +8,10 @@ import pytest
 import vulkan
 from c_api import binding
 
+from shadesmith.runtime.devices.textures import TextureSpec
+from shadesmith.runtime.devices.vulkan_images import format_name
 from shadesmith.runtime.workbench.spirv_words import CAPABILITIES
+from shadesmith.transpiler.ir.textures import FORMATS
 
 HERE = Path(__file__).parent
 FFI = vulkan.ffi
@@ -25,7 +28,7 @@ FEATURES = {
     "UniformAndStorageBuffer8BitAccess": "uniformAndStorageBuffer8BitAccess",
     "PhysicalStorageBufferAddresses": "bufferDeviceAddress",
     "AtomicFloat32MinMaxEXT": "shaderBufferFloat32AtomicMinMax", "AtomicFloat64MinMaxEXT": "shaderBufferFloat64AtomicMinMax",
-    "AtomicFloat32AddEXT": "shaderBufferFloat32AtomicAdd", "AtomicFloat64AddEXT": "shaderBufferFloat64AtomicAdd",
+    "StorageImageExtendedFormats": "shaderStorageImageExtendedFormats", "AtomicFloat32AddEXT": "shaderBufferFloat32AtomicAdd", "AtomicFloat64AddEXT": "shaderBufferFloat64AtomicAdd",
 }  # fmt: skip
 SOURCE = (binding.FOLDER / "shadesmith.c").read_text()
 
@@ -92,3 +95,18 @@ def test_numbers_have_the_values_of_the_header():
 
 def test_instructions_are_in_order(lines):
     assert ["instructions", "are", "out", "of", "order"] not in lines
+
+
+def test_formats_of_texels(lines):
+    """Those that Vulkan has no number for are refused: three channels and depth."""
+    found = {line[2]: line for line in lines if line[0] == "format"}
+    header = (binding.FOLDER / "shadesmith.h").read_text()
+    assert set(found) == set(FORMATS)
+    for name, row in FORMATS.items():
+        _, number, _, vulkan_format, spirv, size, element = found[name]
+        assert f"TI_FORMAT_{name.upper()} = {number}," in header and int(number) == row.number
+        assert (int(size), element) == (row.texel_bytes, row.element.name)
+        assert bool(int(spirv)) == row.is_storage
+        known = row.channels != 3 and row.kind != "depth"
+        wanted = f"VK_FORMAT_{format_name(TextureSpec(row, (1,), None, ()))}" if known else None
+        assert int(vulkan_format) == (getattr(vulkan, wanted) if wanted else 0), name

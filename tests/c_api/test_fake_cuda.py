@@ -45,7 +45,7 @@ def run(program, tmp_path):
             **environment,
         }  # fmt: skip
         command = [str(program), str(tmp_path / "module.tcm"), str(size), str(n)]
-        done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120)
+        done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
         assert done.stderr == "" and done.returncode in (0, 1), done.stderr
         return done.returncode, done.stdout, log.read_text().splitlines() if log.exists() else []
 
@@ -132,6 +132,13 @@ def test_functions_that_do_not_fit_are_refused(run):
     assert status == 1 and "function `paint`" in output
     status, output, _ = run(cuda_archive("paint 24\n"))
     assert status == 1 and "does not take the 16 bytes of arguments" in output
+
+
+def test_textures_are_refused_by_name(run):
+    kind = {"name": "t", "kind": "texture", "ndim": 2, "element": "f32"}
+    status, output, calls = run(cuda_archive(parameters=[kind]))
+    assert (status, launches(calls)) == (1, [])
+    assert f"{binding.NOT_SUPPORTED}: kernel `paint` takes a texture, which this runtime cannot give" in output
 
 
 def test_no_driver_and_no_gpu(program, tmp_path, run):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,6 +42,7 @@ def command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch)
         except SystemExit as end:
             status = int(end.code or 0)
         said = capsys.readouterr()
+        print(said.out, said.err, sep="\n", file=sys.stderr)  # shown where the test fails
         return Said(status, said.out, said.err)
 
     yield run

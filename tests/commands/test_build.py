@@ -105,10 +105,10 @@ def test_a_tool_that_is_missing_is_named(program, capsys, monkeypatch):
 
 
 def test_diff_says_why_modules_differ(program, capsys):
-    main(["build", "prog.py:fill", "--target", "vulkan1.1", "-o", "a.tcm"])
-    main(["build", "prog.py:fill", "--target", "vulkan1.2", "-o", "b.tcm"])
+    assert main(["build", "prog.py:fill", "--target", "vulkan1.1", "-o", "a.tcm"]) == YES
+    assert main(["build", "prog.py:fill", "--target", "vulkan1.2", "-o", "b.tcm"]) == YES
     program.write_text(PROGRAM.replace("v + x[i]", "v * x[i]"))
-    main(["build", "prog.py:fill", "--target", "vulkan1.1", "-o", "c.tcm"])
+    assert main(["build", "prog.py:fill", "--target", "vulkan1.1", "-o", "c.tcm"]) == YES
     capsys.readouterr()
     assert main(["diff", "a.tcm", "a.tcm"]) == YES
     assert main(["diff", "a.tcm", "b.tcm", "--json"]) == NO

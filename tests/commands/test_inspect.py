@@ -10,7 +10,9 @@ import pytest
 
 from shadesmith.runtime.workbench.disassembly import find_nvdisasm
 
-JULIA = f"{Path(__file__).parents[2] / 'examples' / 'julia.py'}:paint"
+PROGRAM = Path(__file__).parents[2] / "examples" / "julia.py"
+JULIA = f"{PROGRAM}:paint"
+LINE = next(n for n, text in enumerate(PROGRAM.read_text().splitlines(), 1) if "z = ti.Vector([z[0] ** 2" in text)
 KERNEL = """
     @ti.kernel
     def scale(x: ti.types.ndarray(ti.f32, 1), factor: ti.f32):
@@ -25,7 +27,7 @@ def test_cuda_ptx_and_sass_with_python_lines_and_no_gpu(command) -> None:
     titles = [line.removeprefix("==== ") for line in said.text.splitlines() if line.startswith("==== ")]
     assert titles[:2] == ["source", "ptx"] and titles[-1] == "resources"
     assert "__global__" in said.text and ".visible .entry paint_0" in said.text
-    assert "    // julia.py:23  z = ti.Vector" in said.text and "// julia.py:23\n" in said.text
+    assert f"    // julia.py:{LINE}  z = ti.Vector" in said.text and f"// julia.py:{LINE}\n" in said.text
     if find_nvdisasm() is None:
         assert "no sass: `nvdisasm`" in said.notes and "pip install" in said.notes
     else:
@@ -37,7 +39,7 @@ def test_vulkan_shows_glsl_and_spirv(command) -> None:
     said = command("inspect", JULIA, "--arch", "vulkan")
     assert said.status == 0 and "#version 460" in said.text
     if shutil.which("spirv-dis"):
-        assert "OpEntryPoint" in said.text and "; julia.py:23" in said.text
+        assert "OpEntryPoint" in said.text and f"; julia.py:{LINE}" in said.text
 
 
 def test_stages_by_name(command, program) -> None:

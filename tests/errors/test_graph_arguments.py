@@ -96,7 +96,7 @@ def test_an_argument_that_cannot_be(args, kwargs, message):
         ((add, X, X), "`x` for `n` of kernel `add` has kind NDARRAY, and SCALAR or MATRIX is needed"),
         ((add, N, N), "`n` for `x` of kernel `add` has kind SCALAR, and NDARRAY is needed"),
         ((add, N, Arg(ArgKind.NDARRAY, "y", ti.i32, 1)), "needs dtype=f32, found dtype=i32"),
-        ((add, N, Arg(ArgKind.NDARRAY, "y", ti.f32, 2)), "needs ndim=1, found ndim=2"),
+        ((add, N, Arg(ArgKind.NDARRAY, "y", ti.f32, 2)), "`y` for `x` .* needs ndim=1, found ndim=2. Hint: `ndim=1`"),
         ((add, N, Arg(ArgKind.NDARRAY, "y", ti.math.vec2, 1)), r"needs dtype=f32, found dtype=vector\(2, f32\)"),
         ((scale, N, ti.Vector([1.0, 2.0])), r"`n` for `factor` of kernel `scale`: a ti.template\(\) is compiled in"),
         ((lambda n: n, N), "a graph dispatches kernels, found <function"),
@@ -181,9 +181,20 @@ def test_numbers_out_of_range_wrap_as_in_a_call():
     builder = ti.graph.GraphBuilder()
     builder.dispatch(add, N, X)
     x = ti.ndarray(ti.f32, 1)
-    with pytest.warns(ti.ShadesmithWarning, match="wraps to 1"):
-        builder.compile().run({"n": 2**32 + 1, "x": x})
+    graph = builder.compile()
+    with pytest.warns(ti.ShadesmithWarning, match="wraps to 1") as found:
+        graph.run({"n": 2**32 + 1, "x": x})
     assert x[0] == 1.0
+    assert [warning.filename for warning in found] == [__file__]
+
+
+def test_a_matrix_of_another_shape_is_shown():
+    builder = ti.graph.GraphBuilder()
+    builder.dispatch(scale, 3, Arg(ArgKind.MATRIX, "v", ti.math.vec2))
+    with pytest.raises(
+        ti.TaichiRuntimeTypeError, match=r"a vector\(2, f32\), found a shadesmith.Vector of shape \(3,\)"
+    ):
+        builder.compile().run({"v": ti.Vector([1.0, 2.0, 3.0])})
 
 
 def test_the_source_lists_launches_and_each_kernel_once():

@@ -59,7 +59,7 @@ def test_lines_of_a_file_with_carriage_returns(tmp_path: Path) -> None:
 def run(*command: str, text: str = "", folder: Path) -> str:
     """Run Python with `text` as its input in `folder`; return what it shows."""
     done = subprocess.run(
-        [sys.executable, *command], input=text, capture_output=True, text=True, cwd=folder, timeout=60, check=False
+        [sys.executable, *command], input=text, capture_output=True, text=True, cwd=folder, timeout=300, check=False
     )
     return done.stdout + done.stderr
 

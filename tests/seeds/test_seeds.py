@@ -43,6 +43,7 @@ def namespace_of(name: str) -> dict[str, Any]:
     """Run a program here and return its names."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        warnings.filterwarnings("error", ".* falling back to ")
         return runpy.run_path(str(PROGRAMS / f"{name}.py"))
 
 

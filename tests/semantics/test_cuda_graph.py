@@ -113,7 +113,7 @@ def library(tmp_path_factory):
     folder = tmp_path_factory.mktemp("driver")
     subprocess.run(
         ["cc", "-shared", "-fPIC", "-x", "c", "-", "-o", str(folder / "libcuda.so.1")],
-        input=DRIVER.encode(), check=True, timeout=60,
+        input=DRIVER.encode(), check=True, timeout=300,
     )  # fmt: skip
     return ctypes.CDLL(str(folder / "libcuda.so.1"))
 

@@ -31,7 +31,7 @@ for maker in corpus.MAKERS:
 def output(folder: Path, seed: str) -> bytes:
     environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join([str(folder), *SEARCHED])}
     command = [sys.executable, "-c", SCRIPT]
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, timeout=120, check=False)
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr.decode()
     return done.stdout
 

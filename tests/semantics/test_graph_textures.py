@@ -89,14 +89,22 @@ def test_a_sampled_texture_of_any_format(target):
     np.testing.assert_array_equal(to.to_numpy(), np.full((4, 4), 0.5, np.float32))
 
 
+def test_a_dtype_beside_the_format_says_nothing_as_in_taichi():
+    ti.init(arch=ti.python, log_level=ti.WARN)
+    new = ti.graph.Arg(KIND.RWTEXTURE, "t", ndim=2, fmt=ti.Format.r32f)
+    assert new.is_like(ti.graph.Arg(KIND.RWTEXTURE, "t", dtype=ti.f32, ndim=2, fmt=ti.Format.r32f))
+    assert new.is_like(ti.graph.Arg(KIND.RWTEXTURE, "t", ti.f32, 2, fmt=ti.Format.r32f))
+    assert ti.graph.Arg(KIND.TEXTURE, "t", ti.f32, 2).is_like(ti.graph.Arg(KIND.TEXTURE, "t", ndim=2))
+
+
 def test_texture_arguments_that_cannot_be():
     ti.init(arch=ti.python, log_level=ti.WARN)
     with pytest.raises(ti.TaichiRuntimeError, match="`t` is an RWTEXTURE and needs fmt"):
         ti.graph.Arg(KIND.RWTEXTURE, "t", ndim=1)
     with pytest.raises(ti.TaichiRuntimeError, match="`t` is a texture and needs ndim"):
         ti.graph.Arg(KIND.TEXTURE, "t")
-    with pytest.raises(ti.TaichiRuntimeError, match="Invalid argument: dtype, .* RWTEXTURE with: tag, name, ndim, fmt"):
-        ti.graph.Arg(KIND.RWTEXTURE, "t", ndim=1, dtype=ti.f32)
+    with pytest.raises(ti.TaichiRuntimeError, match="Invalid argument: lod, .* RWTEXTURE with: tag, name, dtype, ndim"):
+        ti.graph.Arg(KIND.RWTEXTURE, "t", ndim=1, lod=0)
     good, size = ti.graph.Arg(KIND.RWTEXTURE, "t", ndim=1, fmt=ti.Format.rgba8), number("n")
     wrong = ti.graph.Arg(KIND.RWTEXTURE, "w", ndim=1, fmt=ti.Format.r32f)
     builder = ti.graph.GraphBuilder()

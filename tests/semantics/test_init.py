@@ -125,7 +125,8 @@ def test_variables_set_options(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_keyword_wins_over_a_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TI_DEFAULT_FP", "64")
-    ti.init(arch=ti.python, default_fp=ti.f32)
+    with pytest.warns(ti.ShadesmithWarning, match="TI_DEFAULT_FP=64 overridden by ti.init argument"):
+        ti.init(arch=ti.python, default_fp=ti.f32)
     assert ti.lang.impl.current_cfg().default_fp == ti.f32
 
 

@@ -259,7 +259,7 @@ except ti.TaichiSyntaxError as error:
 
 def test_the_interactive_prompt() -> None:
     """Python 3.13 keeps what is typed; before, the text is gone, and the error says what to do."""
-    done = subprocess.run([sys.executable, "-i", "-q"], input=SESSION, capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, "-i", "-q"], input=SESSION, capture_output=True, text=True, timeout=300)
     if sys.version_info >= (3, 13) and "found" in done.stdout:
         assert "found 2" in done.stdout
     else:
@@ -271,7 +271,7 @@ def test_a_program_from_standard_input_or_the_command_line() -> None:
     for arguments in (["-"], ["-c", SESSION]):
         given = SESSION if arguments == ["-"] else None
         command = [sys.executable, *arguments]
-        done = subprocess.run(command, input=given, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(command, input=given, capture_output=True, text=True, timeout=300)
         assert "found 2" in done.stdout or "Hint: define it in a file" in done.stdout
 
 
@@ -283,5 +283,5 @@ def test_ipython(tmp_path: Path) -> None:
         "    shell.run_cell(cell, store_history=True)\n"
     )
     (tmp_path / "shell.py").write_text(text)
-    done = subprocess.run([sys.executable, str(tmp_path / "shell.py")], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, str(tmp_path / "shell.py")], capture_output=True, text=True, timeout=300)
     assert "found 2" in done.stdout and "9" in done.stdout

@@ -42,11 +42,11 @@ REQUESTS: dict[str, tuple[Callable[[], Any], str]] = {
 def test_too_much_is_one_clear_error_and_nothing_else_changes(target: str, kind: str) -> None:
     kept = ti.field(ti.i32, shape=1000, name="kept")
     kept.from_numpy(np.arange(1000, dtype=np.int32))
-    before, start = used(), time.perf_counter()
+    before, start = used(), time.process_time()
     make, owner = REQUESTS[kind]
     with pytest.raises(ti.TaichiRuntimeError) as caught:
         make()
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2  # nothing was filled; the clock of a busy machine says nothing
     text = str(caught.value)
     assert owner in text and re.search(r"needs \d+\.\d [GT]iB \([\d,]+ bytes\)", text), text
     assert re.search(r"[\d.]+ \w+ are in use", text) and "field `kept`: 3.9 KiB" in text and "available" in text

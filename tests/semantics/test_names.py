@@ -172,3 +172,108 @@ def compute(given: {name}) -> {name}:
     found = space["compute"](space[name](7, [1, 2]))
     assert getattr(found, name) == 70 and getattr(found, f"{name}_2").to_list() == [1, 2]
     assert getattr(space["made"][1], name) == 8
+
+
+HELPERS = ["vec3_length", "vec3_mul_vs", "length", "atomic_add_f32", "floor_div_i32", "Mask", "Texture", "F32x3", "max"]
+
+
+@pytest.mark.parametrize("arch", [ti.vulkan, ti.cuda, ti.cpu])
+@pytest.mark.parametrize("name", HELPERS)
+def test_a_name_of_a_helper_stays_where_nothing_needs_the_helper(define_kernel, name: str, arch) -> None:
+    ti.init(arch=ti.python, log_level=ti.ERROR)
+    text = (
+        f"def compute({name}_1: ti.i32) -> ti.i32:\n    {name} = {name}_1 * {name}_1\n    return {name} + {name} * 3\n"
+    )
+    assert f"int {name} = args.{name}_1 * args.{name}_1;" in define_kernel(text).source(1, arch=arch)
+
+
+@pytest.mark.parametrize("name", HELPERS)
+def test_a_name_of_a_helper_beside_the_helper(target: str, define_kernel, name: str) -> None:
+    x, total = ti.Vector.field(3, ti.f32, shape=2), ti.field(ti.f32, ())
+    x.fill(2.0)
+    text = f"""def compute(n: ti.i32) -> ti.i32:
+    for i in x:
+        {name} = x[i] * 0.5
+        total[None] += {name}.norm() + ti.max({name}.x, {name}.y)
+    {name}_ = n // 3
+    return {name}_ + ti.max({name}_, n)
+"""
+    assert define_kernel(text, x=x, total=total)(-7) == -6
+    assert total[None] == pytest.approx(2 * (3**0.5 + 1))
+
+
+def test_members_called_as_the_indices_of_macros(target: str) -> None:
+    i, pool = ti.root.dense(ti.ij, (4, 4)), ti.root.pointer(ti.i, 4)
+    j, k, cell = (ti.field(ti.i32) for _ in range(3))
+    i.place(j, k)
+    pool.dense(ti.i, 4).place(cell)
+
+    @ti.kernel
+    def run(x: ti.types.ndarray(dtype=ti.i32, ndim=2)) -> ti.i32:
+        i = x.shape[0]
+        l = x.shape[1]
+        for a, b in x:
+            x[a, b] = a * 10 + b + i * l
+        for a, b in j:
+            j[a, b] = a * 4 + b
+            k[a, b] += j[a, b] + 1
+        for a in range(8):
+            cell[a] = a
+        total = 0
+        for a in cell:
+            total += cell[a]
+        return total
+
+    x = np.zeros((3, 5), np.int32)
+    assert run(x) == 28 and x[2, 3] == 38 and k[2, 3] == 12 and k.to_numpy().sum() == 136
+
+
+@pytest.mark.parametrize(
+    "name", ["cell", "main", "in_", "_", "_out", "input", "list", "place", "args", "x", "x_number"]
+)
+def test_a_name_of_a_sparse_node(target: str, name: str, define_program) -> None:
+    text = f"""
+{name} = ti.root.pointer(ti.i, 4)
+{name}_list = {name}.dynamic(ti.j, 8, chunk_size=2)
+y = ti.field(ti.i32)
+{name}_list.place(y)
+
+@ti.kernel
+def fill() -> ti.i32:
+    total = 0
+    for i in range(8):
+        ti.append({name}_list, i % 2, i)
+    for i, j in y:
+        total += y[i, j] + ti.length({name}_list, i)
+    for i in range(2):
+        ti.deactivate({name}, i)
+    return total
+"""
+    assert define_program(text)["fill"]() == 28 + 8 * 4
+
+
+def test_names_that_differ_in_case_or_at_their_end(target: str, define_kernel) -> None:
+    long = "a_name_that_goes_on_" * 5
+    text = f"""def compute({long}x: ti.i32, {long}y: ti.i32, N: ti.i32, n: ti.i32) -> ti.i32:
+    {long}a, {long}b, Sum, sum = {long}x, {long}y, N, n
+    for {long} in range(2):
+        {long}a += {long}x
+        Sum += {long}b
+    return ({long}a * 10 + Sum) * 10 + sum
+"""
+    assert define_kernel(text)(1, 2, 3, 4) == (3 * 10 + 7) * 10 + 4
+
+
+def test_a_member_that_begins_with_an_underscore(target: str) -> None:
+    pair = ti.types.struct(_first=ti.i32, _second_=ti.math.vec2)
+    made = pair.field(shape=2)
+
+    @ti.kernel
+    def fill(given: pair) -> pair:
+        for i in made:
+            made[i]._first = given._first + i
+        return pair(made[1]._first, given._second_ * 2)
+
+    found = fill(pair(5, ti.math.vec2(1, 2)))
+    assert found._first == 6 and found._second_.to_list() == [2, 4]
+    assert made._first.to_numpy().tolist() == [5, 6] and made[0]._first == 5

@@ -52,11 +52,11 @@ def test_what_does_more_is_slower_and_the_other_way_round(work, target: str) -> 
     x = ones()
     path = work.edit(x, 60, variant="more")
     written_programs.replaced(path, "args.turns", "(20 * args.turns)")
-    found = work.bench(x, 60, seconds=5.0)
+    found = work.bench(x, 60, seconds=20.0)
     assert [row.name for row in found.rows] == ["generated", "more"]
     assert found.verdict == found["more"].verdict == "slower", str(found)
     assert found.fastest == "generated"
-    turned = work.bench(x, 60, variants=["more", "generated"], seconds=5.0)
+    turned = work.bench(x, 60, variants=["more", "generated"], seconds=20.0)
     assert turned.verdict == "faster" and turned.fastest == "generated"
 
 

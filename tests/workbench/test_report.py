@@ -126,7 +126,7 @@ def test_equal_programs_give_equal_bytes(tmp_path: Path) -> None:
         program.write_text((ROOT / "examples" / "nbody.py").read_text())
         command = [sys.executable, "-m", "shadesmith", "report", str(program), "-o", str(folder / "page.html")]
         environment = {**os.environ, "PYTHONHASHSEED": seed}
-        subprocess.run(command, env=environment, check=True, capture_output=True, timeout=120)
+        subprocess.run(command, env=environment, check=True, capture_output=True, timeout=300)
         pages.append((folder / "page.html").read_bytes())
     assert pages[0] == pages[1]
     assert str(tmp_path).encode() not in pages[0]

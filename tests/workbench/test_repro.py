@@ -25,7 +25,7 @@ def compiled(target: str) -> None:
 
 def run(folder: Path) -> tuple[int, str]:
     command = [sys.executable, "-c", ALONE, str(folder / "run.py")]
-    done = subprocess.run(command, cwd=folder.parent, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, cwd=folder.parent, capture_output=True, text=True, timeout=300, check=False)
     return done.returncode, done.stdout + done.stderr
 
 

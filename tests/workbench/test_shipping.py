@@ -52,7 +52,7 @@ def run(folder: Path, code: str, installed: Path) -> subprocess.CompletedProcess
     command = [sys.executable, "-W", "ignore", "-c", code]
     assert package.is_dir()
     return subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120, check=False
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300, check=False
     )
 
 
@@ -68,7 +68,7 @@ def wheel(target: str, tmp_path: Path) -> Path:
     path = program.scale.edit(2.0, ti.ndarray(ti.f32, 8))
     written_programs.replaced(path, "args.a * x(i)", "args.a * x(i) + 10.0")
     pip = [sys.executable, "-m", "pip", "wheel", "-q", "--no-build-isolation", "--no-deps", "--no-index", "-w"]
-    subprocess.run([*pip, str(tmp_path / "dist"), str(project)], check=True, timeout=120, capture_output=True)
+    subprocess.run([*pip, str(tmp_path / "dist"), str(project)], check=True, timeout=300, capture_output=True)
     (found,) = (tmp_path / "dist").glob("*.whl")
     return found
 

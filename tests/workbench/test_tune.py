@@ -76,7 +76,7 @@ def defined(lines: str, text: str) -> str:
 def test_the_fastest_right_setting_wins_and_is_used(work, target: str) -> None:
     x = ones()
     with_extra(work, x)
-    found = work.tune(x, 100, seconds=5.0)
+    found = work.tune(x, 100, seconds=20.0)
     status = {trial.label: trial.status for trial in found.trials}
     assert status == {"EXTRA=0": "timed", "EXTRA=8": "timed", "EXTRA=12": "timed", "EXTRA=oops": "refused"}
     assert found.values == {"EXTRA": "0"} and found.final["EXTRA=0"].verdict == "faster"
@@ -167,7 +167,7 @@ def test_a_search_climbs_to_the_best_setting() -> None:
 def test_each_class_of_shapes_has_its_winner(work, target: str) -> None:
     x, large = ones(), ones(8 * SIZE)
     with_extra(work, x)
-    work.tune(x, 100, seconds=5.0)
+    work.tune(x, 100, seconds=20.0)
     (entry,) = read_entries(work.variants(x, 100).slot)
     assert entry.shapes == "x 2^11" and entry.best
     work(large, 1)
@@ -183,7 +183,7 @@ def test_each_class_of_shapes_has_its_winner(work, target: str) -> None:
 def test_the_tuned_text_is_benched_and_compared_beside_the_others(work, target: str) -> None:
     x = ones()
     with_extra(work, x)
-    tuned = work.tune(x, 100, seconds=5.0)
+    tuned = work.tune(x, 100, seconds=20.0)
     assert tuned.best is not None, str(tuned)
     timing = work.bench(x, 100, seconds=0.5)
     assert [row.name for row in timing.rows] == ["generated", "edit", "tuned"]
@@ -193,7 +193,7 @@ def test_the_tuned_text_is_benched_and_compared_beside_the_others(work, target: 
 def test_what_is_stored_may_go_out_of_date(work, target: str) -> None:
     x = ones()
     path = with_extra(work, x)
-    work.tune(x, 100, seconds=5.0)
+    work.tune(x, 100, seconds=20.0)
     written_programs.replaced(path, "= 0 | 8 | 12 | oops", "= 1 | 2")
     with pytest.warns(ShadesmithWarning, match=r"tuned.json:1: EXTRA=0 in work\.\w+ is no longer among the values"):
         work(x, 1)
@@ -303,7 +303,7 @@ def test_values_are_known_again_in_any_order_of_the_file(work, target: str) -> N
 def test_of_equal_winners_the_one_that_changes_least(work, target: str) -> None:
     x = ones()
     with_extra(work, x, "#define UNUSED 1  // @tune UNUSED = 2 | 1\n" + EXTRA)
-    found = work.tune(x, 100, seconds=5.0)
+    found = work.tune(x, 100, seconds=20.0)
     assert found.values == {"UNUSED": "1", "EXTRA": "0"}, str(found)
 
 

@@ -119,7 +119,7 @@ def cell_of(place: Node, indices: Sequence[str], cells: CellTexts | None) -> str
     pool = pool_above(place)
     if pool is None or cells is None or ("number", pool) not in cells.needs:
         return ""
-    return f"{cells.name(pool)}_number({', '.join(cells.scaled(place, pool, indices))})"
+    return f"{cells.word('number', pool)}({', '.join(cells.scaled(place, pool, indices))})"
 
 
 def less_offset(array: Array, indices: list[str]) -> list[str]:

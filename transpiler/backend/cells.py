@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from ..ir.snodes import Node, axes_of, cell_digits, chunks_of, path_in_part, pool_above, shape_of, sparse_above
 from ..ir.sparse import CELL_MEMBERS, Need, mask_words, needed_by, node_name
@@ -73,21 +74,22 @@ class CellTexts:
         names = Names(taken)
         for what, node in self.needs:
             if node not in self.names:
-                self.names[node] = names.declare(node_name(self.kernel, node))
+                whats = [other for other, of in self.needs if of is node and other not in CELL_MEMBERS]
+                self.names[node] = names.declare(node_name(self.kernel, node), partial(_words, whats))
             self.writes |= {(member, node) for member in WRITTEN.get(what, ())}
 
     def words(self) -> list[str]:
         """Return the names of all macros and functions."""
-        return [
-            f"{what}_{self.name(node)}" if what in FUNCTIONS else f"{self.name(node)}_{what}"
-            for what, node in self.needs
-            if what not in CELL_MEMBERS
-        ]
+        return [self.word(what, node) for what, node in self.needs if what not in CELL_MEMBERS]
+
+    def word(self, what: str, node: Node) -> str:
+        """Return the name of a member, macro or function of a node."""
+        return _word(what, self.names[node])
 
     def members(self) -> list[tuple[Need, str, str]]:
         """Return the members of `Args`: need, name, and what the comment says."""
         return [
-            (need, f"{self.name(need[1])}_{need[0]}", _note(*need).format(node=self.name(need[1])))
+            (need, self.word(*need), _note(*need).format(node=self.name(need[1])))
             for need in self.needs
             if need[0] in CELL_MEMBERS
         ]
@@ -121,7 +123,7 @@ class CellTexts:
     def _macro(self, need: Need) -> str:
         what, node = need
         letters = list(LETTERS[: len(axes_of(node))])
-        head = f"#define {self.name(node)}_{what}"
+        head = f"#define {self.word(what, node)}"
         indices = ", ".join(letters)
         if what == "place":
             return f"{head}({', '.join([CELL, *_inside(node, letters)])}) ({self._linear(node, letters, CELL)})"
@@ -133,7 +135,7 @@ class CellTexts:
         if what == "is_active" and node.kind == "bitmasked":
             return f"{head}({indices}) bit_is_set({self.passed('mask', node)}, {self._entry(node, letters)})"
         if what == "is_active":
-            return f"{head}({indices}) ({self.name(node)}_number({indices}) >= FIRST_CELL)"
+            return f"{head}({indices}) ({self.word('number', node)}({indices}) >= FIRST_CELL)"
         if what == "length":
             of_list = letters[: len(self._list_axes(node))]
             length = self.element("lengths", node, self._row(node, of_list))
@@ -162,7 +164,7 @@ class CellTexts:
         """Return the position of a cell among the numbers, or bits, of its node. cell: of the pool that it lies in."""
         cell = self._cell_above(node, node, letters) if cell is None else cell
         if ("place", node) in self.needs:
-            return f"{self.name(node)}_place({', '.join([cell, *_inside(node, letters)])})"
+            return f"{self.word('place', node)}({', '.join([cell, *_inside(node, letters)])})"
         return self._linear(node, letters, cell)
 
     def _linear(self, node: Node, letters: Sequence[str], cell: str) -> str:
@@ -208,7 +210,7 @@ class CellTexts:
     def _cell_above(self, node: Node, counted: Node, letters: Sequence[str]) -> str:
         """Return the cell of the pool that something of `node` lies in, or "". letters: indices of `counted`."""
         pool = pool_above(node)
-        return "" if pool is None else f"{self.name(pool)}_number({', '.join(self.scaled(counted, pool, letters))})"
+        return "" if pool is None else f"{self.word('number', pool)}({', '.join(self.scaled(counted, pool, letters))})"
 
     def scaled(self, node: Node, above: Node, letters: Sequence[str], unsigned: str = "") -> list[str]:
         """Return the indices of the cell of `above` that a cell of `node` lies in. unsigned: what to divide."""
@@ -233,7 +235,7 @@ class CellTexts:
         kinds = {"vulkan": "{} ", "cuda": "__device__ inline {} ", "c": "static inline {} "}
         args = {"vulkan": [], "cuda": ["const Args &args"], "c": ["const struct Args args"]}[self.target.name]
         parameters = ", ".join([*args, *(f"int {letter}" for letter in letters)])
-        head = f"{kinds[self.target.name].format(result)}{what}_{self.name(node)}({parameters}) {{"
+        head = f"{kinds[self.target.name].format(result)}{self.word(what, node)}({parameters}) {{"
         own = "|".join(letters) or "$"
         lines = [re.sub(rf"(?<!\w)\(({own})\)", r"\1", line) for line in lines]  # a macro's need parentheses
         return "\n".join([head, *(INDENT + line for line in lines), "}"])
@@ -247,7 +249,8 @@ class CellTexts:
         if not outer:
             return [], ""
         args = [] if self.target.name == "vulkan" else ["args"]
-        call = f"activate_{self.name(outer[-1])}({', '.join([*args, *self.scaled(counted, outer[-1], letters, '{}')])})"
+        indices = self.scaled(counted, outer[-1], letters, "{}")
+        call = f"{self.word('activate', outer[-1])}({', '.join([*args, *indices])})"
         pool = pool_above(node)
         if pool is None:
             return [f"{call};"], ""
@@ -295,7 +298,8 @@ class CellTexts:
         line = f"{function}({self.passed('numbers', node)}, {entry}, {pool}, {capacity});"
         if len(line) <= LONGEST:
             return [line]
-        return [f"{self._word} place = {entry};", line.replace(f", {entry}, ", ", place, ")]
+        place = next(word for word in ("place", "entry", "position") if word not in self.names.values())
+        return [f"{self._word} {place} = {entry};", line.replace(f", {entry}, ", f", {place}, ")]
 
     def deactivate_cell(self, node: Node, entry: str) -> str:
         """Return the call that takes the cell away that stands at a position of the numbers of a node."""
@@ -307,6 +311,16 @@ class CellTexts:
         row = self._place(self._row(node, letters, cell))
         lengths, pool = self.passed("lengths", node), self.passed("pool", node)
         return "int", [*lines, f"return append_item({lengths}, {row}, {node.extents[0]}, {pool});"]
+
+
+def _word(what: str, name: str) -> str:
+    """Return what a member, macro or function is called after a node of that name: GLSL has no `__`."""
+    stem = name.rstrip("_") or "v"
+    return f"{what}_{stem.lstrip('_')}" if what in FUNCTIONS else f"{stem}_{what}"
+
+
+def _words(whats: Iterable[str], name: str) -> list[str]:
+    return [_word(what, name) for what in whats]
 
 
 def _note(what: str, node: Node) -> str:

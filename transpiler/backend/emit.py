@@ -15,13 +15,12 @@ from typing import Any
 
 from ..errors import NOWHERE, SourceLocation
 from ..ir.functions import Call, Function, called, reachable
-from ..ir.nodes import Block, Statement, walk
+from ..ir.nodes import Block, Statement
 from ..ir.sparse import TOPOLOGY_WRITERS
 from ..ir.statements import (
     RECORDS,
     Array,
     AtomicOp,
-    Operation,
     Rand,
     RangeFor,
     Return,
@@ -36,7 +35,6 @@ from ..options import Capabilities, CompileOptions
 from .accessors import Used, definitions
 from .blocks import HAS_TURN, LANES, BlockForm, block_form, block_parameters, declare_per_thread, declare_shared
 from .blocks import WRITERS as BLOCK_WRITERS
-from .collectives import MEETING_WORDS
 from .exits import leave_by_loop
 from .float_controls import EXTENSION as FLOAT_CONTROLS
 from .float_controls import execution_modes
@@ -44,11 +42,11 @@ from .functions import WRITERS as CALL_WRITERS
 from .functions import PrintedFunction, print_function, prototypes, return_writer
 from .headers import headers, texts_of
 from .helpers import called as functions_in
-from .helpers import library, words_of
+from .hidden_names import own_words, words_needed
 from .interface import BackendModule, Interface, SourceFile, TaskSource
 from .layout import Declaration, Layout, array_type, has_matrix, has_vector, layout
 from .line_map import PrintedBody, line_map
-from .naming import Names, entry_stem
+from .naming import Names, bound_name, entry_stem
 from .placement import Placement, place
 from .print_cells import WRITERS as CELL_WRITERS
 from .print_cells import purpose_of
@@ -58,7 +56,6 @@ from .print_statements import INDENT, Line, Statements, basename, declare_axis, 
 from .print_statements import WRITERS as STATEMENT_WRITERS
 from .print_textures import WRITERS as TEXTURE_WRITERS
 from .print_textures import declarations
-from .print_textures import words as texture_words
 from .random_stream import task_seed
 from .render import render
 from .reports import WRITERS as REPORT_WRITERS
@@ -66,7 +63,7 @@ from .reports import stop_after_failure
 from .reserved import OURS
 from .reserved import functions as functions_of_tasks
 from .signatures import signatures
-from .spelling import extensions, helpers_source, spell_operation
+from .spelling import extensions, helpers_source
 from .strides import count_in_entry, is_folded, is_strided
 from .target import TARGETS, Target
 from .task_memory import memory_of, pointers_of
@@ -124,16 +121,14 @@ def emit(kernel: Kernel, target: str, options: CompileOptions, capabilities: Cap
     if target == "python":
         return _for_interpreter(kernel, options)
     row = replace(TARGETS[target], exact=not options.fast_math)
-    form = layout(kernel, row, volatile=capabilities.volatile_vectors)
-    printer = _Printer(kernel, row, form, options, capabilities)
-    printed = [printer.task(task, number) for number, task in enumerate(kernel.tasks)]
-    groups = [[task] for task in printed] if row.file_per_task or not printed else [printed]
-    files = tuple(printer.file(group, number) for number, group in enumerate(groups))
-    tasks = tuple(_task_source(p, p.number if row.file_per_task else 0, form, capabilities) for p in printed)
-    tool_options = _tool_options(options)
-    if any(signature.is_recursive for signature in printer.signatures.values()):
-        tool_options["recursive"] = True  # CUDA needs a larger stack
-    return BackendModule(kernel.name, target, files, tasks, form.interface, tool_options)
+    while True:
+        form = layout(kernel, row, volatile=capabilities.volatile_vectors)
+        printer = _Printer(kernel, row, form, options, capabilities)
+        module = printer.module()
+        hidden = printer.hidden()
+        if hidden <= row.needed:
+            return module
+        row = replace(row, needed=row.needed | hidden)
 
 
 def _tool_options(options: CompileOptions) -> dict[str, Any]:
@@ -166,18 +161,30 @@ class _Printer:
             form.report = "Report(args.report)"  # a member of a readonly block cannot be passed on, its copy can
             if form.cells is not None:
                 form.cells.wraps = True
-        types = [*form.structs.names.values(), *(name for tree in form.trees.values() for name in tree.names)]
-        ours = OURS.union(form.accessors.names.values(), form.words, types, library(target.name))
-        ours |= {*form.textures.values(), *texture_words(kernel, target.name)}
-        spelled = _called(kernel, target)
+        taken = target.reserved | target.needed | OURS | own_words(form, ())
         tasks = functions_of_tasks(self.name, len(kernel.tasks))
-        taken = target.reserved | target.functions | ours | spelled | tasks
-        self.signatures = signatures(kernel, target, taken)
-        names = {name for s in self.signatures.values() for name in (s.name, s.result_type)}
-        self.taken = target.reserved | ours | (target.functions & spelled) | names
-        if any(task.cooperates for task in kernel.tasks):
-            self.taken |= MEETING_WORDS
+        self.signatures = signatures(kernel, target, taken | target.functions | tasks)
+        self.own = own_words(form, self.signatures.values())
+        self.taken = taken | self.own
+        self.needed: set[str] = set()
+        self.locals: list[Names] = []
         self.functions = {function: self._function(function) for function in kernel.functions}
+
+    def module(self) -> BackendModule:
+        """Print all tasks and their files."""
+        printed = [self.task(task, number) for number, task in enumerate(self.kernel.tasks)]
+        groups = [[task] for task in printed] if self.target.file_per_task or not printed else [printed]
+        files = tuple(self.file(group, number) for number, group in enumerate(groups))
+        places = [p.number if self.target.file_per_task else 0 for p in printed]
+        tasks = tuple(_task_source(p, k, self.form, self.capabilities) for p, k in zip(printed, places, strict=True))
+        tool_options = _tool_options(self.options)
+        if any(signature.is_recursive for signature in self.signatures.values()):
+            tool_options["recursive"] = True  # CUDA needs a larger stack
+        return BackendModule(self.kernel.name, self.target.name, files, tasks, self.form.interface, tool_options)
+
+    def hidden(self) -> set[str]:
+        """Return the names given in the files printed that hide what these files call by the same word."""
+        return self.needed & self.own.union(*(names.given for names in self.locals))
 
     def task(self, task: Task, number: int) -> _Printed:
         """Print one task: the function of one turn, and what the entry computes before it."""
@@ -232,7 +239,9 @@ class _Printer:
         expressions = Expressions(self.target, self.form)
         expressions.signatures = self.signatures
         comments, atomics = self.options.line_comments, self.capabilities.atomics
-        printer = Statements(expressions, placement, Names(self.taken), comments, atomics, writers)
+        names = Names(self.taken)
+        self.locals.append(names)
+        printer = Statements(expressions, placement, names, comments, atomics, writers)
         printer.result_names = [member.name for member in self.form.result_members]
         printer.explains = self.options.why_comments
         printer.shared_atomics = self.capabilities.shared_atomics
@@ -299,7 +308,7 @@ class _Printer:
         printer = self._statements(place([(task.prologue, bounds)], self._is_infix))
         ours = [] if self.target.nested_loops else ["count", "first", "index"]
         parts = [] if task.loop is None else part_names(task.loop, names)
-        for name in [*names, *parts, *ours, *(f"{word}_{name}" for name in names for word in ("end", "extent"))]:
+        for name in [*names, *parts, *ours, *(bound_name(word, name) for name in names for word in ("end", "extent"))]:
             printer.names.declare(name)  # the entry's own, beside which the prologue's variables stand
         printer.comments = False
         if task.loop is not None:
@@ -328,6 +337,7 @@ class _Printer:
         macros, cell_functions = definitions(form.accessors, used, form.cells)
         types = [declaration.type for declaration in form.declarations]
         called_there = functions_in(self.target.name, "\n".join([*types, *macros, *cell_functions]))
+        helpers = [*form.helpers, *called_there, *printed_helpers(functions, printed)]
         data = {
             "banner": self._banner(printed),
             "constants": _constants(blocks),
@@ -344,9 +354,7 @@ class _Printer:
             "textures": [] if self.target.has_pointers else declarations(used.textures, form.use, form.textures),
             "accessors": macros,
             "cell_functions": cell_functions,
-            "helpers": helpers_source(
-                self.target.name, [*form.helpers, *called_there, *printed_helpers(functions, printed)]
-            ),
+            "helpers": helpers_source(self.target.name, helpers),
             "structs": [
                 *(form.structs.declaration(struct) for struct in self._used_structs(functions, printed)),
                 *(text for tree in form.trees.values() for text in tree.structs),
@@ -358,6 +366,7 @@ class _Printer:
             "tasks": tasks,
             "task": tasks[0] if tasks else None,
         }
+        self.needed |= words_needed(self.target, form, self.own, helpers, data, functions)
         kind = printed[0].task.kind.value if self.target.file_per_task else "kernel"
         if self.target.name == "c":
             data["headers"] = headers(texts_of(data, [p.body for p in printed], functions))
@@ -476,13 +485,6 @@ class _Printer:
 def _begin(task: Task) -> SourceLocation:
     """Return the Python line that a task is a loop of."""
     return NOWHERE if task.loop is None else task.loop.location
-
-
-def _called(kernel: Kernel, target: Target) -> set[str]:
-    """Return the words in the texts of all operations: functions that no local variable may hide."""
-    operations = (s for root in kernel.roots() for s in walk(root) if isinstance(s, Operation))
-    texts = {spell_operation(target.name, operation, target.exact).text for operation in operations}
-    return {"min", "max", *texture_words(kernel, target.name)}.union(*(words_of(text) for text in texts))
 
 
 def _start_random(printer: Statements, number: int) -> None:

@@ -68,6 +68,12 @@ def library(target: str) -> dict[str, Helper]:
     }
 
 
+@cache
+def constants(target: str) -> frozenset[str]:
+    """Return the chunks that are macros without parameters."""
+    return frozenset(name for name, helper in library(target).items() if f"#define {name} " in helper.text)
+
+
 def _chunks(text: str) -> list[str]:
     """Split at blank lines; what is only comment or preprocessor set-up (`#ifndef`, `#include`) is no chunk."""
     chunks = [chunk.strip("\n") for chunk in re.split(r"\n\s*\n", text)]

@@ -42,13 +42,13 @@ from ..ir.types import (
 )
 from .accessors import Accessors, Reach, accessors
 from .cells import CellTexts
-from .helpers import library
 from .interface import ArraySlot, Interface, Member, PlaceSlot, ResultField, TextureSlot
-from .naming import Names, entry_stem
-from .reserved import MEMBERS, OURS, functions, macros
+from .naming import Names
+from .reserved import TYPES
 from .sites import describe_site
 from .spelling import storage_helpers, storage_name, type_helpers, type_name
 from .structs import Structs, make_structs
+from .taken_names import no_members, parameters_of, taken_names
 from .target import Target
 from .texture_functions import declared as texture_type
 from .trees import TreeText, elements_of, write_tree
@@ -164,11 +164,6 @@ class _Item:
     scalar_bytes: int
 
 
-def _member_names(kernel: Kernel, target: Target) -> Names:
-    blocks = macros(task.block_dim for task in kernel.tasks)
-    return Names(target.reserved | MEMBERS[target.name] | blocks)
-
-
 class _Members:
     """Gathers the members of `Args`."""
 
@@ -183,8 +178,9 @@ class _Members:
     ) -> None:
         self.kernel, self.target, self.use, self.structs, self.trees = kernel, target, use, structs, trees
         self.cells = cells
-        self.names = _member_names(kernel, target)
+        self.names = Names(no_members(kernel, target, structs))
         self.items: list[_Item] = []
+        self.parameters = parameters_of(kernel)
         self.references: dict[str, Reference] = {}
 
     def gather(self, result: bool) -> list[_Item]:
@@ -266,6 +262,8 @@ class _Members:
     def _add(
         self, name: str, key: object, type: str, declared: str, note: str, sources: list[tuple[object, ...]], size: int
     ) -> None:
+        if name in self.parameters and not isinstance(key, Parameter):
+            name += "_"  # a macro that reaches memory by it would put an index there
         self.items.append(_Item(self.names.declare(name), key, type, declared, note, sources, size))
 
     def _stride(self, array: Array, axis: int) -> None:
@@ -374,7 +372,7 @@ def layout(kernel: Kernel, target: Target, complete: bool = False, volatile: boo
     items = members.gather(bool(results))
     interface_members, numbers, size = _offsets(items)
     texts = {item.key: f"args.{item.name}" for item in items if item.key is not None}
-    taken = target.reserved | target.functions | _ours(kernel, target) | frozenset(structs.names.values())
+    taken = taken_names(kernel, target, structs)
     structs_of_trees = frozenset(name for text in trees.values() for name in text.names)
     if cells is not None:
         cells.texts = {need: texts[need] for need, _, _ in cells.members()}
@@ -424,25 +422,17 @@ def _structs(kernel: Kernel, target: Target, use: Use) -> Structs:
     found = kernel.structs()
     if not found:
         return Structs(target.name, frozenset())
-    blocks = macros(task.block_dim for task in kernel.tasks)
-    taken = target.reserved | target.functions | _ours(kernel, target) | blocks
-    members = target.reserved | MEMBERS[target.name] | blocks
     temporaries = [temporary.type for temporary in kernel.temporaries]
     blocks_of_types = (kernel.returns, temporaries, *_in_trees(kernel, use))
     several = [type for block in blocks_of_types if len(block) > 1 for type in block]
+    taken, members = taken_names(kernel, target) | TYPES[target.name], no_members(kernel, target)
     return make_structs(target.name, _stored(kernel, use), several, found, taken, members)
-
-
-def _ours(kernel: Kernel, target: Target) -> frozenset[str]:
-    """Return the names that the text gives to things of its own."""
-    return OURS | frozenset(library(target.name)) | functions(entry_stem(kernel), len(kernel.tasks))
 
 
 def _trees(kernel: Kernel, target: Target, use: Use, structs: Structs) -> dict[Node, TreeText]:
     """Return how the trees are written in which arrays lie that the kernel uses."""
-    blocks = macros(task.block_dim for task in kernel.tasks)
-    taken = target.reserved | target.functions | _ours(kernel, target) | blocks | frozenset(structs.names.values())
-    types, members = Names(taken), target.reserved | MEMBERS[target.name] | blocks
+    types = Names(taken_names(kernel, target, structs) | TYPES[target.name])
+    members = no_members(kernel, target, structs) | parameters_of(kernel)
     parts = dict.fromkeys(memory_of(a.place) for a in sorted(use.arrays, key=lambda a: a.slot) if a.place is not None)
     return {part: write_tree(kernel.trees[top_of(part)], part, target, structs, types, members) for part in parts}
 
@@ -452,10 +442,7 @@ def _cells(kernel: Kernel, target: Target, structs: Structs, use: Use, complete:
     if complete or not any(is_sparse(place) for tree in kernel.trees.values() for place in tree.elements):
         return None
     cells = CellTexts(kernel, target, needs_of(kernel))
-    blocks = macros(task.block_dim for task in kernel.tasks)
-    cells.choose_names(
-        target.reserved | target.functions | _ours(kernel, target) | blocks | frozenset(structs.names.values())
-    )
+    cells.choose_names(taken_names(kernel, target, structs) | parameters_of(kernel))
     cells.writes |= {(array.role, array.node) for array in use.written if array.node is not None}
     return cells
 
@@ -559,7 +546,7 @@ def _place_slot(array: Array, use: Use) -> PlaceSlot | None:
 
 
 def _temporaries(kernel: Kernel, target: Target, structs: Structs) -> _TemporaryLayout:
-    names = _member_names(kernel, target)
+    names = Names(no_members(kernel, target, structs))
     texts: dict[Temporary, str] = {}
     offsets: dict[Temporary, int] = {}
     members: list[Declaration] = []

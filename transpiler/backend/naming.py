@@ -6,7 +6,7 @@ User names stay as they are. A reserved one gets an underscore; one that is take
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from ..ir.tasks import Kernel
@@ -32,6 +32,11 @@ def legal(name: str) -> str:
     return name[:MAX_LENGTH].rstrip("_") or "v" if len(name) > MAX_LENGTH else name
 
 
+def bound_name(word: str, index: str) -> str:
+    """Return what the end or the extent of a loop is called after its index: `end_i`; no `__` for `_i`."""
+    return f"{word}_v{index}" if index.startswith("_") else f"{word}_{index}"
+
+
 def entry_stem(kernel: Kernel) -> str:
     """Return what a kernel's files and entries are called; `task` names the functions of its tasks."""
     name = legal(kernel.name)
@@ -52,26 +57,41 @@ def _ascii(character: str) -> str:
 
 
 class Names:
-    """The names of one text. `taken` by the language and the file; scopes follow the blocks of the function printed."""
+    """The names of one text. `taken` by the language and the file; scopes follow the blocks of the function printed.
+
+    given: all names that were ever declared.
+    """
 
     def __init__(self, taken: frozenset[str]) -> None:
         self.reserved = taken
         self.used: dict[str, int] = {}
+        self.given: set[str] = set()
         self.temporaries: dict[str, int] = {}
         self.scopes: list[list[str]] = [[]]
 
-    def declare(self, name: str) -> str:
-        """Return a free name like `name`, and take it until the current scope ends."""
+    def declare(self, name: str, made_of: Callable[[str], Sequence[str]] | None = None) -> str:
+        """Return a free name like `name`, and take it until the current scope ends.
+
+        made_of: gives the words that the text makes of a name; these must be free too, and are taken.
+        """
         name = legal(name)
         if name in self.reserved:
             name = f"{name}_" if not name.endswith("_") else f"{name}1"
         candidate, number = name, 0
-        while not self.is_free(candidate):
+        words = self._words(candidate, made_of)
+        while not all(map(self.is_free, words)):
             number += 1
             candidate = f"{name.rstrip('_')}_{number}"
-        self.used[candidate] = 1
-        self.scopes[-1].append(candidate)
+            words = self._words(candidate, made_of)
+        for word in words:
+            self.used[word] = 1
+            self.given.add(word)
+            self.scopes[-1].append(word)
         return candidate
+
+    @staticmethod
+    def _words(name: str, made_of: Callable[[str], Sequence[str]] | None) -> list[str]:
+        return [name, *(made_of(name) if made_of is not None else ())]
 
     def is_free(self, name: str) -> bool:
         """Return whether `declare` would give `name` itself."""

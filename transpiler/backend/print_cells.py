@@ -45,7 +45,7 @@ def _change(what: str) -> Callable[[Statements, Activate | Deactivate | Append],
         p.e.used.cells[what, statement.node] = None
         args = [] if p.e.target.name == "vulkan" else ["args"]
         given = ", ".join([*args, *(p.e.of(index).text for index in statement.indices)])
-        print_call(p, statement, Written(f"{what}_{texts.name(statement.node)}({given})"))
+        print_call(p, statement, Written(f"{texts.word(what, statement.node)}({given})"))
 
     return write
 
@@ -66,7 +66,7 @@ def _asked(what: str) -> Callable[[Expressions, Statement], Written]:
         assert isinstance(value, (IsActive, CellNumber, Length))
         texts = _texts(e)
         e.used.cells[what, value.node] = None
-        return Written(f"{texts.name(value.node)}_{what}({', '.join(e.of(index).text for index in value.indices)})")
+        return Written(f"{texts.word(what, value.node)}({', '.join(e.of(index).text for index in value.indices)})")
 
     return write
 

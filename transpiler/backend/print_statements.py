@@ -415,7 +415,7 @@ def infix_symbol(target: Target, operation: Operation) -> str | None:
     return symbol if first == "{0}" and last == "{1}" and symbol in COMPOUND else None
 
 
-COMPOUND = frozenset({"+", "-", "*", "/", "&", "|", "^", "<<", ">>"})
+COMPOUND = frozenset({"+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>"})
 
 
 def _atomic(p: Statements, atomic: AtomicOp) -> None:

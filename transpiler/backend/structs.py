@@ -109,8 +109,8 @@ def make_structs(
     inner = [type for struct in found for _, type in struct.members]
     structs = Structs(target, found, frozenset(type for type in (*blocks, *inner) if isinstance(type, Struct)))
     names = Names(taken)
-    for struct in used:
-        structs.names[struct] = names.declare(struct.name)
-        own = Names(members)
+    structs.names = {struct: names.declare(struct.name) for struct in used}
+    for struct in structs.names:
+        own = Names(members.union(structs.names.values()))  # in C++ a member hides a type below it
         structs.members[struct] = {member: own.declare(member) for member in struct.names}
     return structs

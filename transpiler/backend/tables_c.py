@@ -83,8 +83,8 @@ INTEGERS: dict[str, Spelling] = {
     "mod": call("mod_$t", 2),
     "raw_div": call("div_$t", 2),
     "raw_mod": call("rem_$t", 2),
-    "index_div": infix("/"),
-    "index_mod": infix("%"),
+    "plain_div": infix("/"),
+    "plain_mod": infix("%"),
     "pow": call("pow_$t", 2),
     "min": call("min_$t", 2),
     "max": call("max_$t", 2),
@@ -129,8 +129,11 @@ BOOLEANS: dict[str, Spelling] = {
 """u1: a shift by the only count a 1-bit mask leaves, 0, changes nothing; it counts as 8 bits wide for `clz`."""
 
 EXACT_IN_I32 = frozenset(
-    {"lt", "le", "gt", "ge", "eq", "ne", "bit_and", "bit_or", "bit_xor", "select", "min", "max", "sar"}
-)
+    {
+        "lt", "le", "gt", "ge", "eq", "ne", "bit_and", "bit_or", "bit_xor", "select", "min", "max", "sar", "plain_div",
+        "plain_mod",
+    }
+)  # fmt: skip
 """On 8 and 16 bit integers these give a value in range already, so no cast back is printed."""
 
 

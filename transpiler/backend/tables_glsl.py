@@ -112,8 +112,8 @@ INTEGERS: dict[str, Spelling] = {
     "mod": call("mod_$t", 2),
     "raw_div": call("div_$t", 2),
     "raw_mod": call("rem_$t", 2),
-    "index_div": infix("/"),
-    "index_mod": infix("%"),
+    "plain_div": infix("/"),
+    "plain_mod": infix("%"),
     "pow": call("pow_$t", 2),
     "min": call("min", 2),
     "max": call("max", 2),
@@ -144,7 +144,7 @@ UNSIGNED: dict[str, Spelling] = {
 
 ZERO = {"u8": "uint8_t(0)", "u16": "uint16_t(0)", "u32": "0u", "u64": "0ul"}
 
-VIA_I32 = frozenset({"floordiv", "mod", "raw_div", "raw_mod", "pow"})
+VIA_I32 = frozenset({"floordiv", "mod", "raw_div", "raw_mod", "plain_div", "plain_mod", "pow"})
 """Of 8 and 16 bit integers these are computed as i32."""
 
 

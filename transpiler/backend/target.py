@@ -18,6 +18,7 @@ class Target:
     entry a file. nested_loops: a parallel loop is printed as loops (C), else as one thread an item.
     exact: helpers of ours compute what the language's own operations compute coarsely (fast_math=False).
     reserved, functions: words no name may be, and words it may be where nothing calls them.
+    needed: words that one text means something by, so that none of its names may hide them.
     unsigned: a 32-bit number made from an i32. tensor_assignment: `v += w` exists for vectors and matrices.
     """
 
@@ -33,6 +34,7 @@ class Target:
     reserved: frozenset[str]
     functions: frozenset[str]
     exact: bool = False
+    needed: frozenset[str] = frozenset()
 
 
 TARGETS: dict[str, Target] = {

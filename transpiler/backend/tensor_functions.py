@@ -48,7 +48,7 @@ QUALIFIERS = {"vulkan": "", "cuda": "__device__ inline ", "c": "static inline "}
 OPERATORS: dict[str, str] = {
     "add": "+", "sub": "-", "mul": "*", "div": "/", "raw_div": "/", "bit_and": "&", "bit_or": "|", "bit_xor": "^",
     "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!=", "logical_and": "&", "logical_or": "|",
-    "neg": "-", "bit_not": "~", "logical_not": "!", "matmul": "*",
+    "neg": "-", "bit_not": "~", "logical_not": "!", "matmul": "*", "plain_div": "/", "plain_mod": "%",
 }  # fmt: skip
 """What CUDA overloads; `raw_div` of integers is a function, since `/` would hide the test for 0."""
 

@@ -19,6 +19,7 @@ from ..ir.types import Scalar
 from ..options import MAX_TURNS
 from .interface import Expression, LoopIndices
 from .layout import Layout
+from .naming import bound_name
 from .print_expressions import Expressions, Written
 from .print_statements import INDENT, bound, loop_head
 from .spelling_forms import ADD, MULTIPLY, PRIMARY, UNARY
@@ -30,7 +31,11 @@ MANY_TURNS, FEW_TURNS = 8192, 64
 MAX_COMPARED = 10
 """Pairs of addresses that gcc compares before a loop, to see that they do not overlap."""
 
-HOST_OPERATIONS = frozenset({"add", "sub", "mul", "floordiv", "mod", "min", "max", "raw_div"})
+HOST_OPERATIONS: dict[str, str] = {
+    **{name: name for name in ("add", "sub", "mul", "floordiv", "mod", "min", "max", "raw_div")},
+    "plain_div": "floordiv", "plain_mod": "mod",
+}  # fmt: skip
+"""What a host computes of bounds, and as which operation of `interface.EXTENT_OPERATORS`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +116,8 @@ def spread_blocks(
     for axis in axes:
         text = _extent_in_c(e, loop, axis)
         if len(axes) > 1 and not text.isdigit():
-            declarations.append(f"int extent_{names[axis]} = {text} > 0 ? {text} : 0;")
-            text = f"extent_{names[axis]}"
+            declarations.append(f"int {bound_name('extent', names[axis])} = {text} > 0 ? {text} : 0;")
+            text = bound_name("extent", names[axis])
         factors.append(text)
     declarations.append(f"int count = {' * '.join(_factors(factors))};")
     loops = [f"for (int block = 0; block < (count + {size} - 1L) / {size}; block++)"]
@@ -161,8 +166,9 @@ def _declare_ends(e: Expressions, loop: RangeFor, names: list[str], declarations
         written = bound(e, end)
         if written.text.replace(".", "").replace("_", "").isalnum():
             continue
-        declarations.append(f"int end_{names[axis]} = {written.text};")
-        e.texts[end] = Written(f"end_{names[axis]}")
+        name = bound_name("end", names[axis])
+        declarations.append(f"int {name} = {written.text};")
+        e.texts[end] = Written(name)
 
 
 def _turn(e: Expressions, loop: RangeFor, names: list[str]) -> str:
@@ -204,8 +210,9 @@ def _extent(e: Expressions, loop: RangeFor, axis: int, name: str, declarations: 
         text = f"max({span}, 0)"
     if len(loop.begins) == 1:
         return text
-    declarations.append(f"int extent_{name} = {text};")
-    return f"extent_{name}"
+    extent = bound_name("extent", name)
+    declarations.append(f"int {extent} = {text};")
+    return extent
 
 
 def _index(e: Expressions, loop: RangeFor, axis: int, extents: list[str]) -> str:
@@ -280,7 +287,7 @@ def _on_host(layout: Layout, value: Statement) -> Expression | None:
             return _on_host(layout, inner)
         case Operation(op=op, operands=operands) if op in HOST_OPERATIONS and OPS[op].arity == 2:
             parts = [_on_host(layout, o) for o in operands]
-            return None if None in parts else (op, *parts)
+            return None if None in parts else (HOST_OPERATIONS[op], *parts)
     return None
 
 

@@ -23,8 +23,7 @@ from .operators import BINARY, binary
 from .references import need_memory, need_memory_of
 from .scope import Local
 from .slices import has_slice, index_statements, slice_of_place
-from .text import Formatted
-from .values import Place, Swizzle, describe_kind, is_number, is_runtime, number_type
+from .values import Formatted, Place, Swizzle, describe_kind, is_number, is_runtime, number_type
 
 ATOMIC: dict[type[ast.operator], str] = {
     ast.Add: "add",

@@ -19,7 +19,8 @@ from ..ir.types import Scalar, Struct, StructError, Tensor, describe_type, eleme
 from ..lang import functions
 from ..lang import struct as lang
 from ..lang.annotations import as_type
-from ..lang.decorators import BoundFunc, Func
+from ..lang.decorators import BoundFunc, Func, as_bound
+from ..lang.describe import ask, name_of
 from ..lang.functions import ATOMIC_OF, OPERATION_OF
 from ..lang.matrix import Matrix
 from . import real_functions
@@ -71,9 +72,9 @@ def build_call(context: Context, node: ast.Call) -> Any:
     if isinstance(callee, Func | BoundFunc):
         arguments, named = _arguments(context, node)
         return _call_function(context, callee, arguments, named, node)
-    if isinstance(callee, partial) and isinstance(callee.func, Func | BoundFunc):
+    if isinstance(callee, partial) and isinstance(inner := as_bound(callee.func), Func | BoundFunc):
         arguments, named = _arguments(context, node)
-        return _call_function(context, callee.func, [*callee.args, *arguments], {**callee.keywords, **named}, node)
+        return _call_function(context, inner, [*callee.args, *arguments], {**callee.keywords, **named}, node)
     form = _lookup(FORMS, callee)
     if form is not None:
         return form(context, node)
@@ -111,6 +112,7 @@ def _call_function(
 
 def _callable(callee: Any) -> Any:
     """Return what calling an object calls: the `@ti.func` that its class has as `__call__`, else itself."""
+    callee = as_bound(callee)
     call = getattr(type(callee), "__call__", None)  # noqa: B004 - which function it is, not whether there is one
     return BoundFunc(call, callee) if isinstance(call, Func) else callee
 
@@ -155,7 +157,7 @@ def _checked(context: Context, meaning: Meaning, arguments: list[Any], named: di
     except TypeError as error:
         if isinstance(error, TaichiTypeError | StructError):
             raise
-        name = getattr(callee, "__name__", str(callee))
+        name = name_of(callee)
         text = str(error).split("() ", 1)[-1]
         raise context.error(TaichiTypeError, f"`{name}` {text}", "check the arguments") from None
 
@@ -171,17 +173,16 @@ def _not_callable(context: Context, callee: Any, node: ast.Call) -> TaichiCompil
 
 
 def _python_call(context: Context, callee: Any, arguments: list[Any], named: dict[str, Any], node: ast.Call) -> Any:
-    if isinstance(getattr(getattr(callee, "kernel", callee), "definition", None), KernelDefinition):
-        name = getattr(callee, "__name__", "it")
-        raise context.error(TaichiSyntaxError, KERNEL_IN_KERNEL, f"decorate `{name}` with `@ti.func`")
+    if ask(ask(callee, "kernel", object, callee), "definition", KernelDefinition, None) is not None:
+        hint = f"decorate `{ask(callee, '__name__', str, 'it')}` with `@ti.func`"
+        raise context.error(TaichiSyntaxError, KERNEL_IN_KERNEL, hint)
     if _is_host_only(callee):
-        name = getattr(callee, "__qualname__", str(callee))
+        name = ask(callee, "__qualname__", str, name_of(callee))
         raise context.error(TaichiSyntaxError, f"`{name}` cannot be called in a kernel", "call it in Python scope")
     if is_runtime(callee) or not callable(callee):
         raise _not_callable(context, callee, node)
     if any(holds_runtime(value) for value in (*arguments, *named.values())):
-        name = getattr(callee, "__name__", str(callee))
-        module = getattr(callee, "__module__", None)
+        name, module = name_of(callee), ask(callee, "__module__", str, "")
         twin = getattr(functions, name, None)
         hint = f"use `ti.{name}`" if module in ("math", "cmath", "numpy") and twin else "decorate it with `@ti.func`"
         raise context.error(
@@ -195,10 +196,11 @@ def _is_host_only(callee: Any) -> bool:
 
     What only asks for the nodes of a tree, `x.parent()`, may be called in a kernel, while it compiles.
     """
-    module = getattr(callee, "__module__", None)
-    if getattr(callee, "__name__", "") == "parent" and hasattr(getattr(callee, "__self__", None), "describe_node"):
+    module = ask(callee, "__module__", str, "")
+    if not module.startswith(HOST) or module.startswith(f"{HOST}compat."):
         return False
-    return isinstance(module, str) and module.startswith(HOST) and not module.startswith(f"{HOST}compat.")
+    asks = ask(callee, "__name__", str, "") == "parent"
+    return not (asks and hasattr(type(ask(callee, "__self__", object, None)), "describe_node"))
 
 
 # --- operations -----------------------------------------------------------------------------------------------------

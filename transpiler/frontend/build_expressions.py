@@ -242,9 +242,9 @@ def build_dict(context: Context, node: ast.Dict) -> dict[Any, Any]:
     made: dict[Any, Any] = {}
     for key, value in zip(node.keys, node.values, strict=True):
         if key is None:
-            made.update(context.value(value))
+            context.python(made.update, context.value(value))
         else:
-            made[context.value(key)] = context.value(value)
+            context.python(made.__setitem__, context.value(key), context.value(value))
     return made
 
 

@@ -39,7 +39,7 @@ def build_for(context: Context, node: ast.For) -> Completion:
     inner = value.inner if isinstance(value, GroupedValue) else value
     if isinstance(inner, range):
         inner = RangeValue(inner.start, inner.stop, inner.step)
-    elif hasattr(inner, "describe_domain"):
+    elif hasattr(type(inner), "describe_domain"):
         inner = context.cells_of(inner)
     elif isinstance(inner, Texture):
         inner = texels(context, inner)

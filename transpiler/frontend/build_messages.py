@@ -8,8 +8,8 @@ from typing import Any
 from ..errors import TaichiCompilationError, TaichiSyntaxError, TaichiTypeError
 from ..ir.statements import Print
 from .context import Context
-from .text import Formatted, Parts
-from .values import holds_runtime, is_runtime
+from .text import Parts
+from .values import Formatted, holds_runtime, is_runtime
 
 
 def build_print(context: Context, node: ast.Call) -> None:

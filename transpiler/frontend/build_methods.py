@@ -34,8 +34,8 @@ def _make(context: Context, arr: Any, dt: Any = None) -> Statement:
         return arr if element is None else context.builder.cast(arr, element)
     if isinstance(arr, list | tuple | Matrix | range):
         return context.tensor(arr, element)
-    if hasattr(arr, "tolist") and not is_number(arr):
-        return context.tensor(arr.tolist(), element)
+    if hasattr(type(arr), "tolist") and not is_number(arr):
+        return context.tensor(context.python(arr.tolist), element)
     raise context.error(
         TaichiTypeError,
         f"A vector or matrix is made from a list, found {describe_kind(arr)}",

@@ -49,7 +49,7 @@ def _check_ndrange_bound(context: Context, bound: Any) -> None:
 
 def grouped(context: Context, x: Any) -> GroupedValue:
     """Return `ti.grouped(x)`: a loop over `x` whose index is one vector."""
-    if hasattr(x, "describe_domain"):
+    if hasattr(type(x), "describe_domain"):
         return GroupedValue(context.cells_of(x))
     array = context.array(x)
     if array is None and not isinstance(x, NdrangeValue | Texture):

@@ -17,7 +17,8 @@ from ..ir.sparse import Activate, Append, Deactivate, IsActive, Length, node_nam
 from ..ir.statements import GlobalPtr
 from ..ir.types import Struct, Tensor, count_scalars, element_of, i32, u1
 from ..lang import sparse
-from ..lang.describe import NodeDescription
+from ..lang.describe import NodeDescription, ask, is_described
+from ..lang.matrix import Matrix
 from .context import Context
 from .slices import check_bounds, index_statement
 from .values import Method, describe_kind, is_number, is_runtime
@@ -173,7 +174,7 @@ def _rescale_index(context: Context, a: Any, b: Any, I: Any) -> Statement:  # no
 
 
 def _shape(context: Context, what: Any) -> tuple[int, ...]:
-    shape = getattr(what, "shape", None)
+    shape = ask(what, "shape", object, None)
     if not isinstance(shape, tuple) or not all(is_number(extent) for extent in shape):
         raise context.error(
             TaichiTypeError, f"`ti.rescale_index` takes fields and nodes, found {describe_kind(what)}", "name a field"
@@ -197,7 +198,7 @@ def _node(context: Context, value: Any, name: str) -> NodeDescription:
     """Return the node that an argument is. Raises: TaichiTypeError for what is none, or a field's own."""
     found = describe_node(context, value)
     if found is None or found.node.kind == "place":
-        is_field = found is not None or hasattr(value, "describe_array")
+        is_field = found is not None or is_described(value)
         what = "a field" if is_field else describe_kind(value)
         hint = "name the node above: `x.parent()`" if is_field else "name a node of the field's tree: `x.parent()`"
         raise context.error(TaichiTypeError, f"The {name} operation takes a node, found {what}", hint)
@@ -220,7 +221,7 @@ def _indices(context: Context, node: Node | None, given: Any) -> list[Statement]
     items = list(given) if isinstance(given, list | tuple) else [] if given is None else [given]
     flat: list[Any] = []
     for item in items:
-        if is_runtime(item) or hasattr(item, "entries"):
+        if is_runtime(item) or isinstance(item, Matrix):
             lifted = context.lift(item)
             flat += context.elements(lifted) if isinstance(lifted.type, Tensor) else [lifted]
         else:
@@ -258,10 +259,9 @@ def list_method(context: Context, node: ast.Attribute) -> Method | None:
     if any(not isinstance(part, ast.Name | ast.Attribute | ast.expr_context) for part in ast.walk(owner)):
         return None  # a call must not be built twice
     base = context.evaluate(owner)
-    parent = getattr(base, "parent", None)
-    if not hasattr(base, "describe_array") or not callable(parent):
+    if not is_described(base) or not hasattr(type(base), "parent"):
         return None
-    above = parent()
+    above = base.parent()
     found = describe_node(context, above)
     if found is None or found.node.kind != "dynamic":
         return None

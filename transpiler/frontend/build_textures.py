@@ -14,6 +14,7 @@ from ..ir.nodes import Statement
 from ..ir.statements import ArrayShape
 from ..ir.textures import ImageLoad, ImageStore, Texture, TextureFetch, TextureSample
 from ..ir.types import Scalar, Tensor, describe_type, element_of, f32, i32
+from ..lang.describe import ask
 from ..lang.textures import Format
 from .context import Context
 from .specialization import TextureArgument
@@ -50,7 +51,7 @@ def texture_attribute(context: Context, texture: Texture, node: ast.Attribute) -
 
 def check_texture(context: Context, base: Any, node: ast.Attribute) -> None:
     """Raise for a method of a texture that is no argument of the kernel."""
-    if (node.attr in STORED or node.attr in SAMPLED) and isinstance(getattr(base, "fmt", None), Format):
+    if (node.attr in STORED or node.attr in SAMPLED) and ask(base, "fmt", Format, None) is not None:
         text = ast.unparse(node.value)
         kind = "rw_texture" if node.attr in STORED else "texture"
         more = f"num_dimensions={len(base.shape)}" + (f", fmt=ti.Format.{base.fmt.name}" if kind != "texture" else "")

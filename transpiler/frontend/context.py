@@ -42,7 +42,7 @@ from ..ir.tasks import Kernel
 from ..ir.types import SCALARS, Scalar, Struct, Tensor, Type, describe_type, element_of, scalars_of, u1
 from ..lang import struct as lang
 from ..lang.annotations import as_type
-from ..lang.describe import ArrayDescription, Step, identify_step, name_step, steps_of
+from ..lang.describe import ArrayDescription, Step, identify_step, is_described, name_step, steps_of
 from ..lang.matrix import Matrix
 from .definition import KernelDefinition
 from .reads import Reads
@@ -52,7 +52,7 @@ from .spelling_hints import missing_name_hint
 from .struct_types import StructTypes
 from .trees import name_parts, see_tree
 from .unsupported import REASONS
-from .values import ArrayMember, Place, common_type, describe_kind, is_number, matrix_rows, number_type
+from .values import ArrayMember, Formatted, Place, common_type, describe_kind, is_number, matrix_rows, number_type
 
 Handler = Callable[["Context", Any], Any]
 H = TypeVar("H", bound=Handler)
@@ -253,7 +253,7 @@ class Context:
         self.reads.add(value)
         if is_number(value) or isinstance(value, Matrix | lang.Struct):
             self.captured[path] = Captured(value, read, self.location(node))
-        elif hasattr(value, "describe_array") or hasattr(value, "describe_domain"):
+        elif is_described(value) or hasattr(type(value), "describe_domain"):
             self.hints.setdefault(id(value), name)
 
     def value(self, node: ast.expr) -> Any:
@@ -300,11 +300,11 @@ class Context:
             return self.struct(value)
         kind = describe_kind(value)
         hint = None
-        if isinstance(value, Array | ArrayMember) or hasattr(value, "describe_array"):
+        if isinstance(value, Array | ArrayMember) or is_described(value):
             hint = "give it indices: `a[i]`, or `a[None]` for a field without axes"
         elif isinstance(value, complex):
             hint = "use a vector of 2 elements and `ti.math.cmul`"
-        elif hasattr(value, "parts"):
+        elif isinstance(value, Formatted):
             kind, hint = "an f-string with run-time values", "use it in `print` or `assert` only"
         elif callable(value):
             hint = "call it"
@@ -446,11 +446,10 @@ class Context:
 
     def describe(self, value: Any) -> ArrayDescription | None:
         """Return what an object of the runtime says of itself, None if it is no array."""
-        describe = getattr(value, "describe_array", None)
         try:
-            return None if describe is None else describe()
+            return value.describe_array() if is_described(value) else None
         except TaichiRuntimeError:
-            return self.python(describe)  # type: ignore[no-any-return, arg-type]  # raises it again, with the place
+            return self.python(value.describe_array)  # type: ignore[no-any-return]  # raises it again, with the place
 
     def array_of(self, value: Any, name: str, description: ArrayDescription, path: str = "") -> Array:
         """Add the array that an object describes, or one for each part where these lie apart. path: of `Array`."""

@@ -37,7 +37,7 @@ def compile_time_items(context: Context, value: Any, node: ast.AST | None = None
         )
     if isinstance(value, Matrix):
         return list(value)
-    if not hasattr(value, "__iter__"):
+    if not hasattr(type(value), "__iter__"):
         raise context.error(
             TaichiSyntaxError, f"Cannot loop over {describe_kind(value)}", "give it a range, a list or an ndrange", node
         )

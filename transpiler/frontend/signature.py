@@ -16,6 +16,10 @@ VARIADIC = {
     inspect.Parameter.VAR_KEYWORD: ("keyword", "**"),
 }
 REMEDY = "write a type such as `ti.i32`, `ti.types.ndarray()`, `ti.types.vector(3, ti.f32)` or `ti.template()`"
+TEXTURE_REMEDIES: dict[type, str] = {
+    TextureType: "write `ti.types.texture(num_dimensions=2)`",
+    RWTextureType: "write `ti.types.rw_texture(num_dimensions=2, fmt=ti.Format.rgba8)`",
+}
 OPTIONS = CompileOptions()
 
 
@@ -55,7 +59,7 @@ def check_parameters(definition: KernelDefinition) -> None:
                 TaichiSyntaxError,
                 f"Invalid type annotation of Taichi kernel: `{parameter.name}` is a {_shown(annotation)}, "
                 "which is no type of a kernel",
-                REMEDY,
+                TEXTURE_REMEDIES.get(annotation, REMEDY) if isinstance(annotation, type) else REMEDY,
             )
 
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 from ..ir.textures import FORMATS, TexelFormat
 from ..ir.types import Scalar, Struct, Tensor, Type, described, f32
-from ..lang.decorators import BoundFunc, Func
+from ..lang.decorators import BoundFunc, Func, as_bound
+from ..lang.describe import is_described
 from ..lang.textures import RWTextureType, TextureAnnotation, format_row
 from ..options import Capabilities, CompileOptions
 from .definition import KernelDefinition
@@ -147,11 +148,11 @@ def describe(value: object, seen: dict[int, int] | None = None, depth: int = 0) 
     if isinstance(value, list | tuple):
         return "(" + ", ".join(describe(item, seen, depth + 1) for item in value) + ")"
     number = seen.setdefault(id(value), len(seen))
-    array = getattr(value, "describe_array", None)
-    if array is not None and not isinstance(value, type):
-        return f"{array()}#{number}"
-    if isinstance(value, Func | BoundFunc):
-        return f"function {value.function.__qualname__}: {value.function.__code__.co_code.hex()}"
+    if is_described(value):
+        return f"{cast(Any, value).describe_array()}#{number}"
+    function = as_bound(value)
+    if isinstance(function, Func | BoundFunc):
+        return f"function {function.function.__qualname__}: {function.function.__code__.co_code.hex()}"
     if isinstance(value, type) or callable(value):
         return f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', value)}"
     members = getattr(value, "__dict__", None)

@@ -5,26 +5,19 @@ from __future__ import annotations
 import ast
 import string
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ..errors import TaichiIndexError, TaichiNameError, TaichiSyntaxError, TaichiTypeError
 from ..ir.nodes import Statement
 from ..ir.printf import formatter
+from ..ir.textures import Texture
 from ..ir.types import Struct as StructInKernel
 from ..ir.types import element_of
 from ..lang.matrix import Matrix
 from ..lang.struct import Struct
 from .build_structs import members_of
 from .context import Context
-from .values import holds_runtime, is_number, is_runtime, number_type
-
-
-@dataclass(frozen=True, slots=True)
-class Formatted:
-    """A text with run-time values in it. parts: texts, and (value, format specification) pairs."""
-
-    parts: tuple[str | tuple[Any, str], ...]
+from .values import Formatted, describe_kind, holds_runtime, is_number, is_runtime, number_type
 
 
 def formatted(context: Context, node: ast.JoinedStr) -> str | Formatted:
@@ -120,6 +113,12 @@ class Parts:
             self._struct(dict(value.items), specification)
         elif isinstance(value, list | tuple):
             self._sequence(value, specification)
+        elif holds_runtime(value):
+            element = "a texel: `t.fetch(p, 0)`" if isinstance(value, Texture) else "an element: `x[i]`"
+            found = describe_kind(value)
+            raise self.context.error(
+                TaichiTypeError, f"{found[0].upper()}{found[1:]} cannot be printed as a whole", f"print {element}"
+            )
         elif is_number(value):
             type = number_type(value, self.context.options)
             self.text(formatter(type)(type(value)))

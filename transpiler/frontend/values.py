@@ -16,7 +16,7 @@ from ..ir.nodes import Statement
 from ..ir.statements import Array
 from ..ir.textures import Texture
 from ..ir.types import SCALARS, Scalar, Type, describe_type, promote, u1
-from ..lang.describe import Step, name_step, step_into
+from ..lang.describe import Step, is_described, name_step, step_into
 from ..lang.matrix import Matrix
 from ..options import CompileOptions
 
@@ -105,6 +105,13 @@ class Method:
     name: str
 
 
+@dataclass(frozen=True, slots=True)
+class Formatted:
+    """A text with run-time values in it. parts: texts, and (value, format specification) pairs."""
+
+    parts: tuple[str | tuple[Any, str], ...]
+
+
 class Pack:
     """A parameter that stands for several: its members are attributes, packs too."""
 
@@ -139,7 +146,7 @@ def holds_runtime(value: Any) -> bool:
         return any(holds_runtime(item) for item in value)
     if isinstance(value, dict):
         return any(holds_runtime(item) for item in value.values())
-    return hasattr(value, "describe_array")
+    return is_described(value)
 
 
 def is_number(value: Any) -> bool:
@@ -175,7 +182,7 @@ def describe_kind(value: Any) -> str:
         return f"the texture `{value.name}`"
     if isinstance(value, Array | ArrayMember):
         return f"the array `{value.name}`"
-    if hasattr(value, "describe_array") and not isinstance(value, type):
+    if is_described(value):
         return f"an array of type `{type(value).__name__}`"
     if isinstance(value, Pack):
         return f"the argument pack `{value.__dict__['_name']}`"

@@ -70,12 +70,6 @@ def _linear(types: Sequence[Scalar], default_fp: Scalar) -> tuple[tuple[Scalar, 
     return (common,) * len(types), common
 
 
-def _index(types: Sequence[Scalar], default_fp: Scalar) -> tuple[tuple[Scalar, ...], Scalar]:
-    if any(t != i32 for t in types):
-        raise RuleError("takes indices")
-    return (i32,) * len(types), i32
-
-
 def _power(types: Sequence[Scalar], default_fp: Scalar) -> tuple[tuple[Scalar, ...], Scalar]:
     if not any(t.is_float for t in types):
         return (types[0], types[0]), types[0]
@@ -95,6 +89,13 @@ def _integral(types: Sequence[Scalar], default_fp: Scalar) -> tuple[tuple[Scalar
     if any(t.is_float for t in types):
         raise RuleError("takes integers only")
     return _promoted(types, default_fp)
+
+
+def _plain(types: Sequence[Scalar], default_fp: Scalar) -> tuple[tuple[Scalar, ...], Scalar]:
+    common = types[0]
+    if common.kind not in ("int", "uint") or any(t != common for t in types):
+        raise RuleError("takes integers of one type")
+    return tuple(types), common
 
 
 def _shift(types: Sequence[Scalar], default_fp: Scalar) -> tuple[tuple[Scalar, ...], Scalar]:
@@ -337,8 +338,8 @@ OPS: dict[str, Op] = {
         Op("pow", 2, _power, _pow, "**"),
         Op("raw_div", 2, _arithmetic, _raw_div),
         Op("raw_mod", 2, _arithmetic, _raw_mod),
-        Op("index_div", 2, _index, _raw_div),
-        Op("index_mod", 2, _index, _raw_mod),
+        Op("plain_div", 2, _plain, _raw_div),
+        Op("plain_mod", 2, _plain, _raw_mod),
         Op("min", 2, _promoted, lambda a, b: np.fmin(a, b), "", True),
         Op("max", 2, _promoted, lambda a, b: np.fmax(a, b), "", True),
         Op("atan2", 2, _angle, np.arctan2),
@@ -401,7 +402,10 @@ OPS: dict[str, Op] = {
         Op("sum", 1, _arithmetic, lambda a: a.sum(dtype=a.dtype), "", False, _any_to_scalar),
     )
 }
-"""All operations but `cast` and `bit_cast`, whose result type is given and not derived (`statements.Cast`)."""
+"""All operations but `cast` and `bit_cast`, whose result type is given and not derived (`statements.Cast`).
+
+`plain_div` and `plain_mod` are the `/` and `%` of the languages: of integers that are not negative, by positive ones.
+"""
 
 U1_OPS: dict[str, str] = {
     "add": "ne", "sub": "ne", "mul": "logical_and", "floordiv": "logical_and", "raw_div": "logical_and",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import update_wrapper
+from types import MethodType
 from typing import Any, TypeVar
 
 from ..errors import TaichiSyntaxError, as_seen_by_user
@@ -67,6 +68,13 @@ class BoundFunc:
 
     def __repr__(self) -> str:
         return f"<bound {self.func!r}>"
+
+
+def as_bound(value: Any) -> Any:
+    """Return a `Func` below `classmethod` with its class: Python 3.13 and later make a plain method of it."""
+    if isinstance(value, MethodType) and isinstance(value.__func__, Func):
+        return BoundFunc(value.__func__, value.__self__)
+    return value
 
 
 def func(function: Callable[..., Any]) -> Func:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import product
 from re import findall
-from typing import Any
+from typing import Any, TypeVar
 
 from ..ir.snodes import Node
 from ..ir.types import Struct, Tensor, Type
@@ -14,6 +14,8 @@ Step = str | tuple[int, ...]
 """What leads from an element to a part of it: the name of a member, or the indices of a component."""
 
 COMPONENTS = "xyzw"
+
+T = TypeVar("T")
 
 
 def step_into(element: Type, step: Step) -> Type:
@@ -47,6 +49,28 @@ def identify_step(name: str, element: Type, step: Step) -> str:
     if isinstance(element, Tensor) and len(element.shape) == 2 and max(element.shape) <= 10:
         return f"{name}_{step[0]}{step[1]}"
     return "_".join(findall(r"\w+", name_step(name, element, step)))
+
+
+def is_described(value: Any) -> bool:
+    """Tell whether `value` has `describe_array`. Its class is asked: an object of a program may answer to any name."""
+    return hasattr(type(value), "describe_array")
+
+
+def ask(value: Any, name: str, kind: type[T], default: T) -> T:
+    """Return the attribute of a foreign object if it is of this kind, else the default.
+
+    Objects of a program may answer to any name with anything, or fail otherwise than by AttributeError.
+    """
+    try:
+        found = getattr(value, name, default)
+    except Exception:
+        return default
+    return found if isinstance(found, kind) else default
+
+
+def name_of(value: Any) -> str:
+    """Return what errors call a function or a class; another object by its text."""
+    return ask(value, "__name__", str, "") or str(value)
 
 
 @dataclass(frozen=True, slots=True)

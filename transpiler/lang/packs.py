@@ -120,6 +120,8 @@ def members_of(annotation: Any) -> dict[str, Any] | None:
         return annotation.members
     if not (isinstance(annotation, type) and dataclasses.is_dataclass(annotation)) or is_template(annotation):
         return None
+    if annotation in (TextureType, RWTextureType):  # written without its arguments: an annotation that is refused
+        return None
     names = vars(sys.modules[annotation.__module__])
     return {
         field.name: eval(field.type, names) if isinstance(field.type, str) else field.type

@@ -57,10 +57,13 @@ class Struct:
         return object.__getattribute__(self, name)
 
     def __getattr__(self, name: str) -> Any:
-        """Return a method of the struct's type, bound to it."""
+        """Return a member whose name begins with an underscore, or a method of the struct's type, bound to it."""
+        entries = object.__getattribute__(self, "_entries")
+        if name in entries:
+            return entries[name]
         if name[:1] != "_" and name in self._methods:
             return _bound(self._methods[name], self)
-        raise AttributeError(f"the struct has no member `{name}`; it has {', '.join(self._entries) or 'none'}")
+        raise AttributeError(f"the struct has no member `{name}`; it has {', '.join(entries) or 'none'}")
 
     def __setattr__(self, name: str, value: Any) -> None:
         self[name] = value

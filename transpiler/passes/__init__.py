@@ -6,9 +6,10 @@ which then sees through them; `bounds` after a cleanup, so that merged pointers 
 before it, while indices are whole; `struct_for` before `offload`, so that tasks hold range loops only; between them
 `activate_cells`, then `deactivate_cells`, whose stores activate nothing and whose loops are tasks; `demote_atomics`
 after `offload`, where it is known which iterations run side by side; `split_threads` once control flow is as simple as
-it gets, and after `check_threads`, which says that it can; `legalize` last, since cleanup must not rebuild what it
-removed. `call_effects` stands wherever functions have changed in what they do: before the first cleanup, after checks
-were added, at the end for the text. `recursion` before the passes that follow calls.
+it gets, and after `check_threads`, which says that it can; `legalize` late, since cleanup must not rebuild what it
+removed; `ranges` after all passes that ask what an operation is: they know Python's divisions. `call_effects` stands
+wherever functions have changed in what they do: before the first cleanup, after checks were added, at the end for the
+text. `recursion` before the passes that follow calls.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ from .legalize import legalize
 from .lower import lower
 from .offload import offload
 from .overflow import overflow
+from .ranges import ranges
 from .recursion import recursion
 from .simplify import simplify
 from .sparse_arrays import sparse_arrays
@@ -74,7 +76,7 @@ PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
         recursion, struct_for, activate_cells, deactivate_cells, offload, demote_atomics, cleanup, check_threads,
         stay_inside, split_threads, *limits,
     ),
-    Stage.FINAL: (call_effects, legalize, cleanup, call_effects, sparse_arrays),
+    Stage.FINAL: (call_effects, legalize, ranges, cleanup, call_effects, sparse_arrays),
 }  # fmt: skip
 
 REQUIRED = frozenset({

@@ -53,7 +53,7 @@ def is_active(builder: Builder, node: Node, indices: list[Statement]) -> Stateme
     above = lowest.parent
     of_list = [] if above is None else scaled(builder, lowest, above, own)
     if above is not None and axis in axes_of(above):
-        item = builder.op("index_mod", item, builder.const(lowest.extents[0]))
+        item = builder.op("plain_mod", item, builder.const(lowest.extents[0]))
     return builder.op("lt", item, builder.add(Length(lowest, of_list, type=i32)))
 
 
@@ -64,7 +64,7 @@ def scaled(builder: Builder, node: Node, above: Node, indices: list[Statement]) 
         dimension = axes_of(node).index(axis)
         ratio = shape_of(node)[dimension] // extent
         index = indices[dimension]
-        found.append(index if ratio == 1 else builder.op("index_div", index, builder.const(ratio)))
+        found.append(index if ratio == 1 else builder.op("plain_div", index, builder.const(ratio)))
     return found
 
 
@@ -205,7 +205,7 @@ def _list_pieces(kernel: Kernel, builder: Builder, outer: Node | None, pool: Nod
         row = _row_major(builder, indices, shape_of(above))
         length = builder.add(Length(pool, indices, type=i32))
         rounded = builder.op("add", length, builder.const(PIECE - 1))
-        pieces = builder.op("index_div", rounded, builder.const(PIECE))
+        pieces = builder.op("plain_div", rounded, builder.const(PIECE))
         pieces.name = "pieces"
         loop = RangeFor(*_bounds(builder, [pieces]), ["piece"])
         with builder.into(loop.body):
@@ -324,11 +324,11 @@ class _Turns:
         item = self._index(builder, 1)
         found: dict[int, Statement] = {}
         if above is not None:
-            row = entry if pieces == 1 else builder.op("index_div", entry, builder.const(pieces))
+            row = entry if pieces == 1 else builder.op("plain_div", entry, builder.const(pieces))
             if row is not entry and len(axes_of(above)) > 1:
                 row.name = "list"
             found = _unrolled(builder, row, axes_of(above), shape_of(above))
-            entry = builder.op("index_mod", entry, builder.const(pieces)) if pieces > 1 else builder.const(0)
+            entry = builder.op("plain_mod", entry, builder.const(pieces)) if pieces > 1 else builder.const(0)
         if pieces > 1:
             item = builder.op("add", builder.op("mul", entry, builder.const(PIECE)), item)
         if own in found:
@@ -341,8 +341,8 @@ def _unrolled(builder: Builder, number: Statement, axes: list[int], shape: tuple
     found: dict[int, Statement] = {}
     for position, axis in enumerate(axes):
         weight = prod(shape[position + 1 :])
-        index = number if weight == 1 else builder.op("index_div", number, builder.const(weight))
+        index = number if weight == 1 else builder.op("plain_div", number, builder.const(weight))
         if position > 0:
-            index = builder.op("index_mod", index, builder.const(shape[position]))
+            index = builder.op("plain_mod", index, builder.const(shape[position]))
         found[axis] = index
     return found

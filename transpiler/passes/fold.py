@@ -20,7 +20,7 @@ from ..ir.types import Scalar, i32
 from .context import PassContext
 from .rewrite import Rewriter
 
-DIVISIONS = frozenset({"floordiv", "mod", "raw_div", "raw_mod", "index_div", "index_mod"})
+DIVISIONS = frozenset({"floordiv", "mod", "raw_div", "raw_mod", "plain_div", "plain_mod"})
 
 
 def fold(kernel: Kernel, context: PassContext) -> bool:

@@ -17,6 +17,7 @@ static int failed(void) {
 
 static int work(TiRuntime runtime, const char *path, uint32_t size, int32_t n) {
     TiMemoryAllocateInfo info;
+    TiImageAllocateInfo image;
     TiMemory memory, other;
     TiMemorySlice slice, other_slice;
     TiAotModule module = ti_load_aot_module(runtime, path);
@@ -28,6 +29,15 @@ static int work(TiRuntime runtime, const char *path, uint32_t size, int32_t n) {
         return 1;
     }
     paint = ti_get_aot_module_kernel(module, "paint");
+    if (failed()) {
+        return 1;
+    }
+    memset(&image, 0, sizeof image);
+    if (ti_allocate_image(runtime, &image) || ti_get_last_error(NULL, NULL) != TI_ERROR_NOT_SUPPORTED) {
+        printf("images are not refused\n");
+        return 1;
+    }
+    ti_set_last_error(TI_ERROR_SUCCESS, NULL);
     memset(&info, 0, sizeof info);
     info.size = (uint64_t)size * 4 + 16;
     info.host_read = info.host_write = TI_TRUE;

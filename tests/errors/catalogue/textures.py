@@ -45,4 +45,9 @@ CASES: list[Case] = [
     refused("textures/level_of_two", TYPE, "The level of detail is a number, found `vector(2, i32)`", "t.sample_lod(ti.Vector([x, y]), 0.0)", sampled(f"v = «t.sample_lod({P}, {P})")),
     refused("textures/captured", NAME, "`t` is a texture of Python scope", "pass it as an argument", MAKE + f"@ti.kernel\ndef k():\n    v = «t.load({P})\nk()"),
     refused("textures/as_value", TYPE, "The texture `t` cannot be used as a value in a kernel", "use a number", stored("v = «t + 1.0")),
+    refused("textures/annotation_without_axes", SYNTAX, "`t` is a `TextureType`, which is no type of a kernel", "write `ti.types.texture(num_dimensions=2)`", "@ti.kernel\ndef k(«t: ti.types.texture):\n    pass"),
+    refused("textures/annotation_without_format", SYNTAX, "`t` is a `RWTextureType`", "fmt=ti.Format.rgba8", "@ti.kernel\ndef k(«t: ti.types.rw_texture):\n    pass"),
+    refused("textures/printed", TYPE, "The texture `t` cannot be printed as a whole", "print a texel: `t.fetch(p, 0)`", sampled("«print(t)")),
+    refused("textures/array_printed", TYPE, "The array `t` cannot be printed as a whole", "print an element: `x[i]`", "t = ti.ndarray(ti.f32, 3)\n@ti.kernel\ndef k(t: ti.types.ndarray()):\n    «print('t:', t)\nk(t)"),
+    refused("textures/field_printed", TYPE, "An array of type `ScalarField` cannot be printed as a whole", "print an element: `x[i]`", "t = ti.field(ti.f32, 3)\n@ti.kernel\ndef k():\n    «print(f'{t}')\nk()"),
 ]  # fmt: skip

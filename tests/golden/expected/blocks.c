@@ -3,22 +3,6 @@
 #include <math.h>
 #include <stdbool.h>
 
-// Quotient rounded toward zero; 0 where the divisor is 0.
-static inline int div_i32(int a, int b) {
-    return b == 0 ? 0 : b == -1 ? -a : a / b;  // x / 0 and the lowest number / -1 trap on x86
-}
-
-// Remainder with the sign of the dividend; 0 where the divisor is 0.
-static inline int rem_i32(int a, int b) {
-    return b == 0 || b == -1 ? 0 : a % b;
-}
-
-// Python's //: quotient rounded toward minus infinity; 0 where the divisor is 0.
-static inline int floor_div_i32(int a, int b) {
-    int quotient = div_i32(a, b);
-    return rem_i32(a, b) != 0 && (a ^ b) < 0 ? quotient - 1 : quotient;
-}
-
 typedef struct {
     float x, y;
 } vec2;
@@ -62,7 +46,7 @@ static inline void task(const struct Args args, int i, int j) {
     // blocks.py:13  velocity[i, j].y -= 9.8 * dt
     velocity(i, j).y -= 9.8f * args.dt;  // not atomic: no other turn writes it (demote_atomics)
     // blocks.py:14  total[i // 4, j // 3] += velocity[i, j].norm() * mass[i, j]
-    atomic_add_f32(&total(floor_div_i32(i, 4), floor_div_i32(j, 3)), vec2_length(velocity(i, j)) * mass(i, j));
+    atomic_add_f32(&total(i / 4, j / 3), vec2_length(velocity(i, j)) * mass(i, j));
 }
 
 void sweep_0(const struct Args *arguments) {

@@ -8,22 +8,6 @@
 #define BLOCK 128
 layout(local_size_x = BLOCK) in;
 
-// Quotient rounded toward zero; 0 where the divisor is 0.
-int div_i32(int a, int b) {
-    return b == 0 ? 0 : b == -1 ? -a : a / b;  // x / 0 is undefined, and so is the lowest number / -1
-}
-
-// Remainder with the sign of the dividend; 0 where the divisor is 0.
-int rem_i32(int a, int b) {
-    return b == 0 || b == -1 ? 0 : a - b * (a / b);  // % is undefined for negative numbers
-}
-
-// Python's //: quotient rounded toward minus infinity; 0 where the divisor is 0.
-int floor_div_i32(int a, int b) {
-    int quotient = div_i32(a, b);
-    return rem_i32(a, b) != 0 && (a ^ b) < 0 ? quotient - 1 : quotient;
-}
-
 struct Cell {
     vec2 velocity;
     float mass;
@@ -49,7 +33,7 @@ void task(int i, int j) {
     // blocks.py:13  velocity[i, j].y -= 9.8 * dt
     velocity(i, j).y -= 9.8 * args.dt;  // not atomic: no other turn writes it (demote_atomics)
     // blocks.py:14  total[i // 4, j // 3] += velocity[i, j].norm() * mass[i, j]
-    atomicAdd(total(floor_div_i32(i, 4), floor_div_i32(j, 3)), length(velocity(i, j)) * mass(i, j));
+    atomicAdd(total(i / 4, j / 3), length(velocity(i, j)) * mass(i, j));
 }
 
 void main() {

@@ -3,22 +3,6 @@
 
 #define BLOCK 128
 
-// Quotient rounded toward zero; 0 where the divisor is 0.
-__device__ inline int div_i32(int a, int b) {
-    return b == 0 ? 0 : b == -1 ? -a : a / b;  // x / 0 is undefined, and so is the lowest number / -1
-}
-
-// Remainder with the sign of the dividend; 0 where the divisor is 0.
-__device__ inline int rem_i32(int a, int b) {
-    return b == 0 || b == -1 ? 0 : a % b;
-}
-
-// Python's //: quotient rounded toward minus infinity; 0 where the divisor is 0.
-__device__ inline int floor_div_i32(int a, int b) {
-    int quotient = div_i32(a, b);
-    return rem_i32(a, b) != 0 && (a ^ b) < 0 ? quotient - 1 : quotient;
-}
-
 struct vec2 {
     float x, y;
 };
@@ -53,7 +37,7 @@ __device__ inline void task(const Args &args, int i, int j) {
     // blocks.py:13  velocity[i, j].y -= 9.8 * dt
     velocity(i, j).y -= 9.8f * args.dt;  // not atomic: no other turn writes it (demote_atomics)
     // blocks.py:14  total[i // 4, j // 3] += velocity[i, j].norm() * mass[i, j]
-    atomicAdd(&total(floor_div_i32(i, 4), floor_div_i32(j, 3)), length(velocity(i, j)) * mass(i, j));
+    atomicAdd(&total(i / 4, j / 3), length(velocity(i, j)) * mass(i, j));
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) sweep_0(const Args args) {

@@ -1,6 +1,6 @@
 // ===== swap_0.comp
-// swap(), task 0 of 2: range_for over columns
-// from moved.py:9, interface be3c4591
+// swap(n: i32), task 0 of 2: range_for over columns
+// from moved.py:9, interface 902ce978
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -39,6 +39,7 @@ layout(push_constant, scalar) uniform Args {
     F32 columns_data;  // columns: field[f32, 6x10 from (-3, 2)]
     F32 tiles_data;    // tiles: field[f32, 6x10 from (-3, 2)]
     Report report;     // records of print and of checks
+    int n;             // n: i32
 } args;
 
 #define columns(i, j) args.columns_data.v[((j) - 2) * 6 + ((i) + 3)]
@@ -58,8 +59,8 @@ void main() {
 }
 
 // ===== swap_1.comp
-// swap(), task 1 of 2: range_for over tiles
-// from moved.py:9, interface be3c4591
+// swap(n: i32), task 1 of 2: range_for over tiles
+// from moved.py:9, interface 902ce978
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -118,6 +119,7 @@ layout(push_constant, scalar) uniform Args {
     F32 columns_data;  // columns: field[f32, 6x10 from (-3, 2)]
     F32 tiles_data;    // tiles: field[f32, 6x10 from (-3, 2)]
     Report report;     // records of print and of checks
+    int n;             // n: i32
 } args;
 
 #define columns(i, j) args.columns_data.v[((j) - 2) * 6 + ((i) + 3)]
@@ -125,16 +127,16 @@ layout(push_constant, scalar) uniform Args {
 
 // moved.py:12  for i, j in tiles:
 void task(int i, int j, uint index) {
-    // moved.py:13  tiles[i, j] = columns[-1 - i, j]
-    if (-1 - i < -3 || -1 - i >= 3 || j < 2 || j >= 12) {
+    // moved.py:13  tiles[i, j] = columns[n - i, j]
+    if (args.n - i < -3 || args.n - i >= 3 || j < 2 || j >= 12) {
         uint record = report_failure(args.report, 0u, index, 4u);
-        record = report_i32(args.report, record, -1 - i);
+        record = report_i32(args.report, record, args.n - i);
         record = report_i32(args.report, record, j);
         record = report_i32(args.report, record, 6);
         report_i32(args.report, record, 10);
         return;
     }
-    tiles(i, j) = columns(-1 - i, j);
+    tiles(i, j) = columns(args.n - i, j);
 }
 
 void main() {

@@ -1,5 +1,5 @@
-// swap(), 2 tasks
-// from moved.py:9, interface be3c4591
+// swap(n: i32), 2 tasks
+// from moved.py:9, interface 902ce978
 
 #define BLOCK 128
 
@@ -53,6 +53,7 @@ struct Args {
     float *columns_data;  // columns: field[f32, 6x10 from (-3, 2)]
     float *tiles_data;    // tiles: field[f32, 6x10 from (-3, 2)]
     uint32_t *report;     // records of print and of checks
+    int n;                // n: i32
 };
 
 #define columns(i, j) args.columns_data[((j) - 2) * 6 + ((i) + 3)]
@@ -75,16 +76,16 @@ extern "C" __global__ void __launch_bounds__(BLOCK) swap_0(const Args args) {
 // task 1 of 2: range_for over tiles
 // moved.py:12  for i, j in tiles:
 __device__ inline void task_1(const Args &args, int i, int j, uint32_t index) {
-    // moved.py:13  tiles[i, j] = columns[-1 - i, j]
-    if (-1 - i < -3 || -1 - i >= 3 || j < 2 || j >= 12) {
+    // moved.py:13  tiles[i, j] = columns[n - i, j]
+    if (args.n - i < -3 || args.n - i >= 3 || j < 2 || j >= 12) {
         uint32_t record = report_failure(args.report, 0u, index, 4u);
-        record = report_i32(args.report, record, -1 - i);
+        record = report_i32(args.report, record, args.n - i);
         record = report_i32(args.report, record, j);
         record = report_i32(args.report, record, 6);
         report_i32(args.report, record, 10);
         return;
     }
-    tiles(i, j) = columns(-1 - i, j);
+    tiles(i, j) = columns(args.n - i, j);
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK) swap_1(const Args args) {

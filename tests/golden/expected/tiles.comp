@@ -7,22 +7,6 @@
 #define BLOCK 64
 layout(local_size_x = BLOCK) in;
 
-// Quotient rounded toward zero; 0 where the divisor is 0.
-int div_i32(int a, int b) {
-    return b == 0 ? 0 : b == -1 ? -a : a / b;  // x / 0 is undefined, and so is the lowest number / -1
-}
-
-// Remainder with the sign of the dividend; 0 where the divisor is 0.
-int rem_i32(int a, int b) {
-    return b == 0 || b == -1 ? 0 : a - b * (a / b);  // % is undefined for negative numbers
-}
-
-// Python's //: quotient rounded toward minus infinity; 0 where the divisor is 0.
-int floor_div_i32(int a, int b) {
-    int quotient = div_i32(a, b);
-    return rem_i32(a, b) != 0 && (a ^ b) < 0 ? quotient - 1 : quotient;
-}
-
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
 layout(push_constant, scalar) uniform Args {
     F32 a_data;     // a: ndarray[f32, 1]
@@ -70,7 +54,7 @@ void task(int i, bool has_turn) {
         // tiles.py:19  if t == 0:
         if (t == 0) {
             // tiles.py:20  sums[i // 64] = tile[0]
-            sums(floor_div_i32(i, 64)) = tile[0];
+            sums(i / 64) = tile[0];
         }
     }
 }

@@ -3,22 +3,6 @@
 
 #define BLOCK 64
 
-// Quotient rounded toward zero; 0 where the divisor is 0.
-__device__ inline int div_i32(int a, int b) {
-    return b == 0 ? 0 : b == -1 ? -a : a / b;  // x / 0 is undefined, and so is the lowest number / -1
-}
-
-// Remainder with the sign of the dividend; 0 where the divisor is 0.
-__device__ inline int rem_i32(int a, int b) {
-    return b == 0 || b == -1 ? 0 : a % b;
-}
-
-// Python's //: quotient rounded toward minus infinity; 0 where the divisor is 0.
-__device__ inline int floor_div_i32(int a, int b) {
-    int quotient = div_i32(a, b);
-    return rem_i32(a, b) != 0 && (a ^ b) < 0 ? quotient - 1 : quotient;
-}
-
 struct Args {
     float *a_data;     // a: ndarray[f32, 1]
     float *sums_data;  // sums: ndarray[f32, 1]
@@ -64,7 +48,7 @@ __device__ inline void task(const Args &args, int i, bool has_turn) {
         // tiles.py:19  if t == 0:
         if (t == 0) {
             // tiles.py:20  sums[i // 64] = tile[0]
-            sums(floor_div_i32(i, 64)) = tile[0];
+            sums(i / 64) = tile[0];
         }
     }
 }

@@ -1,25 +1,25 @@
-from types import SimpleNamespace
+# the arrays say what they are, and have no memory: the kernel is only compiled
+from described import Described, described
 
 import shadesmith as ti
 from shadesmith.transpiler.ir.snodes import Node
 from shadesmith.transpiler.ir.types import Tensor
-from shadesmith.transpiler.lang.describe import ArrayDescription
 
 SHAPE = (100_000,)
 
 
-def part(cell: Node) -> SimpleNamespace:
+def part(cell: Node) -> Described:
     """A component of a vector field with `layout=SOA`, in its own array below the one cell of the field's tree."""
     cell.children.append(Node("dense", cell, (0,), SHAPE))
     place = Node("place", cell.children[-1], element=ti.f32)
     cell.children[-1].children.append(place)
-    return SimpleNamespace(describe_array=lambda: ArrayDescription(ti.f32, SHAPE, "field", place=place))
+    return described(ti.f32, SHAPE, "field", place=place)
 
 
-def field() -> SimpleNamespace:
+def field() -> Described:
     cell = Node("dense", None)
     parts = part(cell), part(cell), part(cell)
-    return SimpleNamespace(describe_array=lambda: ArrayDescription(Tensor((3,), ti.f32), SHAPE, "field", parts=parts))
+    return described(Tensor((3,), ti.f32), SHAPE, "field", parts=parts)
 
 
 position, velocity = field(), field()

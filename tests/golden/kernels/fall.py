@@ -1,11 +1,11 @@
-from types import SimpleNamespace
+# the arrays say what they are, and have no memory: the kernel is only compiled
+from described import described
 
 import shadesmith as ti
 from shadesmith.transpiler.ir.types import Tensor
-from shadesmith.transpiler.lang.describe import ArrayDescription
 
-x = SimpleNamespace(describe_array=lambda: ArrayDescription(Tensor((3,), ti.f32), (1024,), "field", "x"))
-v = SimpleNamespace(describe_array=lambda: ArrayDescription(Tensor((3,), ti.f32), (1024,), "field", "v"))
+x = described(Tensor((3,), ti.f32), (1024,), "field", "x")
+v = described(Tensor((3,), ti.f32), (1024,), "field", "v")
 
 
 def fall(dt: ti.f32, gravity: ti.types.vector(3, ti.f32)):

@@ -6,11 +6,11 @@ tiles = ti.field(ti.f32)
 ti.root.dense(ti.ij, (3, 5)).dense(ti.ij, 2).place(tiles, offset=(-3, 2))
 
 
-def swap():
+def swap(n: ti.i32):
     for i, j in columns:
         columns[i, j] = tiles[i, j]
     for i, j in tiles:
-        tiles[i, j] = columns[-1 - i, j]
+        tiles[i, j] = columns[n - i, j]
 
 
-kernel, arguments, options = swap, (), {"check_out_of_bound": True}
+kernel, arguments, options = swap, (ti.i32,), {"check_out_of_bound": True}

@@ -1,9 +1,9 @@
-from types import SimpleNamespace
+# the arrays say what they are, and have no memory: the kernel is only compiled
+from described import Described, described
 
 import shadesmith as ti
 from shadesmith.transpiler.ir.snodes import Node
 from shadesmith.transpiler.ir.types import Type
-from shadesmith.transpiler.lang.describe import ArrayDescription
 
 vec3 = ti.types.vector(3, ti.f32)
 SHAPE = (512,)
@@ -20,18 +20,18 @@ class Body:
         return 0.5 * self.mass * self.vel.dot(self.vel)
 
 
-def member(cell: Node, element: Type) -> SimpleNamespace:
+def member(cell: Node, element: Type) -> Described:
     """A member of a struct field with `layout=SOA`, in its own array below the one cell of the field's tree."""
     cell.children.append(Node("dense", cell, (0,), SHAPE))
     place = Node("place", cell.children[-1], element=element)
     cell.children[-1].children.append(place)
-    return SimpleNamespace(describe_array=lambda: ArrayDescription(element, SHAPE, "field", place=place))
+    return described(element, SHAPE, "field", place=place)
 
 
 cell = Node("dense", None)
 members = tuple(member(cell, element) for _, element in Body.dtype.members)
-bodies = SimpleNamespace(describe_array=lambda: ArrayDescription(Body.dtype, SHAPE, "field", parts=members))
-energy = SimpleNamespace(describe_array=lambda: ArrayDescription(ti.f32, SHAPE, "field"))
+bodies = described(Body.dtype, SHAPE, "field", parts=members)
+energy = described(ti.f32, SHAPE, "field")
 
 
 def orbit(dt: ti.f32):

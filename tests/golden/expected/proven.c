@@ -1,0 +1,141 @@
+// proven(a: ndarray[f32, 1], s: f32), 2 tasks
+// from proven.py:7, interface c192765c
+#include <stdbool.h>
+#include <stdint.h>
+
+static inline int max_i32(int a, int b) {
+    return a > b ? a : b;
+}
+
+// Stands where the site of a record would: no records follow.
+#define EMPTY_SITE 0xffffffffu
+
+// Begin a record of `size` words in the room at words[room]; gives where its first word goes, or 0 if it is full.
+static inline uint32_t report_start(uint32_t *report, uint32_t room, uint32_t site, uint32_t thread, uint32_t size) {
+    uint32_t end = report[room + 1u];
+    if (__atomic_load_n(&report[room], __ATOMIC_RELAXED) < end) {
+        uint32_t start = __atomic_fetch_add(&report[room], 3u + size, __ATOMIC_RELAXED);
+        if (start + 3u + size <= end) {
+            report[start] = site;
+            report[start + 1u] = thread;
+            report[start + 2u] = size;
+            return start + 3u;
+        }
+        if (start < end) {
+            report[start] = EMPTY_SITE;
+        }
+    }
+    __atomic_fetch_add(&report[room + 2u], 1u, __ATOMIC_RELAXED);
+    return 0u;
+}
+
+// Lower a word to `value`; gives what it was.
+static inline uint32_t report_min(uint32_t *word, uint32_t value) {
+    uint32_t old = __atomic_load_n(word, __ATOMIC_RELAXED);
+    while (value < old && !__atomic_compare_exchange_n(word, &old, value, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+    }
+    return old;
+}
+
+// Begin the record of a failed check, unless a turn before this one has one: the first is the one that is shown.
+static inline uint32_t report_failure(uint32_t *report, uint32_t site, uint32_t thread, uint32_t size) {
+    __atomic_fetch_add(&report[6], 1u, __ATOMIC_RELAXED);
+    report_min(&report[8], site);
+    return thread < report_min(&report[7], thread) ? report_start(report, 3u, site, thread, size) : 0u;
+}
+
+// Tell whether a check failed in a task before the one whose first site this is.
+static inline bool report_stopped(const uint32_t *report, uint32_t site) {
+    return __atomic_load_n(&report[8], __ATOMIC_RELAXED) < site;
+}
+
+// Write one word; gives where the next one goes.
+static inline uint32_t report_u32(uint32_t *report, uint32_t cursor, uint32_t value) {
+    if (cursor == 0u) {
+        return 0u;
+    }
+    report[cursor] = value;
+    return cursor + 1u;
+}
+
+static inline uint32_t report_i32(uint32_t *report, uint32_t cursor, int value) {
+    return report_u32(report, cursor, (uint32_t)value);
+}
+
+static inline bool outside_2(uint32_t *report, uint32_t site, uint32_t thread, int i, int j, int ni, int nj) {
+    if (i >= 0 && i < ni && j >= 0 && j < nj) {
+        return false;
+    }
+    uint32_t record = report_failure(report, site, thread, 4u);
+    record = report_i32(report, record, i);
+    record = report_i32(report, record, j);
+    record = report_i32(report, record, ni);
+    report_i32(report, record, nj);
+    return true;
+}
+
+typedef struct {
+    float x, y, z;
+} vec3;
+
+static inline float vec3_at(vec3 a, int index) {
+    return index == 0 ? a.x : index == 1 ? a.y : a.z;
+}
+
+static inline float atomic_add_f32(float *place, float value) {
+    float old, new;
+    __atomic_load(place, &old, __ATOMIC_RELAXED);
+    do {
+        new = old + value;
+    } while (!__atomic_compare_exchange(place, &old, &new, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    return old;
+}
+
+struct Args {
+    float *a_data;     // a: ndarray[f32, 1]
+    float *rows_data;  // rows: field[f32, 8x4]
+    uint32_t *report;  // records of print and of checks
+    float s;           // s: f32
+    int a_n;           // a.shape[0]
+};
+
+#define a(i) args.a_data[i]
+#define rows(i, j) args.rows_data[(i) * 4 + (j)]
+
+// task 0 of 2: range_for over i
+// proven.py:8  for i in range(32):
+static inline void task_0(const struct Args args, int i, uint32_t index) {
+    // proven.py:9  v = ti.Vector([s, 2 * s, 3 * s])
+    vec3 v = {args.s, 2.0f * args.s, 3.0f * args.s};
+    // proven.py:10  rows[i // 4, i % 4] += v[i % 3]
+    int t0 = i / 4;
+    atomic_add_f32(&rows(t0, i % 4), vec3_at(v, i % 3));
+    // proven.py:11  rows[i // 4 + 1, 0] = s
+    int t1 = t0 + 1;
+    if (outside_2(args.report, 0u, index, t1, 0, 8, 4)) return;
+    rows(t1, 0) = args.s;
+}
+
+void proven_0(const struct Args *arguments) {
+    const struct Args args = *arguments;
+    for (int i = 0; i < 32; i++) {
+        task_0(args, i, (uint32_t)i);
+    }
+}
+
+// task 1 of 2: range_for over a
+// proven.py:12  for k in range(a.shape[0]):
+static inline void task_1(const struct Args args, int k) {
+    // proven.py:13  a[k] += a[(k + 1) % a.shape[0]] + a[max(k - 1, 0)]
+    // not atomic: no other turn writes it (demote_atomics)
+    a(k) += a((k + 1) % args.a_n) + a(max_i32(k - 1, 0));
+}
+
+void proven_1(const struct Args *arguments) {
+    const struct Args args = *arguments;
+    if (report_stopped(args.report, 1u)) return;
+    #pragma omp parallel for firstprivate(args) schedule(static) if (args.a_n >= 8192)
+    for (int k = 0; k < args.a_n; k++) {
+        task_1(args, k);
+    }
+}

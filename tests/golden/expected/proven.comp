@@ -1,0 +1,166 @@
+// ===== proven_0.comp
+// proven(a: ndarray[f32, 1], s: f32), task 0 of 2: range_for over i
+// from proven.py:7, interface c192765c
+#version 460
+#extension GL_EXT_buffer_reference : require
+#extension GL_EXT_scalar_block_layout : require
+#extension GL_EXT_shader_atomic_float : require
+
+#define BLOCK 128
+layout(local_size_x = BLOCK) in;
+
+layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Report {
+    uint words[];
+};
+
+// Stands where the site of a record would: no records follow.
+#define EMPTY_SITE 0xffffffffu
+
+// Begin a record of `size` words in the room at words[room]; gives where its first word goes, or 0 if it is full.
+uint report_start(Report report, uint room, uint site, uint thread, uint size) {
+    uint end = report.words[room + 1u];
+    if (report.words[room] < end) {
+        uint start = atomicAdd(report.words[room], 3u + size);
+        if (start + 3u + size <= end) {
+            report.words[start] = site;
+            report.words[start + 1u] = thread;
+            report.words[start + 2u] = size;
+            return start + 3u;
+        }
+        if (start < end) {
+            report.words[start] = EMPTY_SITE;
+        }
+    }
+    atomicAdd(report.words[room + 2u], 1u);
+    return 0u;
+}
+
+// Begin the record of a failed check, unless a turn before this one has one: the first is the one that is shown.
+uint report_failure(Report report, uint site, uint thread, uint size) {
+    atomicAdd(report.words[6], 1u);
+    atomicMin(report.words[8], site);
+    return thread < atomicMin(report.words[7], thread) ? report_start(report, 3u, site, thread, size) : 0u;
+}
+
+// Write one word; gives where the next one goes.
+uint report_u32(Report report, uint cursor, uint value) {
+    if (cursor == 0u) {
+        return 0u;
+    }
+    report.words[cursor] = value;
+    return cursor + 1u;
+}
+
+uint report_i32(Report report, uint cursor, int value) {
+    return report_u32(report, cursor, uint(value));
+}
+
+bool outside_2(Report report, uint site, uint thread, int i, int j, int ni, int nj) {
+    if (i >= 0 && i < ni && j >= 0 && j < nj) {
+        return false;
+    }
+    uint record = report_failure(report, site, thread, 4u);
+    record = report_i32(report, record, i);
+    record = report_i32(report, record, j);
+    record = report_i32(report, record, ni);
+    report_i32(report, record, nj);
+    return true;
+}
+
+layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
+layout(push_constant, scalar) uniform Args {
+    F32 a_data;     // a: ndarray[f32, 1]
+    F32 rows_data;  // rows: field[f32, 8x4]
+    Report report;  // records of print and of checks
+    float s;        // s: f32
+    int a_n;        // a.shape[0]
+} args;
+
+#define rows(i, j) args.rows_data.v[(i) * 4 + (j)]
+
+// proven.py:8  for i in range(32):
+void task(int i, uint index) {
+    // proven.py:9  v = ti.Vector([s, 2 * s, 3 * s])
+    vec3 v = vec3(args.s, 2.0 * args.s, 3.0 * args.s);
+    // proven.py:10  rows[i // 4, i % 4] += v[i % 3]
+    int t0 = i / 4;
+    atomicAdd(rows(t0, i % 4), v[i % 3]);
+    // proven.py:11  rows[i // 4 + 1, 0] = s
+    int t1 = t0 + 1;
+    if (outside_2(args.report, 0u, index, t1, 0, 8, 4)) return;
+    rows(t1, 0) = args.s;
+}
+
+void main() {
+    uint index = gl_GlobalInvocationID.x;
+    if (index < 32u) {
+        task(int(index), index);
+    }
+}
+
+// ===== proven_1.comp
+// proven(a: ndarray[f32, 1], s: f32), task 1 of 2: range_for over a
+// from proven.py:7, interface c192765c
+#version 460
+#extension GL_EXT_buffer_reference : require
+#extension GL_EXT_scalar_block_layout : require
+
+#define BLOCK 128
+layout(local_size_x = BLOCK) in;
+
+layout(buffer_reference, scalar, buffer_reference_align = 4) coherent buffer Report {
+    uint words[];
+};
+
+// Stands where the site of a record would: no records follow.
+#define EMPTY_SITE 0xffffffffu
+
+// Begin a record of `size` words in the room at words[room]; gives where its first word goes, or 0 if it is full.
+uint report_start(Report report, uint room, uint site, uint thread, uint size) {
+    uint end = report.words[room + 1u];
+    if (report.words[room] < end) {
+        uint start = atomicAdd(report.words[room], 3u + size);
+        if (start + 3u + size <= end) {
+            report.words[start] = site;
+            report.words[start + 1u] = thread;
+            report.words[start + 2u] = size;
+            return start + 3u;
+        }
+        if (start < end) {
+            report.words[start] = EMPTY_SITE;
+        }
+    }
+    atomicAdd(report.words[room + 2u], 1u);
+    return 0u;
+}
+
+// Tell whether a check failed in a task before the one whose first site this is.
+bool report_stopped(Report report, uint site) {
+    return report.words[8] < site;
+}
+
+layout(buffer_reference, scalar, buffer_reference_align = 4) buffer F32 { float v[]; };
+layout(push_constant, scalar) uniform Args {
+    F32 a_data;     // a: ndarray[f32, 1]
+    F32 rows_data;  // rows: field[f32, 8x4]
+    Report report;  // records of print and of checks
+    float s;        // s: f32
+    int a_n;        // a.shape[0]
+} args;
+
+#define a(i) args.a_data.v[i]
+
+// proven.py:12  for k in range(a.shape[0]):
+void task(int k) {
+    // proven.py:13  a[k] += a[(k + 1) % a.shape[0]] + a[max(k - 1, 0)]
+    // not atomic: no other turn writes it (demote_atomics)
+    a(k) += a((k + 1) % args.a_n) + a(max(k - 1, 0));
+}
+
+void main() {
+    if (report_stopped(args.report, 1u)) return;
+    uint count = uint(args.a_n);
+    for (uint index = gl_GlobalInvocationID.x; index < count; index += gl_NumWorkGroups.x * BLOCK) {
+        task(int(index));
+    }
+}

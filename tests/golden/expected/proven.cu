@@ -1,0 +1,123 @@
+// proven(a: ndarray[f32, 1], s: f32), 2 tasks
+// from proven.py:7, interface c192765c
+
+#define BLOCK 128
+
+typedef unsigned int uint32_t;
+
+// Stands where the site of a record would: no records follow.
+#define EMPTY_SITE 0xffffffffu
+
+// Begin a record of `size` words in the room at words[room]; gives where its first word goes, or 0 if it is full.
+__device__ inline uint32_t report_start(
+    uint32_t *report, uint32_t room, uint32_t site, uint32_t thread, uint32_t size
+) {
+    uint32_t end = report[room + 1u];
+    if (*(volatile uint32_t *)&report[room] < end) {
+        uint32_t start = atomicAdd(&report[room], 3u + size);
+        if (start + 3u + size <= end) {
+            report[start] = site;
+            report[start + 1u] = thread;
+            report[start + 2u] = size;
+            return start + 3u;
+        }
+        if (start < end) {
+            report[start] = EMPTY_SITE;
+        }
+    }
+    atomicAdd(&report[room + 2u], 1u);
+    return 0u;
+}
+
+// Begin the record of a failed check, unless a turn before this one has one: the first is the one that is shown.
+__device__ inline uint32_t report_failure(uint32_t *report, uint32_t site, uint32_t thread, uint32_t size) {
+    atomicAdd(&report[6], 1u);
+    atomicMin(&report[8], site);
+    return thread < atomicMin(&report[7], thread) ? report_start(report, 3u, site, thread, size) : 0u;
+}
+
+// Tell whether a check failed in a task before the one whose first site this is.
+__device__ inline bool report_stopped(const uint32_t *report, uint32_t site) {
+    return *(const volatile uint32_t *)&report[8] < site;
+}
+
+// Write one word; gives where the next one goes.
+__device__ inline uint32_t report_u32(uint32_t *report, uint32_t cursor, uint32_t value) {
+    if (cursor == 0u) {
+        return 0u;
+    }
+    report[cursor] = value;
+    return cursor + 1u;
+}
+
+__device__ inline uint32_t report_i32(uint32_t *report, uint32_t cursor, int value) {
+    return report_u32(report, cursor, (uint32_t)value);
+}
+
+__device__ inline bool outside_2(uint32_t *report, uint32_t site, uint32_t thread, int i, int j, int ni, int nj) {
+    if (i >= 0 && i < ni && j >= 0 && j < nj) {
+        return false;
+    }
+    uint32_t record = report_failure(report, site, thread, 4u);
+    record = report_i32(report, record, i);
+    record = report_i32(report, record, j);
+    record = report_i32(report, record, ni);
+    report_i32(report, record, nj);
+    return true;
+}
+
+struct vec3 {
+    float x, y, z;
+};
+
+__device__ inline float at(vec3 a, int index) {
+    return index == 0 ? a.x : index == 1 ? a.y : a.z;
+}
+
+struct Args {
+    float *a_data;     // a: ndarray[f32, 1]
+    float *rows_data;  // rows: field[f32, 8x4]
+    uint32_t *report;  // records of print and of checks
+    float s;           // s: f32
+    int a_n;           // a.shape[0]
+};
+
+#define a(i) args.a_data[i]
+#define rows(i, j) args.rows_data[(i) * 4 + (j)]
+
+// task 0 of 2: range_for over i
+// proven.py:8  for i in range(32):
+__device__ inline void task_0(const Args &args, int i, uint32_t index) {
+    // proven.py:9  v = ti.Vector([s, 2 * s, 3 * s])
+    vec3 v = {args.s, 2.0f * args.s, 3.0f * args.s};
+    // proven.py:10  rows[i // 4, i % 4] += v[i % 3]
+    int t0 = i / 4;
+    atomicAdd(&rows(t0, i % 4), at(v, i % 3));
+    // proven.py:11  rows[i // 4 + 1, 0] = s
+    int t1 = t0 + 1;
+    if (outside_2(args.report, 0u, index, t1, 0, 8, 4)) return;
+    rows(t1, 0) = args.s;
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK) proven_0(const Args args) {
+    unsigned index = blockIdx.x * BLOCK + threadIdx.x;
+    if (index < 32u) {
+        task_0(args, int(index), index);
+    }
+}
+
+// task 1 of 2: range_for over a
+// proven.py:12  for k in range(a.shape[0]):
+__device__ inline void task_1(const Args &args, int k) {
+    // proven.py:13  a[k] += a[(k + 1) % a.shape[0]] + a[max(k - 1, 0)]
+    // not atomic: no other turn writes it (demote_atomics)
+    a(k) += a((k + 1) % args.a_n) + a(max(k - 1, 0));
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK) proven_1(const Args args) {
+    if (report_stopped(args.report, 1u)) return;
+    unsigned count = unsigned(args.a_n);
+    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += gridDim.x * BLOCK) {
+        task_1(args, int(index));
+    }
+}

@@ -1,0 +1,84 @@
+// wrapped(a: ndarray[i32, 2], n: i32, m: i32), 2 tasks
+// from wrapped.py:7, interface 87b5a3cf
+
+#define BLOCK 128
+
+typedef unsigned int uint32_t;
+
+// Quotient rounded toward zero; 0 where the divisor is 0.
+__device__ inline int div_i32(int a, int b) {
+    return b == 0 ? 0 : b == -1 ? -a : a / b;  // x / 0 is undefined, and so is the lowest number / -1
+}
+
+// Remainder with the sign of the dividend; 0 where the divisor is 0.
+__device__ inline int rem_i32(int a, int b) {
+    return b == 0 || b == -1 ? 0 : a % b;
+}
+
+// Python's //: quotient rounded toward minus infinity; 0 where the divisor is 0.
+__device__ inline int floor_div_i32(int a, int b) {
+    int quotient = div_i32(a, b);
+    return rem_i32(a, b) != 0 && (a ^ b) < 0 ? quotient - 1 : quotient;
+}
+
+// Python's %: remainder with the sign of the divisor; 0 where the divisor is 0.
+__device__ inline int mod_i32(int a, int b) {
+    int remainder = rem_i32(a, b);
+    return remainder != 0 && (remainder ^ b) < 0 ? remainder + b : remainder;
+}
+
+struct ivec2 {
+    int x, y;
+};
+
+__device__ inline ivec2 floor_div(ivec2 a, int b) {
+    return ivec2{floor_div_i32(a.x, b), floor_div_i32(a.y, b)};
+}
+
+struct Args {
+    int *a_data;                 // a: ndarray[i32, 2]
+    const uint32_t *table_data;  // table: field[u32, 100]
+    int n;                       // n: i32
+    int m;                       // m: i32
+    int a_n0;                    // a.shape[0]
+    int a_n1;                    // a.shape[1]
+};
+
+#define a(i, j) args.a_data[(long)(i) * args.a_n1 + (j)]
+#define table(i) args.table_data[i]
+
+// task 0 of 2: range_for over a
+// wrapped.py:8  for i, j in a:
+__device__ inline void task_0(const Args &args, int i, int j) {
+    // wrapped.py:9  a[(i + 1) % a.shape[0], j // 2 % a.shape[1]] += (i - 1) % 8
+    atomicAdd(&a((i + 1) % args.a_n0, j / 2 % args.a_n1), mod_i32(i - 1, 8));
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK) wrapped_0(const Args args) {
+    unsigned count = unsigned(args.a_n0) * unsigned(args.a_n1);
+    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += gridDim.x * BLOCK) {
+        task_0(args, int(index / args.a_n1), int(index % args.a_n1));
+    }
+}
+
+// task 1 of 2: range_for over k
+// wrapped.py:10  for k in range(n):
+__device__ inline void task_1(const Args &args, int k) {
+    // wrapped.py:11  tile = ti.Vector([k, n - 1 - k]) // 16
+    ivec2 tile = floor_div(ivec2{k, args.n - 1 - k}, 16);
+    // wrapped.py:12  a[tile.x, k % 16] = table[k % 100] % 10 + (k - m) // 4
+    int t0 = floor_div_i32(k - args.m, 4);
+    a(tile.x, k % 16) = (int)(table(k % 100) % 10u + (uint32_t)t0);
+    // wrapped.py:13  if k > m and m > 0:
+    if (k > args.m && args.m > 0) {
+        // wrapped.py:14  a[0, 0] += (k - m) // 4 + k % m
+        atomicAdd(&a(0, 0), t0 + k % args.m);
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK) wrapped_1(const Args args) {
+    unsigned count = unsigned(max(args.n, 0));
+    for (unsigned index = blockIdx.x * BLOCK + threadIdx.x; index < count; index += gridDim.x * BLOCK) {
+        task_1(args, int(index));
+    }
+}
