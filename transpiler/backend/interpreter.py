@@ -6,7 +6,6 @@ shape raise, so a kernel that is wrong on a device is found here.
 
 from __future__ import annotations
 
-import itertools
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -276,7 +275,7 @@ class _Machine:
             yield tuple(begin + place for begin, place in zip(begins, places, strict=True))
 
     def index_tuples(self, loop: RangeFor) -> Iterator[tuple[int, ...]]:
-        return itertools.product(*self._ranges(loop))
+        return _tuples(self._ranges(loop))
 
     def _ranges(self, loop: RangeFor) -> list[range]:
         bounds = zip(loop.begins, loop.ends, loop.steps, strict=True)
@@ -472,3 +471,9 @@ def _copied(value: Any) -> Any:
 def _store(place: Place | _Outside, value: Any) -> None:
     array, index = place
     array[index] = value
+
+
+def _tuples(axes: Sequence[range]) -> Iterator[tuple[int, ...]]:
+    """Yield the tuples of `itertools.product`, which would keep each range as a list: one may have 2^31 numbers."""
+    *outer, last = axes
+    return ((*index, number) for index in _tuples(outer) for number in last) if outer else zip(last)

@@ -212,7 +212,7 @@ class Blocks:
                     return None if ended is Break else ended
                 path[-1] += 1
         assert isinstance(statement, RangeFor)
-        for index in list(machine.index_tuples(statement)):
+        for index in machine.index_tuples(statement):
             machine.indices[statement] = index
             ended = yield from self.steps(statement.body, path)
             if ended in (Break, Return):
