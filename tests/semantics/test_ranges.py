@@ -154,3 +154,43 @@ def test_a_float_of_an_integer_is_rounded(target: str) -> None:
 
     assert (greater(16777217, 16777216), greater(16777219, 16777216)) == (0, 1)
     assert whole_part_of_bits(5) == 0
+
+
+@ti.real_func
+def halved(x: ti.ref(ti.i32)) -> ti.i32:
+    half = x // 2
+    x = 5
+    return half
+
+
+def test_what_a_caller_passes_by_reference_may_be_anything(target: str) -> None:
+    @ti.kernel
+    def run(n: ti.i32) -> ti.i32:
+        x = n
+        return halved(x) * 10 + x
+
+    assert run(-7) == -4 * 10 + 5
+
+
+def test_indices_that_wrapped_are_checked(target: str) -> None:
+    """1 - 5 of u32 is no number below 8, though 1 is; nor is -100 - 100 of i8, which is 56."""
+    ti.init(arch=getattr(ti, target), debug=True, log_level=ti.ERROR)
+    x = ti.field(ti.i32, 8)
+
+    @ti.kernel
+    def unsigned(u: ti.u32, v: ti.u32):
+        for i in range(1):
+            x[(u & ti.u32(3)) - (v & ti.u32(7))] = 1
+
+    @ti.kernel
+    def narrow(u: ti.i8, v: ti.i8):
+        for i in range(1):
+            difference = u - v
+            if u < ti.cast(8, ti.i8) and v > ti.cast(0, ti.i8) and difference >= ti.cast(0, ti.i8):
+                x[difference] = 1
+
+    unsigned(5, 9)
+    for kernel, numbers, index in ((unsigned, (1, 5), 4294967292), (narrow, (-100, 100), 56)):
+        with pytest.raises(ti.TaichiAssertionError, match=rf"with indices \({index}\)"):
+            kernel(*numbers)
+            ti.sync()

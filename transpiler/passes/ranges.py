@@ -14,13 +14,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..ir.nodes import Statement, walk
-from ..ir.statements import Alloca, Assert, Const, IndexCheck, LoopIndex, Operation, RangeFor, is_const
+from ..ir.statements import Alloca, Assert, Const, IndexCheck, LoopIndex, Operation, RangeFor, is_const, scalar_type
 from ..ir.tasks import Kernel
 from ..ir.types import Scalar, Tensor, element_of, u1
 from .context import PassContext
-from .intervals import Interval, holds
+from .intervals import Interval, holds, whole
 from .rewrite import GONE, Rewriter
-from .value_ranges import MOST, ValueRanges, same_value
+from .value_ranges import ValueRanges, same_value
 
 
 def ranges(kernel: Kernel, context: PassContext) -> bool:
@@ -155,7 +155,9 @@ def _is_below(walk: ValueRanges, index: Statement, extent: Statement) -> bool:
 
 def _is_below_less(walk: ValueRanges, value: Statement, less: Statement, extent: Statement) -> bool:
     """Return whether `value - less` is below an extent: a difference that does not wrap, of the extent or less."""
-    minuend, subtrahend = walk.of(value), walk.of(less)
-    if minuend is None or subtrahend is None or subtrahend[0] < 0 or minuend[0] - subtrahend[1] < -MOST:
+    minuend, subtrahend, numbers = walk.of(value), walk.of(less), whole(scalar_type(value))
+    if minuend is None or subtrahend is None or numbers is None:
+        return False
+    if subtrahend[0] < 0 or minuend[0] - subtrahend[1] < numbers[0]:
         return False
     return _is_below(walk, value, extent) or (subtrahend[0] > 0 and same_value(value, extent))

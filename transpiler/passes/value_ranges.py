@@ -146,7 +146,7 @@ class ValueRanges(Rewriter):
         """Keep what a statement does to variables: stores to one, or reaches it in a way that is not followed."""
         if isinstance(statement, LocalStore):
             variable, found = base_pointer(statement.pointer), self.of(statement.value)
-            if found is not None:
+            if found is not None and isinstance(variable, Alloca):  # which is zero at first, as no caller's variable is
                 self.stores[variable] = hull(self.stores.get(variable, (0, 0)), found)
         elif not isinstance(statement, (LocalLoad, MatrixPtr)):
             for operand in operands(statement):
