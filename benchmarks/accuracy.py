@@ -27,6 +27,7 @@ NEAREST_TO_HALF_PI = {"f32": 16367173 * 2.0**72, "f64": 6381956970095103 * 2.0**
 is no argument of the grid, since glibc 2.36 itself is 8 ulp off there: its reduction loses three bits."""
 
 Array = np.ndarray[Any, Any]
+Flush = Callable[[Array], Array]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,8 @@ class Row:
 
     stepwise: the function is a formula that rounds each step (`x % y` is `x - y * floor(x / y)`); the reference then
     computes in the type itself. any_zero: it chooses one of its operands, and of 0.0 and -0.0 either.
-    flushed: the reference for a device whose plain arithmetic and comparisons take subnormal f32 numbers as 0.
+    flushed: the reference for a device whose plain arithmetic and comparisons take subnormal f32 numbers as 0, after
+    what takes them as 0. Where there is none, such a device has to keep them in f32; our functions of f64 do not.
     """
 
     name: str
@@ -120,16 +122,22 @@ def _mix(x: Array, y: Array) -> Array:
     return x * x.dtype.type(0.75) + y * x.dtype.type(0.25)
 
 
-def flush(x: Array) -> Array:
-    """Return `x` with subnormal f32 numbers taken as zeros of their sign."""
-    return np.where(np.abs(x) < np.finfo(np.float32).tiny, np.copysign(x.dtype.type(0), x), x)
+def flusher(name: str) -> Flush:
+    """Return what takes subnormal numbers of a type as zeros of their sign."""
+    tiny = np.finfo(TYPES[name]).tiny
+    return lambda x: np.where(np.abs(x) < tiny, np.copysign(x.dtype.type(0), x), x)
 
 
-def _flushed_modulo(x: Array, y: Array) -> Array:
-    return flush(flush(x) - flush(flush(y) * np.floor(flush(x / y))))
+def _flushed_floor_divide(flush: Flush, x: Array, y: Array) -> Array:
+    """Our division of f32 works by bits: only the floor of its quotient takes subnormal numbers as 0."""
+    return np.floor(flush(x / y if x.dtype == np.float32 else flush(x) / flush(y)))
 
 
-def _flushed_mix(x: Array, y: Array) -> Array:
+def _flushed_modulo(flush: Flush, x: Array, y: Array) -> Array:
+    return flush(flush(x) - flush(flush(y) * _flushed_floor_divide(flush, x, y)))
+
+
+def _flushed_mix(flush: Flush, x: Array, y: Array) -> Array:
     return flush(flush(flush(x) * x.dtype.type(0.75)) + flush(flush(y) * x.dtype.type(0.25)))
 
 
@@ -144,21 +152,21 @@ ROWS: tuple[Row, ...] = (
     Row("log", 1, ti.log, np.log),
     Row("sqrt", 1, ti.sqrt, np.sqrt),
     Row("rsqrt", 1, ti.rsqrt, lambda x: 1 / np.sqrt(x)),
-    Row("floor", 1, ti.floor, np.floor),
-    Row("ceil", 1, ti.ceil, np.ceil),
+    Row("floor", 1, ti.floor, np.floor, flushed=lambda flush, x: np.floor(flush(x))),
+    Row("ceil", 1, ti.ceil, np.ceil, flushed=lambda flush, x: np.ceil(flush(x))),
     Row("round", 1, ti.round, np.rint),
     Row("abs", 1, ti.abs, np.abs),
     Row("sign", 1, ti.math.sign, np.sign, any_zero=True),
     Row("frexp", 1, mantissa, lambda x: np.frexp(x)[0]),
     Row("math.log2", 1, ti.math.log2, np.log2),
-    Row("math.fract", 1, ti.math.fract, _fraction, flushed=lambda x: _fraction(flush(x))),
-    Row("math.degrees", 1, ti.math.degrees, np.degrees, flushed=lambda x: flush(np.degrees(flush(x)))),
-    Row("math.radians", 1, ti.math.radians, np.radians, flushed=lambda x: flush(np.radians(flush(x)))),
+    Row("math.fract", 1, ti.math.fract, _fraction, flushed=lambda flush, x: _fraction(flush(x))),
+    Row("math.degrees", 1, ti.math.degrees, np.degrees, flushed=lambda flush, x: flush(np.degrees(flush(x)))),
+    Row("math.radians", 1, ti.math.radians, np.radians, flushed=lambda flush, x: flush(np.radians(flush(x)))),
     Row("math.smoothstep", 1, smoothstep, _smoothstep),
     Row("atan2", 2, ti.atan2, np.arctan2),
     Row("**", 2, power, np.power),
     Row("/", 2, divide, np.divide),
-    Row("//", 2, floor_divide, _floor_divide, stepwise=True),
+    Row("//", 2, floor_divide, _floor_divide, stepwise=True, flushed=_flushed_floor_divide),
     Row("%", 2, modulo, _modulo, stepwise=True, flushed=_flushed_modulo),
     Row("raw_div", 2, ti.raw_div, np.divide),
     Row("raw_mod", 2, ti.raw_mod, np.fmod),
@@ -167,7 +175,7 @@ ROWS: tuple[Row, ...] = (
     Row("math.mod", 2, ti.math.mod, _modulo, stepwise=True, flushed=_flushed_modulo),
     Row("math.mix", 2, mix, _mix, stepwise=True, flushed=_flushed_mix),
     Row("math.clamp", 2, clamp, _clamp, any_zero=True),
-    Row("math.step", 2, ti.math.step, _step, flushed=lambda x, y: _step(flush(x), flush(y))),
+    Row("math.step", 2, ti.math.step, _step, flushed=lambda flush, x, y: _step(flush(x), flush(y))),
 )
 
 
@@ -265,10 +273,10 @@ def true_values(row: Row, name: str) -> tuple[tuple[Array, ...], Array]:
         return arguments, row.reference(*(values.astype(kind) for values in arguments)).astype(np.longdouble)
 
 
-def flushes_subnormals() -> bool:
-    """Tell whether the device in use takes subnormal f32 numbers as 0 in plain arithmetic."""
-    x = np.full(1, 2.0**-127, np.float32)
-    doubled = np.ones(1, np.float32)
+def flushes_subnormals(name: str) -> bool:
+    """Tell whether the device in use takes subnormal numbers of a type as 0 in plain arithmetic."""
+    x = np.full(1, np.finfo(TYPES[name]).tiny / 2, TYPES[name])
+    doubled = np.ones(1, TYPES[name])
 
     @ti.kernel
     def double(x: ti.types.ndarray(), doubled: ti.types.ndarray()):
@@ -284,22 +292,28 @@ def errors_where_flushed(row: Row, name: str, found: Array) -> Array:
     """Return the errors [ulp] of results, of each the lesser: with subnormal numbers, and with those taken as 0."""
     arguments, true = true_values(row, name)
     errors = ulp_errors(found, true, row.any_zero)
-    if row.flushed is None or name != "f32":
+    if row.flushed is None and name == "f32":
         return errors
+    flush = flusher(name)
     with np.errstate(all="ignore"):
         kind = TYPES[name] if row.stepwise else np.longdouble
-        flushed = row.flushed(*(values.astype(kind) for values in arguments)).astype(np.longdouble)
-    return np.fmin(errors, ulp_errors(found, flushed, row.any_zero))
+        values = [x.astype(kind) for x in arguments]
+        flushed = flush(row.reference(*map(flush, values))) if row.flushed is None else row.flushed(flush, *values)
+    least = 0.0 if row.flushed else np.finfo(TYPES[name]).tiny  # what a step of a function of f64 may lose
+    return np.fmin(errors, ulp_errors(found, flushed.astype(np.longdouble), row.any_zero, least))
 
 
-def ulp_errors(found: Array, true: Array, any_zero: bool = False) -> Array:
-    """Return the errors [ulp] of results; infinite where a NaN, a pole or the sign of a zero is missed."""
+def ulp_errors(found: Array, true: Array, any_zero: bool = False, least: float = 0.0) -> Array:
+    """Return the errors [ulp] of results; infinite where a NaN, a pole or the sign of a zero is missed.
+
+    least: spacings below this count as this.
+    """
     info = np.finfo(found.dtype)
     limit = np.ldexp(np.longdouble(1), info.maxexp)
     near, here = np.clip(true, -limit, limit), np.clip(found.astype(np.longdouble), -limit, limit)
     exponent = np.clip(np.frexp(near)[1] - 1, info.minexp, info.maxexp - 1)
     with np.errstate(invalid="ignore"):
-        errors = np.abs(here - near) / np.ldexp(np.longdouble(1), exponent - info.nmant)
+        errors = np.abs(here - near) / np.fmax(np.ldexp(np.longdouble(1), exponent - info.nmant), least)
     both_nan = np.isnan(found) & np.isnan(true)
     errors[np.isnan(errors) | (np.isinf(true) & (found != true))] = np.inf
     if not any_zero:

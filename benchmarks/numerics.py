@@ -42,7 +42,7 @@ def measure(target: str, dtype: str, fast_math: bool) -> tuple[str, Column]:
         log_level=ti.ERROR,
     )
     errors: Column = {}
-    is_flushing = not fast_math and accuracy.flushes_subnormals()
+    is_flushing = not fast_math and accuracy.flushes_subnormals(dtype)
     for arity in (1, 2):
         rows = tuple(row for row in accuracy.ROWS if row.arity == arity)
         found = accuracy.evaluate(rows, dtype)

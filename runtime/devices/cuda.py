@@ -484,6 +484,14 @@ class CudaDevice:
             self.recent.clear()
 
 
+def _require_driver() -> None:
+    """Raises: TaichiRuntimeError: there is no driver; it comes before CuPy, which is of no use without."""
+    try:
+        ctypes.CDLL("libcuda.so.1")
+    except OSError as error:
+        raise TaichiRuntimeError(f"arch=ti.cuda: no NVIDIA driver was found ({error}). {INSTALL_HINT}") from error
+
+
 def _host_address(data: memoryview) -> int:
     """Return where contiguous host bytes lie, read-only ones too."""
     return int(np.frombuffer(data, np.uint8).ctypes.data) if data.nbytes else 0
@@ -504,6 +512,7 @@ def open_device(index: int = 0, sources: Path | None = None, store: Store | None
     sources: cubins carry lines of their text, which is kept in that folder, and launches stand in ranges of NVTX.
     store: where compiled kernels are kept.
     """
+    _require_driver()
     making = threading.Thread(target=_make_context, args=(index,), daemon=True)
     making.start()
     try:

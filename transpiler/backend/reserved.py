@@ -1,8 +1,9 @@
 """Words a user's name may not be: keywords, types and macros always, built-in functions where all of a file sees it.
 
 A local variable may hide a function (`float length = ...`) that its text does not call (`hidden_names`), and a member
-never meets one (`args.step`). Source: all words in the headers and in the binaries of gcc 12, glslang 12 and NVRTC 13,
-each tried as a variable, a member, a type and a function.
+never meets one (`args.step`). Source: all words in the headers and the binary of gcc 12, in the binary of
+glslang 12, and, for CUDA, in the headers of CUDA 13 and the list of C; each tried as a variable, a member, a type and a
+function.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ bool sub_overflows_i32(int a, int b) {
 
 bool mul_overflows_i32(int a, int b) {
     if (a == -1) {
-        return b != 0 && b == -b;  // the lowest number
+        return b == -2147483647 - 1;  // not `b == -b`, true of other numbers too in lavapipe 26
     }
     return a != 0 && (a * b) / a != b;
 }
@@ -86,7 +86,7 @@ bool sub_overflows_i64(int64_t a, int64_t b) {
 
 bool mul_overflows_i64(int64_t a, int64_t b) {
     if (a == -1l) {
-        return b != 0l && b == -b;  // the lowest number
+        return b == -9223372036854775807l - 1l;  // as in i32
     }
     return a != 0l && (a * b) / a != b;
 }
