@@ -11,6 +11,7 @@ import contextlib
 import ctypes
 import functools
 import importlib.util
+import os
 import sys
 import threading
 from collections import deque
@@ -43,6 +44,7 @@ PATTERN_BYTES = 1 << 20
 RECENT_KERNELS = 8
 """Names an error lists: CUDA reports faults late, and not whose they are."""
 
+DRIVER = "nvcuda.dll" if os.name == "nt" else "libcuda.so.1"
 FAULTS = ("IllegalAddress", "ILLEGAL_ADDRESS", "Misaligned", "MISALIGNED", "LaunchFailure", "LAUNCH_FAILED")
 """Parts of the runtime's and the driver's names for what a stray access causes."""
 
@@ -67,7 +69,7 @@ Submit = Callable[..., None]
 def available() -> bool:
     """Tell whether a CUDA device can be opened: a driver with a GPU, and CuPy. Cheap where there is no driver."""
     try:
-        driver = ctypes.CDLL("libcuda.so.1")
+        driver = ctypes.CDLL(DRIVER)
     except OSError:
         return False
     count = ctypes.c_int()
@@ -487,7 +489,7 @@ class CudaDevice:
 def _require_driver() -> None:
     """Raises: TaichiRuntimeError: there is no driver; it comes before CuPy, which is of no use without."""
     try:
-        ctypes.CDLL("libcuda.so.1")
+        ctypes.CDLL(DRIVER)
     except OSError as error:
         raise TaichiRuntimeError(f"arch=ti.cuda: no NVIDIA driver was found ({error}). {INSTALL_HINT}") from error
 
@@ -500,7 +502,7 @@ def _host_address(data: memoryview) -> int:
 def _make_context(index: int) -> None:
     """Let the driver make the GPU's context, for 0.2 s in which CuPy is imported; whatever fails, CuPy will tell."""
     with contextlib.suppress(OSError):
-        driver = ctypes.CDLL("libcuda.so.1")
+        driver = ctypes.CDLL(DRIVER)
         device, context = ctypes.c_int(), ctypes.c_void_p()
         if driver.cuInit(0) == 0 and driver.cuDeviceGet(ctypes.byref(device), index) == 0:
             driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), device)
