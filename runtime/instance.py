@@ -192,7 +192,8 @@ class Instance:
     def _wrapped(self, launch: Callable[..., Any]) -> Callable[..., Any]:
         types = [a.type if isinstance(a, ScalarArgument) else None for a in self.arguments]
         if any(isinstance(t, Scalar) and t.is_integral for t in types):
-            return _wrapping(launch, types, self.accepts)
+            names = [leaf.name for leaf in self.definition.leaves]
+            return _wrapping(launch, types, names, self.accepts)
         return launch
 
     def _flatten_struct(self, value: Any, position: int) -> list[Any]:
@@ -250,7 +251,9 @@ def _size_of(value: Any) -> int:
         return -1
 
 
-def _wrapping(raw: Callable[..., Any], types: Sequence[Any], accepts: Callable[[int, Any], bool]) -> Callable[..., Any]:
+def _wrapping(
+    raw: Callable[..., Any], types: Sequence[Any], names: Sequence[str], accepts: Callable[[int, Any], bool]
+) -> Callable[..., Any]:
     """Return `raw` that takes integers out of range as Taichi does: modulo 2^bits, with a warning."""
 
     def launch(*args: Any) -> Any:
@@ -263,8 +266,7 @@ def _wrapping(raw: Callable[..., Any], types: Sequence[Any], accepts: Callable[[
                     values[position] = kind(args[position])
                     if values[position] != args[position]:
                         fate = f"does not fit {kind} and wraps to {values[position]}"
-                        note = f"argument {position}: {args[position]} {fate}"
-                        warn_user(note)
+                        warn_user(f"argument {position} (`{names[position]}`): {args[position]} {fate}")
             return raw(*values)
 
     return launch

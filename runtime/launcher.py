@@ -26,13 +26,15 @@ PACK_CODES = {
 }  # fmt: skip
 
 OPERATORS = {
-    "add": "({} + {})", "sub": "({} - {})", "mul": "({} * {})", "floordiv": "({} // {})", "mod": "({} % {})",
+    "add": "({} + {})", "sub": "({} - {})", "mul": "({} * {})",
+    "floordiv": "({0} // {1} if {1} else 0)", "mod": "({0} % {1} if {1} else 0)",
     "min": "min({}, {})", "max": "max({}, {})", "neg": "(-{})", "shl": "({} << {})", "sar": "({} >> {})",
     "bit_and": "({} & {})", "bit_or": "({} | {})", "bit_xor": "({} ^ {})", "abs": "abs({})",
-    "raw_div": "int({} / {})", "select": "({1} if {0} else {2})", "lt": "({} < {})", "le": "({} <= {})",
-    "gt": "({} > {})", "ge": "({} >= {})", "eq": "({} == {})", "ne": "({} != {})",
+    "raw_div": "(int({0} / {1}) if {1} else 0)", "select": "({1} if {0} else {2})",
+    "lt": "({} < {})", "le": "({} <= {})", "gt": "({} > {})", "ge": "({} >= {})",
+    "eq": "({} == {})", "ne": "({} != {})",
 }  # fmt: skip
-"""Operations that the extent of a loop may hold, in Python."""
+"""Operations that the extent of a loop may hold, in Python; divided by 0 a number is 0, as on all devices."""
 MAX_SHIFT = 64
 """What is shifted by more is no extent, and would take as much memory as an archive says."""
 

@@ -11,18 +11,24 @@ from hashlib import sha256
 from typing import Any
 
 from ...transpiler.backend.interface import BackendModule
-from ...transpiler.errors import TaichiRuntimeError, warn_user
+from ...transpiler.errors import TaichiRuntimeError, UnsupportedError, warn_user
 from ...transpiler.frontend.definition import ParameterDefinition
 from ...transpiler.frontend.specialization import Specialization, describe
-from ...transpiler.lang.annotations import NdarrayAnnotation, is_template
+from ...transpiler.ir.textures import FORMATS
+from ...transpiler.lang.annotations import NdarrayAnnotation, as_type, is_template
+from ...transpiler.lang.textures import RWTextureType, TextureType
 from ...transpiler.options import CompileOptions
 from .. import session as sessions
 from ..arguments import classify
 from ..compiler import compile_kernel
 from ..kernel import COMPILING, BoundKernel, Kernel, as_bound_kernel
+from ..ndarray import stand_in
 from ..packs import unpacker
+from ..texture import stand_in as texture_stand_in
 from ..workbench_door import archived_edit, edits_of
 from .targets import Target
+
+COMPLETE = "`ti.types.ndarray(dtype=ti.f32, ndim=1)`"
 
 
 def specialize(
@@ -48,8 +54,31 @@ def specialize_leaves(
     kernel: Kernel, leaves: Sequence[Any], options: CompileOptions, target: Target
 ) -> tuple[Specialization, tuple[Any, ...]]:
     """Return the same for values of all leaves: members of packs in the packs' places."""
-    found, _ = classify(kernel.definition, leaves, options)
-    return Specialization(kernel.definition, found, options, target.capabilities), tuple(leaves)
+    values = [
+        _example(parameter, leaf, options) for parameter, leaf in zip(kernel.definition.leaves, leaves, strict=True)
+    ]
+    found, _ = classify(kernel.definition, values, options)
+    return Specialization(kernel.definition, found, options, target.capabilities), tuple(values)
+
+
+def _example(parameter: ParameterDefinition, value: Any, options: CompileOptions) -> Any:
+    """Return what stands for a value where a type was given in its place, as `ti.aot.export_as` takes them.
+
+    The parameter's own annotation stands for itself. Raises: TaichiRuntimeError for a type that says too little.
+    """
+    if value is parameter.annotation:
+        return value
+    match value:
+        case NdarrayAnnotation():
+            _check_complete(value, f"the type given for `{parameter.name}`")
+            element = as_type(value.dtype, options)
+            assert element is not None and value.ndim is not None
+            return stand_in(element, value.ndim, parameter.name)
+        case TextureType():
+            return texture_stand_in(value.num_dimensions, FORMATS["rgba8"])
+        case RWTextureType():
+            return texture_stand_in(value.num_dimensions, value.row)
+    return value
 
 
 def compile_for(
@@ -60,7 +89,10 @@ def compile_for(
     Raises: what compiling raises.
     """
     with COMPILING:
-        compilation = compile_kernel(specialization, target.name)
+        try:
+            compilation = compile_kernel(specialization, target.name)
+        except UnsupportedError as error:
+            raise error if target.is_of_session else _lacking(error, target) from None
         for text in compilation.warnings:
             warn_user(text)
         if not target.is_of_session:
@@ -71,6 +103,13 @@ def compile_for(
     if choice is not None and choice.dispatch is None and choice.variant.variant != "generated":
         digest = choice.variant.digest
     return compilation.module, compilation.fields, digest
+
+
+def _lacking(error: UnsupportedError, target: Target) -> UnsupportedError:
+    """Return the error of a launch in the words of a module, whose capabilities were chosen."""
+    message = str(error).partition("\nHint: ")[0].replace("the device", "the module's target")
+    choice = "caps=None, or more of ti.DeviceCapability" if target.name == "vulkan" else "another GPU"
+    return UnsupportedError(f"{message}\nHint: ti.aot.Module(arch, caps) says what the target has: {choice}")
 
 
 def _arguments(kernel: Any, values: Mapping[str, Any]) -> tuple[Kernel, tuple[Any, ...]]:
@@ -98,22 +137,20 @@ def _arguments(kernel: Any, values: Mapping[str, Any]) -> tuple[Kernel, tuple[An
                 f"for it. Hint: template_args={{'{parameter.name}': ...}}, or instantiate({parameter.name}=...)"
             )
         else:
-            _check_complete(own.definition.name, parameter)
-            found.append(parameter.annotation)
+            annotation = parameter.annotation
+            if isinstance(annotation, NdarrayAnnotation):
+                what = f"the annotation of `{parameter.name}` of kernel `{own.definition.name}`"
+                hint = f"template_args={{'{parameter.name}': x}} with an ndarray x, or a type such as {COMPLETE}"
+                _check_complete(annotation, what, hint)
+            found.append(annotation)
     return own, tuple(found)
 
 
-def _check_complete(kernel: str, parameter: ParameterDefinition) -> None:
-    """Check that an annotation alone says what is passed. Raises: TaichiRuntimeError."""
-    annotation = parameter.annotation
-    if not isinstance(annotation, NdarrayAnnotation):
-        return
+def _check_complete(annotation: NdarrayAnnotation, what: str, hint: str = f"write {COMPLETE}") -> None:
+    """Check that a type alone says what is passed. Raises: TaichiRuntimeError."""
     missing = [word for word in ("dtype", "ndim") if getattr(annotation, word) is None]
     if missing or annotation.is_element_open:
-        raise TaichiRuntimeError(
-            f"the annotation of `{parameter.name}` of kernel `{kernel}` leaves {' and '.join(missing) or 'elements'} "
-            f"open, and no array was given for it. Hint: template_args={{'{parameter.name}': x}} with an ndarray x"
-        )
+        raise TaichiRuntimeError(f"{what} leaves {' and '.join(missing) or 'elements'} open. Hint: {hint}")
 
 
 def instance_name(kernel: Any, values: Mapping[str, Any], name_of_field: Callable[[Any], str | None]) -> dict[str, str]:

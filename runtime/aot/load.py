@@ -193,10 +193,12 @@ class LoadedKernel:
         values = dict(zip(names, args, strict=False))
         for name, value in kwargs.items():
             if name not in names or name in values:
-                raise TypeError(f"kernel `{self.name}` takes {', '.join(names)}; `{name}` is given twice or is none")
+                fault = "is given twice" if name in names else "is none of these"
+                raise TypeError(f"kernel `{self.name}` takes {', '.join(names) or 'no arguments'}; `{name}` {fault}")
             values[name] = value
         if len(args) > len(names) or len(values) != len(names):
-            raise TypeError(f"kernel `{self.name}` takes {len(names)} arguments ({', '.join(names)}), not {len(args)}")
+            count = f"{len(names)} argument{'s' * (len(names) != 1)} ({', '.join(names)})" if names else "no arguments"
+            raise TypeError(f"kernel `{self.name}` takes {count}, found {len(values) + max(0, len(args) - len(names))}")
         return tuple(values[name] for name in names)
 
     def leaves(self, args: Sequence[Any]) -> tuple[Any, ...]:

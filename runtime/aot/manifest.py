@@ -151,14 +151,17 @@ def hold_of_captured(field: Any) -> Any:
     return field.memory.hold if isinstance(field, Beside) else hold_of(field)
 
 
-def field_data(name: str, field: Any, trees: Trees) -> dict[str, Any]:
-    """Return a field. Raises: TaichiRuntimeError for one whose parts lie apart: each is a field of its own."""
-    memory = field.memory
-    if isinstance(memory, PartsMemory):
+def check_field(name: str, field: Any) -> None:
+    """Check that a field is one array. Raises: TaichiRuntimeError for one whose parts lie apart."""
+    if isinstance(field.memory, PartsMemory):
         raise TaichiRuntimeError(
             f"the parts of field `{name}` lie apart, so that it is several arrays. "
             "Hint: add each part: module.add_field(name, field.get_scalar_field(0)), field.get_member_field(...)"
         )
+
+
+def field_data(field: Any, trees: Trees) -> dict[str, Any]:
+    """Return a field, which is one array."""
     place = trees.place(hold_of(field), field.allocation.address)
     strides = _strides(field, place)
     return {

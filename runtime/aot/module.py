@@ -11,7 +11,7 @@ import importlib.metadata
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
@@ -32,6 +32,7 @@ from .manifest import MAX_NAME, Compiled, Trees
 from .targets import find_target
 
 SUFFIX = ".tcm"
+RENAME = "add_kernel(..., name='another')"
 
 
 class Graph(Protocol):
@@ -75,14 +76,14 @@ class Module:
         may be left out where its annotation gives dtype and ndim. name: by which it is launched; None: its own.
         Raises: TaichiRuntimeError where the name is taken; what compiling raises.
         """
-        self._add(kernel_fn, template_args or {}, name or kernel_fn.__name__, None)
+        self._add(kernel_fn, template_args or {}, name or str(getattr(kernel_fn, "__name__", "")), None)
 
     def add_call(self, kernel_fn: Any, arguments: Sequence[Any], name: str) -> None:
         """Keep a kernel for the arguments of a call, all of them in order, a method's object first.
 
         Raises: as `add_kernel`.
         """
-        self._check_name(name)
+        _check_name(name, self._kernels, "kernel", RENAME)
         specialization, leaves = specialize_call(kernel_fn, arguments, self._options, self.target)
         self._kernels[name] = self._compile(specialization, leaves, None)
 
@@ -102,8 +103,8 @@ class Module:
         """
         if not is_described(field) or field.KIND != "field":
             raise TaichiRuntimeError(f"add_field takes a field, and {field!r} was given. Hint: ndarrays are arguments")
-        if name in self._fields:
-            raise TaichiRuntimeError(f"there is a field `{name}` already. Hint: give this one another name")
+        _check_name(name, self._fields, "field")
+        manifest.check_field(name, field)
         field.describe_array()  # its tree gets memory, and with it a size
         self._fields[name] = field
 
@@ -113,18 +114,9 @@ class Module:
 
     def _add(self, kernel_fn: Any, values: Mapping[str, Any], name: str, template: dict[str, Any] | None) -> None:
         specialization, arguments = specialize(kernel_fn, values, self._options, self.target)
-        self._check_name(name, "" if template is None else "it is the same for these arguments: leave this one out")
+        hint = RENAME if template is None else f"the same is kept once; for arrays of other types {RENAME}"
+        _check_name(name, self._kernels, "kernel", hint)
         self._kernels[name] = self._compile(specialization, arguments, template)
-
-    def _check_name(self, name: str, hint: str = "") -> None:
-        if name in self._kernels:
-            hint = hint or "add_kernel(..., name='another')"
-            raise TaichiRuntimeError(f"there is a kernel `{name}` already. Hint: {hint}")
-        if not (name.isprintable() and 0 < len(name) <= MAX_NAME):
-            raise TaichiRuntimeError(
-                f"{name[:40]!r} is no name of a kernel: 1 to {MAX_NAME} characters that can be printed. "
-                "Hint: add_kernel(..., name='another')"
-            )
 
     def _compile(self, specialization: Specialization, arguments: Any, template: dict[str, Any] | None) -> Compiled:
         module, fields, edited = compile_for(specialization, arguments, self.target)
@@ -138,8 +130,7 @@ class Module:
         Such a kernel can be launched by itself too: under its own name, or, where that is taken, `graph.kernel`.
         Raises: TaichiRuntimeError where the name is taken; what compiling raises.
         """
-        if name in self._graphs:
-            raise TaichiRuntimeError(f"there is a graph `{name}` already. Hint: give this one another name")
+        _check_name(name, self._graphs, "graph")
         names = {own: self._dispatched(name, own, *found) for own, found in graph.kernels().items()}
         data = graph.to_data()
         dispatches = [
@@ -205,7 +196,7 @@ class Module:
     def members(self, also: Sequence[str] = ()) -> dict[str, bytes]:
         """Return what is archived, by name. also, raises: as `archive`."""
         trees = Trees()
-        fields = {name: manifest.field_data(name, field, trees) for name, field in sorted(self._fields.items())}
+        fields = {name: manifest.field_data(field, trees) for name, field in sorted(self._fields.items())}
         folders = manifest.folders(list(self._kernels))
         kernels: dict[str, Any] = {}
         members: dict[str, bytes] = {}
@@ -227,6 +218,17 @@ class Module:
             "graphs": self._graphs,
         }
         return {manifest.MANIFEST: manifest.json_text(data).encode(), **members}
+
+
+def _check_name(name: Any, known: Container[str], kind: str, hint: str = "give this one another name") -> None:
+    """Check that a loader finds what is kept by this name. Raises: TaichiRuntimeError."""
+    if not isinstance(name, str) or not name.isprintable() or not 0 < len(name) <= MAX_NAME:
+        shown = repr(name[:40] if isinstance(name, str) else name)
+        raise TaichiRuntimeError(
+            f"{shown} is no name of a {kind}: 1 to {MAX_NAME} characters that can be printed. Hint: {hint}"
+        )
+    if name in known:
+        raise TaichiRuntimeError(f"there is a {kind} `{name}` already. Hint: {hint}")
 
 
 class KernelTemplate:

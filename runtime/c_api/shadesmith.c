@@ -37,6 +37,7 @@
 #include <windows.h>
 #else
 #include <dlfcn.h>
+#include <pthread.h>
 #endif
 
 #if defined(_MSC_VER)
@@ -90,6 +91,99 @@ static void *take_zeroed(size_t size) {
         fail_without_memory(size);
     }
     return taken;
+}
+
+/* What handles of the header point to begins with this. Its memory is never freed, but taken again for a handle of the
+   same kind, the longest given back first: so that one that was given back can be told from one that is there. */
+typedef enum HandleKind {
+    HANDLE_RUNTIME,
+    HANDLE_MODULE,
+    HANDLE_MEMORY,
+    HANDLE_IMAGE,
+    HANDLE_SAMPLER,
+    HANDLE_KERNEL,
+    HANDLE_GRAPH,
+    HANDLE_KINDS
+} HandleKind;
+
+typedef struct Handle {
+    struct Handle *next; /* among those given back */
+    uint32_t kind, is_live;
+} Handle;
+
+enum { HANDLE_LIVES = 0x5AADE511, HANDLES_KEPT = 256 }; /* HANDLES_KEPT: given back, before one is taken again */
+
+static struct {
+    Handle *first, *last;
+    uint32_t count;
+} given_back[HANDLE_KINDS];
+
+#ifdef _WIN32
+static SRWLOCK handle_lock = SRWLOCK_INIT;
+static void lock_handles(void) {
+    AcquireSRWLockExclusive(&handle_lock);
+}
+static void unlock_handles(void) {
+    ReleaseSRWLockExclusive(&handle_lock);
+}
+#else
+static pthread_mutex_t handle_lock = PTHREAD_MUTEX_INITIALIZER;
+static void lock_handles(void) {
+    pthread_mutex_lock(&handle_lock);
+}
+static void unlock_handles(void) {
+    pthread_mutex_unlock(&handle_lock);
+}
+#endif
+
+/* Return a zeroed object of a kind, whose first member is a Handle, or null after a failure. */
+static void *handle_take(HandleKind kind, size_t size) {
+    Handle *taken = NULL;
+    lock_handles();
+    if (given_back[kind].count > HANDLES_KEPT) {
+        taken = given_back[kind].first;
+        given_back[kind].first = taken->next;
+        given_back[kind].count--;
+    }
+    unlock_handles();
+    if (taken) {
+        memset(taken, 0, size);
+    } else {
+        taken = (Handle *)take_zeroed(size);
+    }
+    if (taken) {
+        taken->kind = kind;
+        taken->is_live = HANDLE_LIVES;
+    }
+    return taken;
+}
+
+static void handle_give_back(void *object) {
+    Handle *handle = (Handle *)object;
+    lock_handles();
+    handle->is_live = 0;
+    handle->next = NULL;
+    if (given_back[handle->kind].count++) {
+        given_back[handle->kind].last->next = handle;
+    } else {
+        given_back[handle->kind].first = handle;
+    }
+    given_back[handle->kind].last = handle;
+    unlock_handles();
+}
+
+/* Check a handle that a caller gave. */
+static bool check_handle(const void *object, HandleKind kind, const char *name) {
+    static const char *const KINDS[] = {"runtime", "module", "memory", "image", "sampler", "kernel", "graph"};
+    const Handle *handle = (const Handle *)object;
+    if (!handle) {
+        return fail(TI_ERROR_ARGUMENT_NULL, "%s is null", name);
+    }
+    if (handle->is_live == HANDLE_LIVES && handle->kind == (uint32_t)kind) {
+        return true;
+    }
+    return fail(TI_ERROR_INVALID_ARGUMENT, "%s is no %s: %s", name, KINDS[kind],
+                handle->is_live == HANDLE_LIVES ? "it is another thing" : "it was freed before");
 }
 
 /* Memory that is given back all at once. */
@@ -3548,6 +3642,7 @@ typedef struct Program Program;
 /* Device memory. address: what kernels see. handles: of the driver. visible: where the host sees it, null if it does
    not. mapped: what ti_map_memory gave, null while it is not mapped. is_tree: a module's, with which it goes. */
 struct TiMemory_t {
+    Handle handle;
     TiRuntime runtime;
     TiMemory previous, next;
     uint64_t size, address;
@@ -3559,6 +3654,7 @@ struct TiMemory_t {
 /* Texels on a device. image, memory, view: of the driver. is_storage, is_interpolated: what the device does with its
    format. */
 struct TiImage_t {
+    Handle handle;
     TiRuntime runtime;
     TiImage previous, next;
     TiImageDimension dimension;
@@ -3570,6 +3666,7 @@ struct TiImage_t {
 
 /* How textures are sampled. handles: of the driver, for texels of floats and for texels of integers. */
 struct TiSampler_t {
+    Handle handle;
     TiRuntime runtime;
     TiSampler previous, next;
     TiSamplerCreateInfo info;
@@ -3579,6 +3676,7 @@ struct TiSampler_t {
 /* A kernel on a device. args: the argument block, in which all that is known when a kernel is loaded is filled in.
    textures: those of the launch, one a slot. */
 struct TiKernel_t {
+    Handle handle;
     TiAotModule module;
     const KernelData *data;
     Program *program;
@@ -3589,18 +3687,20 @@ struct TiKernel_t {
 };
 
 struct TiComputeGraph_t {
+    Handle handle;
     TiAotModule module;
     const GraphData *data;
 };
 
 struct TiAotModule_t {
+    Handle handle;
     TiRuntime runtime;
     TiAotModule previous, next;
     uint8_t *bytes;
     Manifest manifest;
     TiMemory *trees;
-    struct TiKernel_t *kernels;
-    struct TiComputeGraph_t *graphs;
+    TiKernel *kernels;
+    TiComputeGraph *graphs;
 };
 
 /* What differs between devices. All functions but `close` and `free_memory` tell by `fail` what went wrong. enter,
@@ -3624,6 +3724,7 @@ typedef struct Backend {
 } Backend;
 
 struct TiRuntime_t {
+    Handle handle;
     TiArch arch;
     const Backend *backend;
     VulkanDevice *vulkan;
@@ -3634,6 +3735,7 @@ struct TiRuntime_t {
     TiAotModule modules;
     TiMemory report;
     uint32_t random_seed, launches;
+    bool is_showing; /* what a kernel printed, to a function of the caller's */
     char name[256];
 };
 
@@ -3652,7 +3754,7 @@ static void memory_list(TiMemory memory) {
 
 /* Allocate zeroed memory of a runtime. */
 static TiMemory memory_make(TiRuntime runtime, uint64_t size) {
-    TiMemory memory = (TiMemory)take_zeroed(sizeof(struct TiMemory_t));
+    TiMemory memory = (TiMemory)handle_take(HANDLE_MEMORY, sizeof(struct TiMemory_t));
     if (!memory) {
         return NULL;
     }
@@ -3660,7 +3762,7 @@ static TiMemory memory_make(TiRuntime runtime, uint64_t size) {
     memory->size = size;
     if (!runtime->backend->allocate(runtime, memory)) {
         runtime->backend->free_memory(runtime, memory);
-        free(memory);
+        handle_give_back(memory);
         return NULL;
     }
     memory_list(memory);
@@ -3684,7 +3786,7 @@ static void memory_free(TiMemory memory) {
     if (memory->is_staged) {
         free(memory->mapped);
     }
-    free(memory);
+    handle_give_back(memory);
 }
 
 /* --- 8  Vulkan ---------------------------------------------------------------------------------------------------- */
@@ -3721,6 +3823,7 @@ typedef uint64_t VkDescriptorSet;
 
 enum {
     VK_SUCCESS = 0,
+    VK_NOT_READY = 1,
     VK_TIMEOUT = 2,
     VK_ERROR_OUT_OF_HOST_MEMORY = -1,
     VK_ERROR_OUT_OF_DEVICE_MEMORY = -2,
@@ -4236,6 +4339,7 @@ typedef struct VulkanApi {
     VkResult(VKAPI_CALL *CreateFence)(VkDevice, const VkFenceCreateInfo *, const void *, VkFence *);
     void(VKAPI_CALL *DestroyFence)(VkDevice, VkFence, const void *);
     VkResult(VKAPI_CALL *WaitForFences)(VkDevice, uint32_t, const VkFence *, VkBool32, uint64_t);
+    VkResult(VKAPI_CALL *GetFenceStatus)(VkDevice, VkFence);
     VkResult(VKAPI_CALL *ResetFences)(VkDevice, uint32_t, const VkFence *);
     VkResult(VKAPI_CALL *QueueSubmit)(VkQueue, uint32_t, const VkSubmitInfo *, VkFence);
     void(VKAPI_CALL *CmdBindPipeline)(VkCommandBuffer, uint32_t, VkPipeline);
@@ -4287,6 +4391,7 @@ typedef struct VulkanApi {
 } VulkanApi;
 
 enum { API_VERSION_1_2 = 1 << 22 | 2 << 12, MAX_DEVICES = 64, MAX_FAMILIES = 64 };
+enum { MOST_RECORDED = 1024 }; /* launches in a command buffer, where BATCH are enough to start it */
 enum { SLOTS = 8, BATCH = 64, ARGUMENT_ALIGNMENT = 64, ARGUMENT_BLOCK_BYTES = 128 << 10, STAGING_BYTES = 8 << 20 };
 enum { DESCRIPTORS = 256 }; /* of each kind, in the pool of a command buffer; more than one kernel takes */
 enum { GROUPS_X = 65535, STRIDED_GROUPS = 1024, STRIDED_THREADS = 1 << 20 };
@@ -4521,6 +4626,7 @@ static const FunctionRow DEVICE_FUNCTIONS[] = {
     {offsetof(VulkanApi, CreateFence), "vkCreateFence"},
     {offsetof(VulkanApi, DestroyFence), "vkDestroyFence"},
     {offsetof(VulkanApi, WaitForFences), "vkWaitForFences"},
+    {offsetof(VulkanApi, GetFenceStatus), "vkGetFenceStatus"},
     {offsetof(VulkanApi, ResetFences), "vkResetFences"},
     {offsetof(VulkanApi, QueueSubmit), "vkQueueSubmit"},
     {offsetof(VulkanApi, CmdBindPipeline), "vkCmdBindPipeline"},
@@ -5071,6 +5177,19 @@ static bool vulkan_flush(TiRuntime runtime) {
     return slot->is_flying;
 }
 
+/* Start what was recorded, if that is enough. Where the device is so far behind that no command buffer is free, more is
+   recorded instead of waiting for one. */
+static bool vulkan_flush_if_full(TiRuntime runtime) {
+    VulkanDevice *vulkan = runtime->vulkan;
+    CommandSlot *next = &vulkan->slots[vulkan->next_slot];
+    if (vulkan->recorded < BATCH ||
+        (vulkan->recorded < MOST_RECORDED && next->is_flying &&
+         vulkan->api.GetFenceStatus(vulkan->device, next->fence) == VK_NOT_READY)) {
+        return true;
+    }
+    return vulkan_flush(runtime);
+}
+
 static bool vulkan_wait(TiRuntime runtime) {
     bool is_good = vulkan_flush(runtime);
     int i;
@@ -5101,7 +5220,7 @@ static bool vulkan_allocate(TiRuntime runtime, TiMemory memory) {
 
 /* Make memory that the host sees and that is no user's. */
 static TiMemory vulkan_make_visible(TiRuntime runtime, uint64_t size, const int *kinds) {
-    TiMemory memory = (TiMemory)take_zeroed(sizeof(struct TiMemory_t));
+    TiMemory memory = (TiMemory)handle_take(HANDLE_MEMORY, sizeof(struct TiMemory_t));
     if (!memory) {
         return NULL;
     }
@@ -5109,7 +5228,7 @@ static TiMemory vulkan_make_visible(TiRuntime runtime, uint64_t size, const int 
     memory->size = size;
     if (!vulkan_make_buffer(runtime, memory, kinds)) {
         vulkan_free_memory(runtime, memory);
-        free(memory);
+        handle_give_back(memory);
         return NULL;
     }
     memory_list(memory);
@@ -5189,7 +5308,8 @@ static bool vulkan_write(TiRuntime runtime, TiMemory memory, uint64_t offset, co
 
 static bool vulkan_copy(TiRuntime runtime, TiMemory to, uint64_t to_offset, TiMemory from, uint64_t from_offset,
                         uint64_t size) {
-    return vulkan_record_copy(runtime, to->buffer, to_offset, from->buffer, from_offset, size);
+    return vulkan_record_copy(runtime, to->buffer, to_offset, from->buffer, from_offset, size) &&
+           vulkan_flush_if_full(runtime);
 }
 
 /* Images stay in the layout GENERAL, in which kernels sample and store them and copies reach them: no launch has to
@@ -5327,7 +5447,7 @@ static void vulkan_free_image(TiImage image) {
     if (image->memory) {
         vulkan->api.FreeMemory(vulkan->device, image->memory, NULL);
     }
-    free(image);
+    handle_give_back(image);
 }
 
 /* Give a sampler back that no launch uses any more. */
@@ -5339,13 +5459,13 @@ static void vulkan_free_sampler(TiSampler sampler) {
             vulkan->api.DestroySampler(vulkan->device, sampler->handles[i], NULL);
         }
     }
-    free(sampler);
+    handle_give_back(sampler);
 }
 
 /* Make a sampler, and put it into the list of its runtime's. Vulkan numbers filters and address modes as Taichi
    does. */
 static TiSampler vulkan_make_sampler(TiRuntime runtime, const TiSamplerCreateInfo *create_info) {
-    TiSampler sampler = (TiSampler)take_zeroed(sizeof(struct TiSampler_t));
+    TiSampler sampler = (TiSampler)handle_take(HANDLE_SAMPLER, sizeof(struct TiSampler_t));
     VulkanDevice *vulkan = runtime->vulkan;
     VkSamplerCreateInfo info;
     int i;
@@ -5410,7 +5530,7 @@ static bool vulkan_copy_texels(TiRuntime runtime, const TiImageSlice *slice, con
         vulkan->api.CmdCopyImageToBuffer(slot->commands, slice->image->image, VK_IMAGE_LAYOUT_GENERAL,
                                          packed->memory->buffer, 1, &region);
     }
-    return true;
+    return vulkan_flush_if_full(runtime);
 }
 
 static bool vulkan_copy_image(TiRuntime runtime, const TiImageSlice *to, const TiImageSlice *from) {
@@ -5425,7 +5545,7 @@ static bool vulkan_copy_image(TiRuntime runtime, const TiImageSlice *to, const T
     region.extent = vulkan_extent(&from->extent);
     runtime->vulkan->api.CmdCopyImage(slot->commands, from->image->image, VK_IMAGE_LAYOUT_GENERAL, to->image->image,
                                       VK_IMAGE_LAYOUT_GENERAL, 1, &region);
-    return true;
+    return vulkan_flush_if_full(runtime);
 }
 
 /* Tell whether a device has what a capability of SPIR-V takes. */
@@ -5629,8 +5749,7 @@ static bool vulkan_grid(VulkanDevice *vulkan, TiKernel kernel, const Task *task,
     return true;
 }
 
-/* Make the pool that a command buffer takes its descriptor sets from, which lasts for all of its launches: there are
-   at most BATCH of them. */
+/* Make the pool that a command buffer takes its descriptor sets from: one a launch, as many as usually go into it. */
 static bool vulkan_make_descriptors(TiRuntime runtime, CommandSlot *slot) {
     VulkanDevice *vulkan = runtime->vulkan;
     const VkDescriptorPoolSize sizes[] = {{VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER, DESCRIPTORS},
@@ -5767,7 +5886,7 @@ static bool vulkan_start(TiRuntime runtime, TiKernel kernel, const int64_t *coun
         vulkan->api.CmdBindPipeline(slot->commands, VK_PIPELINE_BIND_POINT_COMPUTE, kernel->program->pipelines[i]);
         vulkan->api.CmdDispatch(slot->commands, groups, rows, 1);
     }
-    return vulkan->recorded < BATCH || vulkan_flush(runtime);
+    return vulkan_flush_if_full(runtime);
 }
 
 static const Backend VULKAN_BACKEND = {
@@ -6241,6 +6360,7 @@ static void kernel_close(TiRuntime runtime, TiKernel kernel) {
     free(kernel->textures);
     free(kernel->counts);
     free(kernel->args);
+    handle_give_back(kernel);
 }
 
 /* Free a module that no launch uses any more. */
@@ -6248,7 +6368,14 @@ static void module_close(TiAotModule module) {
     TiRuntime runtime = module->runtime;
     uint32_t i;
     for (i = 0; module->kernels && i < module->manifest.kernel_count; i++) {
-        kernel_close(runtime, &module->kernels[i]);
+        if (module->kernels[i]) {
+            kernel_close(runtime, module->kernels[i]);
+        }
+    }
+    for (i = 0; module->graphs && i < module->manifest.graph_count; i++) {
+        if (module->graphs[i]) {
+            handle_give_back(module->graphs[i]);
+        }
     }
     for (i = 0; module->trees && i < module->manifest.tree_count; i++) {
         memory_free(module->trees[i]);
@@ -6258,7 +6385,7 @@ static void module_close(TiAotModule module) {
     free(module->trees);
     manifest_close(&module->manifest);
     free(module->bytes);
-    free(module);
+    handle_give_back(module);
 }
 
 static bool module_open(TiAotModule module) {
@@ -6274,8 +6401,8 @@ static bool module_open(TiAotModule module) {
                     arch_name(manifest->arch), arch_name(runtime->arch));
     }
     module->trees = (TiMemory *)take_zeroed(manifest->tree_count * sizeof(TiMemory));
-    module->kernels = (struct TiKernel_t *)take_zeroed(manifest->kernel_count * sizeof(struct TiKernel_t));
-    module->graphs = (struct TiComputeGraph_t *)take_zeroed(manifest->graph_count * sizeof(struct TiComputeGraph_t));
+    module->kernels = (TiKernel *)take_zeroed(manifest->kernel_count * sizeof(TiKernel));
+    module->graphs = (TiComputeGraph *)take_zeroed(manifest->graph_count * sizeof(TiComputeGraph));
     if (!module->trees || !module->kernels || !module->graphs) {
         return false;
     }
@@ -6286,20 +6413,28 @@ static bool module_open(TiAotModule module) {
         module->trees[i]->is_tree = true;
     }
     for (i = 0; i < manifest->kernel_count; i++) {
-        if (!kernel_open(module, &module->kernels[i], &manifest->kernels[i])) {
+        module->kernels[i] = (TiKernel)handle_take(HANDLE_KERNEL, sizeof(struct TiKernel_t));
+        if (!module->kernels[i]) {
+            return false;
+        }
+        if (!kernel_open(module, module->kernels[i], &manifest->kernels[i])) {
             return fail_within("kernel `%.100s`", manifest->kernels[i].name);
         }
     }
     for (i = 0; i < manifest->graph_count; i++) {
-        module->graphs[i].module = module;
-        module->graphs[i].data = &manifest->graphs[i];
+        module->graphs[i] = (TiComputeGraph)handle_take(HANDLE_GRAPH, sizeof(struct TiComputeGraph_t));
+        if (!module->graphs[i]) {
+            return false;
+        }
+        module->graphs[i]->module = module;
+        module->graphs[i]->data = &manifest->graphs[i];
     }
     return true;
 }
 
 /* Take over the bytes of an archive, also after a failure. */
 static TiAotModule module_make(TiRuntime runtime, uint8_t *bytes, size_t size) {
-    TiAotModule module = (TiAotModule)take_zeroed(sizeof(struct TiAotModule_t));
+    TiAotModule module = (TiAotModule)handle_take(HANDLE_MODULE, sizeof(struct TiAotModule_t));
     if (!module) {
         free(bytes);
         return NULL;
@@ -6488,6 +6623,9 @@ static bool check_ndarray(TiKernel kernel, const Parameter *parameter, const TiN
     if (!array->memory) {
         return fail(TI_ERROR_ARGUMENT_NULL, "argument `%s` has no memory", parameter->name);
     }
+    if (!check_handle(array->memory, HANDLE_MEMORY, "its memory")) {
+        return fail_within("argument `%s`", parameter->name);
+    }
     if (array->memory->runtime != kernel->module->runtime) {
         return fail(TI_ERROR_INVALID_ARGUMENT, "the memory of argument `%s` is of another runtime", parameter->name);
     }
@@ -6538,6 +6676,10 @@ static bool check_texture(TiKernel kernel, const Parameter *parameter, const TiT
     const TiImage image = texture->image;
     if (!image) {
         return fail(TI_ERROR_ARGUMENT_NULL, "argument `%s` has no image", parameter->name);
+    }
+    if (!check_handle(image, HANDLE_IMAGE, "its image") ||
+        (texture->sampler && !check_handle(texture->sampler, HANDLE_SAMPLER, "its sampler"))) {
+        return fail_within("argument `%s`", parameter->name);
     }
     if (image->runtime != kernel->module->runtime) {
         return fail(TI_ERROR_INVALID_ARGUMENT, "the image of argument `%s` is of another runtime", parameter->name);
@@ -6726,7 +6868,7 @@ static bool shifted(int64_t a, int64_t b, bool is_left, int64_t *value) {
     return true;
 }
 
-/* Evaluate one operation with Python's meaning. False where Python would raise, or leave 64 bits. */
+/* Evaluate one operation with Python's meaning; divided by 0 a number is 0, as on devices. False: beyond 64 bits. */
 static bool apply(Operator operation, int64_t a, int64_t b, int64_t c, int64_t *value) {
     switch (operation) {
     case OP_ADD: return added(a, b, value);
@@ -6739,10 +6881,11 @@ static bool apply(Operator operation, int64_t a, int64_t b, int64_t c, int64_t *
     case OP_FLOORDIV:
     case OP_MOD:
     case OP_RAW_DIV:
-        if (b == 0 || (a == INT64_MIN && b == -1)) {
+        if (a == INT64_MIN && b == -1) {
             return false;
         }
-        *value = operation == OP_RAW_DIV    ? a / b
+        *value = b == 0                     ? 0
+                 : operation == OP_RAW_DIV  ? a / b
                  : operation == OP_FLOORDIV ? floor_divided(a, b)
                                             : a - floor_divided(a, b) * b;
         return true;
@@ -7376,7 +7519,7 @@ static bool show_reports(TiRuntime runtime, TiKernel kernel) {
     const Backend *backend = runtime->backend;
     uint32_t header[REPORT_HEADER_WORDS], prints, failures;
     uint32_t *words;
-    bool is_good;
+    bool is_good, was_showing = runtime->is_showing; /* a function of the caller's may launch */
     if (!runtime->report || !backend->wait(runtime) ||
         !backend->read(runtime, runtime->report, 0, header, sizeof header)) {
         return runtime->report == NULL;
@@ -7391,7 +7534,9 @@ static bool show_reports(TiRuntime runtime, TiKernel kernel) {
               backend->read(runtime, runtime->report, REPORT_FIRST * 4, words + prints, (uint64_t)failures * 4) &&
               clear_report(runtime);
     if (is_good) {
+        runtime->is_showing = true;
         show_prints(kernel->data, words, prints);
+        runtime->is_showing = was_showing;
         if (header[2]) {
             fprintf(stderr, "shadesmith: kernel `%s`: %u prints of this launch found no room\n", kernel->data->name,
                     header[2]);
@@ -7463,7 +7608,7 @@ void ti_set_print_callback(void (*callback)(const char *text, uint64_t size, voi
 
 /* Begin a call on a runtime. */
 static bool enter(TiRuntime runtime) {
-    return runtime ? runtime->backend->enter(runtime) : fail(TI_ERROR_ARGUMENT_NULL, "runtime is null");
+    return check_handle(runtime, HANDLE_RUNTIME, "runtime") && runtime->backend->enter(runtime);
 }
 
 static void leave(TiRuntime runtime) {
@@ -7495,6 +7640,12 @@ static void sampler_free(TiSampler sampler) {
     vulkan_free_sampler(sampler);
 }
 
+/* Refuse what takes a kernel away while what it printed is shown. */
+static bool check_not_showing(TiRuntime runtime) {
+    return runtime->is_showing ? fail(TI_ERROR_INVALID_STATE, "a print callback cannot free the runtime or its modules")
+                               : true;
+}
+
 TiRuntime ti_create_runtime(TiArch arch, uint32_t device_index) {
     TiRuntime runtime;
     bool is_good;
@@ -7503,7 +7654,7 @@ TiRuntime ti_create_runtime(TiArch arch, uint32_t device_index) {
              (int)arch);
         return NULL;
     }
-    runtime = (TiRuntime)take_zeroed(sizeof(struct TiRuntime_t));
+    runtime = (TiRuntime)handle_take(HANDLE_RUNTIME, sizeof(struct TiRuntime_t));
     if (!runtime) {
         return NULL;
     }
@@ -7513,7 +7664,7 @@ TiRuntime ti_create_runtime(TiArch arch, uint32_t device_index) {
     is_good = arch == TI_ARCH_VULKAN ? vulkan_open(runtime, device_index) : cuda_open(runtime, device_index);
     if (!is_good) {
         runtime->backend->close(runtime);
-        free(runtime);
+        handle_give_back(runtime);
         return NULL;
     }
     return runtime;
@@ -7521,8 +7672,7 @@ TiRuntime ti_create_runtime(TiArch arch, uint32_t device_index) {
 
 void ti_destroy_runtime(TiRuntime runtime) {
     bool has_entered;
-    if (!runtime) {
-        fail(TI_ERROR_ARGUMENT_NULL, "runtime is null");
+    if (!check_handle(runtime, HANDLE_RUNTIME, "runtime") || !check_not_showing(runtime)) {
         return;
     }
     has_entered = runtime->backend->enter(runtime);
@@ -7547,11 +7697,11 @@ void ti_destroy_runtime(TiRuntime runtime) {
         leave(runtime);
     }
     runtime->backend->close(runtime);
-    free(runtime);
+    handle_give_back(runtime);
 }
 
 const char *ti_get_runtime_device_name(TiRuntime runtime) {
-    return runtime ? runtime->name : "";
+    return check_handle(runtime, HANDLE_RUNTIME, "runtime") ? runtime->name : "";
 }
 
 void ti_flush(TiRuntime runtime) {
@@ -7569,11 +7719,9 @@ void ti_wait(TiRuntime runtime) {
 }
 
 void ti_set_runtime_random_seed(TiRuntime runtime, uint32_t seed) {
-    if (!runtime) {
-        fail(TI_ERROR_ARGUMENT_NULL, "runtime is null");
-        return;
+    if (check_handle(runtime, HANDLE_RUNTIME, "runtime")) {
+        runtime->random_seed = seed;
     }
-    runtime->random_seed = seed;
 }
 
 TiMemory ti_allocate_memory(TiRuntime runtime, const TiMemoryAllocateInfo *allocate_info) {
@@ -7599,13 +7747,11 @@ TiMemory ti_allocate_memory(TiRuntime runtime, const TiMemoryAllocateInfo *alloc
 
 /* Begin a call on a memory of a runtime. */
 static bool enter_memory(TiRuntime runtime, TiMemory memory) {
-    if (!memory) {
-        return fail(TI_ERROR_ARGUMENT_NULL, "memory is null");
+    if (!check_handle(memory, HANDLE_MEMORY, "memory") || !check_handle(runtime, HANDLE_RUNTIME, "runtime")) {
+        return false;
     }
-    if (runtime && memory->runtime != runtime) {
-        return fail(TI_ERROR_INVALID_ARGUMENT, "the memory is of another runtime");
-    }
-    return enter(runtime);
+    return memory->runtime == runtime ? enter(runtime)
+                                      : fail(TI_ERROR_INVALID_ARGUMENT, "the memory is of another runtime");
 }
 
 static bool check_slice(const TiMemorySlice *slice, const char *name) {
@@ -7707,8 +7853,11 @@ void ti_write_memory(TiRuntime runtime, const TiMemorySlice *destination, const 
 
 void ti_copy_memory_device_to_device(TiRuntime runtime, const TiMemorySlice *dst_memory,
                                      const TiMemorySlice *src_memory) {
-    if (!dst_memory || !src_memory || !src_memory->memory) {
+    if (!dst_memory || !src_memory) {
         fail(TI_ERROR_ARGUMENT_NULL, "dst_memory or src_memory is null");
+        return;
+    }
+    if (!check_handle(src_memory->memory, HANDLE_MEMORY, "src_memory")) {
         return;
     }
     if (src_memory->memory->runtime != runtime) {
@@ -7734,8 +7883,11 @@ void ti_copy_memory_device_to_device(TiRuntime runtime, const TiMemorySlice *dst
 }
 
 uint64_t ti_get_memory_address(TiRuntime runtime, TiMemory memory) {
-    if (!memory || memory->runtime != runtime) {
-        fail(TI_ERROR_INVALID_ARGUMENT, "memory is null, or of another runtime");
+    if (!check_handle(memory, HANDLE_MEMORY, "memory") || !check_handle(runtime, HANDLE_RUNTIME, "runtime")) {
+        return 0;
+    }
+    if (memory->runtime != runtime) {
+        fail(TI_ERROR_INVALID_ARGUMENT, "the memory is of another runtime");
         return 0;
     }
     return memory->address;
@@ -7743,7 +7895,10 @@ uint64_t ti_get_memory_address(TiRuntime runtime, TiMemory memory) {
 
 /* Begin a call on images of a runtime. */
 static bool enter_images(TiRuntime runtime) {
-    if (runtime && runtime->arch != TI_ARCH_VULKAN) {
+    if (!check_handle(runtime, HANDLE_RUNTIME, "runtime")) {
+        return false;
+    }
+    if (runtime->arch != TI_ARCH_VULKAN) {
         return fail(TI_ERROR_NOT_SUPPORTED, "images and samplers are for TI_ARCH_VULKAN, and this runtime is of %s",
                     arch_name(runtime->arch));
     }
@@ -7789,7 +7944,7 @@ TiImage ti_allocate_image(TiRuntime runtime, const TiImageAllocateInfo *allocate
     if (!enter_images(runtime)) {
         return NULL;
     }
-    image = check_image_info(allocate_info) ? (TiImage)take_zeroed(sizeof(struct TiImage_t)) : NULL;
+    image = check_image_info(allocate_info) ? (TiImage)handle_take(HANDLE_IMAGE, sizeof(struct TiImage_t)) : NULL;
     if (image) {
         image->runtime = runtime;
         image->dimension = allocate_info->dimension;
@@ -7812,13 +7967,11 @@ TiImage ti_allocate_image(TiRuntime runtime, const TiImageAllocateInfo *allocate
 
 /* Begin a call on an image of a runtime. */
 static bool enter_image(TiRuntime runtime, TiImage image) {
-    if (!image) {
-        return fail(TI_ERROR_ARGUMENT_NULL, "image is null");
+    if (!check_handle(image, HANDLE_IMAGE, "image") || !check_handle(runtime, HANDLE_RUNTIME, "runtime")) {
+        return false;
     }
-    if (runtime && image->runtime != runtime) {
-        return fail(TI_ERROR_INVALID_ARGUMENT, "the image is of another runtime");
-    }
-    return enter(runtime);
+    return image->runtime == runtime ? enter(runtime)
+                                     : fail(TI_ERROR_INVALID_ARGUMENT, "the image is of another runtime");
 }
 
 void ti_free_image(TiRuntime runtime, TiImage image) {
@@ -7853,11 +8006,10 @@ TiSampler ti_create_sampler(TiRuntime runtime, const TiSamplerCreateInfo *create
 }
 
 void ti_destroy_sampler(TiRuntime runtime, TiSampler sampler) {
-    if (!sampler) {
-        fail(TI_ERROR_ARGUMENT_NULL, "sampler is null");
+    if (!check_handle(sampler, HANDLE_SAMPLER, "sampler") || !check_handle(runtime, HANDLE_RUNTIME, "runtime")) {
         return;
     }
-    if (runtime && sampler->runtime != runtime) {
+    if (sampler->runtime != runtime) {
         fail(TI_ERROR_INVALID_ARGUMENT, "the sampler is of another runtime");
         return;
     }
@@ -7908,8 +8060,11 @@ static bool check_image_slice(const TiImageSlice *slice, const char *name, uint6
 static void copy_texels(TiRuntime runtime, const TiImageSlice *image, const char *image_name,
                         const TiMemorySlice *memory, const char *memory_name, bool is_to_image) {
     uint64_t size;
-    if (!image || !memory || !memory->memory) {
+    if (!image || !memory) {
         fail(TI_ERROR_ARGUMENT_NULL, "%s or %s is null", image_name, memory_name);
+        return;
+    }
+    if (!check_handle(memory->memory, HANDLE_MEMORY, memory_name)) {
         return;
     }
     if (memory->memory->runtime != runtime) {
@@ -7949,8 +8104,11 @@ static bool do_overlap(uint32_t a, uint32_t b, uint32_t extent) {
 
 void ti_copy_image_device_to_device(TiRuntime runtime, const TiImageSlice *dst_image, const TiImageSlice *src_image) {
     uint64_t dst_size, src_size;
-    if (!dst_image || !src_image || !src_image->image) {
+    if (!dst_image || !src_image) {
         fail(TI_ERROR_ARGUMENT_NULL, "dst_image or src_image is null");
+        return;
+    }
+    if (!check_handle(src_image->image, HANDLE_IMAGE, "src_image")) {
         return;
     }
     if (src_image->image->runtime != runtime) {
@@ -8037,12 +8195,11 @@ TiAotModule ti_create_aot_module(TiRuntime runtime, const void *tcm, uint64_t si
 
 void ti_destroy_aot_module(TiAotModule aot_module) {
     TiRuntime runtime;
-    if (!aot_module) {
-        fail(TI_ERROR_ARGUMENT_NULL, "aot_module is null");
+    if (!check_handle(aot_module, HANDLE_MODULE, "aot_module")) {
         return;
     }
     runtime = aot_module->runtime;
-    if (!enter(runtime)) {
+    if (!check_not_showing(runtime) || !enter(runtime)) {
         return;
     }
     runtime->backend->wait(runtime);
@@ -8059,7 +8216,8 @@ void ti_destroy_aot_module(TiAotModule aot_module) {
 }
 
 static bool check_name(TiAotModule aot_module, const char *name) {
-    return aot_module && name ? true : fail(TI_ERROR_ARGUMENT_NULL, "aot_module or name is null");
+    return check_handle(aot_module, HANDLE_MODULE, "aot_module") &&
+           (name ? true : fail(TI_ERROR_ARGUMENT_NULL, "name is null"));
 }
 
 TiKernel ti_get_aot_module_kernel(TiAotModule aot_module, const char *name) {
@@ -8077,7 +8235,7 @@ TiKernel ti_get_aot_module_kernel(TiAotModule aot_module, const char *name) {
              aot_module->manifest.kernels[i].unsupported);
         return NULL;
     }
-    return &aot_module->kernels[i];
+    return aot_module->kernels[i];
 }
 
 TiComputeGraph ti_get_aot_module_compute_graph(TiAotModule aot_module, const char *name) {
@@ -8090,7 +8248,7 @@ TiComputeGraph ti_get_aot_module_compute_graph(TiAotModule aot_module, const cha
         fail(TI_ERROR_NAME_NOT_FOUND, "the archive has no graph `%.200s`", name);
         return NULL;
     }
-    return &aot_module->graphs[i];
+    return aot_module->graphs[i];
 }
 
 TiError ti_get_aot_module_field(TiAotModule aot_module, const char *name, TiField *field) {
@@ -8119,15 +8277,21 @@ TiError ti_get_aot_module_field(TiAotModule aot_module, const char *name, TiFiel
 }
 
 const char *ti_get_aot_module_kernel_name(TiAotModule aot_module, uint32_t number) {
-    return aot_module && number < aot_module->manifest.kernel_count ? aot_module->manifest.kernels[number].name : NULL;
+    return check_handle(aot_module, HANDLE_MODULE, "aot_module") && number < aot_module->manifest.kernel_count
+               ? aot_module->manifest.kernels[number].name
+               : NULL;
 }
 
 const char *ti_get_aot_module_compute_graph_name(TiAotModule aot_module, uint32_t number) {
-    return aot_module && number < aot_module->manifest.graph_count ? aot_module->manifest.graphs[number].name : NULL;
+    return check_handle(aot_module, HANDLE_MODULE, "aot_module") && number < aot_module->manifest.graph_count
+               ? aot_module->manifest.graphs[number].name
+               : NULL;
 }
 
 const char *ti_get_aot_module_field_name(TiAotModule aot_module, uint32_t number) {
-    return aot_module && number < aot_module->manifest.field_count ? aot_module->manifest.fields[number].name : NULL;
+    return check_handle(aot_module, HANDLE_MODULE, "aot_module") && number < aot_module->manifest.field_count
+               ? aot_module->manifest.fields[number].name
+               : NULL;
 }
 
 /* Spread what a caller passes over all parameters, templates too; the caller frees the list. */
@@ -8145,11 +8309,14 @@ static const TiArgument **spread_arguments(const KernelData *data, const TiArgum
 
 void ti_launch_kernel(TiRuntime runtime, TiKernel kernel, uint32_t arg_count, const TiArgument *args) {
     const TiArgument **arguments;
-    if (!kernel || (arg_count && !args)) {
-        fail(TI_ERROR_ARGUMENT_NULL, "kernel or args is null");
+    if (!check_handle(kernel, HANDLE_KERNEL, "kernel") || !check_handle(runtime, HANDLE_RUNTIME, "runtime")) {
         return;
     }
-    if (runtime && kernel->module->runtime != runtime) {
+    if (arg_count && !args) {
+        fail(TI_ERROR_ARGUMENT_NULL, "args is null");
+        return;
+    }
+    if (kernel->module->runtime != runtime) {
         fail(TI_ERROR_INVALID_ARGUMENT, "kernel `%s` is of another runtime", kernel->data->name);
         return;
     }
@@ -8182,7 +8349,7 @@ static const TiArgument *named_argument(const char *name, uint32_t arg_count, co
 
 static bool launch_dispatch(TiRuntime runtime, TiComputeGraph graph, const Dispatch *dispatch,
                             const TiArgument *const *given) {
-    TiKernel kernel = &graph->module->kernels[dispatch->kernel];
+    TiKernel kernel = graph->module->kernels[dispatch->kernel];
     const TiArgument **arguments =
         (const TiArgument **)take_zeroed((kernel->data->parameter_count + 1) * sizeof(const TiArgument *));
     uint32_t i, next = 0;
@@ -8228,11 +8395,15 @@ static bool launch_graph(TiRuntime runtime, TiComputeGraph graph, uint32_t arg_c
 
 void ti_launch_compute_graph(TiRuntime runtime, TiComputeGraph compute_graph, uint32_t arg_count,
                              const TiNamedArgument *args) {
-    if (!compute_graph || (arg_count && !args)) {
-        fail(TI_ERROR_ARGUMENT_NULL, "compute_graph or args is null");
+    if (!check_handle(compute_graph, HANDLE_GRAPH, "compute_graph") ||
+        !check_handle(runtime, HANDLE_RUNTIME, "runtime")) {
         return;
     }
-    if (runtime && compute_graph->module->runtime != runtime) {
+    if (arg_count && !args) {
+        fail(TI_ERROR_ARGUMENT_NULL, "args is null");
+        return;
+    }
+    if (compute_graph->module->runtime != runtime) {
         fail(TI_ERROR_INVALID_ARGUMENT, "graph `%s` is of another runtime", compute_graph->data->name);
         return;
     }
@@ -8243,11 +8414,14 @@ void ti_launch_compute_graph(TiRuntime runtime, TiComputeGraph compute_graph, ui
 }
 
 void ti_get_kernel_result(TiRuntime runtime, TiKernel kernel, uint32_t number, void *value, uint64_t size) {
-    if (!kernel || !value) {
-        fail(TI_ERROR_ARGUMENT_NULL, "kernel or value is null");
+    if (!check_handle(kernel, HANDLE_KERNEL, "kernel") || !check_handle(runtime, HANDLE_RUNTIME, "runtime")) {
         return;
     }
-    if (runtime && kernel->module->runtime != runtime) {
+    if (!value) {
+        fail(TI_ERROR_ARGUMENT_NULL, "value is null");
+        return;
+    }
+    if (kernel->module->runtime != runtime) {
         fail(TI_ERROR_INVALID_ARGUMENT, "kernel `%s` is of another runtime", kernel->data->name);
         return;
     }

@@ -6,44 +6,65 @@ numbered with its first appearance. What is no plain data, no code and none of o
 
 from __future__ import annotations
 
+import abc
+import collections.abc
 import enum
 import functools
+import numbers
 import sys
 import types
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Generic, Protocol
 
 import numpy as np
 
 from ...transpiler.errors import PACKAGE
 from ...transpiler.frontend.specialization import Specialization, stable_text
 from ...transpiler.lang.decorators import BoundFunc, Func
+from ...transpiler.lang.matrix import Matrix
 from ...transpiler.options import Capabilities, CompileOptions
 from ..compat.lazy import NAMES as LOADED_ON_DEMAND
 from . import describe_own
-from .describe_own import contents, own_attributes
-from .known import ASKS_CONFIG, fixed_name, is_own, is_standard, library_of
+from .cached_results import reads_data
+from .describe_own import contents, holds_array, own_attributes
+from .known import ASKS_CONFIG, PURE_MODULES, fixed_name, is_of_library, is_own, library_of
 from .walk import MISSING, Walk
 
 ATOMS = frozenset({int, float, bool, str, bytes, complex, type(None), type(...), type(NotImplemented)})
+NUMBERS = frozenset({int, float, bool, complex})
 PLAIN_BASES = (int, float, str, bytes, complex, tuple, list, dict, set, frozenset)
+WITHOUT_MEMBERS = (object, abc.ABC, Generic, Protocol, types.SimpleNamespace)
+"""Classes of Python from which objects get nothing that is no member."""
+INTERFACES = ("collections.abc", "numbers")
+"""Modules of such classes."""
 WRITTEN_IN_C = (types.MethodDescriptorType, types.WrapperDescriptorType, types.GetSetDescriptorType)
 IMPLICIT = frozenset({"__dict__", "__weakref__"})
-METACLASSES = frozenset({"type", "ABCMeta", "EnumMeta", "EnumType"})
+METACLASSES = frozenset({type, abc.ABCMeta, enum.EnumMeta})
 TUPLE_GETTER = "_tuplegetter"
 READ_BY_NAME = (getattr, hasattr)
 FORMATS = ("format", "format_map")
 READS_BY_FORMAT = "a method that reads members by names that are not in the text"
+NAMESPACES = {("types", "SimpleNamespace"), ("argparse", "Namespace")}
+"""Classes of Python whose objects hold members and nothing else."""
+NAMES_OF_THEMSELVES = {("dataclasses", "_MISSING_TYPE"), ("dataclasses", "_HAS_DEFAULT_FACTORY_CLASS")}
+"""Classes of Python with one object each."""
+LIMITS = frozenset({"finfo", "iinfo"})
+"""Classes of NumPy whose objects say what a type can hold."""
 GUARDS = ("dataclasses", "reprlib")
 """Modules whose wrappers of functions only keep `__repr__` from calling itself."""
 
 
 def environment(specialization: Specialization) -> str:
     """Return what decides every kernel beside its text: options, and Python, which the frontend runs."""
-    python = f"{sys.implementation.name} {'.'.join(map(str, sys.version_info[:3]))}"
     definition = specialization.definition
+    python = _python(sys.version_info[:3])
     return "\n".join([python, str(definition.is_method), definition.name, switches_text(specialization.options)])
+
+
+@functools.lru_cache
+def _python(version: tuple[int, ...]) -> str:
+    return f"{sys.implementation.name} {'.'.join(map(str, version))}"
 
 
 def switches_text(switches: CompileOptions | Capabilities) -> str:
@@ -65,22 +86,39 @@ def describe(walk: Walk, value: Any) -> str:
     kind = type(value)
     if kind in ATOMS:
         return repr(value)
+    known = known_text(value, walk.native)
+    if known is not None:
+        return known
     handler = HANDLERS.get(kind)
     if handler is not None:
         return handler(walk, value)
-    if isinstance(value, type):
+    if issubclass(kind, type):
         return describe_class(walk, value, makes=True)
-    if isinstance(value, enum.Enum):
+    if issubclass(kind, enum.Enum):
         return _enum(walk, value)
-    if is_own(kind.__module__):
-        return describe_own.describe(walk, value)
-    if isinstance(value, np.generic):
-        return f"{kind.__name__} {value.tobytes().hex()}"
-    if isinstance(value, np.dtype):
-        return f"dtype {value!r}"
-    if is_standard(kind.__module__) or library_of(kind.__module__) == "numpy":
-        return _library_object(walk, value)
-    return _instance(walk, value)
+    if issubclass(kind, types.ModuleType):
+        return walk.cannot(value)
+    if not is_of_library(kind):
+        return _instance(walk, value)
+    return describe_own.describe(walk, value) if is_own(kind.__module__) else _library_object(walk, value)
+
+
+def _fixed(walk: Walk, value: Any) -> str | None:
+    """Return `fixed_name`, found once for each thing."""
+    name = fixed_name(value, not walk.native)
+    if name is not None:
+        _FIXED[walk.native][id(value)] = value, name
+    return name
+
+
+def known_text(value: Any, native: bool) -> str | None:
+    """Return the description of what was found to be a library's before."""
+    found = _FIXED[native].get(id(value))
+    return found[1] if found is not None and found[0] is value else None
+
+
+_FIXED: dict[bool, dict[int, tuple[Any, str]]] = {False: {}, True: {}}
+"""What libraries have that is described by its name, whether Python's own code reads it or not."""
 
 
 def _enum(walk: Walk, value: enum.Enum) -> str:
@@ -91,17 +129,39 @@ def _enum(walk: Walk, value: enum.Enum) -> str:
 
 
 def _library_object(walk: Walk, value: Any) -> str:
-    name = fixed_name(value, not walk.native)
-    if name is not None:
-        return name
-    wrapped = getattr(value, "__wrapped__", None)
-    if isinstance(wrapped, types.FunctionType):  # of functools.lru_cache
-        return f"cached {describe(walk, wrapped)}"
-    if type(value).__name__ == TUPLE_GETTER:
+    """Describe an object whose class is Python's or NumPy's."""
+    kind = type(value)
+    if isinstance(value, np.generic):
+        return f"{kind.__name__} {value.dtype!r} {value.tobytes().hex()}"
+    if isinstance(value, np.dtype):
+        return f"dtype {value!r} {value.metadata and walk.of(dict(value.metadata))}"
+    if kind.__name__ in LIMITS and library_of(kind.__module__) == "numpy":
+        return f"{kind.__name__} {value.dtype!r}"
+    if (kind.__module__, kind.__name__) in NAMESPACES:
+        number, is_new = walk.number(value)
+        if is_new:
+            walk.hold(value, lambda: vars(value))
+        return f"names#{number}"
+    if kind is type(functools.lru_cache(len)):
+        return _cached(walk, value)
+    if kind.__name__ == TUPLE_GETTER:
         return repr(value)
-    if type(value).__module__ in ("typing", "types") and hasattr(value, "__args__"):
-        return f"generic {', '.join(walk.inside(value, (getattr(value, '__origin__', None), *value.__args__)))}"
-    return walk.cannot(value)
+    if (kind.__module__, kind.__name__) in NAMES_OF_THEMSELVES:
+        return kind.__name__
+    if kind.__module__ in ("typing", "types") and hasattr(value, "__args__"):
+        parts = (getattr(value, "__origin__", None), *value.__args__, getattr(value, "__metadata__", None))
+        return f"generic {', '.join(walk.inside(value, parts))}"
+    return fixed_name(value, not walk.native) or walk.cannot(value)
+
+
+def _cached(walk: Walk, value: Any) -> str:
+    """Describe a function that keeps its results, which may be older than what it reads now."""
+    number, is_new = walk.number(value)
+    if is_new:
+        walk.hold(value, lambda: vars(value))
+        if value.cache_info().currsize and reads_data(value):
+            walk.cannot(value, "a function that keeps results, which may be older than what it reads")
+    return f"cached#{number} {walk.inside(value, [value.__wrapped__])[0]}"
 
 
 # --- data -----------------------------------------------------------------------------------------------------------
@@ -126,6 +186,11 @@ def _sequence(walk: Walk, value: Any) -> str:
 def _set(walk: Walk, value: Any) -> str:
     number, is_new = walk.number(value)
     name = f"{type(value).__name__}#{number}"
+    if NUMBERS.issuperset(map(type, value)):  # their order is the same in every process
+        return f"{name}{list(value)}"
+    if len(value) > 1:
+        walk.sets.setdefault(id(value), set()).add(walk.path.rpartition(".")[2])
+        walk.cannot(value, "a set, whose order may be another in the next run")
     return f"{name}{{{', '.join(sorted(walk.inside(value, value)))}}}" if is_new else name
 
 
@@ -140,8 +205,12 @@ def _mapping(walk: Walk, value: Mapping[Any, Any]) -> str:
     return f"{name}{{{', '.join([*made, *pairs])}}}"
 
 
-def _plain(walk: Walk, value: Any) -> str:
+def _range(walk: Walk, value: range) -> str:
     return repr(value)
+
+
+def _slice(walk: Walk, value: slice) -> str:
+    return f"slice({', '.join(walk.inside(value, (value.start, value.stop, value.step)))})"
 
 
 def _array(walk: Walk, value: np.ndarray[Any, Any]) -> str:
@@ -154,16 +223,18 @@ def _array(walk: Walk, value: np.ndarray[Any, Any]) -> str:
 
 
 def _function(walk: Walk, value: types.FunctionType) -> str:
-    if value.__name__ in ASKS_CONFIG and is_own(value.__module__):
+    if not is_of_library(value):
+        return walk.function(value, runs=True)
+    home = value.__globals__["__name__"]
+    if value.__name__ in ASKS_CONFIG and is_own(home):
         describe_own.hold_config(walk)
-    if value.__globals__.get("__name__") in GUARDS and hasattr(value, "__wrapped__"):
+    if home in GUARDS and hasattr(value, "__wrapped__"):
         return describe(walk, value.__wrapped__)
-    module = value.__module__
-    if module == "functools" and value.__closure__:  # of singledispatch: it encloses functions of the program
-        return walk.cannot(value)
-    if is_own(module) or is_standard(module) or library_of(module) == "numpy":
-        return fixed_name(value, not walk.native) or walk.cannot(value)
-    return walk.function(value, runs=True)
+    name = _fixed(walk, value) if value.__name__ not in ASKS_CONFIG else fixed_name(value, not walk.native)
+    if name is not None or home not in PURE_MODULES:
+        return name or walk.cannot(value)
+    cells = walk.inside(value, (cell.cell_contents for cell in value.__closure__ or ()))
+    return f"{home} {value.__code__.co_name} {value.__code__.co_firstlineno}({', '.join(cells)})"  # of a named tuple
 
 
 def _builtin(walk: Walk, value: types.BuiltinFunctionType) -> str:
@@ -182,7 +253,12 @@ def _method(walk: Walk, value: types.MethodType) -> str:
 
 
 def _partial(walk: Walk, value: functools.partial[Any]) -> str:
-    return f"partial({', '.join(walk.inside(value, (value.func, value.args, value.keywords)))})"
+    number, is_new = walk.number(value)
+    if is_new:
+        walk.hold(value, lambda: vars(value))
+    if holds_array((value.args, value.keywords)):
+        walk.cannot(value, "a function that is given a field while the kernel is compiled")
+    return f"partial#{number}({', '.join(walk.inside(value, (value.func, value.args, value.keywords)))})"
 
 
 def _property(walk: Walk, value: property) -> str:
@@ -194,6 +270,7 @@ def _cached_property(walk: Walk, value: functools.cached_property[Any]) -> str:
 
 
 def _wrapped(walk: Walk, value: Any) -> str:
+    walk.makes = walk.makes or isinstance(value, classmethod)  # which may call its class
     return f"{type(value).__name__} {walk.inside(value, [value.__func__])[0]}"
 
 
@@ -204,8 +281,10 @@ def _slot(walk: Walk, value: Any) -> str:
 
 
 def _func(walk: Walk, value: Func) -> str:
-    if is_own(value.function.__module__):  # of `ti.math`; our own sources are part of every key
-        return f"own {value.function.__module__}.{value.function.__qualname__}"
+    if is_own(value.function.__module__) and is_of_library(value.function):  # our sources are part of every key
+        name = f"own {value.function.__module__}.{value.function.__qualname__}"
+        _FIXED[walk.native][id(value)] = value, name
+        return name
     walk.number(value)
     outer, walk.owner = walk.owner, value
     text = walk.function(value.function, runs=False)
@@ -215,7 +294,9 @@ def _func(walk: Walk, value: Func) -> str:
         reader = walk.reader if walk.owner is value else walk.owner
         if reader is not None:
             walk.reach.setdefault(id(reader), set()).add(id(running))
-    walk.hold(value, lambda: own_attributes(value))
+    attributes = own_attributes(value)
+    if attributes:
+        walk.hold(value, lambda: attributes)
     return f"{'real ' if value.is_real else ''}{'python ' if value.in_python else ''}{text}"
 
 
@@ -225,8 +306,13 @@ def _bound_func(walk: Walk, value: BoundFunc) -> str:
 
 def _module(walk: Walk, value: types.ModuleType) -> str:
     _, is_new = walk.number(value)
-    if is_new:
+    if is_new and value.__name__ == PACKAGE:
+        walk.hold(value, lambda: {**vars(value), "cfg": walk.config})
+    elif is_new:
         walk.hold(value, lambda: vars(value))
+        ask = vars(value).get("__getattr__")
+        if isinstance(ask, types.FunctionType) and not is_of_library(ask):
+            walk.named(f"{walk.path}.__getattr__", ask, value)
     return f"module {value.__name__}"
 
 
@@ -251,12 +337,13 @@ def member_of_module(walk: Walk, module: types.ModuleType, name: str) -> Any:
 
 def describe_class(walk: Walk, value: type, makes: bool) -> str:
     """Describe a class and those that it inherits from. makes: objects of it may be made, so constructors count."""
-    module = value.__module__
-    if is_own(module) or is_standard(module) or library_of(module) == "numpy":
-        return fixed_name(value, not walk.native) or walk.cannot(value)
+    if is_of_library(value):
+        return _fixed(walk, value) or walk.cannot(value)
     in_c = any(_is_own_slot(value, name, member) for name, member in vars(value).items())
-    if in_c or type(value).__name__ not in METACLASSES:
+    if in_c or type(value) not in METACLASSES:
         return walk.cannot(value, "a class that is not written in Python")
+    if _registered(value):
+        return walk.cannot(value, f"a class with which `{_registered(value)[0].__qualname__}` is registered")
     number, is_new = walk.number(value)
     name = f"class#{number}"
     walk.hold(value, lambda: vars(value), is_class=True, makes=makes)
@@ -265,10 +352,25 @@ def describe_class(walk: Walk, value: type, makes: bool) -> str:
     walk.owner = outer
     if not is_new:
         return name
+    text = f"{name} {value.__qualname__!r} {value.__name__!r} {value.__dictoffset__}({', '.join(bases)})"
     if isinstance(value, enum.EnumMeta):
         members: dict[str, enum.Enum] = dict(value.__members__)
-        return f"enum {name}{walk.inside(value, [*members, *(member.value for member in members.values())])}"
-    return f"{name} {value.__qualname__!r}({', '.join(bases)})"
+        return f"{text}{walk.inside(value, [*members, *(member.value for member in members.values())])}"
+    return text + _interfaces(value)
+
+
+def _registered(value: type) -> list[Any]:
+    """Return the classes that were registered with an abstract one, for which `isinstance` asks."""
+    found: Any = getattr(abc, "_get_dump")(value)[0] if type(value) is abc.ABCMeta else ()  # noqa: B009 - Python's own
+    return [other() for other in found if other() is not None]
+
+
+def _interfaces(value: type) -> str:
+    """Return the abstract classes of Python with which a class was registered."""
+    return " ".join(base.__name__ for base in ABSTRACT if value in _registered(base))
+
+
+ABSTRACT = [getattr(module, name) for module in (collections.abc, numbers) for name in module.__all__]
 
 
 def _is_own_slot(kind: type, name: str, member: Any) -> bool:
@@ -288,15 +390,23 @@ def _instance(walk: Walk, value: Any) -> str:
     if id(kind) in walk.unknown:
         return walk.cannot(value)
     walk.hold(value, lambda: members_of(value))
-    base = next((base for base in PLAIN_BASES if isinstance(value, base)), None)
+    base = next((base for base in PLAIN_BASES if issubclass(kind, base)), None)
     if base is not None:
         text += f" {_content(walk, value, base)}"
-    if isinstance(value, np.ndarray):
-        walk.cannot(value)
+    other = next((base for base in kind.__mro__ if _may_hide(base)), None)
+    if other is not None:
+        walk.cannot(value, f"an object of a class that inherits from {other.__qualname__}")
     if hasattr(kind, "_data_oriented"):
         walk.oriented.append(value)
     extra = describe_own.content_of_base(walk, value)
     return f"{text} {extra}" if extra else text
+
+
+def _may_hide(base: type) -> bool:
+    """Tell whether objects have, from this class among those that they inherit from, what is no member of theirs."""
+    if base in PLAIN_BASES or base in WITHOUT_MEMBERS or base.__module__ in INTERFACES or not is_of_library(base):
+        return False
+    return not is_own(base.__module__) or not issubclass(base, Matrix)
 
 
 def _content(walk: Walk, value: Any, base: type) -> str:
@@ -306,7 +416,8 @@ def _content(walk: Walk, value: Any, base: type) -> str:
     if base in (tuple, list, set, frozenset):
         texts = walk.inside(value, base.__iter__(value))
         return f"{texts if base in (tuple, list) else sorted(texts)}"
-    return repr(base(value))
+    shown: Any = base.__repr__
+    return str(shown(value))
 
 
 def members_of(value: Any) -> dict[str, Any]:
@@ -331,8 +442,8 @@ HANDLERS: dict[type, Callable[[Any, Any], str]] = {
     dict: _mapping,
     OrderedDict: _mapping,
     defaultdict: _mapping,
-    range: _plain,
-    slice: _plain,
+    range: _range,
+    slice: _slice,
     np.ndarray: _array,
     types.FunctionType: _function,
     types.BuiltinFunctionType: _builtin,
@@ -350,5 +461,6 @@ HANDLERS: dict[type, Callable[[Any, Any], str]] = {
     classmethod: _wrapped,
     Func: _func,
     BoundFunc: _bound_func,
+    **describe_own.HANDLERS,
 }
 """How objects of a class, exactly, are described."""

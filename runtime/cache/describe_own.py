@@ -5,11 +5,13 @@ Of arrays what decides a text: elements, shape, layout, place in a tree; not wha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import functools
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from functools import lru_cache
 from hashlib import sha256
-from types import FunctionType
+from types import FunctionType, MethodType
 from typing import Any
 
 import numpy as np
@@ -33,15 +35,12 @@ MAX_ARRAY_BYTES = 1 << 25
 """Of a NumPy array that is described by a digest of its contents, which takes 20 ms then."""
 HASHED_BYTES = 256
 """Contents longer than this are described by a digest."""
-OWN_ATTRIBUTES = frozenset({"function", "in_python", "is_real", "is_kept", "definition"})
+OWN_ATTRIBUTES = frozenset({"function", "in_python", "is_real", "__wrapped__", *functools.WRAPPER_ASSIGNMENTS})
 """Of functions and kernels of ours; all others a program has set."""
 
 
 def describe(walk: Walk, value: Any) -> str:
     """Return a description of an object whose class is ours."""
-    handler = HANDLERS.get(type(value))
-    if handler is not None:
-        return handler(walk, value)
     definition = getattr(getattr(value, "kernel", value), "definition", None)
     if isinstance(definition, KernelDefinition):
         return _kernel(walk, value, definition)
@@ -98,14 +97,19 @@ def _data(walk: Walk, value: Any) -> str:
 def _kernel(walk: Walk, value: Any, definition: KernelDefinition) -> str:
     """Describe a kernel, which kernels cannot call: only what the program put on it may be read."""
     _, is_new = walk.number(value)
-    if is_new and hasattr(value, "definition"):
-        walk.hold(value, lambda: own_attributes(value))
+    attributes = own_attributes(value) if is_new and hasattr(value, "definition") else {}
+    if attributes:
+        walk.hold(value, lambda: attributes)
     return f"kernel {definition.function.__qualname__}"
 
 
 def own_attributes(value: Any) -> dict[str, Any]:
     """Return what the program set on a function or kernel of ours."""
-    return {name: item for name, item in vars(value).items() if name[:1] != "_" and name not in OWN_ATTRIBUTES}
+    members = vars(value)
+    names = members.keys() - OWN_ATTRIBUTES
+    if hasattr(value, "definition"):
+        names -= {*type(value).__init__.__code__.co_names}
+    return {name: members[name] for name in names}
 
 
 # --- values -----------------------------------------------------------------------------------------------------------
@@ -117,7 +121,7 @@ def contents(walk: Walk, value: np.ndarray[Any, Any]) -> str:
         return walk.cannot(value, "a NumPy array of objects" if value.dtype.hasobject else "a very large NumPy array")
     data = value.tobytes()
     shown = data.hex() if len(data) <= HASHED_BYTES else f"sha256 {sha256(data).hexdigest()}"
-    return f"{value.dtype!r} {value.shape} {shown}"
+    return f"{value.dtype!r} {value.shape} {value.strides} {value.flags.num} {np.get_printoptions()} {shown}"
 
 
 def _matrix(walk: Walk, value: Matrix) -> str:
@@ -176,6 +180,25 @@ def is_array(value: Any) -> bool:
     """Tell whether an object holds what launches change."""
     kind = type(value)
     return hasattr(kind, "describe_array") or hasattr(kind, "describe_cells")
+
+
+def holds_array(value: Any, depth: int = 0) -> bool:
+    """Tell whether an object is what launches change, a collection with such in it, or a function bound to one."""
+    kind = type(value)
+    if is_array(value) or kind not in COLLECTIONS or depth > MAX_DEPTH:
+        return is_array(value)
+    return any(holds_array(item, depth + 1) for item in COLLECTIONS[kind](value))
+
+
+MAX_DEPTH = 8
+COLLECTIONS: dict[type, Callable[[Any], Iterable[Any]]] = {
+    **dict.fromkeys((list, tuple, set, frozenset, deque), iter),
+    **dict.fromkeys((dict, OrderedDict, defaultdict), lambda value: value.values()),
+    lang.Struct: lambda value: (item for _, item in value.items),
+    MethodType: lambda value: (value.__self__,),
+    functools.partial: lambda value: (value.func, *value.args, *value.keywords.values()),
+}
+"""What lies in a collection, by its class."""
 
 
 def _session(walk: Walk, value: Any) -> str:

@@ -18,29 +18,47 @@ from __future__ import annotations
 
 import builtins
 import types
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from ...transpiler.frontend.definition import definition_of
 from ...transpiler.frontend.specialization import Specialization, TemplateArgument
 from ...transpiler.ir.snodes import Node
 from ...transpiler.lang.decorators import Func
-from .describe import describe, environment, member_of_module, switches_text
+from .describe import describe, environment, known_text, member_of_module, switches_text
 from .describe_own import argument as argument_text
-from .describe_own import describe_sight, is_array
+from .describe_own import describe_sight, holds_array, is_array
 from .function_text import NoText, TextOfFunction, code_of, text_of
+from .known import words
+from .set_order import only_asked
 from .walk import MISSING, Holder, Undescribable, Walk
 
 MAX_FUNCTIONS = 500
 """Of a call graph that are looked at; what lies behind them is unknown."""
 CONSTRUCTORS = frozenset({"__init__", "__new__", "__post_init__", "__init_subclass__", "__set_name__", "__del__"})
 """Methods that run when an object is made, and so not for one that is there."""
-HIDDEN = frozenset({"__dict__", "__getattribute__", "__globals__", "__closure__", "__subclasses__", "__builtins__"})
+CLASS_OF = frozenset({"type", "__class__"})
+"""What gives the class of an object, which may be called then."""
+HIDDEN = words("""
+    __dict__ __getattribute__ __globals__ __closure__ __subclasses__ __builtins__ __code__ __getstate__ __reduce__
+    __reduce_ex__ __dir__ __module__ __traceback__ tb_frame tb_lineno f_lineno f_locals f_globals gi_frame
+""")
 REFLECTION = HIDDEN | {"get_num_compiled_functions"}
 """Members by which a program reads what no text names, or what each launch changes."""
-RUNNING = (types.FunctionType, Func, property, classmethod, staticmethod)
-READ_AS_THEY_ARE = (types.FunctionType, Func, types.MemberDescriptorType, staticmethod, classmethod)
+PATTERNS = "__match_args__"
+"""Which members the patterns of a class mean: `case Point(x, y)`."""
+OF_ENUMERATIONS = "_missing_"
+"""What an enumeration is asked for a value that it lacks."""
+SHOWN_TO_NUMPY = frozenset({"__array_interface__", "__array_struct__", "__array_priority__"})
+"""Members of objects that NumPy reads."""
+UNASKED = words("""
+    __module__ __doc__ __dict__ __weakref__ __slots__ __qualname__ __name__ __annotations__ __annotate__
+    __annotate_func__ __annotations_cache__ __dataclass_fields__ __dataclass_params__ __abstractmethods__
+    __orig_bases__ __parameters__ __type_params__ __firstlineno__ __static_attributes__ __classdictcell__
+""")
+"""Members of classes that nobody reads who does not name them."""
+READ_AS_THEY_ARE = frozenset({types.FunctionType, Func, types.MemberDescriptorType, staticmethod, classmethod})
 """What a class holds that an attribute gives as it is, or as a method of it; other descriptors give anything."""
 OF_SHAPES = frozenset({"shape", "n", "m", "dtype", "element_shape", "name", "snode", "get_shape"})
 """Members of arrays that say nothing of what they hold."""
@@ -64,8 +82,8 @@ class Fingerprint:
     unknown: Mapping[int, str]
     reach: Mapping[int, Iterable[int]]
     roots: frozenset[int]
-    alive: tuple[Any, ...] = ()
-    frontend_material: bytes = b""
+    alive: tuple[Any, ...]
+    frontend_material: bytes
 
     def reached(self, read: Iterable[int]) -> str | None:
         """Return why a kernel must not be kept whose frontend read these objects, given by identity; else None."""
@@ -84,8 +102,11 @@ class Fingerprint:
 # --- where the walk goes
 
 
-def _finish(walk: Walk) -> Fingerprint:
-    """Go on until nothing new appears; return what was found. Raises: Undescribable."""
+def _finish(walk: Walk, device: str) -> Fingerprint:
+    """Go on until nothing new appears; return what was found. device: what decides a text beside it.
+
+    Raises: Undescribable.
+    """
     while True:
         while walk.pending:
             _look_at(walk, *walk.pending.popleft())
@@ -97,8 +118,12 @@ def _finish(walk: Walk) -> Fingerprint:
             walk.reach.setdefault(owner, set()).add(value)
     for runner, function, names in walk.running:
         _forbid_contents(walk, runner, function, names)
+    for found, known in walk.sets.items():
+        if only_asked(known, _texts(walk)):
+            del walk.unknown[found]
+    material = "\n".join(walk.records).encode("utf-8", "surrogatepass")
     return Fingerprint(
-        "\n".join(walk.records).encode("utf-8", "surrogatepass"),
+        device.encode() + material,
         tuple(walk.objects),
         walk.numbers,
         tuple((top, owner) for top, (_, owner) in walk.trees.items()),
@@ -107,7 +132,19 @@ def _finish(walk: Walk) -> Fingerprint:
         walk.reach,
         frozenset(walk.roots),
         tuple(walk.alive),
+        material,
     )
+
+
+def _texts(walk: Walk) -> Iterator[str]:
+    """Yield the texts of all functions."""
+    for _, text in walk.functions:
+        yield "\n".join(text.lines)
+    for _, function, _ in walk.running:
+        try:
+            yield "\n".join(_remembered(function).lines)
+        except Undescribable:
+            yield " ".join(function.__code__.co_names)
 
 
 def _look_at(walk: Walk, function: Any, runs: bool, owner: Any) -> None:
@@ -144,9 +181,9 @@ def _build(walk: Walk, function: Any) -> None:
         root = chain[0]
         if root not in roots:
             value = roots[root] = MISSING if root in parameters else _outer(own, root)
-            if value is not MISSING and not isinstance(value, types.ModuleType):
+            if value is not MISSING and type(value) is not types.ModuleType:
                 walk.named(root, value, label=f"{prefix}.{root}")
-        if isinstance(roots[root], types.ModuleType):
+        if type(roots[root]) is types.ModuleType:
             _chain(walk, prefix, roots[root], chain)
 
 
@@ -159,8 +196,12 @@ def _chain(walk: Walk, prefix: str, module: types.ModuleType, chain: tuple[str, 
         if value is MISSING:
             walk.record(f"{prefix}.{path} is missing")
             return
-        if not isinstance(value, types.ModuleType):
-            walk.named(path, value, label=f"{prefix}.{path}")
+        if type(value) is not types.ModuleType:
+            known = known_text(value, native=False)
+            if known is None:
+                walk.named(path, value, label=f"{prefix}.{path}")
+            else:
+                walk.record(f"{prefix}.{path}={known}")
             return
     walk.named(".".join(chain), value, label=f"{prefix}.{'.'.join(chain)}")
 
@@ -168,19 +209,22 @@ def _chain(walk: Walk, prefix: str, module: types.ModuleType, chain: tuple[str, 
 def _run(walk: Walk, function: Any, owner: Any) -> None:
     """Record a function that Python runs while a kernel is compiled, and what it reads."""
     found = code_of(function)
-    if found.imports or found.formats or found.names & REFLECTION:
-        why = "imports, or reads members by names that are not in its text"
+    if found.imports or found.formats or found.goes_through_set or found.names & REFLECTION:
+        why = "imports, goes through a set, or reads members by names that are not in its text"
         walk.forbid(owner, f"`{function.__qualname__}` {why}, and Python runs it")
         return
     walk.running.append((owner, function, found.names))
     walk.names |= found.names
     walk.run_names |= found.names
+    walk.matches = walk.matches or found.matches
     prefix = f"run#{walk.numbers[id(function)]}"
-    walk.record(f"{prefix} {function.__qualname__!r}")
+    walk.record(f"{prefix} {function.__qualname__!r} {function.__name__!r} {function.__doc__!r}")
     walk.record(found.code)
     _signature(walk, prefix, function, function.__annotations__, owner)
     for name in found.outer:
-        value = _outer(function, name)
+        value = _outer(function, name, function.__builtins__)
+        if value is hash and function.__name__ == "__hash__":  # shows in the order of sets alone
+            continue
         if value is not MISSING:
             is_seen = is_array(value) and not _may_read(function, name)
             walk.named(name, value, None if is_seen else owner, f"{prefix}.{name}")
@@ -240,10 +284,14 @@ def _members(walk: Walk) -> bool:
 
 
 def _member(walk: Walk, holder: Holder, name: str, value: Any) -> None:
-    if is_array(value):
+    if holds_array(value):
         walk.array_members.add(name)
+    if name == PATTERNS:
+        found = {item for item in value if isinstance(item, str)}
+        walk.names |= found
+        walk.run_names |= found
     walk.member_reach.append((id(holder.value), name, id(value)))
-    unasked = name[:2] == "__" or (hasattr(type(value), "__get__") and not isinstance(value, READ_AS_THEY_ARE))
+    unasked = name[:2] == "__" or (hasattr(type(value), "__get__") and type(value) not in READ_AS_THEY_ARE)
     owner = holder.value if holder.is_class and unasked else None
     walk.named(f"{holder.path}.{name}", value, owner, f"{holder.label}.{name}")
 
@@ -251,9 +299,13 @@ def _member(walk: Walk, holder: Holder, name: str, value: Any) -> None:
 def _wants(walk: Walk, holder: Holder, name: str, members: Mapping[str, Any]) -> bool:
     if name in walk.names or (name[:1] == "_" and name[max(0, name.find("__", 1)) :] in walk.names):
         return True
-    if not holder.is_class or name[:2] != "__" or not isinstance(members[name], RUNNING):
-        return False
-    return holder.makes or name not in CONSTRUCTORS
+    if name[:2] != "__":
+        return name == OF_ENUMERATIONS and holder.is_class
+    if name in UNASKED or not holder.is_class:
+        return name in SHOWN_TO_NUMPY
+    if name in CONSTRUCTORS:
+        return holder.makes or walk.makes or not CLASS_OF.isdisjoint(walk.names)
+    return walk.matches or name != PATTERNS
 
 
 def _remembered(function: Any) -> TextOfFunction:
@@ -267,7 +319,7 @@ def _remembered(function: Any) -> TextOfFunction:
     return found  # type: ignore[no-any-return]
 
 
-def _outer(function: Any, name: str) -> Any:
+def _outer(function: Any, name: str, otherwise: Mapping[str, Any] = vars(builtins)) -> Any:
     """Return what a name means outside a function, `MISSING` if nothing."""
     code = function.__code__
     if name in code.co_freevars:
@@ -275,7 +327,7 @@ def _outer(function: Any, name: str) -> Any:
         if value is not MISSING:
             return value
     found = function.__globals__.get(name, MISSING)
-    return vars(builtins).get(name, MISSING) if found is MISSING else found
+    return otherwise.get(name, MISSING) if found is MISSING else found
 
 
 def _content(cell: Any) -> Any:
@@ -300,9 +352,7 @@ def _fingerprint(specialization: Specialization, target: str, config: Any) -> Fi
             walk.named(f"argument {position}", argument.value)
         else:
             walk.record(f"argument {position}: {argument_text(walk, argument)}")
-    found = _finish(walk)
-    device = f"{target}\n{switches_text(specialization.capabilities)}\n"
-    return replace(found, material=device.encode() + found.material, frontend_material=found.material)
+    return _finish(walk, f"{target}\n{switches_text(specialization.capabilities)}\n")
 
 
 def fingerprint(specialization: Specialization, target: str, config: Any) -> Fingerprint:

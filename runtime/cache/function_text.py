@@ -14,7 +14,9 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from dis import get_instructions
+from itertools import chain
 from opcode import opmap
+from operator import itemgetter
 from types import CodeType
 from typing import Any
 
@@ -30,6 +32,8 @@ GETATTR = re.compile(r"\b(?:get|has)attr\b")
 PLAIN_FORMAT = re.compile(r"['\"]\s*\.\s*format\s*\(")
 FORMAT = re.compile(r"\.\s*format(?:_map)?\b")
 """`"{0.member}".format(value)` reads members too; with the literal before it their names are in the text."""
+LINE = itemgetter(2)
+"""The line of what `co_lines` gives."""
 TRIPLE = re.compile(r'"""|\'\'\'')
 
 
@@ -59,7 +63,8 @@ class CodeOfFunction:
     """A function that Python runs. code: its bytecode with all inside, as text. outer: names it reads from outside.
 
     names: those and all words in its strings. imports: it imports. formats: it reads members by formats that are put
-    together, or are not its own.
+    together, or are not its own. matches: it has a `match` with patterns of classes. goes_through_set: it has a loop
+    over a set of texts, whose order is another in each process.
     """
 
     code: str
@@ -67,6 +72,8 @@ class CodeOfFunction:
     names: frozenset[str]
     imports: bool
     formats: bool
+    matches: bool
+    goes_through_set: bool
 
 
 def text_of(function: Any) -> TextOfFunction:
@@ -74,15 +81,13 @@ def text_of(function: Any) -> TextOfFunction:
     code: CodeType = function.__code__
     lines = _lines_of(code, function.__globals__)
     text = "\n".join(lines)
-    chains = dict.fromkeys(_chains(text))
-    joined = (item for inner in _nested(code) for item in inner.co_consts if isinstance(item, str))
-    names = frozenset(
-        [*(part for chain in chains for part in chain), *(w for item in joined for w in WORD.findall(item))]
-    )
-    computed = len(GETATTR.findall(text)) > len(PLAIN_GETATTR.findall(text))
-    computed = computed or len(FORMAT.findall(text)) > len(PLAIN_FORMAT.findall(text))
+    chains = tuple(dict.fromkeys(_chains(text)))
+    joined = [item for inner in _nested(code) for item in inner.co_consts if isinstance(item, str)]
+    names = frozenset(chain.from_iterable([*chains, WORD.findall(" ".join(joined)) if joined else ()]))
+    computed = "attr" in text and len(GETATTR.findall(text)) > len(PLAIN_GETATTR.findall(text))
+    computed = computed or ("format" in text and len(FORMAT.findall(text)) > len(PLAIN_FORMAT.findall(text)))
     constants = "".join(_constants(code))
-    return TextOfFunction(code.co_filename, code.co_firstlineno, lines, tuple(chains), names, constants, computed)
+    return TextOfFunction(code.co_filename, code.co_firstlineno, lines, chains, names, constants, computed)
 
 
 def _chains(text: str) -> Iterator[tuple[str, ...]]:
@@ -91,8 +96,8 @@ def _chains(text: str) -> Iterator[tuple[str, ...]]:
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
         found += CHAIN.findall(text) + FOREIGN_CHAIN.findall(text)
-    for chain in dict.fromkeys(found):
-        yield tuple(map(str.strip, chain.split("."))) if "." in chain else (chain.strip(),)
+    for name in dict.fromkeys(found):
+        yield tuple("".join(name.split()).split(".")) if "." in name else (name,)
 
 
 def code_of(function: Any) -> CodeOfFunction:
@@ -100,7 +105,7 @@ def code_of(function: Any) -> CodeOfFunction:
     code: CodeType = function.__code__
     outer: dict[str, None] = {}
     names: set[str] = set()
-    imports = False
+    imports = matches = False
     pieces = []
     for inner in _nested(code):
         outer.update(dict.fromkeys(inner.co_names))
@@ -110,12 +115,14 @@ def code_of(function: Any) -> CodeOfFunction:
                 if isinstance(item, str):
                     names.update(WORD.findall(item), (item,))
         imports = imports or IMPORT_NAME in inner.co_code[::2]
+        matches = matches or MATCH_CLASS in inner.co_code[::2]
         pieces.append(
             f"{inner.co_name} {inner.co_argcount} {inner.co_posonlyargcount} {inner.co_kwonlyargcount} {inner.co_flags}"
             f" {inner.co_names} {inner.co_varnames} {inner.co_freevars} {inner.co_cellvars} {inner.co_code.hex()}"
         )
     pieces += _constants(code)
-    return CodeOfFunction("\n".join(pieces), tuple(outer), frozenset(names), imports, _formats(code))
+    text, has_sets = "\n".join(pieces), _goes_through_set(code)
+    return CodeOfFunction(text, tuple(outer), frozenset(names), imports, _formats(code), matches, has_sets)
 
 
 def _formats(code: CodeType) -> bool:
@@ -128,6 +135,22 @@ def _formats(code: CodeType) -> bool:
     return calls > len(strings) or (calls > 0 and any(_is_cut(text) for text in strings))
 
 
+def _goes_through_set(code: CodeType) -> bool:
+    """Tell whether a set of texts is used for more than to ask what is in it."""
+    for inner in _nested(code):
+        if any(isinstance(item, frozenset) and not all(map(is_number, item)) for item in inner.co_consts):
+            steps = list(get_instructions(inner))
+            for step, after in zip(steps, steps[1:], strict=False):
+                if isinstance(step.argval, frozenset) and after.opname != "CONTAINS_OP":
+                    return True
+    return False
+
+
+def is_number(value: Any) -> bool:
+    """Tell whether a value has the same place in a set in every process."""
+    return isinstance(value, int | float | complex)
+
+
 def _is_cut(text: str) -> bool:
     rest = WHOLE_FIELD.sub("", text)
     return "{" in rest or "}" in rest
@@ -137,7 +160,7 @@ FORMATS = frozenset({"format", "format_map"})
 WHOLE_FIELD = re.compile(r"\{\{|\}\}|\{[^{}]*\}")
 
 
-IMPORT_NAME = opmap["IMPORT_NAME"]
+IMPORT_NAME, MATCH_CLASS = opmap["IMPORT_NAME"], opmap["MATCH_CLASS"]
 
 
 def _nested(code: CodeType) -> Iterator[CodeType]:
@@ -173,7 +196,7 @@ def _lines_of(code: CodeType, module_globals: dict[str, Any]) -> tuple[str, ...]
     first = code.co_firstlineno - 1
     if not 0 <= first < len(lines):
         raise NoText(f"the text of `{code.co_name}` cannot be read")
-    end = max((line for inner in _nested(code) for *_, line in inner.co_lines() if line is not None), default=first + 1)
+    end = max(max(filter(None, map(LINE, inner.co_lines())), default=first + 1) for inner in _nested(code))
     return tuple(line.rstrip("\r\n") for line in lines[first : _end_of_block(lines, first, end)])
 
 
@@ -184,18 +207,22 @@ def _end_of_block(lines: list[str], first: int, end: int) -> int:
     """
     depth = _depth(lines[first])
     end = min(max(end, first + 1), len(lines))
-    opened = sum(len(TRIPLE.findall(line)) for line in lines[first:end]) % 2
+    opened = _triples("\n".join(lines[first:end])) % 2
     last = end
     while end < len(lines):
         line = lines[end]
         stripped = line.lstrip()
         if not opened and stripped and stripped[0] != "#" and _depth(line) <= depth:
             break
-        opened = (opened + len(TRIPLE.findall(line))) % 2
+        opened = (opened + _triples(line)) % 2
         end += 1
         if stripped:
             last = end
     return last
+
+
+def _triples(text: str) -> int:
+    return len(TRIPLE.findall(text)) if '"""' in text or "'''" in text else 0
 
 
 def _depth(line: str) -> int:

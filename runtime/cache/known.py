@@ -7,6 +7,7 @@ the next process: clocks, random numbers, files, the environment, and what reads
 from __future__ import annotations
 
 import builtins
+import os
 import sys
 import types
 from typing import Any
@@ -21,11 +22,12 @@ ASKS_CONFIG = frozenset({"current_cfg", "default_cfg", "get_runtime", "is_extens
 """Functions of `compat` whose answers follow from the session's options and this machine."""
 
 
-def _words(text: str) -> frozenset[str]:
+def words(text: str) -> frozenset[str]:
+    """Return the words of a text."""
     return frozenset(text.split())
 
 
-UNFIXED_BUILTINS = _words("""
+UNFIXED_BUILTINS = words("""
     __build_class__ __import__ breakpoint classmethod compile delattr dir eval exec globals hash help id input
     locals open print setattr vars copyright credits exit license quit getattr hasattr
 """)
@@ -33,15 +35,16 @@ UNFIXED_BUILTINS = _words("""
 FORMS_OF_KERNELS = frozenset({"print", "getattr", "hasattr"})
 """Those among them that are harmless where a kernel's text names them, with its members written out."""
 
-PURE_MODULES = _words("""
-    math cmath operator _operator itertools functools _functools collections fractions numbers enum typing
+PURE_MODULES = words("""
+    math cmath operator _operator itertools functools _functools collections numbers enum typing
     types abc _abc string collections.abc
 """)
 """Modules of the standard library whose functions depend on their arguments alone."""
-UNFIXED = frozenset({"attrgetter", "methodcaller", "getcontext", "localcontext", "setcontext"})
+UNFIXED = frozenset({"attrgetter", "methodcaller", "Formatter", "get_type_hints"})
+"""What reads members by names that it computes, among them."""
 SHOWS = "static_print"
 """Function of ours that acts while a kernel is compiled, which a text from the cache would not do."""
-NUMPY_FILES = _words("""
+NUMPY_FILES = words("""
     load loadtxt genfromtxt fromfile fromregex memmap save savez savez_compressed savetxt DataSource show_config
     get_include seterr geterr errstate set_printoptions frombuffer empty empty_like ndfromtxt info lookfor
 """)
@@ -59,8 +62,43 @@ def library_of(module: object) -> str:
 
 
 def is_standard(module: object) -> bool:
-    """Tell whether a module belongs to Python."""
-    return library_of(module) in sys.stdlib_module_names
+    """Tell whether a module belongs to Python. A file of a program may bear the name of such a module."""
+    if library_of(module) not in sys.stdlib_module_names:
+        return False
+    found = sys.modules.get(str(module))
+    file = getattr(found, "__file__", None)
+    return found is not None and (file is None or (file.startswith(LIBRARY) and "site-packages" not in file))
+
+
+LIBRARY = os.path.dirname(os.__file__)
+"""Where the modules of Python lie that are files."""
+
+
+def _is_library(module: object) -> bool:
+    return is_own(module) or library_of(module) == "numpy" or is_standard(module)
+
+
+def is_of_library(value: Any) -> bool:
+    """Tell whether a function or class is ours, Python's or NumPy's, as it says: a program can give it any name."""
+    if isinstance(value, types.FunctionType):
+        home = value.__globals__.get("__name__")
+        return _is_library(home) and vars(sys.modules.get(home, builtins)) is value.__globals__  # type: ignore[arg-type]
+    module = value.__module__
+    if not isinstance(module, str) or not _is_library(module):
+        return False
+    return not value.__flags__ & MADE_AT_RUN_TIME or _stands_there(module, value.__qualname__, value)
+
+
+MADE_AT_RUN_TIME = 1 << 9
+"""Flag of classes other than those that are written in C as Python's own are."""
+
+
+def _stands_there(module: str, name: str, value: Any) -> bool:
+    """Tell whether a module has this object, and no other, under this name."""
+    found: Any = sys.modules.get(module)
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    return found is value or (isinstance(value, types.BuiltinMethodType) and bool(found == value))
 
 
 def fixed_name(value: Any, in_kernel: bool) -> str | None:
@@ -78,14 +116,15 @@ def fixed_name(value: Any, in_kernel: bool) -> str | None:
     if not isinstance(name, str) or not isinstance(module, str):
         return None
     if is_own(module):
-        if name == SHOWS:
+        if name == SHOWS or not isinstance(value, type | types.FunctionType):
             return None
         is_fixed = isinstance(value, type) or not module.startswith(HOST)
         asks = name in ASKS_CONFIG if module.startswith(COMPAT) else in_kernel  # kernels refuse to call them
         return f"own {module}.{name}" if is_fixed or asks else None
-    if module in PURE_MODULES and name not in UNFIXED:
-        return f"{module}.{name}"
-    return None
+    is_pure = (module in PURE_MODULES and name not in UNFIXED) or (
+        isinstance(value, type) and issubclass(value, BaseException)
+    )
+    return f"{module}.{name}" if is_pure and is_standard(module) and _stands_there(module, name, value) else None
 
 
 def _builtin_name(value: Any, name: str, in_kernel: bool) -> str | None:
@@ -103,6 +142,6 @@ def _numpy_name(value: Any, module: object, name: object) -> str | None:
         return None
     if isinstance(module, str) and module.startswith("numpy.random"):
         return None
-    if type(value).__name__ == "ufunc" and getattr(numpy, shown, None) is not value:
-        return None
-    return f"numpy {numpy.__version__} {module}.{shown}"
+    if getattr(numpy, shown, None) is value or (isinstance(module, str) and _stands_there(module, shown, value)):
+        return f"numpy {numpy.__version__} {module}.{shown}"
+    return None

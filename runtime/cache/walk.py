@@ -74,6 +74,12 @@ class Walk:
         self.sights: dict[int, Mapping[str, Any]] = {}
         """Globals of functions that kernels build: their names for nodes of trees appear in texts."""
         self.oriented: list[Any] = []
+        self.sets: dict[int, set[str]] = {}
+        """Sets whose order differs from process to process, with the names by which they were met."""
+        self.makes = False
+        """Whether objects of any class may be made while the kernel is compiled."""
+        self.matches = False
+        """Whether Python runs a `match` that may ask a class which members its patterns mean."""
         self.also_run: dict[int, Running] = {}
         self.path = ""
         self.native = False
@@ -123,6 +129,7 @@ class Walk:
 
     def inside(self, owner: Any, values: Iterable[Any]) -> list[str]:
         """Return descriptions of what an object holds."""
+        self.touch(owner)
         outer, self.owner = self.owner, owner
         found = [self.describe(self, value) for value in values]
         self.owner = outer
@@ -142,7 +149,9 @@ class Walk:
         number, is_new = self.number(value)
         if is_new:
             self.pending.append((value, runs, value))
-            self.hold(value, lambda: _attributes(value))
+            attributes = {name: item for name, item in vars(value).items() if name[: len(OURS)] != OURS}
+            if attributes:
+                self.hold(value, lambda: attributes)
         return f"{'run' if runs else 'function'}#{number}"
 
     def runs_too(self, value: Any) -> Running:
@@ -168,8 +177,3 @@ class Walk:
             holder = self.held[id(value)] = Holder(value, label, self.path, items, is_class)
             self.holders.append(holder)
         holder.makes = holder.makes or makes
-
-
-def _attributes(function: Any) -> dict[str, Any]:
-    """Return what a program keeps with a function: `table` of `weight.table`, without what we keep there."""
-    return {name: value for name, value in vars(function).items() if not name.startswith(OURS)}

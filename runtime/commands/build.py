@@ -11,7 +11,7 @@ from ...transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 from ...transpiler.lang.annotations import is_template
 from ..aot.export import EXPORTED
 from ..aot.module import SUFFIX, Module
-from ..aot.targets import target_names
+from ..aot.targets import find_target, target_names
 from ..aot.translations import LANGUAGES
 from ..kernel import Kernel
 from .programs import Call, find_calls, kernels_in, parse_spec
@@ -52,7 +52,7 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
         module, problems = _module(target, options, spec.path, calls, spec.kernel is not None)
         path = _path(options.output or Path(f"{spec.path.stem}{SUFFIX}"), target, len(targets) > 1)
         write = module.archive if path.name.endswith(SUFFIX) else module.save
-        write(path, options.also)
+        write(path, also=options.also)
         names = sorted(module.kernels)
         written.append({"path": str(path), "target": module.target.name, "kernels": names, "problems": problems})
         screen.show(f"{path}: {module.target.name}, {', '.join(names)}")
@@ -66,8 +66,7 @@ def _module(
     target: str | None, options: argparse.Namespace, path: Path, calls: list[Call], is_one: bool
 ) -> tuple[Module, dict[str, str]]:
     """Return the module for a target, and why kernels are not in it. Raises: CommandError where there are none."""
-    caps: Any = options.caps if options.caps in (None, "portable") else options.caps.split(",")
-    module = Module(target, caps)
+    module = Module(target, _caps(target, options, calls))
     problems: dict[str, str] = {}
     for name, kernel, arguments in _wanted(path, calls, is_one):
         try:
@@ -82,6 +81,14 @@ def _module(
         hint = "" if reasons else f"name one, with arguments: {path.name}:KERNEL --args 'EXPR, EXPR' (kernels: {names})"
         raise CommandError(f"No kernel of {path.name} can be built\n{reasons}".strip(), hint)
     return module, problems
+
+
+def _caps(target: str | None, options: argparse.Namespace, calls: list[Call]) -> Any:
+    """Return the capabilities that the command line names, else the program's `REQUIRED_CAPS` for Vulkan, else None."""
+    if options.caps is not None:
+        return options.caps if options.caps == "portable" else options.caps.split(",")
+    required = next((call.namespace["REQUIRED_CAPS"] for call in calls if "REQUIRED_CAPS" in call.namespace), None)
+    return required if required and find_target(target).name == "vulkan" else None
 
 
 def _wanted(path: Path, calls: list[Call], is_one: bool) -> list[tuple[str, Kernel, tuple[Any, ...]]]:

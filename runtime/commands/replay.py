@@ -23,6 +23,8 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
     file = RecordingFile(options.file)
     if options.list:
         return _list(file, screen)
+    if not file.sessions:
+        screen.show("no launch was recorded")
     results = []
     for recorded in file.sessions:
         results.append(_replay(file, recorded))
@@ -43,7 +45,8 @@ def _replay(file: RecordingFile, recorded: dict[str, Any]) -> Replayed:
 
 
 def _show(result: Replayed, screen: Screen) -> None:
-    screen.show(f"{result.launches} launches on {result.device}: {result.seconds * 1e3:.3f} ms")
+    launches = f"{result.launches} launch{'es' * (result.launches != 1)}"
+    screen.show(f"{launches} on {result.device}: {result.seconds * 1e3:.3f} ms")
     for text in result.skipped:
         screen.show(f"left out: {text}")
     for verdict in result.memory:

@@ -237,6 +237,27 @@ def test_mistakes_are_named():
         module.add_field("x", ti.ndarray(ti.i32, 3))
 
 
+@pytest.mark.parametrize("name", [3, None, "", "a\nb", "x" * 257])
+def test_fields_and_graphs_have_names_that_a_loader_takes(name):
+    ti.init(arch=ti.cpu)
+    module = ti.aot.Module(ti.cpu)
+    with pytest.raises(ti.TaichiRuntimeError, match="is no name of a field: 1 to 256 characters that can be printed"):
+        module.add_field(name, ti.field(ti.f32, 2))
+    with pytest.raises(ti.TaichiRuntimeError, match="is no name of a graph: 1 to 256 characters that can be printed"):
+        module.add_graph(name, ti.graph.GraphBuilder().compile())
+
+
+def test_a_field_of_several_arrays_is_refused_when_it_is_added(tmp_path):
+    ti.init(arch=ti.cpu)
+    module = ti.aot.Module(ti.cpu)
+    apart = ti.Vector.field(2, ti.f32, 4, layout=ti.Layout.SOA)
+    with pytest.raises(ti.TaichiRuntimeError, match="the parts of field `v` lie apart, so that it is several arrays"):
+        module.add_field("v", apart)
+    module.add_field("v0", apart.get_scalar_field(0))
+    module.archive(tmp_path / "v.tcm")
+    assert list(ti.aot.load(tmp_path / "v.tcm").fields) == ["v0"]
+
+
 def test_targets_and_capabilities_that_cannot_be_are_named():
     ti.init(arch=ti.cpu)
     for arch, message in [
@@ -266,7 +287,7 @@ def test_an_annotation_that_says_too_little_is_named():
 
     module = ti.aot.Module(ti.vulkan)
     with pytest.raises(
-        ti.TaichiRuntimeError, match="`x` of kernel `fill` leaves dtype open, and no array was given"
+        ti.TaichiRuntimeError, match="`x` of kernel `fill` leaves dtype open. Hint: template_args="
     ) as e:
         module.add_kernel(fill)
     assert not [entry for entry in e.traceback if "runtime" in str(entry.path)]  # the user's line, no frame of ours
@@ -284,7 +305,7 @@ def test_the_same_instance_twice_is_named():
     with ti.aot.Module(ti.cpu).add_kernel_template(get) as template:
         template.instantiate(k=3)
         with pytest.raises(
-            ti.TaichiRuntimeError, match=r"`get\(k=3\)` already. Hint: it is the same for these arguments"
+            ti.TaichiRuntimeError, match=r"`get\(k=3\)` already. Hint: the same is kept once; for arrays"
         ):
             template.instantiate(k=3)
         with pytest.raises(ti.TaichiRuntimeError, match="kernel `get` has no parameter `j`"):

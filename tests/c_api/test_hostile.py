@@ -7,6 +7,8 @@ import pytest
 from c_api import binding, sample_archives
 from c_api.binding import CError, byref
 
+import shadesmith as ti
+
 REQUIRES = {
     "vulkan": {"spirv": [1, 3], "capabilities": [], "extensions": [], "features": [], "subgroup_size": None},
     "cuda": {"arch": "sm_90", "ptx": None},
@@ -94,3 +96,90 @@ def test_the_last_failure_can_be_set_again(library):
     library.ti_set_last_error(-4, b"a" * 3000)
     library.ti_set_last_error(-4, library.ti_get_last_error_message())
     assert library.ti_get_last_error_message() == b"a" * 3000
+
+
+def test_what_was_freed_is_told_from_what_is_there(runtime, library):
+    """Also where the memory of a handle would have been taken again at once."""
+    module = load(runtime, packed(runtime.target, {"idle": idle(runtime.target)}, trees=[{"size_bytes": 64}]))
+    kernel, memory = runtime.kernel(module, "idle"), runtime.allocate(64)
+    other = runtime.allocate(64)
+    runtime.call("ti_free_memory", runtime.handle, memory)
+    again = runtime.allocate(64)
+    runtime.call("ti_destroy_aot_module", module)
+    module_again = load(runtime, packed(runtime.target, {"idle": idle(runtime.target)}))
+    for text, name, *arguments in (
+        ("memory is no memory: it was freed before", "ti_free_memory", runtime.handle, memory),
+        ("memory is no memory: it was freed before", "ti_map_memory", runtime.handle, memory),
+        ("memory is no memory: it was freed before", "ti_get_memory_address", runtime.handle, memory),
+        ("memory is no memory", "ti_read_memory", runtime.handle, byref(binding.Slice(memory, 0, 4)), b"1234"),
+        ("memory is no memory: it is another thing", "ti_free_memory", runtime.handle, module_again),
+        ("runtime is no runtime: it is another thing", "ti_wait", again),
+        ("memory is null", "ti_free_memory", runtime.handle, None),
+        ("aot_module is no module: it was freed before", "ti_destroy_aot_module", module),
+        ("aot_module is no module: it was freed before", "ti_get_aot_module_kernel", module, b"idle"),
+        ("aot_module is no module: it was freed before", "ti_get_aot_module_kernel_name", module, 0),
+        ("kernel is no kernel: it was freed before", "ti_launch_kernel", runtime.handle, kernel, 0, None),
+        ("kernel is no kernel: it was freed before", "ti_get_kernel_result", runtime.handle, kernel, 0, b"1234", 4),
+    ):
+        with pytest.raises(CError, match=text):
+            runtime.call(name, *arguments)
+    for whole in (other, again):
+        assert runtime.read(whole, 64) == bytes(64)
+    runtime.launch(runtime.kernel(module_again, "idle"))
+
+
+def test_a_runtime_that_was_destroyed(runtime, library):
+    other = binding.Runtime(library, binding.ARCHES[runtime.target])
+    memory = other.allocate(16)
+    other.close()
+    for name, *arguments in (
+        ("ti_destroy_runtime", other.handle),
+        ("ti_wait", other.handle),
+        ("ti_flush", other.handle),
+        ("ti_set_runtime_random_seed", other.handle, 3),
+        ("ti_get_runtime_device_name", other.handle),
+        ("ti_allocate_memory", other.handle, byref(binding.AllocateInfo(16))),
+        ("ti_load_aot_module", other.handle, b"x.tcm"),
+    ):
+        with pytest.raises(CError, match="runtime is no runtime: it was freed before"):
+            runtime.call(name, *arguments)
+    with pytest.raises(CError, match="memory is no memory: it was freed before"):
+        runtime.call("ti_free_memory", runtime.handle, memory)
+
+
+def test_handles_come_again_in_the_end(runtime):
+    """Their memory is bounded by how many there were at a time."""
+    seen = set()
+    for _ in range(600):
+        memory = runtime.allocate(4)
+        seen.add(memory)
+        runtime.call("ti_free_memory", runtime.handle, memory)
+    assert 200 < len(seen) < 300
+
+
+def test_a_callback_cannot_take_away_what_printed(runtime, archive):
+    @ti.kernel
+    def show(n: ti.i32):
+        print("shown", n)
+
+    module = runtime.load(archive({"show": show}))
+    kernel, said = runtime.kernel(module, "show"), []
+
+    @binding.PRINT
+    def meddle(text, size, user):
+        if not said:
+            said.append("")
+            runtime.launch(kernel, binding.i32(2))
+            for name, handle in (("ti_destroy_aot_module", module), ("ti_destroy_runtime", runtime.handle)):
+                with pytest.raises(CError, match="a print callback cannot free the runtime or its modules"):
+                    runtime.call(name, handle)
+            runtime.library.ti_set_last_error(0, None)  # else it would be that of the launch
+        said.append(binding.ctypes.string_at(text, size))
+
+    runtime.library.ti_set_print_callback(meddle, None)
+    try:
+        runtime.launch(kernel, binding.i32(1))
+    finally:
+        runtime.library.ti_set_print_callback(binding.PRINT(), None)
+    assert said == ["", b"shown 2\n", b"shown 1\n"]
+    runtime.call("ti_destroy_aot_module", module)

@@ -66,6 +66,21 @@ def test_ranges_from_arguments(runtime, archive, begin, end):
     assert runtime.read(memory, expected.nbytes) == expected.tobytes()
 
 
+@pytest.mark.parametrize("divisor", [3, 0, -3])
+def test_bounds_are_divided_as_on_devices(runtime, archive, divisor):
+    @ti.kernel
+    def count(x: ti.types.ndarray(dtype=ti.i32, ndim=1), n: ti.i32, divisor: ti.i32):
+        for i in range(n % divisor, n // divisor + 10):
+            x[i + 5] += 1
+
+    kernel = runtime.kernel(runtime.load(archive({"count": count})), "count")
+    memory, argument = runtime.array(np.zeros(20, np.int32), "i32")
+    runtime.launch(kernel, argument, i32(10), i32(divisor))
+    expected = np.zeros(20, np.int32)
+    expected[5 + (10 % divisor if divisor else 0) : 15 + (10 // divisor if divisor else 0)] = 1
+    assert runtime.read(memory, expected.nbytes) == expected.tobytes()
+
+
 @pytest.mark.parametrize(
     "type, value",
     [

@@ -18,7 +18,12 @@ import shadesmith as ti
 
 NUMBERS = itertools.count()
 HEAD = """
+import builtins
+import collections.abc
+import enum
 import functools
+import types
+import typing
 import numpy as np
 from dataclasses import dataclass
 from collections import namedtuple
@@ -103,6 +108,120 @@ WAYS = {
         "{n}(1.0).member(2.0)",
     ),
     "literal name": ("class {n}:\n    member = {value}", "getattr({n}, 'member')"),
+    "pattern": (
+        "class {n}_type:\n    __match_args__ = ('member',)\n{n}_k = {n}_type()\n{n}_k.member = {value}\n"
+        "def {n}():\n    match {n}_k:\n        case {n}_type(k):\n            return k",
+        "{n}()",
+    ),
+    "pattern of a dataclass": (
+        "@dataclass\nclass {n}_type:\n    member: float\n{n}_k = {n}_type({value})\n"
+        "def {n}():\n    match {n}_k:\n        case {n}_type(k):\n            return k",
+        "{n}()",
+    ),
+    "asked of a module": (
+        "{n}_k = types.ModuleType('k')\n{n}_k.__getattr__ = lambda name: {value}\ndef {n}():\n    return {n}_k.member",
+        "{n}()",
+    ),
+    "asked of a module in a list": (
+        "{n}_k = types.ModuleType('k')\n{n}_k.__getattr__ = lambda name: {value}\n{n} = [{n}_k]",
+        "{n}[0].member",
+    ),
+    "builtins of its own": (
+        "{n}_space = {{'__builtins__': {{**vars(builtins), 'K': {value}}}}}\n"
+        "exec('def read():\\n    return K', {n}_space)\n{n}_space['read'].__module__ = 'k'\n{n} = {n}_space['read']",
+        "{n}()",
+    ),
+    "attribute of a cached function": (
+        "@functools.lru_cache\ndef {n}():\n    return 1\n{n}.member = {value}",
+        "{n}.member",
+    ),
+    "attribute of a bound function": (
+        "{n} = functools.partial(int, 1)\n{n}.member = {value}",
+        "{n}.member",
+    ),
+    "private attribute of a func": ("@ti.func\ndef {n}():\n    return 1\n{n}._k = {value}", "ti.static({n}._k)"),
+    "missing in an enumeration": (
+        "{n}_k = {value}\nclass {n}(enum.Enum):\n    A = 1.25\n    B = 2.5\n    @classmethod\n"
+        "    def _missing_(cls, value):\n        return cls({n}_k)",
+        "{n}(99).value",
+    ),
+    "new of an enumeration": (
+        "class {n}(enum.Enum):\n    A = (1, {value})\n    def __new__(cls, a, b):\n"
+        "        made = object.__new__(cls)\n        made._value_, made.extra = a, b\n        return made",
+        "{n}.A.extra",
+    ),
+    "documentation": ("def {n}():\n    return 0\n{n}.__doc__ = str({value})", "len({n}.__doc__)"),
+    "name of a function": ("def {n}():\n    return 0\n{n}.__name__ = str({value})", "len({n}.__name__)"),
+    "name of a class": ("class {n}:\n    pass\n{n}.__name__ = str({value})", "len({n}.__name__)"),
+    "structured scalar": (
+        "{n}_names = ['a', 'b'][:: 1 if {value} == 1.25 else -1]\n"
+        "{n}_k = np.array([(1.25, 2.5)], [(name, 'f8') for name in {n}_names])[0]\n"
+        "def {n}():\n    return float({n}_k['a'])",
+        "{n}()",
+    ),
+    "strides": ("{n} = np.zeros((2, 3), order='C' if {value} == 1.25 else 'F')", "{n}.strides[0]"),
+    "limits": ("{n} = np.finfo(np.float32 if {value} == 1.25 else np.float16)", "{n}.bits"),
+    "metadata of a dtype": ("{n} = np.dtype('i4', metadata={{'k': {value}}})", "{n}.metadata['k']"),
+    "functions that claim to be Python's": (
+        "def {n}():\n    return {value}\n{n}.__module__, {n}.__qualname__ = 'math', 'floor'",
+        "{n}()",
+    ),
+    "classes that claim to be ours": (
+        "class {n}:\n    member = {value}\n{n}.__module__ = 'shadesmith.transpiler.lang.matrix'",
+        "{n}.member",
+    ),
+    "objects that claim to be ours": (
+        "class {n}_type:\n    pass\n{n}_type.__module__ = 'shadesmith.transpiler.lang.matrix'\n"
+        "{n} = {n}_type()\n{n}.member, {n}.__qualname__ = {value}, 'x'",
+        "{n}.member",
+    ),
+    "modules that claim to be NumPy": (
+        "{n}_space = {{'__name__': 'numpy.k', 'k': {value}}}\nexec('def read():\\n    return k', {n}_space)\n{n} = {n}_space['read']",
+        "{n}()",
+    ),
+    "settings of the session": ("def {n}():\n    return {value} + ti.cfg.random_seed", "{n}()"),
+    "number that says another": (
+        "class {n}_type(float):\n    def __repr__(self):\n        return 'x'\n    def __float__(self):\n        return 0.0\n"
+        "{n} = {n}_type({value})",
+        "{n} + 1",
+    ),
+    "text that says another": (
+        "class {n}_type(str):\n    def __str__(self):\n        return 'x'\n    __repr__ = __str__\n{n} = {n}_type(str({value}))",
+        "len({n})",
+    ),
+    "slice": (
+        "class {n}_type:\n    def __repr__(self):\n        return 'x'\n"
+        "{n} = slice({n}_type(), None)\n{n}.start.member = {value}",
+        "{n}.start.member",
+    ),
+    "annotation": ("{n} = typing.Annotated[int, {value}]", "{n}.__metadata__[0]"),
+    "literal": ("{n} = typing.Literal[{value}]", "{n}.__args__[0]"),
+    "names": ("{n} = types.SimpleNamespace(member={value}, __args__=())", "{n}.member"),
+    "order of numbers in a set": ("{n} = {{8 if {value} == 1.25 else 16, 0, 1}}", "list({n})[0] + list({n})[1]"),
+    "registered class": (
+        "class {n}_type:\n    pass\nif {value} == 1.25:\n    collections.abc.Sequence.register({n}_type)\n"
+        "{n}_k = {n}_type()\ndef {n}():\n    return isinstance({n}_k, collections.abc.Sequence)",
+        "{n}()",
+    ),
+    "frozen dataclass": (
+        "@dataclass(frozen=True, order=True)\nclass {n}_type:\n    member: float\n{n} = {n}_type({value})",
+        "{n}.member",
+    ),
+    "made anew by an operator": (
+        "class {n}_type:\n    def __init__(self, k):\n        self.member = k * {value}\n    def __add__(self, k):\n"
+        "        return type(self)(k)\n{n} = {n}_type(1)\n{n}.member = 1",
+        "({n} + 2).member",
+    ),
+    "made anew by a class method": (
+        "class {n}_type:\n    def __init__(self, k):\n        self.member = k * {value}\n    @classmethod\n"
+        "    def make(cls):\n        return cls(2)\n{n} = {n}_type(1)\n{n}.member = 1",
+        "{n}.make().member",
+    ),
+    "members that can be added": (
+        "class {n}_type:\n    if {value} == 1.25:\n        __slots__ = ()\n{n}_k = {n}_type()\ndef {n}():\n"
+        "    try:\n        {n}_k.member = 1\n    except AttributeError:\n        return 1\n    return 2",
+        "{n}()",
+    ),
     "private": (
         "class {n}_type:\n    def __init__(self):\n        self.__k = {value}\n    @property\n    def member(self):\n        return self.__k\n{n} = {n}_type()",
         "{n}.member",

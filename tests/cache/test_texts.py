@@ -254,6 +254,74 @@ WITHOUT_A_DESCRIPTION = {
         "x = ti.field(ti.i32, 1)\n@ti.pyfunc\ndef both():\n    return x[0]\ndef read():\n    return both()",
         "read()",
     ),
+    "what a bound field holds": (
+        "import functools\nx = ti.field(ti.i32, 1)\ndef first(f):\n    return f[0]\nread = functools.partial(first, x)",
+        "read()",
+    ),
+    "what a field in a member holds": (
+        "class A:\n    def __init__(self):\n        self.all = {'x': [ti.field(ti.i32, 1)]}\n    def read(self):\n"
+        "        return self.all['x'][0][0]\na = A()",
+        "a.read()",
+    ),
+    "what a method of a field in a member gives": (
+        "class A:\n    def __init__(self):\n        self.get = ti.field(ti.i32, 1).to_numpy\n    def read(self):\n"
+        "        return int(self.get()[0])\na = A()",
+        "a.read()",
+    ),
+    "a clock of a bound method in a list": (
+        "import time\nclass A:\n    def read(self):\n        return int(time.time() * 0) + 1\nreaders = [A().read]",
+        "ti.static(readers[0]())",
+    ),
+    "results that are older than what they were made of": (
+        "import functools\nk = 1\n@functools.cache\ndef read():\n    return k\nread()\nk = 2",
+        "ti.static(read())",
+    ),
+    "a function of NumPy's": (
+        "import numpy as np\ndef one(k):\n    return 1\nread = np.vectorize(one)",
+        "ti.static(read(1).item())",
+    ),
+    "a polynomial": ("import numpy as np\nread = np.poly1d([1, 2])", "ti.static(read(1).item())"),
+    "a matrix of NumPy": ("import numpy as np\nread = np.matrix([[1, 2]])", "ti.static(read[0, 1].item())"),
+    "a kind of property": (
+        "class mine(property):\n    pass\nclass A:\n    @mine\n    def k(self):\n        return 1\na = A()",
+        "a.k",
+    ),
+    "a kind of class method": (
+        "class mine(classmethod):\n    pass\nclass A:\n    @mine\n    def k(cls):\n        return 1",
+        "A.k()",
+    ),
+    "a kind of dict that hides its data": (
+        "import collections\nclass D(collections.UserDict):\n    pass\nd = D(a=1)",
+        "ti.static(d['a'])",
+    ),
+    "a metaclass": (
+        "class ABCMeta(type):\n    @property\n    def k(cls):\n        return 1\nclass A(metaclass=ABCMeta):\n    pass",
+        "A.k",
+    ),
+    "a class with which others are registered": (
+        "import abc\nclass A(abc.ABC):\n    pass\n@A.register\nclass B:\n    pass\nb = B()",
+        "ti.static(1 if isinstance(b, A) else 2)",
+    ),
+    "the state of an object": (
+        "class A:\n    def __init__(self):\n        self.b1 = 1\na = A()\ndef read():\n"
+        "    return a.__reduce_ex__(2)[2]['b' + '1']",
+        "ti.static(read())",
+    ),
+    "a formatter": (
+        "import string\nclass A:\n    b1 = 1\ndef read(k):\n    return string.Formatter().get_field(f'0.b{k}', (A,), {})[0]",
+        "ti.static(read(1))",
+    ),
+    "a fraction of an object": (
+        "import fractions, numbers\n@numbers.Rational.register\nclass A:\n    numerator = denominator = 1\na = A()\n"
+        "def read():\n    return int(fractions.Fraction(a))",
+        "ti.static(read())",
+    ),
+    "the line of a function": ("def read():\n    return 1", "ti.static(read.__code__.co_firstlineno)"),
+    "the order of a set of texts": ("names = {'a', 'b'}", "ti.static(len(list(names)))"),
+    "a loop over a set of texts": (
+        "def read():\n    for name in {'a', 'b'}:\n        return len(name)",
+        "ti.static(read())",
+    ),
     "how many kernels were compiled": ("", "ti.lang.impl.get_runtime().get_num_compiled_functions()"),
     "a function that prints": ("def read():\n    print('seen')\n    return 1", "ti.static(read())"),
 }
@@ -296,6 +364,35 @@ HARMLESS = {
         "p.x",
     ),
     "a named tuple": ("from collections import namedtuple\np = namedtuple('P', 'x y')(1, 2)", "ti.static(p.x)"),
+    "a frozen dataclass": (
+        "import dataclasses\n@dataclasses.dataclass(frozen=True, order=True)\nclass P:\n    x: int = 1\np = P()",
+        "ti.static(p.x + (p > P(0)))",
+    ),
+    "methods of a named tuple": (
+        "from collections import namedtuple\np = namedtuple('P', 'x y')(1, 2)",
+        "ti.static(p._replace(y=3)._asdict()['y'])",
+    ),
+    "what is in a set of texts": (
+        "names = {'a', 'b'}\nname = 'a'\ndef read(k):\n    return 1 if k in names or k in {'c', 'd'} else 2",
+        "ti.static(read('b')) if ti.static(name in names) else 3",
+    ),
+    "results of a function of its arguments": (
+        "import functools\n@functools.cache\ndef twice(k):\n    return sum([k, k])\ntwice(1)",
+        "ti.static(twice(1))",
+    ),
+    "a class of an interface": (
+        "import collections.abc\nclass M(collections.abc.Mapping):\n    def __getitem__(self, k):\n        return 1\n"
+        "    def __iter__(self):\n        return iter('a')\n    def __len__(self):\n        return 1\nm = M()",
+        "ti.static(m.get('a') + len(m))",
+    ),
+    "names of the standard library": (
+        "import argparse, types\nn = argparse.Namespace(k=types.SimpleNamespace(j=1))",
+        "n.k.j",
+    ),
+    "functions of NumPy": (
+        "import numpy as np\ndef read():\n    return int(np.linalg.norm(np.ones(4)) + np.interp(1, [0, 1], [0, 1]))",
+        "ti.static(read())",
+    ),
     "a dataclass": ("import dataclasses\n@dataclasses.dataclass\nclass P:\n    x: int = 1\np = P()", "ti.static(p.x)"),
 }
 

@@ -80,6 +80,56 @@ def test_exported_kernels_are_built_and_no_others(program, capsys):
     assert "8.0" in Path("out/kernels/eight/unused.comp").read_text()
 
 
+TYPED = """import shadesmith as ti
+
+ti.init(arch=ti.cpu)
+REQUIRED_CAPS = [ti.DeviceCapability.spirv_has_int64]
+IMAGE = ti.types.rw_texture(num_dimensions=2, fmt=ti.Format.r32f)
+
+
+@ti.aot.export_as("fill", template_types={"x": ti.types.ndarray(dtype=ti.math.vec3, ndim=2)})
+@ti.kernel
+def fill_open(x: ti.types.ndarray(), v: ti.f32):
+    for i, j in x:
+        x[i, j] = v
+
+
+@ti.aot.export_as("copy", template_types={"t": ti.types.texture(num_dimensions=2), "o": IMAGE})
+@ti.kernel
+def copy_texels(t: ti.types.texture(num_dimensions=2), o: IMAGE):
+    for i, j in o:
+        o.store(ti.Vector([i, j]), t.fetch(ti.Vector([i, j]), 0))
+
+
+@ti.aot.export
+@ti.kernel
+def wide(x: ti.types.ndarray(dtype=ti.i64, ndim=1)):
+    for i in x:
+        x[i] = i
+"""
+
+
+def test_types_stand_for_arrays_and_textures_and_the_program_says_capabilities(program, capsys):
+    program.write_text(TYPED)
+    assert main(["build", "prog.py", "--target", "vulkan"]) == YES
+    assert capsys.readouterr().err == ""
+    module = open_archive("prog.tcm")
+    assert sorted(module.kernels) == ["copy", "fill", "wide"]
+    taken = module.kernels["fill"].stored.parameters[0]
+    assert (taken["ndim"], taken["element"], taken["element_shape"]) == (2, "f32", [3])
+    assert (tuple(module.manifest.requires["spirv"]), "Int64" in module.manifest.requires["capabilities"]) == (
+        (1, 3),
+        True,
+    )
+    assert main(["build", "prog.py", "--target", "vulkan", "--caps", "portable"]) == YES
+    assert "not built: wide" in capsys.readouterr().err
+    assert main(["build", "prog.py", "--target", "c"]) == YES  # not Vulkan: they are nothing to it
+    assert kernels_of("prog.tcm") == ["copy", "fill", "wide"]
+    program.write_text(TYPED.replace("vec3, ndim=2", "vec3"))
+    assert main(["build", "prog.py"]) == YES
+    assert "not built: fill: the type given for `x` leaves ndim open" in capsys.readouterr().err
+
+
 def test_mistakes(program, capsys):
     assert main(["build", "prog.py:unused"]) == FAILED
     assert main(["build", "prog.py", "--target", "metal"]) == FAILED
@@ -95,6 +145,12 @@ def test_shaders_are_translated(program, capsys):
         assert "kernel void" in file.read("kernels/fill/fill.metal").decode()
     assert main(["build", "prog.py:fill", "--target", "vulkan1.1", "--also", "hlsl"]) == FAILED
     assert "spirv-cross does not translate fill.comp to hlsl" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(shutil.which("spirv-cross") is None, reason="needs spirv-cross")
+def test_shaders_in_a_folder_are_translated_too(program, capsys):
+    assert main(["build", "prog.py:fill", "--target", "vulkan1.1", "--also", "msl", "-o", "out"]) == YES
+    assert "#include <metal_stdlib>" in Path("out/kernels/fill/fill.metal").read_text()
 
 
 def test_a_tool_that_is_missing_is_named(program, capsys, monkeypatch):

@@ -171,6 +171,7 @@ def test_shapes_are_known_in_kernels(target: str) -> None:
 # --- NumPy arrays -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore::shadesmith.ShadesmithWarning")  # what is lost is what the test is about
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "int32", "uint32", "int64", "float32", "float64"])
 def test_numpy_arrays_are_changed_in_place(target: str, dtype: str) -> None:
     @ti.kernel

@@ -102,6 +102,24 @@ def test_divisions_in_place(target: str) -> None:
     assert all(np.array_equal(found, good) for found, good in zip(arrays, wanted, strict=True))
 
 
+def test_a_bound_divided_by_zero_is_zero(target: str) -> None:
+    @ti.kernel
+    def run(a: ti.types.ndarray(ti.i32, 1), n: ti.i32, m: ti.i32):
+        for i in range(n // m):
+            a[i] += 1
+        for i in range(n % m):
+            a[i] += 10
+        for i in range(ti.raw_div(n, m)):
+            for k in range(n % m):
+                a[i] += 100
+
+    for divisor, wanted in ((0, [0] * 4), (3, [111, 101, 0, 0])):
+        a = np.zeros(4, np.int32)
+        run(a, 7, divisor)
+        ti.sync()
+        assert a.tolist() == wanted
+
+
 def test_checks_that_stay_still_fail(target: str) -> None:
     ti.init(arch=getattr(ti, target), debug=True, log_level=ti.ERROR)
     x = ti.field(ti.i32, 8)

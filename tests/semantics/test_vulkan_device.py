@@ -250,10 +250,10 @@ TYPES = {"i8": "int8_t", "u16": "uint16_t", "i64": "int64_t", "u64": "uint64_t",
 def test_every_type_the_capabilities_name_computes(device: VulkanDevice, name: str, glsl: str) -> None:
     if name not in device.capabilities.types:
         pytest.skip(f"the device has no {name}")
-    body = f"""layout(buffer_reference, scalar, buffer_reference_align = 1) buffer X {{ {glsl} v[]; }};
+    dtype = np.dtype({"i": "i", "u": "u", "f": "f"}[name[0]] + str(int(name[1:]) // 8))
+    body = f"""layout(buffer_reference, scalar, buffer_reference_align = {dtype.itemsize}) buffer X {{ {glsl} v[]; }};
     layout(push_constant, scalar) uniform Args {{ X a; int n; }} args;
     void main() {{ uint i = linear(); if (i < uint(args.n)) args.a.v[i] = args.a.v[i] * {glsl}(3) + {glsl}(1); }}"""
-    dtype = np.dtype({"i": "i", "u": "u", "f": "f"}[name[0]] + str(int(name[1:]) // 8))
     a = device.allocate(100 * dtype.itemsize)
     data = np.arange(30).astype(dtype)
     write(device, a, data)

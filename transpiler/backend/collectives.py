@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from ..ir.threads import COLLECTIVES, FOLDS, SUBGROUP_SIZE, identity
 from ..ir.types import SCALARS, Scalar
-from .helpers import called, words_of
+from .helpers import called
 from .literals import literal, scalar_name
 from .spelling_forms import ASSIGN, EQUAL, PRIMARY, TERNARY, Spelling
 from .tensor_functions import QUALIFIERS, TABLES, Generated
@@ -61,14 +61,6 @@ CUDA: dict[str, tuple[str, int]] = {
     "shuffle_down": (f"__shfl_down_sync({LANES}, {{0}}, {{1}})", PRIMARY),
 }
 """The same in CUDA; helpers take the lanes first."""
-
-MEETING_WORDS = frozenset(COLLECTIVES) | frozenset(
-    word
-    for text, _ in (*GLSL.values(), *CUDA.values(), ("barrier memoryBarrierBuffer subgroupMemoryBarrier", PRIMARY))
-    for word in words_of(text)
-    if len(word) > len("uint")
-)
-"""Functions that no variable may hide in a text where threads meet."""
 
 LIBRARY = {"match_any", "block_all", "block_any", "block_count", "elect", "match_all"}
 """Helpers that stand in a library, since they need no type."""

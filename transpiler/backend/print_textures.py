@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from ..ir.nodes import Statement, walk
-from ..ir.tasks import Kernel
+from ..ir.nodes import Statement
 from ..ir.textures import (
-    TEXTURE_STATEMENTS,
     ImageLoad,
     ImageStore,
     Texture,
@@ -25,7 +23,7 @@ from .print_statements import Statements
 from .texture_functions import key_of, name_in
 from .use import Use
 
-__all__ = ["WRITERS", "declarations", "words"]
+__all__ = ["WRITERS", "declarations"]
 
 GLSL = {
     TextureSample: "textureLod({0}, {1}, {2})",
@@ -57,14 +55,6 @@ def declarations(textures: Iterable[Texture], use: Use, names: dict[object, str]
         layout = f"layout(set = 0, binding = {texture.slot}, {format})"
         lines.append(f"{layout} uniform {access}{prefix}image{texture.ndim}D {name};")
     return lines
-
-
-def words(kernel: Kernel, target: str) -> set[str]:
-    """Return the functions that texts call for textures, which no variable may hide."""
-    found = [s for root in kernel.roots() for s in walk(root) if isinstance(s, TEXTURE_STATEMENTS)]
-    if target == "vulkan":
-        return {GLSL[type(statement)].partition("(")[0] for statement in found}
-    return {name_in(_key(statement)) for statement in found}
 
 
 def _key(statement: TextureStatement) -> str:

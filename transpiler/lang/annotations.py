@@ -291,8 +291,8 @@ def as_type(value: Any, options: CompileOptions) -> Type | None:
     """Return the IR type that an object used as annotation or callable names, or None."""
     if isinstance(value, Scalar | Tensor | Struct):
         return value
-    if isinstance(value, DescribesType):
-        return value.describe_type(options)
+    if issubclass(type(value), DescribesType):  # not `isinstance`, which asks the object what its class is
+        return value.describe_type(options)  # type: ignore[no-any-return]
     if isinstance(value, (VectorType, MatrixType)):
         element = as_type(value.declared, options)
         return Tensor(value.shape, element_of(element) if element is not None else value.dtype)
