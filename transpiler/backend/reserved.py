@@ -162,12 +162,13 @@ radians degrees sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh pow 
 sign floor trunc round roundEven ceil fract mod modf min max clamp mix step smoothstep isnan isinf fma frexp ldexp
 length distance dot cross normalize faceforward reflect refract matrixCompMult outerProduct transpose determinant
 inverse lessThan greaterThan equal notEqual any all not bitfieldExtract bitfieldInsert bitfieldReverse bitCount
-findLSB findMSB barrier memoryBarrier memoryBarrierBuffer memoryBarrierShared groupMemoryBarrier noise1 noise2 noise3 noise4 texelFetch textureLod textureSize
+findLSB findMSB barrier memoryBarrier groupMemoryBarrier noise1 noise2 noise3 noise4 texelFetch textureLod textureSize
 imageLoad imageStore imageSize packHalf2x16 unpackHalf2x16 dFdx dFdy fwidth interpolateAtCentroid EmitVertex
 EndPrimitive ftransform subpassInput lessThanEqual greaterThanEqual uaddCarry usubBorrow
 """)
 
 _GLSL_FUNCTIONS += _words("""
+memoryBarrierBuffer memoryBarrierShared
 subgroupBarrier subgroupMemoryBarrier subgroupMemoryBarrierBuffer subgroupMemoryBarrierShared subgroupElect subgroupAll
 subgroupAny subgroupAllEqual subgroupBroadcast subgroupBroadcastFirst subgroupBallot subgroupBallotBitCount
 subgroupInverseBallot subgroupShuffle subgroupShuffleXor subgroupShuffleUp subgroupShuffleDown
