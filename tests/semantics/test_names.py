@@ -277,3 +277,53 @@ def test_a_member_that_begins_with_an_underscore(target: str) -> None:
     found = fill(pair(5, ti.math.vec2(1, 2)))
     assert found._first == 6 and found._second_.to_list() == [2, 4]
     assert made._first.to_numpy().tolist() == [5, 6] and made[0]._first == 5
+
+
+@pytest.mark.parametrize("name", ["result", "temporaries"])
+def test_a_tree_named_as_a_member_of_ours(target: str, name: str, define_kernel) -> None:
+    a, b = ti.field(ti.i32), ti.field(ti.i32)
+    node = ti.root.dense(ti.i, 4)
+    node.place(a, b)
+    text = """def compute() -> ti.i32:
+    total = 0
+    for i in a:
+        a[i] += i
+        b[i] -= i
+        total += a[i] * 2 + b[i]
+    for i in {name}:
+        total += 1
+    return total
+"""
+    assert define_kernel(text.format(name=name), a=a, b=b, **{name: node})() == 6 + 4
+
+
+@pytest.mark.parametrize("name", ["memoryBarrierBuffer", "subgroupAdd", "BLOCK_64"])
+def test_a_shared_array_named_as_what_blocks_call(target: str, name: str, define_kernel) -> None:
+    out = np.zeros(256, np.int32)
+    text = f"""def compute(out: ti.types.ndarray(ti.i32, 1)):
+    ti.loop_config(block_dim=64)
+    for i in range(256):
+        {name} = ti.simt.block.SharedArray((64,), ti.i32)
+        {name}[i % 64] = i
+        out[i] = 1
+        ti.simt.block.sync()
+        out[i] += {name}[63 - i % 64]
+"""
+    define_kernel(text)(out)
+    ti.sync()
+    assert np.array_equal(out, 1 + np.arange(256).reshape(4, 64)[:, ::-1].ravel())
+
+
+def test_a_variable_named_as_the_size_of_a_block(define_kernel) -> None:
+    """Two tasks of two sizes have two macros in CUDA."""
+    text = """def compute(out: ti.types.ndarray(ti.i32, 1)):
+    ti.loop_config(block_dim=32)
+    for i in range(8):
+        out[i] = i
+    ti.loop_config(block_dim=128)
+    for i in range(8):
+        BLOCK_128 = out[i] + 1
+        out[7 - i] += BLOCK_128 * BLOCK_128
+"""
+    source = define_kernel(text).source(np.zeros(8, np.int32), arch=ti.cuda)
+    assert "#define BLOCK_128" in source and "int BLOCK_128 =" not in source

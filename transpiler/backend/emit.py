@@ -60,7 +60,7 @@ from .random_stream import task_seed
 from .render import render
 from .reports import WRITERS as REPORT_WRITERS
 from .reports import stop_after_failure
-from .reserved import OURS
+from .reserved import OURS, macros
 from .reserved import functions as functions_of_tasks
 from .signatures import signatures
 from .spelling import extensions, helpers_source
@@ -161,7 +161,8 @@ class _Printer:
             form.report = "Report(args.report)"  # a member of a readonly block cannot be passed on, its copy can
             if form.cells is not None:
                 form.cells.wraps = True
-        taken = target.reserved | target.needed | OURS | own_words(form, ())
+        blocks = macros(task.block_dim for task in kernel.tasks)
+        taken = target.reserved | target.needed | OURS | blocks | own_words(form, ())
         tasks = functions_of_tasks(self.name, len(kernel.tasks))
         self.signatures = signatures(kernel, target, taken | target.functions | tasks)
         self.own = own_words(form, self.signatures.values())

@@ -181,9 +181,13 @@ class _Members:
         self.names = Names(no_members(kernel, target, structs))
         self.items: list[_Item] = []
         self.parameters = parameters_of(kernel)
+        self.fixed: set[str] = set()  # members that texts reach by these words: other members make way
         self.references: dict[str, Reference] = {}
 
     def gather(self, result: bool) -> list[_Item]:
+        has_report = bool(self.use.sites and self.use.has_records)
+        parts = {"temporaries": bool(self.kernel.temporaries), "result": result, "report": has_report}
+        self.fixed = {self.names.declare(word) for word, is_there in parts.items() if is_there}
         for array in sorted(self.use.arrays, key=lambda a: a.slot):
             source = ("gradient" if array.is_gradient else "pointer", array.slot)
             if self.is_of_cells(array):
@@ -206,7 +210,7 @@ class _Members:
             self._block("temporaries", "Temporaries", "values that cross tasks")
         if result:
             self._block("result", "Result", "what the kernel returns")
-        if self.use.sites and self.use.has_records:
+        if has_report:
             declared = f"{type_name(self.target.name, u32)} *" if self.target.has_pointers else "Report"
             self._pointer("report", "report", declared, "records of print and of checks", ("report",))
         for parameter in sorted(self.use.parameters, key=lambda p: p.position):
@@ -264,7 +268,8 @@ class _Members:
     ) -> None:
         if name in self.parameters and not isinstance(key, Parameter):
             name += "_"  # a macro that reaches memory by it would put an index there
-        self.items.append(_Item(self.names.declare(name), key, type, declared, note, sources, size))
+        name = name if key in self.fixed else self.names.declare(name)
+        self.items.append(_Item(name, key, type, declared, note, sources, size))
 
     def _stride(self, array: Array, axis: int) -> None:
         """Add the distance of elements along an axis: 64 bits wide, so that all of an index is, but in GLSL."""

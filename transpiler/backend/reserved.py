@@ -168,6 +168,18 @@ imageLoad imageStore imageSize packHalf2x16 unpackHalf2x16 dFdx dFdy fwidth inte
 EndPrimitive ftransform subpassInput lessThanEqual greaterThanEqual uaddCarry usubBorrow
 """)
 
+_GLSL_FUNCTIONS += _words("""
+memoryBarrierBuffer memoryBarrierShared
+subgroupBarrier subgroupMemoryBarrier subgroupMemoryBarrierBuffer subgroupMemoryBarrierShared subgroupElect subgroupAll
+subgroupAny subgroupAllEqual subgroupBroadcast subgroupBroadcastFirst subgroupBallot subgroupBallotBitCount
+subgroupInverseBallot subgroupShuffle subgroupShuffleXor subgroupShuffleUp subgroupShuffleDown
+""")
+_GLSL_FUNCTIONS += [
+    f"subgroup{kind}{fold}"
+    for kind in ("", "Inclusive", "Exclusive")
+    for fold in ("Add", "Mul", "Min", "Max", "And", "Or", "Xor")
+]
+
 _ROWS = range(2, 5)
 _GLSL_FUNCTIONS += [
     f"{prefix}{kind}{shape}"
