@@ -25,7 +25,7 @@ EFFECTIVE: dict[str, str] = {
     "default_up": "type of `ti.uint`",
     "debug": "checks indices, keeps asserts, verifies the IR between passes",
     "check_out_of_bound": "checks indices",
-    "check_overflow": "traps integer overflow, division by zero and casts of floats that do not fit",
+    "check_overflow": "traps integer overflow, division by zero, and numbers stored in a type that cannot hold them",
     "fast_math": "lets compilers reorder floating-point operations",
     "short_circuit_operators": "`and` and `or` leave out what they need not evaluate",
     "unrolling_limit": "warns about longer `ti.static` loops",

@@ -3,11 +3,12 @@
 They are not launched: some of them look outside of arrays, which is no matter to the texts they are for.
 """
 
-from types import FunctionType, SimpleNamespace
+from types import FunctionType
 
 import golden_kernels
 import pytest
 from c_api import binding
+from described import Described
 
 import shadesmith as ti
 from shadesmith.runtime.aot.container import write_container
@@ -17,7 +18,7 @@ def archived(name: str) -> bytes:
     """Return the archive of a golden kernel for Vulkan."""
     ti.init(arch=ti.python, log_level=ti.WARN)
     golden = golden_kernels.load(name)  # some begin a session of their own
-    if any(isinstance(value, SimpleNamespace) for value in vars(golden).values()):
+    if any(isinstance(value, Described) for value in vars(golden).values()):
         pytest.skip("its fields are descriptions without memory")
     kernel = ti.kernel(golden.kernel) if isinstance(golden.kernel, FunctionType) else golden.kernel
     module = ti.aot.Module(ti.vulkan)

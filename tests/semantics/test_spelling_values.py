@@ -33,8 +33,9 @@ ULPS = {
     "log": 4,
     "rsqrt": 2,
 }
-ROWS = [op for op in OPS.values() if op.shape_rule is None and not op.name.startswith("index_")]
-"""Those of indices take no divisor 0 and nothing negative; sparse trees test them."""
+ROWS = [op for op in OPS.values() if op.shape_rule is None]
+PLAIN = ("plain_div", "plain_mod")
+"""Operations of dividends that are not negative and divisors that are positive."""
 
 
 def edges(type: Scalar) -> np.ndarray:
@@ -132,6 +133,9 @@ def mistakes(library: ctypes.CDLL, name: str, scalar: Scalar) -> list[tuple[obje
         return []  # refused, computed in another type, or without meaning on NumPy's bool
     assert isinstance(made.type, Scalar)
     operands = combinations([o.type for o in made.operands if isinstance(o.type, Scalar)])
+    if name in PLAIN:
+        defined = (operands[0] >= 0) & (operands[1] > 0)
+        operands = [operand[defined] for operand in operands]
     with np.errstate(all="ignore"):
         wanted = np.array([OPS[name].meaning(*row) for row in zip(*operands, strict=True)], made.type.numpy)
         found = call(library, f"{name}_{scalar}", operands, made.type)

@@ -1,5 +1,5 @@
-// proven(a: ndarray[f32, 1], s: f32), 2 tasks
-// from proven.py:7, interface c192765c
+// proven(a: ndarray[f32, 1], value: f32), 2 tasks
+// from proven.py:7, interface 3ef402d1
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -95,7 +95,7 @@ struct Args {
     float *a_data;     // a: ndarray[f32, 1]
     float *rows_data;  // rows: field[f32, 8x4]
     uint32_t *report;  // records of print and of checks
-    float s;           // s: f32
+    float value;       // value: f32
     int a_n;           // a.shape[0]
 };
 
@@ -105,15 +105,15 @@ struct Args {
 // task 0 of 2: range_for over i
 // proven.py:8  for i in range(32):
 static inline void task_0(const struct Args args, int i, uint32_t index) {
-    // proven.py:9  v = ti.Vector([s, 2 * s, 3 * s])
-    vec3 v = {args.s, 2.0f * args.s, 3.0f * args.s};
+    // proven.py:9  v = ti.Vector([value, 2 * value, 3 * value])
+    vec3 v = {args.value, 2.0f * args.value, 3.0f * args.value};
     // proven.py:10  rows[i // 4, i % 4] += v[i % 3]
     int t0 = i / 4;
     atomic_add_f32(&rows(t0, i % 4), vec3_at(v, i % 3));
-    // proven.py:11  rows[i // 4 + 1, 0] = s
+    // proven.py:11  rows[i // 4 + 1, 0] = value
     int t1 = t0 + 1;
     if (outside_2(args.report, 0u, index, t1, 0, 8, 4)) return;
-    rows(t1, 0) = args.s;
+    rows(t1, 0) = args.value;
 }
 
 void proven_0(const struct Args *arguments) {

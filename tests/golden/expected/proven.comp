@@ -1,6 +1,6 @@
 // ===== proven_0.comp
-// proven(a: ndarray[f32, 1], s: f32), task 0 of 2: range_for over i
-// from proven.py:7, interface c192765c
+// proven(a: ndarray[f32, 1], value: f32), task 0 of 2: range_for over i
+// from proven.py:7, interface 3ef402d1
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -72,7 +72,7 @@ layout(push_constant, scalar) uniform Args {
     F32 a_data;     // a: ndarray[f32, 1]
     F32 rows_data;  // rows: field[f32, 8x4]
     Report report;  // records of print and of checks
-    float s;        // s: f32
+    float value;    // value: f32
     int a_n;        // a.shape[0]
 } args;
 
@@ -80,15 +80,15 @@ layout(push_constant, scalar) uniform Args {
 
 // proven.py:8  for i in range(32):
 void task(int i, uint index) {
-    // proven.py:9  v = ti.Vector([s, 2 * s, 3 * s])
-    vec3 v = vec3(args.s, 2.0 * args.s, 3.0 * args.s);
+    // proven.py:9  v = ti.Vector([value, 2 * value, 3 * value])
+    vec3 v = vec3(args.value, 2.0 * args.value, 3.0 * args.value);
     // proven.py:10  rows[i // 4, i % 4] += v[i % 3]
     int t0 = i / 4;
     atomicAdd(rows(t0, i % 4), v[i % 3]);
-    // proven.py:11  rows[i // 4 + 1, 0] = s
+    // proven.py:11  rows[i // 4 + 1, 0] = value
     int t1 = t0 + 1;
     if (outside_2(args.report, 0u, index, t1, 0, 8, 4)) return;
-    rows(t1, 0) = args.s;
+    rows(t1, 0) = args.value;
 }
 
 void main() {
@@ -99,8 +99,8 @@ void main() {
 }
 
 // ===== proven_1.comp
-// proven(a: ndarray[f32, 1], s: f32), task 1 of 2: range_for over a
-// from proven.py:7, interface c192765c
+// proven(a: ndarray[f32, 1], value: f32), task 1 of 2: range_for over a
+// from proven.py:7, interface 3ef402d1
 #version 460
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_scalar_block_layout : require
@@ -144,7 +144,7 @@ layout(push_constant, scalar) uniform Args {
     F32 a_data;     // a: ndarray[f32, 1]
     F32 rows_data;  // rows: field[f32, 8x4]
     Report report;  // records of print and of checks
-    float s;        // s: f32
+    float value;    // value: f32
     int a_n;        // a.shape[0]
 } args;
 
