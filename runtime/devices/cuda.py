@@ -487,7 +487,7 @@ class CudaDevice:
 
 
 def _require_driver() -> None:
-    """Raises: TaichiRuntimeError: there is no driver; it comes before CuPy, which is of no use without."""
+    """Name a missing driver before what fails for want of it, CuPy too. Raises: TaichiRuntimeError."""
     try:
         ctypes.CDLL(DRIVER)
     except OSError as error:
@@ -514,13 +514,13 @@ def open_device(index: int = 0, sources: Path | None = None, store: Store | None
     sources: cubins carry lines of their text, which is kept in that folder, and launches stand in ranges of NVTX.
     store: where compiled kernels are kept.
     """
-    _require_driver()
     making = threading.Thread(target=_make_context, args=(index,), daemon=True)
     making.start()
     try:
         import cupy
         from cupy_backends.cuda.api import driver
     except ImportError as error:
+        _require_driver()
         raise TaichiRuntimeError(
             f"arch=ti.cuda needs CuPy, which cannot be imported: {error}. {INSTALL_HINT}"
         ) from error
@@ -533,4 +533,5 @@ def open_device(index: int = 0, sources: Path | None = None, store: Store | None
         cupy.cuda.runtime.free(0)  # makes the context, which loading a kernel needs, where there is none yet
         return CudaDevice(cupy, driver, index, sources, store)
     except cupy.cuda.runtime.CUDARuntimeError as error:
+        _require_driver()
         raise TaichiRuntimeError(f"No CUDA device can be opened: {error}. {INSTALL_HINT}") from error
