@@ -11,21 +11,10 @@ from importlib import import_module
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
+from ..public_names import NAMES
+
 PACKAGE, RUNTIME = __name__.split(".")[0], __name__.rsplit(".", 2)[0]
 
-NAMES = {
-    "DeviceCapability": "aot.targets",
-    "GUI": "gui",
-    "aot": "aot",
-    "cache": "cache",
-    "graph": "graph",
-    "hex_to_rgb": "gui_arguments",
-    "profiler": "profiler",
-    "rgb_to_hex": "gui_arguments",
-    "tools": "tools",
-    "ui": "ui",
-}
-"""Modules of `runtime` by the names that the root package has of them; of a module itself its own."""
 PATHS = (
     "aot",
     "graph",
@@ -38,13 +27,20 @@ PATHS = (
     "tools.vtk",
     "ui",
 )
-"""Import paths below the root package, and below `runtime`."""
+"""Import paths below the root package; `NAMES` has those that are elsewhere below `runtime`."""
 
 
 def load(name: str) -> object:
     """Return what a name of `NAMES` stands for."""
-    module = import_module(f"{RUNTIME}.{NAMES[name]}")
-    return module if NAMES[name] == name else getattr(module, name)
+    path, _, member = NAMES[name].partition(":")
+    module = import_module(f"{RUNTIME}.{path}")
+    return getattr(module, member) if member else module
+
+
+def _path_of(name: str) -> str:
+    """Return the path below `runtime` of an import path such as `shadesmith.tools.image`."""
+    path = name.partition(".")[2]
+    return NAMES.get(path, path)
 
 
 class PathFinder:
@@ -60,7 +56,7 @@ class PathFinder:
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         """Return the module itself, no copy of it."""
-        module = import_module(f"{RUNTIME}.{spec.name.partition('.')[2]}")
+        module = import_module(f"{RUNTIME}.{_path_of(spec.name)}")
         self._specs[module.__name__] = module.__spec__
         return module
 

@@ -1,0 +1,15 @@
+"""Names of the root package whose modules are loaded when they are first read; `compat.lazy` loads them."""
+
+NAMES = {
+    "DeviceCapability": "aot.targets:DeviceCapability",
+    "GUI": "gui.gui:GUI",
+    "aot": "aot",
+    "cache": "cache",
+    "graph": "graph",
+    "hex_to_rgb": "gui.arguments:hex_to_rgb",
+    "profiler": "compat.profiler",
+    "rgb_to_hex": "gui.arguments:rgb_to_hex",
+    "tools": "tools",
+    "ui": "gui.ui",
+}
+"""What each name of the root package is: a module below `runtime`, or `module:member`."""
