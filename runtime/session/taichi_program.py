@@ -59,9 +59,3 @@ class Runtime:
 
 
 _PROGRAM = Program()
-_RUNTIME = Runtime()
-
-
-def get_runtime() -> Runtime:
-    """Return the object through which the running session is asked."""
-    return _RUNTIME

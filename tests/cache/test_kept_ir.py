@@ -181,8 +181,8 @@ def test_what_the_frontend_asks_of_a_target_counts(cached: Callable[..., None]) 
 
 
 def test_the_frontend_looks_at_the_target_in_one_place_only() -> None:
-    folder = Path(frontend.__file__).parent
-    texts = {path.name: path.read_text() for path in folder.glob("*.py")}
+    folder = Path(frontend.__file__).parents[1]
+    texts = {path.name: path.read_text() for path in folder.rglob("*.py")}
     found = {name for name, text in texts.items() if "specialization.capabilities" in text}
     assert found == {"context.py"} and texts["context.py"].count("capabilities") == 1
     uses = [line for text in texts.values() for line in text.splitlines() if "reads.capabilities" in line]

@@ -7,12 +7,20 @@ from ...arrays.ndarray import ndarray
 from ...config import Config
 from ...fields.field import field
 from ...session import session as sessions
-from ...session.taichi_program import Program, Runtime, get_runtime
+from ...session.taichi_program import Program, Runtime
 
 __all__ = [
     "Program", "Runtime", "current_cfg", "default_cfg", "field", "get_runtime", "grouped", "ndarray", "one", "static",
     "static_assert", "static_print", "stop_grad", "zero",
 ]  # fmt: skip
+
+
+_RUNTIME = Runtime()
+
+
+def get_runtime() -> Runtime:
+    """Return the object through which the running session is asked."""
+    return _RUNTIME
 
 
 def current_cfg() -> Config:
