@@ -54,6 +54,8 @@ Meaning = Callable[..., Any]
 Form = Callable[[Context, ast.Call], Any]
 
 HOST = f"{PACKAGE}.runtime."
+CALLABLE = (f"{HOST}compat.", f"{HOST}session.taichi_program")
+"""Modules of the runtime whose functions kernels may call while they compile: they ask for options of the session."""
 """Package of our functions for Python scope; the queries under `compat` may be asked in kernels too."""
 
 ARGUMENT_NAMES = ("x", "y", "z")
@@ -197,7 +199,7 @@ def _is_host_only(callee: Any) -> bool:
     What only asks for the nodes of a tree, `x.parent()`, may be called in a kernel, while it compiles.
     """
     module = ask(callee, "__module__", str, "")
-    if not module.startswith(HOST) or module.startswith(f"{HOST}compat."):
+    if not module.startswith(HOST) or module.startswith(CALLABLE):
         return False
     asks = ask(callee, "__name__", str, "") == "parent"
     return not (asks and hasattr(type(ask(callee, "__self__", object, None)), "describe_node"))
