@@ -54,9 +54,9 @@ Meaning = Callable[..., Any]
 Form = Callable[[Context, ast.Call], Any]
 
 HOST = f"{PACKAGE}.runtime."
+"""Package of our functions for Python scope."""
 CALLABLE = (f"{HOST}compat.", f"{HOST}session.taichi_program")
-"""Modules of the runtime whose functions kernels may call while they compile: they ask for options of the session."""
-"""Package of our functions for Python scope; the queries under `compat` may be asked in kernels too."""
+"""Modules below `HOST` that a kernel may call while it compiles: they return options of the session."""
 
 ARGUMENT_NAMES = ("x", "y", "z")
 """How hints show the arguments of operations."""

@@ -1,0 +1,139 @@
+"""The layers of the source tree, lowest first, and every import between them: `import`, TYPE_CHECKING and importlib."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCES = sorted(p for d in ("transpiler", "runtime") for p in (ROOT / d).rglob("*.py"))
+
+LAYERS = """
+transpiler/errors
+transpiler/options
+transpiler/ir
+transpiler/ir/serialize
+transpiler/lang
+transpiler/frontend/source
+transpiler/frontend/context
+transpiler/frontend/library
+transpiler/frontend/build
+transpiler/passes/context
+transpiler/passes/rewrite
+transpiler/passes/analysis
+transpiler/passes/tasks
+transpiler/passes/checks
+transpiler/passes/sparse
+transpiler/passes/threads
+transpiler/passes/control
+transpiler/passes/cleanup
+transpiler/passes/target
+transpiler/passes
+transpiler/backend/module
+transpiler/backend/languages
+transpiler/backend/layout
+transpiler/backend/print
+transpiler/backend/assemble
+transpiler/backend/interpret
+transpiler/pipeline
+transpiler
+runtime/config
+runtime/public_names
+runtime/missing_names
+runtime/store
+runtime/devices
+runtime/session
+runtime/arrays
+runtime/fields
+runtime/cache
+runtime/launch
+runtime/graph
+runtime/workbench
+runtime/recording
+runtime/aot
+runtime/gui
+runtime/tools
+runtime/commands
+runtime/compat
+runtime
+""".split()
+"""Each layer may import those above it in this list, which are below it in the building. A module belongs to the longest
+name that it begins with."""
+
+APART = ("transpiler/frontend", "transpiler/passes", "transpiler/backend")
+"""Neighbours that do not import each other."""
+
+
+class Import(NamedTuple):
+    """One import of a file. target: a file of ours, or the name of a foreign package. how: `function`: in a function."""
+
+    line: int
+    target: Path | str
+    how: str
+
+
+def layer_of(path: Path) -> str:
+    """Return the layer of a file of ours."""
+    name = path.relative_to(ROOT).with_suffix("").as_posix().removesuffix("/__init__")
+    while name not in LAYERS:
+        name = name.rpartition("/")[0]
+        assert name, f"{path} belongs to no layer"
+    return name
+
+
+def imports(path: Path) -> Iterator[Import]:
+    """Yield all imports of a file, also those for annotations only and those by `importlib.import_module`."""
+    tree = ast.parse(path.read_text())
+    functions = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
+    inside = {id(n) for function in functions for n in ast.walk(function)}
+    for node in ast.walk(tree):
+        how = "function" if id(node) in inside else "module"
+        if isinstance(node, ast.Import):
+            yield from (Import(node.lineno, alias.name.split(".")[0], how) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            yield Import(node.lineno, (node.module or "").split(".")[0], how)
+        elif isinstance(node, ast.ImportFrom):
+            for target in _named(path, node):
+                yield Import(node.lineno, target, how)
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
+            for found in _loaded(path, node):
+                yield Import(node.lineno, found, "importlib")
+
+
+def _named(path: Path, node: ast.ImportFrom) -> Iterator[Path]:
+    base = (
+        path.parents[node.level - 1].joinpath(*(node.module or "").split("."))
+        if node.module
+        else path.parents[node.level - 1]
+    )
+    for alias in node.names:
+        candidates = (
+            base / f"{alias.name}.py",
+            base / alias.name / "__init__.py",
+            base.with_suffix(".py"),
+            base / "__init__.py",
+        )
+        target = next((c for c in candidates if c.exists()), None)
+        assert target is not None, f"{path}:{node.lineno} imports nothing that exists"
+        yield target
+
+
+def _loaded(path: Path, node: ast.Call) -> Iterator[Path | str]:
+    """Yield what a call of `import_module` may load: every module of a folder where part of its name is computed."""
+    argument = node.args[0]
+    parts = argument.values if isinstance(argument, ast.JoinedStr) else [argument]
+    name = "".join(str(part.value) if isinstance(part, ast.Constant) else "*" for part in parts)
+    if name.startswith("."):
+        level = len(name) - len(name.lstrip("."))
+        base, name = path.parents[level - 1], name.lstrip(".")
+    elif name.startswith("*."):  # f"{PACKAGE}.transpiler.pipeline"
+        base, name = ROOT, name[2:]
+    else:
+        yield name.split(".")[0]
+        return
+    for found in base.glob(name.replace(".", "/") + ".py"):
+        yield found
+    for found in base.glob(name.replace(".", "/") + "/__init__.py"):
+        yield found
