@@ -1,22 +1,44 @@
 /* shadesmith.c: the runtime behind shadesmith.h, in one file. C99, and C++ as well.
 
-   In this order:
-     1  errors, memory of the host
-     2  SHA-256, CRC-32, inflate
-     3  zip: the members of an archive
-     4  JSON
-     5  the manifest: kernels, graphs, fields as data
-     6  SPIR-V and cubins: what a driver may be given
-     7  devices: what a runtime asks of Vulkan and CUDA alike
-     8  Vulkan
-     9  CUDA
-    10  archives on a device
-    11  launches
-    12  what kernels print, and checks that failed
-    13  the functions of shadesmith.h
+   Generated: `make c-api` in shadesmith's repository joins the files of runtime/c_api/sections. Edit those.
 
-   An archive is data from a stranger: everything up to section 6 trusts no number in it. What is wrong is told by
-   `fail`, which keeps code and text for ti_get_last_error and is false, so that a reader can `return fail(...)`. */
+   In this order:
+   - errors, handles, memory of the host
+   - SHA-256, CRC-32, inflate
+   - zip: the members of an archive
+   - JSON: the parser
+   - JSON: access to values, and errors with their paths
+   - numbers: scalar types, texel formats, half precision
+   - manifest: its data
+   - manifest: types and shapes
+   - manifest: expressions, parameters, arrays, textures
+   - manifest: the argument block, loops and tasks
+   - manifest: files, results, sites and modules of kernels
+   - manifest: tables of kernels, fields and graphs
+   - manifest: members of the archive, requirements
+   - SPIR-V: validation of shaders
+   - cubins, PTX, and all binaries of an archive
+   - devices: what Vulkan and CUDA have in common
+   - Vulkan: declarations
+   - Vulkan: functions, features and state of a device
+   - Vulkan: errors, loading of functions
+   - Vulkan: choice and creation of a device
+   - Vulkan: memory, command buffers, copies
+   - Vulkan: images and samplers
+   - Vulkan: kernels
+   - Vulkan: launches
+   - CUDA
+   - modules: archives on a device
+   - launches: arguments, evaluation, iterations
+   - reports: prints and failed checks
+   - functions of shadesmith.h: errors, runtimes, memory
+   - functions of shadesmith.h: images and samplers
+   - functions of shadesmith.h: modules
+   - functions of shadesmith.h: launches, graphs, results
+
+   An archive is untrusted data: everything up to the binaries of an archive checks each number before it uses it.
+   `fail` reports an error: it records code and message for ti_get_last_error and returns false, so that a function that
+   reads something can `return fail(...)`. */
 
 #if !defined(_WIN32) && !defined(_POSIX_C_SOURCE)
 #define _POSIX_C_SOURCE 200809L
@@ -42,11 +64,11 @@
 
 #if defined(_MSC_VER)
 #define THREAD_LOCAL __declspec(thread)
-#define PRINTF_LIKE(text, first)
+#define PRINTF_LIKE(format_number, first_number)
 #else
 #define THREAD_LOCAL __thread
-#define PRINTF_LIKE(text, first) __attribute__((format(printf, text, first)))
+#define PRINTF_LIKE(format_number, first_number) __attribute__((format(printf, format_number, first_number)))
 #endif
 
-/* Handles of Vulkan are 64 bit wide everywhere and addresses of devices are put where pointers go. */
+/* Vulkan handles have 64 bits on every platform, and device addresses are stored in pointers. */
 typedef char pointers_have_64_bit[sizeof(void *) == 8 ? 1 : -1];

@@ -1,30 +1,30 @@
-/* --- 1  errors, memory of the host -------------------------------------------------------------------------------- */
+/* --- errors, handles, memory of the host -------------------------------------------------------------------------- */
 
-enum { ERROR_TEXT_BYTES = 4096 };
+enum { ERROR_MESSAGE_BYTES = 4096 };
 
 static THREAD_LOCAL TiError last_error = TI_ERROR_SUCCESS;
-static THREAD_LOCAL char last_error_text[ERROR_TEXT_BYTES];
+static THREAD_LOCAL char last_error_message[ERROR_MESSAGE_BYTES];
 
 PRINTF_LIKE(2, 3)
 static bool fail(TiError error, const char *format, ...) {
     va_list values;
     va_start(values, format);
     last_error = error;
-    vsnprintf(last_error_text, sizeof last_error_text, format, values);
+    vsnprintf(last_error_message, sizeof last_error_message, format, values);
     va_end(values);
     return false;
 }
 
-/* Put text before that of the last failure. */
+/* Prefix the message of the last failure. */
 PRINTF_LIKE(1, 2)
 static bool fail_within(const char *format, ...) {
-    char before[256], text[ERROR_TEXT_BYTES];
+    char before[256], message[ERROR_MESSAGE_BYTES];
     va_list values;
     va_start(values, format);
     vsnprintf(before, sizeof before, format, values);
     va_end(values);
-    memcpy(text, last_error_text, sizeof text);
-    return fail(last_error, "%s: %.3800s", before, text);
+    memcpy(message, last_error_message, sizeof message);
+    return fail(last_error, "%s: %.3800s", before, message);
 }
 
 static bool fail_without_memory(uint64_t size) {
@@ -32,16 +32,16 @@ static bool fail_without_memory(uint64_t size) {
 }
 
 /* Return `size` bytes of zeros, or null after a failure. */
-static void *take_zeroed(size_t size) {
-    void *taken = calloc(1, size ? size : 1);
-    if (!taken) {
+static void *allocate_zeroed(size_t size) {
+    void *memory = calloc(1, size ? size : 1);
+    if (!memory) {
         fail_without_memory(size);
     }
-    return taken;
+    return memory;
 }
 
-/* What handles of the header point to begins with this. Its memory is never freed, but taken again for a handle of the
-   same kind, the longest given back first: so that one that was given back can be told from one that is there. */
+/* The first member of every object that a public handle points to. Its memory is never freed: it is reused for a handle
+   of the same kind, the one released longest ago first, so that a released handle can be told apart from a live one. */
 typedef enum HandleKind {
     HANDLE_RUNTIME,
     HANDLE_MODULE,
@@ -54,16 +54,16 @@ typedef enum HandleKind {
 } HandleKind;
 
 typedef struct Handle {
-    struct Handle *next; /* among those given back */
+    struct Handle *next; /* in the list of released handles */
     uint32_t kind, is_live;
 } Handle;
 
-enum { HANDLE_LIVES = 0x5AADE511, HANDLES_KEPT = 256 }; /* HANDLES_KEPT: given back, before one is taken again */
+enum { HANDLE_MAGIC = 0x5AADE511, HANDLES_RETAINED = 256 }; /* handles released before the oldest is reused */
 
 static struct {
     Handle *first, *last;
     uint32_t count;
-} given_back[HANDLE_KINDS];
+} released_handles[HANDLE_KINDS];
 
 #ifdef _WIN32
 static SRWLOCK handle_lock = SRWLOCK_INIT;
@@ -84,56 +84,56 @@ static void unlock_handles(void) {
 #endif
 
 /* Return a zeroed object of a kind, whose first member is a Handle, or null after a failure. */
-static void *handle_take(HandleKind kind, size_t size) {
-    Handle *taken = NULL;
+static void *handle_acquire(HandleKind kind, size_t size) {
+    Handle *handle = NULL;
     lock_handles();
-    if (given_back[kind].count > HANDLES_KEPT) {
-        taken = given_back[kind].first;
-        given_back[kind].first = taken->next;
-        given_back[kind].count--;
+    if (released_handles[kind].count > HANDLES_RETAINED) {
+        handle = released_handles[kind].first;
+        released_handles[kind].first = handle->next;
+        released_handles[kind].count--;
     }
     unlock_handles();
-    if (taken) {
-        memset(taken, 0, size);
+    if (handle) {
+        memset(handle, 0, size);
     } else {
-        taken = (Handle *)take_zeroed(size);
+        handle = (Handle *)allocate_zeroed(size);
     }
-    if (taken) {
-        taken->kind = kind;
-        taken->is_live = HANDLE_LIVES;
+    if (handle) {
+        handle->kind = kind;
+        handle->is_live = HANDLE_MAGIC;
     }
-    return taken;
+    return handle;
 }
 
-static void handle_give_back(void *object) {
+static void handle_release(void *object) {
     Handle *handle = (Handle *)object;
     lock_handles();
     handle->is_live = 0;
     handle->next = NULL;
-    if (given_back[handle->kind].count++) {
-        given_back[handle->kind].last->next = handle;
+    if (released_handles[handle->kind].count++) {
+        released_handles[handle->kind].last->next = handle;
     } else {
-        given_back[handle->kind].first = handle;
+        released_handles[handle->kind].first = handle;
     }
-    given_back[handle->kind].last = handle;
+    released_handles[handle->kind].last = handle;
     unlock_handles();
 }
 
-/* Check a handle that a caller gave. */
+/* Check a handle that the caller passes. */
 static bool check_handle(const void *object, HandleKind kind, const char *name) {
     static const char *const KINDS[] = {"runtime", "module", "memory", "image", "sampler", "kernel", "graph"};
     const Handle *handle = (const Handle *)object;
     if (!handle) {
         return fail(TI_ERROR_ARGUMENT_NULL, "%s is null", name);
     }
-    if (handle->is_live == HANDLE_LIVES && handle->kind == (uint32_t)kind) {
+    if (handle->is_live == HANDLE_MAGIC && handle->kind == (uint32_t)kind) {
         return true;
     }
     return fail(TI_ERROR_INVALID_ARGUMENT, "%s is no %s: %s", name, KINDS[kind],
-                handle->is_live == HANDLE_LIVES ? "it is another thing" : "it was freed before");
+                handle->is_live == HANDLE_MAGIC ? "it is a handle of another kind" : "it was freed before");
 }
 
-/* Memory that is given back all at once. */
+/* A block of memory that is freed together with all others of its arena. */
 typedef struct ArenaBlock {
     struct ArenaBlock *next;
     uint64_t padding;
@@ -148,10 +148,10 @@ typedef struct Arena {
 enum { ARENA_BLOCK_BYTES = 16 << 10, ARENA_ALIGNMENT = 16 };
 
 /* Return `count` zeroed items, or null after a failure. */
-static void *arena_take(Arena *arena, size_t count, size_t size) {
+static void *arena_allocate(Arena *arena, size_t count, size_t size) {
     size_t wanted, block_size;
     ArenaBlock *block;
-    void *taken;
+    void *items;
     if (size && count > (SIZE_MAX >> 2) / size) {
         fail_without_memory(SIZE_MAX);
         return NULL;
@@ -159,7 +159,7 @@ static void *arena_take(Arena *arena, size_t count, size_t size) {
     wanted = (count * size + ARENA_ALIGNMENT - 1) / ARENA_ALIGNMENT * ARENA_ALIGNMENT;
     if (wanted > arena->left) {
         block_size = wanted > ARENA_BLOCK_BYTES ? wanted : (size_t)ARENA_BLOCK_BYTES;
-        block = (ArenaBlock *)take_zeroed(sizeof(ArenaBlock) + block_size);
+        block = (ArenaBlock *)allocate_zeroed(sizeof(ArenaBlock) + block_size);
         if (!block) {
             return NULL;
         }
@@ -168,10 +168,10 @@ static void *arena_take(Arena *arena, size_t count, size_t size) {
         arena->position = (uint8_t *)(block + 1);
         arena->left = block_size;
     }
-    taken = arena->position;
+    items = arena->position;
     arena->position += wanted;
     arena->left -= wanted;
-    return taken;
+    return items;
 }
 
 static void arena_free(Arena *arena) {
@@ -183,10 +183,10 @@ static void arena_free(Arena *arena) {
     memset(arena, 0, sizeof *arena);
 }
 
-static char *arena_text(Arena *arena, const char *text, size_t length) {
-    char *copy = (char *)arena_take(arena, length + 1, 1);
+static char *arena_string(Arena *arena, const char *string, size_t length) {
+    char *copy = (char *)arena_allocate(arena, length + 1, 1);
     if (copy) {
-        memcpy(copy, text, length);
+        memcpy(copy, string, length);
     }
     return copy;
 }
@@ -211,7 +211,7 @@ static uint64_t larger_u64(uint64_t a, uint64_t b) {
     return a > b ? a : b;
 }
 
-/* Open the first of several libraries that is there; `names` ends with null. */
+/* Open the first of several libraries that exists; `names` ends with null. */
 static void *open_library(const char *const *names) {
     void *library = NULL;
     for (; *names && !library; names++) {
@@ -229,10 +229,10 @@ typedef void (*AnyFunction)(void);
 static AnyFunction library_function(void *library, const char *name) {
     AnyFunction function;
 #ifdef _WIN32
-    FARPROC found = GetProcAddress((HMODULE)library, name);
+    FARPROC address = GetProcAddress((HMODULE)library, name);
 #else
-    void *found = dlsym(library, name);
+    void *address = dlsym(library, name);
 #endif
-    memcpy(&function, &found, sizeof function); /* C has no cast between the two kinds of pointer */
+    memcpy(&function, &address, sizeof function); /* C has no cast between the two kinds of pointer */
     return function;
 }

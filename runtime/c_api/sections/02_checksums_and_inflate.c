@@ -1,4 +1,4 @@
-/* --- 2  SHA-256, CRC-32, inflate ---------------------------------------------------------------------------------- */
+/* --- SHA-256, CRC-32, inflate ------------------------------------------------------------------------------------- */
 
 static const uint32_t SHA256_ROUNDS[64] = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
@@ -44,7 +44,7 @@ static void sha256_block(uint32_t state[8], const uint8_t *block) {
 }
 
 /* Write the digest as 64 hexadecimal digits and a NUL. Source: FIPS 180-4. */
-static void sha256_text(const uint8_t *data, size_t size, char text[65]) {
+static void sha256_hex(const uint8_t *data, size_t size, char hex[65]) {
     uint32_t state[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
                          0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
     uint8_t tail[128];
@@ -64,7 +64,7 @@ static void sha256_text(const uint8_t *data, size_t size, char text[65]) {
         sha256_block(state, tail + i);
     }
     for (i = 0; i < 8; i++) {
-        snprintf(text + 8 * i, 9, "%08x", (unsigned)state[i]);
+        snprintf(hex + 8 * i, 9, "%08x", (unsigned)state[i]);
     }
 }
 
@@ -89,11 +89,11 @@ typedef struct BitReader {
     size_t size, position;
     uint32_t bits;
     int count;
-    bool is_over; /* more bits were asked for than there are */
+    bool is_over; /* the input ended before the requested bits */
 } BitReader;
 
-static uint32_t take_bits(BitReader *reader, int count) {
-    uint32_t taken;
+static uint32_t read_bits(BitReader *reader, int count) {
+    uint32_t value;
     while (reader->count < count) {
         uint32_t next = 0;
         if (reader->position < reader->size) {
@@ -104,22 +104,22 @@ static uint32_t take_bits(BitReader *reader, int count) {
         reader->bits |= next << reader->count;
         reader->count += 8;
     }
-    taken = reader->bits & ((1u << count) - 1u);
+    value = reader->bits & ((1u << count) - 1u);
     reader->bits >>= count;
     reader->count -= count;
-    return taken;
+    return value;
 }
 
 enum { HUFFMAN_BITS = 15, LITERAL_CODES = 288, DISTANCE_CODES = 32 };
 
-/* Codes by length: how many there are of each, and their symbols in order. */
+/* Huffman codes by length: the number of codes of each length, and their symbols in order. */
 typedef struct Huffman {
     uint16_t counts[HUFFMAN_BITS + 1];
     uint16_t symbols[LITERAL_CODES];
 } Huffman;
 
-/* Make the table of codes of these lengths. False if there are more codes than bits allow, or fewer than they need:
-   a single code of one bit may stand alone. */
+/* Build the table of codes from their lengths. Return false if there are more codes than the bits allow, or fewer than
+   they need; a single code of one bit is valid. */
 static bool huffman_build(Huffman *table, const uint8_t *lengths, int count) {
     uint16_t offsets[HUFFMAN_BITS + 1];
     int left = 1, used = 0, i;
@@ -147,11 +147,11 @@ static bool huffman_build(Huffman *table, const uint8_t *lengths, int count) {
     return left == 0 || used == 0 || (used == 1 && table->counts[1] == 1);
 }
 
-/* Return the next symbol, -1 where no code fits. */
-static int huffman_take(BitReader *reader, const Huffman *table) {
+/* Return the next symbol, -1 if no code matches. */
+static int huffman_read(BitReader *reader, const Huffman *table) {
     int code = 0, first = 0, index = 0, length;
     for (length = 1; length <= HUFFMAN_BITS; length++) {
-        code |= (int)take_bits(reader, 1);
+        code |= (int)read_bits(reader, 1);
         if (reader->is_over) {
             return -1;
         }
@@ -207,12 +207,12 @@ static bool inflate_copy(BitReader *reader, Inflated *output, int symbol, const 
     if (symbol >= 29) {
         return false;
     }
-    length = LENGTHS[symbol] + take_bits(reader, LENGTH_BITS[symbol]);
-    symbol = huffman_take(reader, distances);
+    length = LENGTHS[symbol] + read_bits(reader, LENGTH_BITS[symbol]);
+    symbol = huffman_read(reader, distances);
     if (symbol < 0 || symbol >= 30) {
         return false;
     }
-    distance = DISTANCES[symbol] + take_bits(reader, DISTANCE_BITS[symbol]);
+    distance = DISTANCES[symbol] + read_bits(reader, DISTANCE_BITS[symbol]);
     if (reader->is_over || distance > output->position || length > output->size - output->position) {
         return false;
     }
@@ -224,7 +224,7 @@ static bool inflate_copy(BitReader *reader, Inflated *output, int symbol, const 
 
 static bool inflate_codes(BitReader *reader, Inflated *output, const Huffman *literals, const Huffman *distances) {
     for (;;) {
-        int symbol = huffman_take(reader, literals);
+        int symbol = huffman_read(reader, literals);
         if (symbol == 256) {
             return true;
         }
@@ -261,20 +261,20 @@ static bool inflate_dynamic(BitReader *reader, Inflated *output) {
     static const uint8_t ORDER[19] = {16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15};
     uint8_t lengths[LITERAL_CODES + DISTANCE_CODES];
     Huffman literals, distances;
-    int literal_count = (int)take_bits(reader, 5) + 257, distance_count = (int)take_bits(reader, 5) + 1;
-    int order_count = (int)take_bits(reader, 4) + 4, i;
+    int literal_count = (int)read_bits(reader, 5) + 257, distance_count = (int)read_bits(reader, 5) + 1;
+    int order_count = (int)read_bits(reader, 4) + 4, i;
     if (literal_count > 286 || distance_count > 30) {
         return false;
     }
     memset(lengths, 0, sizeof lengths);
     for (i = 0; i < order_count; i++) {
-        lengths[ORDER[i]] = (uint8_t)take_bits(reader, 3);
+        lengths[ORDER[i]] = (uint8_t)read_bits(reader, 3);
     }
     if (!huffman_build(&literals, lengths, 19)) {
         return false;
     }
     for (i = 0; i < literal_count + distance_count;) {
-        int symbol = huffman_take(reader, &literals), repeat;
+        int symbol = huffman_read(reader, &literals), repeat;
         uint8_t length = 0;
         if (symbol < 0 || (symbol == 16 && i == 0)) {
             return false;
@@ -285,9 +285,9 @@ static bool inflate_dynamic(BitReader *reader, Inflated *output) {
         }
         if (symbol == 16) {
             length = lengths[i - 1];
-            repeat = 3 + (int)take_bits(reader, 2);
+            repeat = 3 + (int)read_bits(reader, 2);
         } else {
-            repeat = symbol == 17 ? 3 + (int)take_bits(reader, 3) : 11 + (int)take_bits(reader, 7);
+            repeat = symbol == 17 ? 3 + (int)read_bits(reader, 3) : 11 + (int)read_bits(reader, 7);
         }
         if (repeat > literal_count + distance_count - i) {
             return false;
@@ -307,8 +307,8 @@ static bool inflate(const uint8_t *compressed, size_t compressed_size, uint8_t *
     bool is_last, is_good;
     do {
         uint32_t kind;
-        is_last = take_bits(&reader, 1) != 0;
-        kind = take_bits(&reader, 2);
+        is_last = read_bits(&reader, 1) != 0;
+        kind = read_bits(&reader, 2);
         if (reader.is_over || kind == 3) {
             return false;
         }

@@ -1,4 +1,4 @@
-/* --- 3  zip: the members of an archive ---------------------------------------------------------------------------- */
+/* --- zip: the members of an archive ------------------------------------------------------------------------------- */
 
 enum {
     MAX_MEMBERS = 4096,
@@ -11,17 +11,17 @@ static const uint64_t MAX_MEMBER_BYTES = 64u << 20;
 static const uint64_t MAX_ARCHIVE_BYTES = 256u << 20;
 
 enum { LOCAL_HEADER_BYTES = 30, CENTRAL_HEADER_BYTES = 46, END_RECORD_BYTES = 22 };
-enum { FLAGS_ALLOWED = 0x0806 }; /* how well it was deflated, and that names are UTF-8: nothing else */
+enum { FLAGS_ALLOWED = 0x0806 }; /* compression level and UTF-8 names; no other flag */
 enum { METHOD_STORED = 0, METHOD_DEFLATED = 8 };
 
 typedef struct ZipMember {
     const char *name;
-    const uint8_t *data; /* as it lies in the archive */
+    const uint8_t *data; /* in the archive, compressed or not */
     uint32_t compressed_size, size, crc, method;
     bool is_listed; /* in the manifest */
 } ZipMember;
 
-/* members: by name in ascending order. */
+/* members: sorted by name. */
 typedef struct Zip {
     const uint8_t *data;
     size_t size;
@@ -29,11 +29,11 @@ typedef struct Zip {
     uint32_t count;
 } Zip;
 
-static bool fail_zip(const char *text) {
-    return fail(TI_ERROR_CORRUPTED_DATA, "the archive is damaged: %s", text);
+static bool fail_zip(const char *message) {
+    return fail(TI_ERROR_CORRUPTED_DATA, "the archive is damaged: %s", message);
 }
 
-/* Tell whether a name is a relative path of plain characters, no part of which begins with a dot. */
+/* Return whether a name is a relative path of plain characters, no component of which starts with a dot. */
 static bool is_plain_path(const uint8_t *name, size_t length) {
     size_t start = 0, i;
     for (i = 0; i <= length; i++) {
@@ -53,19 +53,20 @@ static int compare_members(const void *a, const void *b) {
     return strcmp(((const ZipMember *)a)->name, ((const ZipMember *)b)->name);
 }
 
-/* Read the header in front of a member, which has to say the same as the central one; give where its data begin. */
-static bool zip_local_header(const Zip *zip, size_t offset, const uint8_t *central, size_t name_length, size_t *begin) {
+/* Read the local header of a member, which must agree with the central one. start: where the data of the member start.
+ */
+static bool zip_local_header(const Zip *zip, size_t offset, const uint8_t *central, size_t name_length, size_t *start) {
     const uint8_t *local = zip->data + offset;
-    *begin = 0;
+    *start = 0;
     if (zip->size - offset < LOCAL_HEADER_BYTES || memcmp(local, "PK\3\4", 4)) {
-        return fail_zip("a member does not begin where the directory says");
+        return fail_zip("a member does not start where the directory says");
     }
     /* version needed, flags, method, time, date, CRC, both sizes, length of the name */
     if (memcmp(local + 4, central + 6, 24) || little_u16(local + 26) != name_length) {
         return fail_zip("a member and the directory disagree");
     }
-    *begin = offset + LOCAL_HEADER_BYTES + name_length + little_u16(local + 28);
-    if (*begin > zip->size || memcmp(local + LOCAL_HEADER_BYTES, central + CENTRAL_HEADER_BYTES, name_length)) {
+    *start = offset + LOCAL_HEADER_BYTES + name_length + little_u16(local + 28);
+    if (*start > zip->size || memcmp(local + LOCAL_HEADER_BYTES, central + CENTRAL_HEADER_BYTES, name_length)) {
         return fail_zip("a member and the directory disagree about a name");
     }
     return true;
@@ -95,10 +96,10 @@ static bool zip_check_numbers(const uint8_t *central) {
     return true;
 }
 
-/* Read one entry of the directory at `*position`; members have to lie one behind the other from `*end` on. */
+/* Read one entry of the directory at `*position`. Members must be contiguous; `*end` is the end of the last one. */
 static bool zip_member(Zip *zip, Arena *arena, ZipMember *member, size_t directory_end, size_t *position, size_t *end) {
     const uint8_t *central = zip->data + *position;
-    size_t name_length, length, begin;
+    size_t name_length, length, start;
     char *name;
     if (directory_end - *position < CENTRAL_HEADER_BYTES || memcmp(central, "PK\1\2", 4)) {
         return fail_zip("its directory is cut off");
@@ -115,25 +116,25 @@ static bool zip_member(Zip *zip, Arena *arena, ZipMember *member, size_t directo
         return false;
     }
     if (little_u32(central + 42) != *end) {
-        return fail_zip("members overlap, or something lies between them");
+        return fail_zip("members overlap, or there are bytes between them");
     }
-    if (!zip_local_header(zip, *end, central, name_length, &begin)) {
+    if (!zip_local_header(zip, *end, central, name_length, &start)) {
         return false;
     }
     member->compressed_size = little_u32(central + 20);
-    if (member->compressed_size > zip->size - begin) {
+    if (member->compressed_size > zip->size - start) {
         return fail_zip("a member is cut off");
     }
-    name = arena_text(arena, (const char *)central + CENTRAL_HEADER_BYTES, name_length);
+    name = arena_string(arena, (const char *)central + CENTRAL_HEADER_BYTES, name_length);
     if (!name) {
         return false;
     }
     member->name = name;
-    member->data = zip->data + begin;
+    member->data = zip->data + start;
     member->size = little_u32(central + 24);
     member->crc = little_u32(central + 16);
     member->method = little_u16(central + 10);
-    *end = begin + member->compressed_size;
+    *end = start + member->compressed_size;
     *position += length;
     return true;
 }
@@ -166,9 +167,9 @@ static bool zip_open(Zip *zip, Arena *arena, const uint8_t *data, size_t size) {
                     MAX_MEMBERS);
     }
     if (directory > directory_end || little_u32(record + 12) != directory_end - directory) {
-        return fail_zip("its directory does not lie where its last record says");
+        return fail_zip("its directory is not where its end record says");
     }
-    zip->members = (ZipMember *)arena_take(arena, zip->count, sizeof(ZipMember));
+    zip->members = (ZipMember *)arena_allocate(arena, zip->count, sizeof(ZipMember));
     if (!zip->members) {
         return false;
     }
@@ -180,7 +181,7 @@ static bool zip_open(Zip *zip, Arena *arena, const uint8_t *data, size_t size) {
         total += zip->members[i].size;
     }
     if (position != directory_end || end != directory) {
-        return fail_zip("there is something beside its members");
+        return fail_zip("there are bytes outside of its members");
     }
     if (total > MAX_ARCHIVE_BYTES) {
         return fail(TI_ERROR_CORRUPTED_DATA, "the members of the archive have more than %llu bytes",
@@ -212,7 +213,7 @@ static ZipMember *zip_find(const Zip *zip, const char *name) {
     return NULL;
 }
 
-/* Give the bytes of a member, checked, with a NUL behind them; the caller frees them. */
+/* Return the bytes of a member, its checksum verified, with a final NUL; the caller frees them. */
 static uint8_t *zip_read(const ZipMember *member) {
     uint8_t *data = (uint8_t *)malloc((size_t)member->size + 1);
     if (!data) {

@@ -1,4 +1,4 @@
-/* --- 4  JSON ------------------------------------------------------------------------------------------------------ */
+/* --- JSON: the parser --------------------------------------------------------------------------------------------- */
 
 typedef enum JsonKind {
     JSON_NULL,
@@ -6,12 +6,12 @@ typedef enum JsonKind {
     JSON_TRUE,
     JSON_INTEGER,
     JSON_REAL,
-    JSON_TEXT,
+    JSON_STRING,
     JSON_ARRAY,
     JSON_OBJECT
 } JsonKind;
 
-/* count: of items, or bytes of a text. index: in its array. name: in its object. */
+/* count: number of items, or of bytes of a string. index: in its array. name: in its object. */
 typedef struct Json {
     const struct Json *parent;
     struct Json *next;
@@ -19,7 +19,7 @@ typedef struct Json {
     union {
         int64_t integer;
         double real;
-        const char *text;
+        const char *string;
         struct Json *first;
     } value;
     JsonKind kind;
@@ -30,18 +30,18 @@ enum { MAX_JSON_DEPTH = 64, MAX_JSON_VALUES = 1 << 19, MAX_UNSORTED_KEYS = 256 }
 
 typedef struct JsonReader {
     Arena *arena;
-    const char *position, *begin, *end;
+    const char *position, *start, *end;
     uint32_t values;
     int depth;
 } JsonReader;
 
-static bool fail_json(const JsonReader *reader, const char *text) {
+static bool fail_json(const JsonReader *reader, const char *message) {
     const char *at;
     int line = 1;
-    for (at = reader->begin; at < reader->position && at < reader->end; at++) {
+    for (at = reader->start; at < reader->position && at < reader->end; at++) {
         line += *at == '\n';
     }
-    return fail(TI_ERROR_CORRUPTED_DATA, "module.json, line %d: %s", line, text);
+    return fail(TI_ERROR_CORRUPTED_DATA, "module.json, line %d: %s", line, message);
 }
 
 static void json_skip_blanks(JsonReader *reader) {
@@ -63,7 +63,7 @@ static bool json_hex(JsonReader *reader, uint32_t *code) {
     for (i = 0; i < 4; i++, reader->position++) {
         int digit = reader->position < reader->end ? hex_digit(*reader->position) : -1;
         if (digit < 0) {
-            return fail_json(reader, "four hexadecimal digits were expected behind \\u");
+            return fail_json(reader, "four hexadecimal digits were expected after \\u");
         }
         *code = *code << 4 | (uint32_t)digit;
     }
@@ -89,67 +89,67 @@ static char *put_utf8(char *to, uint32_t code) {
     return to;
 }
 
-/* Read what follows a backslash. */
+/* Read an escape sequence after its backslash. */
 static bool json_escape(JsonReader *reader, char **to) {
     static const char LETTERS[] = "\"\\/bfnrt", MEANINGS[] = "\"\\/\b\f\n\r\t";
-    const char *found;
+    const char *match;
     uint32_t code, low;
     char letter = reader->position < reader->end ? *reader->position++ : '\0';
-    found = letter ? strchr(LETTERS, letter) : NULL;
-    if (found) {
-        *(*to)++ = MEANINGS[found - LETTERS];
+    match = letter ? strchr(LETTERS, letter) : NULL;
+    if (match) {
+        *(*to)++ = MEANINGS[match - LETTERS];
         return true;
     }
     if (letter != 'u') {
-        return fail_json(reader, "there is no such escape in a text");
+        return fail_json(reader, "a string has an unknown escape sequence");
     }
     if (!json_hex(reader, &code)) {
         return false;
     }
     if (code >= 0xd800 && code < 0xdc00) {
         if (reader->end - reader->position < 2 || reader->position[0] != '\\' || reader->position[1] != 'u') {
-            return fail_json(reader, "a surrogate stands alone");
+            return fail_json(reader, "a string has an unpaired surrogate");
         }
         reader->position += 2;
         if (!json_hex(reader, &low)) {
             return false;
         }
         if (low < 0xdc00 || low > 0xdfff) {
-            return fail_json(reader, "a surrogate stands alone");
+            return fail_json(reader, "a string has an unpaired surrogate");
         }
         code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
     } else if (code >= 0xdc00 && code < 0xe000) {
-        return fail_json(reader, "a surrogate stands alone");
+        return fail_json(reader, "a string has an unpaired surrogate");
     }
     if (code == 0) {
-        return fail_json(reader, "a text may not hold NUL");
+        return fail_json(reader, "a string may not contain NUL");
     }
     *to = put_utf8(*to, code);
     return true;
 }
 
-/* Copy one character of UTF-8. */
+/* Copy one UTF-8 character. */
 static bool json_character(JsonReader *reader, char **to) {
     const uint8_t *at = (const uint8_t *)reader->position;
     size_t left = (size_t)(reader->end - reader->position), length, i;
     uint32_t code = at[0];
     if (code < 0x20) {
-        return fail_json(reader, "a text has a control character, or does not end");
+        return fail_json(reader, "a string has a control character, or does not end");
     }
     length = code < 0x80 ? 1 : code < 0xc2 ? 0 : code < 0xe0 ? 2 : code < 0xf0 ? 3 : code < 0xf5 ? 4 : 0;
     if (length == 0 || length > left) {
-        return fail_json(reader, "a text is not UTF-8");
+        return fail_json(reader, "a string is not UTF-8");
     }
     code &= length == 1 ? 0x7f : 0x3fu >> (length - 1);
     for (i = 1; i < length; i++) {
         if ((at[i] & 0xc0) != 0x80) {
-            return fail_json(reader, "a text is not UTF-8");
+            return fail_json(reader, "a string is not UTF-8");
         }
         code = code << 6 | (at[i] & 0x3f);
     }
     if ((length == 3 && code < 0x800) || (length == 4 && code < 0x10000) || code > 0x10ffff ||
         (code >= 0xd800 && code < 0xe000)) {
-        return fail_json(reader, "a text is not UTF-8");
+        return fail_json(reader, "a string is not UTF-8");
     }
     memcpy(*to, at, length);
     *to += length;
@@ -157,19 +157,19 @@ static bool json_character(JsonReader *reader, char **to) {
     return true;
 }
 
-/* Read a text from behind its quote on; it ends with a NUL. */
-static const char *json_text(JsonReader *reader, uint32_t *length) {
+/* Read a string after its opening quote; the result ends with a NUL. */
+static const char *json_read_string(JsonReader *reader, uint32_t *length) {
     const char *scan = reader->position;
-    char *text, *to;
+    char *string, *to;
     while (scan < reader->end && *scan != '"') {
         scan += *scan == '\\' && scan + 1 < reader->end ? 2 : 1;
     }
     if (scan >= reader->end) {
-        fail_json(reader, "a text does not end");
+        fail_json(reader, "a string does not end");
         return NULL;
     }
-    text = to = (char *)arena_take(reader->arena, (size_t)(scan - reader->position) + 1, 1);
-    if (!text) {
+    string = to = (char *)arena_allocate(reader->arena, (size_t)(scan - reader->position) + 1, 1);
+    if (!string) {
         return NULL;
     }
     while (*reader->position != '"') {
@@ -185,30 +185,30 @@ static const char *json_text(JsonReader *reader, uint32_t *length) {
         }
     }
     reader->position++;
-    *length = (uint32_t)(to - text);
-    return text;
+    *length = (uint32_t)(to - string);
+    return string;
 }
 
 static bool json_digits(JsonReader *reader) {
-    const char *begin = reader->position;
+    const char *start = reader->position;
     while (reader->position < reader->end && *reader->position >= '0' && *reader->position <= '9') {
         reader->position++;
     }
-    return reader->position > begin ? true : fail_json(reader, "a number has no digits");
+    return reader->position > start ? true : fail_json(reader, "a number has no digits");
 }
 
 static bool json_number(JsonReader *reader, Json *value) {
-    const char *begin = reader->position, *digits;
-    bool is_negative = *begin == '-', is_real = false;
+    const char *start = reader->position, *digits;
+    bool is_negative = *start == '-', is_real = false;
     uint64_t magnitude = 0;
-    char text[64];
+    char copy[64];
     reader->position += is_negative;
     digits = reader->position;
     if (!json_digits(reader)) {
         return false;
     }
     if (*digits == '0' && reader->position - digits > 1) {
-        return fail_json(reader, "a number begins with 0");
+        return fail_json(reader, "a number starts with 0");
     }
     if (reader->position < reader->end && *reader->position == '.') {
         is_real = true;
@@ -227,14 +227,14 @@ static bool json_number(JsonReader *reader, Json *value) {
             return false;
         }
     }
-    if (reader->position - begin >= (ptrdiff_t)sizeof text) {
+    if (reader->position - start >= (ptrdiff_t)sizeof copy) {
         return fail_json(reader, "a number has too many digits");
     }
     if (is_real) {
-        memcpy(text, begin, (size_t)(reader->position - begin));
-        text[reader->position - begin] = '\0';
+        memcpy(copy, start, (size_t)(reader->position - start));
+        copy[reader->position - start] = '\0';
         value->kind = JSON_REAL;
-        value->value.real = strtod(text, NULL);
+        value->value.real = strtod(copy, NULL);
         return value->value.real - value->value.real == 0 ? true : fail_json(reader, "a number is too large");
     }
     for (; digits < reader->position; digits++) {
@@ -253,7 +253,7 @@ static bool json_number(JsonReader *reader, Json *value) {
 
 static bool json_value(JsonReader *reader, Json *value);
 
-/* Tell whether an object has no item of this name yet. */
+/* Return whether an object has no item of this name yet. */
 static bool json_is_new_name(const Json *object, const char *name) {
     const Json *item;
     if (object->count > MAX_UNSORTED_KEYS) {
@@ -274,14 +274,14 @@ static bool json_name(JsonReader *reader, Json *item) {
         return fail_json(reader, "a name in quotes was expected");
     }
     reader->position++;
-    name = json_text(reader, &length);
+    name = json_read_string(reader, &length);
     if (!name) {
         return false;
     }
     item->name = name;
     json_skip_blanks(reader);
     if (reader->position >= reader->end || *reader->position != ':') {
-        return fail_json(reader, "`:` was expected behind a name");
+        return fail_json(reader, "`:` was expected after a name");
     }
     reader->position++;
     json_skip_blanks(reader);
@@ -302,7 +302,7 @@ static bool json_items(JsonReader *reader, Json *value, char last_character) {
         return true;
     }
     for (;;) {
-        Json *item = (Json *)arena_take(reader->arena, 1, sizeof(Json));
+        Json *item = (Json *)arena_allocate(reader->arena, 1, sizeof(Json));
         if (!item) {
             return false;
         }
@@ -312,10 +312,10 @@ static bool json_items(JsonReader *reader, Json *value, char last_character) {
             if (!json_name(reader, item)) {
                 return false;
             }
-            /* Names have to differ. In our archives they ascend, which costs nothing to see. */
+            /* Names must differ. Our archives have them in ascending order, which is checked at no cost. */
             ascends = ascends && (!last || strcmp(last->name, item->name) < 0);
             if (!ascends && !json_is_new_name(value, item->name)) {
-                return fail_json(reader, "a name stands twice in one object");
+                return fail_json(reader, "an object has the same name twice");
             }
         }
         if (!json_value(reader, item)) {
@@ -361,9 +361,9 @@ static bool json_value(JsonReader *reader, Json *value) {
     case '[': value->kind = JSON_ARRAY; return json_items(reader, value, ']');
     case '"':
         reader->position++;
-        value->kind = JSON_TEXT;
-        value->value.text = json_text(reader, &value->count);
-        return value->value.text != NULL;
+        value->kind = JSON_STRING;
+        value->value.string = json_read_string(reader, &value->count);
+        return value->value.string != NULL;
     case 'n': value->kind = JSON_NULL; return json_word(reader, "null");
     case 't': value->kind = JSON_TRUE; return json_word(reader, "true");
     case 'f': value->kind = JSON_FALSE; return json_word(reader, "false");
@@ -375,8 +375,8 @@ static bool json_value(JsonReader *reader, Json *value) {
     }
 }
 
-static bool json_parse(Arena *arena, const char *text, size_t size, Json *value) {
-    JsonReader reader = {arena, text, text, text + size, 0, 0};
+static bool json_parse(Arena *arena, const char *source, size_t size, Json *value) {
+    JsonReader reader = {arena, source, source, source + size, 0, 0};
     memset(value, 0, sizeof *value);
     json_skip_blanks(&reader);
     if (!json_value(&reader, value)) {

@@ -1,24 +1,26 @@
-/* Write where a value stands: `$.kernels.paint.parameters[0]`. */
-static size_t json_path(const Json *value, char *text, size_t size) {
+/* --- JSON: access to values, and errors with their paths ---------------------------------------------------------- */
+
+/* Write the path of a value: `$.kernels.paint.parameters[0]`. */
+static size_t json_path(const Json *value, char *string, size_t size) {
     size_t length;
     int written;
     if (!value->parent) {
-        written = snprintf(text, size, "$");
+        written = snprintf(string, size, "$");
         return written > 0 ? (size_t)written : 0;
     }
-    length = json_path(value->parent, text, size);
+    length = json_path(value->parent, string, size);
     if (length >= size) {
         return size - 1;
     }
     if (value->name) {
-        written = snprintf(text + length, size - length, ".%.64s", value->name);
+        written = snprintf(string + length, size - length, ".%.64s", value->name);
     } else {
-        written = snprintf(text + length, size - length, "[%u]", value->index);
+        written = snprintf(string + length, size - length, "[%u]", value->index);
     }
     return written > 0 ? (size_t)smaller_u64(length + (size_t)written, size - 1) : length;
 }
 
-/* Tell what is wrong with a value of the manifest. */
+/* Fail with what was expected and what was found at a value of the manifest. */
 static bool fail_value(const Json *value, const char *expected) {
     char path[512];
     json_path(value, path, sizeof path);
@@ -26,12 +28,12 @@ static bool fail_value(const Json *value, const char *expected) {
     case JSON_INTEGER:
         return fail(TI_ERROR_CORRUPTED_DATA, "module.json: %s: %s was expected, %lld found", path, expected,
                     (long long)value->value.integer);
-    case JSON_TEXT:
+    case JSON_STRING:
         return fail(TI_ERROR_CORRUPTED_DATA, "module.json: %s: %s was expected, \"%.80s\" found", path, expected,
-                    value->value.text);
+                    value->value.string);
     default: {
-        static const char *const KINDS[] = {"null",     "false",  "true",   "a number",
-                                            "a number", "a text", "a list", "an object"};
+        static const char *const KINDS[] = {"null",     "false",    "true",   "a number",
+                                            "a number", "a string", "a list", "an object"};
         return fail(TI_ERROR_CORRUPTED_DATA, "module.json: %s: %s was expected, %s found", path, expected,
                     KINDS[value->kind]);
     }
@@ -48,8 +50,8 @@ static const Json *json_member(const Json *object, const char *name) {
     return NULL;
 }
 
-/* Find the members of an object, in the order of `names`, which ends with null: all have to be there, but for those
-   whose name begins with `?`, and no others. */
+/* Find the members of an object, in the order of `names`, which ends with null. All must exist, except for those whose
+   name starts with `?`; no others may. */
 static bool json_fields(const Json *object, const char *const *names, const Json **fields) {
     uint32_t known = 0, i;
     char path[512];
@@ -117,12 +119,12 @@ static bool json_bool(const Json *value, bool *truth) {
     return true;
 }
 
-static bool json_string(const Json *value, const char **text) {
-    *text = "";
-    if (value->kind != JSON_TEXT) {
-        return fail_value(value, "a text");
+static bool json_string(const Json *value, const char **string) {
+    *string = "";
+    if (value->kind != JSON_STRING) {
+        return fail_value(value, "a string");
     }
-    *text = value->value.text;
+    *string = value->value.string;
     return true;
 }
 

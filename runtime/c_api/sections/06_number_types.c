@@ -1,4 +1,4 @@
-/* --- 5  the manifest: kernels, graphs, fields as data ------------------------------------------------------------- */
+/* --- numbers: scalar types, texel formats, half precision --------------------------------------------------------- */
 
 enum {
     MAX_ARGS_BYTES = 64 << 10,
@@ -7,11 +7,11 @@ enum {
     MAX_BLOCK_DIM = 1024,
     MAX_ITEMS = 1 << 16,
     MAX_PARAMETERS = 4096,
-    MAX_TEXTURES = 128, /* which devices have at least, with all else that a shader binds */
+    MAX_TEXTURES = 128, /* every device supports these, in addition to all else that a shader binds */
     MAX_AXES = 64,
     MAX_TREES = 65536
 };
-static const int64_t MAX_TURNS = INT32_MAX;
+static const int64_t MAX_ITERATIONS = INT32_MAX;
 static const uint64_t MAX_TREE_BYTES = (uint64_t)1 << 48;
 static const uint64_t MAX_BUFFER_BYTES = (uint64_t)1 << 40;
 
@@ -38,7 +38,7 @@ static const ScalarType *scalar_named(const char *name) {
     return NULL;
 }
 
-/* Null for what is no type, also where a caller cast a number to one. */
+/* Return null for what is not a type, also if a caller cast an invalid number to one. */
 static const ScalarType *scalar_of(TiDataType type) {
     size_t i;
     for (i = 0; i < sizeof SCALAR_TYPES / sizeof *SCALAR_TYPES; i++) {
@@ -49,8 +49,8 @@ static const ScalarType *scalar_of(TiDataType type) {
     return NULL;
 }
 
-/* Formats of texels; the place is the number in TiFormat. vulkan: VkFormat, 0 for those that no image here has. spirv:
-   of storage images, 0 for those that no kernel stores. texel_size: [bytes]. element: what a kernel sees. */
+/* Texel formats, indexed by TiFormat. vulkan: VkFormat, 0 if no image here has the format. spirv: image format of
+   storage images, 0 if no kernel stores it. texel_size: [bytes]. element: type that a kernel reads and writes. */
 typedef struct TexelFormat {
     const char *name;
     uint32_t vulkan, spirv, texel_size;
@@ -58,32 +58,32 @@ typedef struct TexelFormat {
 } TexelFormat;
 
 static const TexelFormat TEXEL_FORMATS[] = {
-    {"unknown", 0, 0, 0, TI_DATA_TYPE_UNKNOWN}, {"r8", 9, 15, 1, TI_DATA_TYPE_F32},
-    {"rg8", 16, 13, 2, TI_DATA_TYPE_F32}, {"rgba8", 37, 4, 4, TI_DATA_TYPE_F32},
-    {"rgba8srgb", 43, 0, 4, TI_DATA_TYPE_F32}, {"bgra8", 44, 0, 4, TI_DATA_TYPE_F32},
-    {"bgra8srgb", 50, 0, 4, TI_DATA_TYPE_F32}, {"r8u", 13, 39, 1, TI_DATA_TYPE_U32},
-    {"rg8u", 20, 37, 2, TI_DATA_TYPE_U32}, {"rgba8u", 41, 32, 4, TI_DATA_TYPE_U32},
-    {"r8i", 14, 29, 1, TI_DATA_TYPE_I32}, {"rg8i", 21, 27, 2, TI_DATA_TYPE_I32},
-    {"rgba8i", 42, 23, 4, TI_DATA_TYPE_I32}, {"r16", 70, 14, 2, TI_DATA_TYPE_F32},
-    {"rg16", 77, 12, 4, TI_DATA_TYPE_F32}, {"rgb16", 0, 0, 6, TI_DATA_TYPE_F32},
-    {"rgba16", 91, 10, 8, TI_DATA_TYPE_F32}, {"r16u", 74, 38, 2, TI_DATA_TYPE_U32},
-    {"rg16u", 81, 36, 4, TI_DATA_TYPE_U32}, {"rgb16u", 0, 0, 6, TI_DATA_TYPE_U32},
-    {"rgba16u", 95, 31, 8, TI_DATA_TYPE_U32}, {"r16i", 75, 28, 2, TI_DATA_TYPE_I32},
-    {"rg16i", 82, 26, 4, TI_DATA_TYPE_I32}, {"rgb16i", 0, 0, 6, TI_DATA_TYPE_I32},
-    {"rgba16i", 96, 22, 8, TI_DATA_TYPE_I32}, {"r16f", 76, 9, 2, TI_DATA_TYPE_F32},
-    {"rg16f", 83, 7, 4, TI_DATA_TYPE_F32}, {"rgb16f", 0, 0, 6, TI_DATA_TYPE_F32},
-    {"rgba16f", 97, 2, 8, TI_DATA_TYPE_F32}, {"r32u", 98, 33, 4, TI_DATA_TYPE_U32},
-    {"rg32u", 101, 35, 8, TI_DATA_TYPE_U32}, {"rgb32u", 0, 0, 12, TI_DATA_TYPE_U32},
-    {"rgba32u", 107, 30, 16, TI_DATA_TYPE_U32}, {"r32i", 99, 24, 4, TI_DATA_TYPE_I32},
-    {"rg32i", 102, 25, 8, TI_DATA_TYPE_I32}, {"rgb32i", 0, 0, 12, TI_DATA_TYPE_I32},
-    {"rgba32i", 108, 21, 16, TI_DATA_TYPE_I32}, {"r32f", 100, 3, 4, TI_DATA_TYPE_F32},
-    {"rg32f", 103, 6, 8, TI_DATA_TYPE_F32}, {"rgb32f", 0, 0, 12, TI_DATA_TYPE_F32},
-    {"rgba32f", 109, 1, 16, TI_DATA_TYPE_F32}, {"depth16", 0, 0, 2, TI_DATA_TYPE_F32},
+    {"unknown", 0, 0, 0, TI_DATA_TYPE_UNKNOWN},     {"r8", 9, 15, 1, TI_DATA_TYPE_F32},
+    {"rg8", 16, 13, 2, TI_DATA_TYPE_F32},           {"rgba8", 37, 4, 4, TI_DATA_TYPE_F32},
+    {"rgba8srgb", 43, 0, 4, TI_DATA_TYPE_F32},      {"bgra8", 44, 0, 4, TI_DATA_TYPE_F32},
+    {"bgra8srgb", 50, 0, 4, TI_DATA_TYPE_F32},      {"r8u", 13, 39, 1, TI_DATA_TYPE_U32},
+    {"rg8u", 20, 37, 2, TI_DATA_TYPE_U32},          {"rgba8u", 41, 32, 4, TI_DATA_TYPE_U32},
+    {"r8i", 14, 29, 1, TI_DATA_TYPE_I32},           {"rg8i", 21, 27, 2, TI_DATA_TYPE_I32},
+    {"rgba8i", 42, 23, 4, TI_DATA_TYPE_I32},        {"r16", 70, 14, 2, TI_DATA_TYPE_F32},
+    {"rg16", 77, 12, 4, TI_DATA_TYPE_F32},          {"rgb16", 0, 0, 6, TI_DATA_TYPE_F32},
+    {"rgba16", 91, 10, 8, TI_DATA_TYPE_F32},        {"r16u", 74, 38, 2, TI_DATA_TYPE_U32},
+    {"rg16u", 81, 36, 4, TI_DATA_TYPE_U32},         {"rgb16u", 0, 0, 6, TI_DATA_TYPE_U32},
+    {"rgba16u", 95, 31, 8, TI_DATA_TYPE_U32},       {"r16i", 75, 28, 2, TI_DATA_TYPE_I32},
+    {"rg16i", 82, 26, 4, TI_DATA_TYPE_I32},         {"rgb16i", 0, 0, 6, TI_DATA_TYPE_I32},
+    {"rgba16i", 96, 22, 8, TI_DATA_TYPE_I32},       {"r16f", 76, 9, 2, TI_DATA_TYPE_F32},
+    {"rg16f", 83, 7, 4, TI_DATA_TYPE_F32},          {"rgb16f", 0, 0, 6, TI_DATA_TYPE_F32},
+    {"rgba16f", 97, 2, 8, TI_DATA_TYPE_F32},        {"r32u", 98, 33, 4, TI_DATA_TYPE_U32},
+    {"rg32u", 101, 35, 8, TI_DATA_TYPE_U32},        {"rgb32u", 0, 0, 12, TI_DATA_TYPE_U32},
+    {"rgba32u", 107, 30, 16, TI_DATA_TYPE_U32},     {"r32i", 99, 24, 4, TI_DATA_TYPE_I32},
+    {"rg32i", 102, 25, 8, TI_DATA_TYPE_I32},        {"rgb32i", 0, 0, 12, TI_DATA_TYPE_I32},
+    {"rgba32i", 108, 21, 16, TI_DATA_TYPE_I32},     {"r32f", 100, 3, 4, TI_DATA_TYPE_F32},
+    {"rg32f", 103, 6, 8, TI_DATA_TYPE_F32},         {"rgb32f", 0, 0, 12, TI_DATA_TYPE_F32},
+    {"rgba32f", 109, 1, 16, TI_DATA_TYPE_F32},      {"depth16", 0, 0, 2, TI_DATA_TYPE_F32},
     {"depth24stencil8", 0, 0, 4, TI_DATA_TYPE_F32}, {"depth32f", 0, 0, 4, TI_DATA_TYPE_F32},
 };
 enum { FORMAT_COUNT = sizeof TEXEL_FORMATS / sizeof *TEXEL_FORMATS };
 
-/* TI_FORMAT_UNKNOWN for what is no name of a format. */
+/* Return TI_FORMAT_UNKNOWN if no format has this name. */
 static TiFormat format_named(const char *name) {
     uint32_t i;
     for (i = FORMAT_COUNT - 1; i && strcmp(TEXEL_FORMATS[i].name, name); i--) {

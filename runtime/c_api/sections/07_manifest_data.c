@@ -1,3 +1,5 @@
+/* --- manifest: its data ------------------------------------------------------------------------------------------- */
+
 typedef enum Operator {
     OP_CONST,
     OP_MEMBER,
@@ -34,7 +36,7 @@ static const struct {
     {"raw_div", 2}, {"select", 3}, {"lt", 2},  {"le", 2},  {"gt", 2},      {"ge", 2},       {"eq", 2},      {"ne", 2},
 };
 
-/* A number that the host computes from the arguments. value: of a constant, or which member. */
+/* A number that the host computes from the arguments. value: the constant, or the number of the member. */
 typedef struct Expression {
     Operator operation;
     int64_t value;
@@ -58,13 +60,12 @@ typedef enum SourceKind {
 static const struct {
     const char *name;
     uint32_t operands;
-} SOURCES[] = {{"argument", 2}, {"pointer", 1},       {"shape", 2}, {"stride", 2},      {"begin", 1},
-               {"capacity", 1}, {"texture_shape", 2}, {"seed", 0},  {"temporaries", 0}, {"result", 0},
-               {"report", 0}};
+} SOURCES[] = {{"argument", 2},      {"pointer", 1}, {"shape", 2},       {"stride", 2}, {"begin", 1}, {"capacity", 1},
+               {"texture_shape", 2}, {"seed", 0},    {"temporaries", 0}, {"result", 0}, {"report", 0}};
 
 typedef enum ConstantKind { CONSTANT_NONE, CONSTANT_INTEGER, CONSTANT_ADDRESS } ConstantKind;
 
-/* One member of the argument block. first, second: operands of its source. tree, value: of its constant. */
+/* One member of the argument block. first, second: operands of its source. tree, value: the parts of its constant. */
 typedef struct BlockMember {
     const char *name;
     TiDataType type;
@@ -87,8 +88,8 @@ typedef enum ParameterKind {
 } ParameterKind;
 
 /* types: of the numbers of a scalar, matrix or struct, in order. type: of the elements of an ndarray, UNKNOWN for
-   structs; of the components of texels. element_size: [bytes] of an element with its shape. format: of texels that are
-   loaded and stored. */
+   structs; of the components of texels. element_size: size of an element with its shape [bytes]. format: of texels that
+   are loaded and stored. */
 typedef struct Parameter {
     const char *name;
     ParameterKind kind;
@@ -101,31 +102,32 @@ typedef struct Parameter {
     TiFormat format;
 } Parameter;
 
-/* parameter: which one gives the array, -1 for a field. */
-typedef struct ArraySlot {
+/* parameter: number of the parameter that is the array, -1 for a field. */
+typedef struct ArrayBinding {
     const char *name;
     int32_t parameter;
     uint32_t dim_count;
-} ArraySlot;
+} ArrayBinding;
 
-/* parameter: which one gives the texture; its place in the list is its binding. */
-typedef struct TextureSlot {
+/* parameter: number of the parameter that is the texture. Its index in the list is its binding. */
+typedef struct TextureBinding {
     uint32_t parameter;
     bool is_storage;
-} TextureSlot;
+} TextureBinding;
 
 typedef struct LoopAxis {
     const char *name;
-    const Expression *begin; /* null where only the device knows */
+    const Expression *start; /* null if only the device knows it */
     int64_t step;
 } LoopAxis;
 
-typedef struct OrderDigit {
+typedef struct IndexComponent {
     uint32_t axis;
     int64_t extent, weight;
-} OrderDigit;
+} IndexComponent;
 
-/* extents: null where only the device knows the count. axes: of the loop, none for serial tasks. */
+/* extents: null if only the device knows the number of iterations. axes: of the loop, none for serial tasks. order: how
+   an iteration number is split into indices. */
 typedef struct Task {
     const char *name, *entry;
     uint32_t file, block_dim, items;
@@ -133,7 +135,7 @@ typedef struct Task {
     const Expression **extents;
     uint32_t extent_count, axis_count, order_count;
     LoopAxis *axes;
-    OrderDigit *order;
+    IndexComponent *order;
     uint32_t loop_line;
 } Task;
 
@@ -144,13 +146,14 @@ typedef struct ResultValue {
 
 typedef enum SiteKind { SITE_PRINT, SITE_CHECK, SITE_CALL } SiteKind;
 
-/* One value of a record. words_type: how it is written; type: what it is in Python. */
+/* One value of a record. words_type: its type in the record; type: its type in Python. */
 typedef struct SiteValue {
     TiDataType words_type, type;
     uint32_t dim_count, dims[2], count;
 } SiteValue;
 
-/* A print or a check. parts: of a print; message: of a check; frames: where it stands. */
+/* A print or a check. parts: of a print; message: of a check; frames: its location in Python, and the calls that lead
+   to it. */
 typedef struct Site {
     SiteKind kind;
     uint32_t task, value_count, word_count;
@@ -159,22 +162,22 @@ typedef struct Site {
     const char *message;
 } Site;
 
-/* A file of a kernel. source: what a person reads; code: what the device runs (SPIR-V or cubin); ptx: null, or beside
-   or instead of a cubin. */
+/* A file of a kernel. code: what the device runs (SPIR-V or cubin); ptx: null, or PTX in addition to or instead of a
+   cubin. */
 typedef struct CodeFile {
     const char *name;
     const ZipMember *code, *ptx;
 } CodeFile;
 
-/* args_size: of the argument block [bytes]. unsupported: what the kernel takes that this runtime cannot give, or
-   null; then nothing else but the parameters is read. */
+/* args_size: of the argument block [bytes]. unsupported: null, or what the kernel needs that this runtime does not
+   support; then only its parameters are read. */
 typedef struct KernelData {
     const char *name;
     const char *unsupported;
     Parameter *parameters;
     BlockMember *members;
-    ArraySlot *arrays;
-    TextureSlot *textures;
+    ArrayBinding *arrays;
+    TextureBinding *textures;
     CodeFile *files;
     Task *tasks;
     ResultValue *results;
@@ -189,7 +192,7 @@ typedef struct KernelData {
 typedef struct FieldData {
     const char *name;
     uint32_t tree;
-    bool is_even;  /* elements lie evenly */
+    bool is_even;  /* the elements have constant strides */
     TiField field; /* without its memory */
 } FieldData;
 
@@ -212,7 +215,8 @@ typedef struct GraphData {
     uint32_t argument_count, dispatch_count;
 } GraphData;
 
-/* What an archive says; the texts and tables live in `arena`, the binaries in the archive's own bytes. */
+/* The contents of an archive. Strings and tables are allocated from `arena`; binaries stay in the bytes of the archive.
+ */
 typedef struct Manifest {
     Arena arena;
     Zip zip;

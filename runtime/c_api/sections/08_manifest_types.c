@@ -1,10 +1,12 @@
+/* --- manifest: types and shapes ----------------------------------------------------------------------------------- */
+
 static const char *arch_name(TiArch arch) {
     return arch == TI_ARCH_VULKAN ? "vulkan" : arch == TI_ARCH_CUDA ? "cuda" : "c";
 }
 
-/* Find what a list or object is read into: `count` zeroed items of `size` bytes, but null only after a failure. */
-static void *take_items(Arena *arena, const Json *value, size_t size) {
-    return arena_take(arena, value->count ? value->count : 1, size);
+/* Return `count` zeroed items of `size` bytes for the items of a list or object; null only after a failure. */
+static void *allocate_items(Arena *arena, const Json *value, size_t size) {
+    return arena_allocate(arena, value->count ? value->count : 1, size);
 }
 
 static bool read_scalar_type(const Json *value, TiDataType *type, uint32_t *size) {
@@ -43,7 +45,7 @@ static bool read_shape(const Json *value, uint32_t low, uint32_t high, uint64_t 
     return true;
 }
 
-/* What a type takes in memory, laid out as in C; its scalars in order go to `types` where that is not null. */
+/* The memory layout of a type, as in C. Its scalars are written to `types` in order unless it is null. */
 typedef struct TypeLayout {
     uint64_t size;
     uint32_t alignment, count;
@@ -69,7 +71,7 @@ static bool add_numbers(const Json *value, TypeLayout *layout, TiDataType type, 
     return true;
 }
 
-/* Add a type behind what is in the layout: "f32", {"shape", "element"} or {"struct", "members"}. */
+/* Append a type to the layout: "f32", {"shape", "element"} or {"struct", "members"}. */
 static bool read_type(const Json *value, TypeLayout *layout) {
     static const char *const TENSOR[] = {"shape", "element", NULL}, *const STRUCT[] = {"struct", "members", NULL};
     const Json *fields[2];
@@ -78,7 +80,7 @@ static bool read_type(const Json *value, TypeLayout *layout) {
     TiNdShape shape;
     uint64_t count = 1;
     uint32_t size;
-    if (value->kind == JSON_TEXT) {
+    if (value->kind == JSON_STRING) {
         return read_scalar_type(value, &type, &size) && add_numbers(value, layout, type, size, 1);
     }
     if (value->kind == JSON_OBJECT && json_member(value, "struct")) {
@@ -95,7 +97,7 @@ static bool read_type(const Json *value, TypeLayout *layout) {
            read_scalar_type(fields[1], &type, &size) && add_numbers(value, layout, type, size, count);
 }
 
-/* Read [[name, Type], ...]; the layout's size then ends where the next struct would begin. */
+/* Read [[name, Type], ...]. The size of the layout is rounded up to where the next struct would start. */
 static bool read_members(const Json *members, TypeLayout *layout) {
     const Json *item;
     const char *name;
@@ -112,7 +114,7 @@ static bool read_members(const Json *members, TypeLayout *layout) {
     return layout->size <= MAX_ELEMENT_BYTES ? true : fail_value(members, "a smaller struct");
 }
 
-/* Read what an element is: a scalar or a struct by its members, and its shape. */
+/* Read the type of an element, a scalar or a struct given by its members, and its shape. */
 static bool read_element(const Json *element, const Json *element_shape, const Json *members, const Json *size_bytes,
                          TiDataType *type, TiNdShape *shape, uint64_t *size) {
     TypeLayout layout = {0, 1, 0, NULL};

@@ -1,4 +1,6 @@
-/* Where a kernel is read from. */
+/* --- manifest: expressions, parameters, arrays, textures ---------------------------------------------------------- */
+
+/* The kernel that is being read, and what it is allocated from. */
 typedef struct KernelReader {
     Manifest *manifest;
     Arena *arena;
@@ -6,7 +8,7 @@ typedef struct KernelReader {
 } KernelReader;
 
 static const Expression *read_expression(const KernelReader *reader, const Json *value) {
-    Expression *expression = (Expression *)arena_take(reader->arena, 1, sizeof(Expression));
+    Expression *expression = (Expression *)arena_allocate(reader->arena, 1, sizeof(Expression));
     const char *name;
     const Json *item;
     uint32_t number, i;
@@ -74,7 +76,7 @@ static bool read_parameter_types(const KernelReader *reader, const Json *value, 
                !add_numbers(value, &layout, type, size, count)) {
         return false;
     }
-    filled.types = (TiDataType *)arena_take(reader->arena, layout.count + 1, sizeof(TiDataType));
+    filled.types = (TiDataType *)arena_allocate(reader->arena, layout.count + 1, sizeof(TiDataType));
     if (!filled.types) {
         return false;
     }
@@ -89,14 +91,15 @@ static bool read_parameter_types(const KernelReader *reader, const Json *value, 
 }
 
 static bool read_texture_parameter(const Json *value, Parameter *parameter) {
-    static const char *const SAMPLED[] = {"name", "kind", "ndim", "element", NULL},
-                             *const STORED[] = {"name", "kind", "ndim", "format", "lod", NULL};
+    static const char *const SAMPLED[] = {"name", "kind", "ndim", "element", NULL}, *const STORED[] = {"name", "kind",
+                                                                                                       "ndim", "format",
+                                                                                                       "lod",  NULL};
     const Json *fields[5];
-    const char *text;
+    const char *string;
     uint32_t number;
     bool is_stored = parameter->kind == PARAMETER_RW_TEXTURE;
     if (!json_fields(value, is_stored ? STORED : SAMPLED, fields) ||
-        !json_u32(fields[2], 1, 3, &parameter->dim_count) || !json_string(fields[3], &text)) {
+        !json_u32(fields[2], 1, 3, &parameter->dim_count) || !json_string(fields[3], &string)) {
         return false;
     }
     if (!is_stored) {
@@ -106,7 +109,7 @@ static bool read_texture_parameter(const Json *value, Parameter *parameter) {
                     ? true
                     : fail_value(fields[3], "f32, i32 or u32"));
     }
-    parameter->format = format_named(text);
+    parameter->format = format_named(string);
     parameter->type = TEXEL_FORMATS[parameter->format].element;
     return !json_u32(fields[4], 0, INT32_MAX, &number) ? false
            : TEXEL_FORMATS[parameter->format].spirv    ? true
@@ -121,16 +124,16 @@ static bool read_parameter(const KernelReader *reader, const Json *value, Parame
     enum { KIND_COUNT = sizeof KINDS / sizeof *KINDS };
     const Json *fields[8], *kind = value->kind == JSON_OBJECT ? json_member(value, "kind") : NULL;
     const Json *name = value->kind == JSON_OBJECT ? json_member(value, "name") : NULL;
-    const char *text;
+    const char *string;
     bool takes_gradient;
     uint32_t number;
     if (!kind || !name) {
         return fail_value(value, "an object with `name` and `kind`");
     }
-    if (!json_string(name, &parameter->name) || !json_string(kind, &text)) {
+    if (!json_string(name, &parameter->name) || !json_string(kind, &string)) {
         return false;
     }
-    for (number = 0; number < KIND_COUNT && strcmp(KINDS[number], text); number++) {
+    for (number = 0; number < KIND_COUNT && strcmp(KINDS[number], string); number++) {
     }
     if (number == KIND_COUNT) {
         return fail_value(kind, "scalar, matrix, struct, ndarray, texture, rw_texture or template");
@@ -144,7 +147,7 @@ static bool read_parameter(const KernelReader *reader, const Json *value, Parame
         return read_texture_parameter(value, parameter);
     }
     if (parameter->kind == PARAMETER_TEMPLATE) {
-        return json_fields(value, TEMPLATE, fields) && json_string(fields[2], &text);
+        return json_fields(value, TEMPLATE, fields) && json_string(fields[2], &string);
     }
     if (parameter->kind != PARAMETER_NDARRAY) {
         return read_parameter_types(reader, value, parameter);
@@ -166,7 +169,7 @@ static bool read_parameters(const KernelReader *reader, const Json *value) {
     if (!json_array(value, 0, MAX_PARAMETERS)) {
         return false;
     }
-    reader->kernel->parameters = (Parameter *)take_items(reader->arena, value, sizeof(Parameter));
+    reader->kernel->parameters = (Parameter *)allocate_items(reader->arena, value, sizeof(Parameter));
     if (!reader->kernel->parameters) {
         return false;
     }
@@ -178,7 +181,7 @@ static bool read_parameters(const KernelReader *reader, const Json *value) {
     return true;
 }
 
-static bool read_array(const KernelReader *reader, const Json *value, ArraySlot *array) {
+static bool read_array(const KernelReader *reader, const Json *value, ArrayBinding *array) {
     static const char *const FIELDS[] = {"name", "element", "element_shape", "ndim",  "shape", "parameter",
                                          "read", "written", "offset",        "place", NULL};
     const Json *fields[10];
@@ -216,21 +219,20 @@ static bool read_array(const KernelReader *reader, const Json *value, ArraySlot 
 }
 
 /* Read a texture that a kernel binds, which is one of its parameters. */
-static bool read_texture(const KernelReader *reader, const Json *value, TextureSlot *texture) {
-    static const char *const FIELDS[] = {"name",   "parameter", "binding", "ndim", "element", "format",
-                                         "storage", "lod",      "read",    "written", NULL};
+static bool read_texture(const KernelReader *reader, const Json *value, TextureBinding *texture) {
+    static const char *const FIELDS[] = {"name",    "parameter", "binding", "ndim",    "element", "format",
+                                         "storage", "lod",       "read",    "written", NULL};
     const Json *fields[10];
     const KernelData *kernel = reader->kernel;
     const Parameter *parameter;
-    const char *text;
+    const char *string;
     TiDataType type;
     uint32_t number, binding = (uint32_t)(texture - kernel->textures);
     bool truth;
-    if (!json_fields(value, FIELDS, fields) || !json_string(fields[0], &text) ||
+    if (!json_fields(value, FIELDS, fields) || !json_string(fields[0], &string) ||
         !json_u32(fields[1], 0, kernel->parameter_count ? kernel->parameter_count - 1 : 0, &texture->parameter) ||
         !json_u32(fields[2], binding, binding, &number) || !json_bool(fields[6], &texture->is_storage) ||
-        !json_u32(fields[7], 0, INT32_MAX, &number) || !json_bool(fields[8], &truth) ||
-        !json_bool(fields[9], &truth)) {
+        !json_u32(fields[7], 0, INT32_MAX, &number) || !json_bool(fields[8], &truth) || !json_bool(fields[9], &truth)) {
         return false;
     }
     parameter = &kernel->parameters[texture->parameter];
@@ -243,12 +245,12 @@ static bool read_texture(const KernelReader *reader, const Json *value, TextureS
         return false;
     }
     if (type != parameter->type) {
-        return fail_value(fields[4], "what the texels of its parameter are made of");
+        return fail_value(fields[4], "the element type of its parameter's texels");
     }
-    if (texture->is_storage && !json_string(fields[5], &text)) {
+    if (texture->is_storage && !json_string(fields[5], &string)) {
         return false;
     }
-    return (texture->is_storage ? format_named(text) == parameter->format : fields[5]->kind == JSON_NULL)
+    return (texture->is_storage ? format_named(string) == parameter->format : fields[5]->kind == JSON_NULL)
                ? true
                : fail_value(fields[5], "the format of its parameter");
 }

@@ -1,4 +1,6 @@
-/* Check that the operands of a member's source are there. */
+/* --- manifest: the argument block, loops and tasks ---------------------------------------------------------------- */
+
+/* Check that the operands of a member's source exist. */
 static bool check_source(const KernelReader *reader, const Json *value, const BlockMember *member) {
     const KernelData *kernel = reader->kernel;
     const Parameter *parameter;
@@ -27,7 +29,7 @@ static bool check_source(const KernelReader *reader, const Json *value, const Bl
         }
         if (member->constant == CONSTANT_NONE &&
             (kernel->arrays[member->first].parameter < 0 || member->source == SOURCE_CAPACITY)) {
-            return fail_value(value, "a constant for what no argument gives");
+            return fail_value(value, "a constant, since no argument has its value");
         }
     }
     if (member->source == SOURCE_TEXTURE_SHAPE) {
@@ -42,7 +44,7 @@ static bool check_source(const KernelReader *reader, const Json *value, const Bl
     return true;
 }
 
-/* Tell whether a member's value comes with each launch. */
+/* Return whether each launch passes the value of a member. */
 static bool is_from_caller(const KernelData *kernel, const BlockMember *member) {
     if (member->source == SOURCE_ARGUMENT) {
         return kernel->parameters[member->first].kind != PARAMETER_TEMPLATE;
@@ -51,7 +53,7 @@ static bool is_from_caller(const KernelData *kernel, const BlockMember *member) 
            (member->source < SOURCE_CAPACITY && kernel->arrays[member->first].parameter >= 0);
 }
 
-/* Read where a member's value is from, and its constant. */
+/* Read the source of a member's value, and its constant. */
 static bool read_source(const KernelReader *reader, const Json *value, const Json *constant, BlockMember *member) {
     static const char *const ADDRESS[] = {"tree", "offset_bytes", NULL};
     const Json *fields[2], *item;
@@ -95,14 +97,15 @@ static bool read_source(const KernelReader *reader, const Json *value, const Jso
     }
     if (member->constant == CONSTANT_INTEGER &&
         (member->source == SOURCE_POINTER || member->source >= SOURCE_TEMPORARIES)) {
-        return fail_value(constant, "null or a place in a tree, since the member is an address");
+        return fail_value(constant, "null or an offset in a tree, since the member is an address");
     }
     return member->constant == CONSTANT_NONE || !is_from_caller(reader->kernel, member)
                ? true
-               : fail_value(constant, "null for what an argument gives");
+               : fail_value(constant, "null, since an argument has its value");
 }
 
-/* Members lie one behind the other, each at a multiple of its size, as the shader's own struct has them. */
+/* Read the members of the argument block. They are in ascending order, each at a multiple of its size, as in the struct
+   of the shader. */
 static bool read_block(const KernelReader *reader, const Json *value, const Json *constants) {
     static const char *const FIELDS[] = {"name", "type", "offset_bytes", "size_bytes", "source", NULL};
     KernelData *kernel = reader->kernel;
@@ -111,7 +114,7 @@ static bool read_block(const KernelReader *reader, const Json *value, const Json
     if (!json_array(value, 0, MAX_PARAMETERS) || !json_array(constants, value->count, value->count)) {
         return false;
     }
-    kernel->members = (BlockMember *)take_items(reader->arena, value, sizeof(BlockMember));
+    kernel->members = (BlockMember *)allocate_items(reader->arena, value, sizeof(BlockMember));
     if (!kernel->members) {
         return false;
     }
@@ -135,7 +138,7 @@ static bool read_block(const KernelReader *reader, const Json *value, const Json
 
 static bool read_loop(const KernelReader *reader, const Json *value, Task *task) {
     static const char *const FIELDS[] = {"line", "names", "begins", "steps", "order", NULL};
-    const Json *fields[5], *name, *begin, *step, *item;
+    const Json *fields[5], *name, *start, *step, *item;
     if (value->kind == JSON_NULL) {
         return true;
     }
@@ -144,20 +147,20 @@ static bool read_loop(const KernelReader *reader, const Json *value, Task *task)
         !json_array(fields[3], fields[1]->count, fields[1]->count) || !json_array(fields[4], 0, 256)) {
         return false;
     }
-    task->axes = (LoopAxis *)take_items(reader->arena, fields[1], sizeof(LoopAxis));
-    task->order = (OrderDigit *)take_items(reader->arena, fields[4], sizeof(OrderDigit));
+    task->axes = (LoopAxis *)allocate_items(reader->arena, fields[1], sizeof(LoopAxis));
+    task->order = (IndexComponent *)allocate_items(reader->arena, fields[4], sizeof(IndexComponent));
     if (!task->axes || !task->order) {
         return false;
     }
     name = fields[1]->value.first;
-    begin = fields[2]->value.first;
+    start = fields[2]->value.first;
     step = fields[3]->value.first;
-    for (; name; name = name->next, begin = begin->next, step = step->next) {
+    for (; name; name = name->next, start = start->next, step = step->next) {
         LoopAxis *axis = &task->axes[task->axis_count++];
         if (!json_string(name, &axis->name) || !json_integer(step, INT32_MIN, INT32_MAX, &axis->step)) {
             return false;
         }
-        if (begin->kind != JSON_NULL && !(axis->begin = read_expression(reader, begin))) {
+        if (start->kind != JSON_NULL && !(axis->start = read_expression(reader, start))) {
             return false;
         }
     }
@@ -165,24 +168,24 @@ static bool read_loop(const KernelReader *reader, const Json *value, Task *task)
         return fail_value(fields[4], "an empty list");
     }
     for (item = fields[4]->value.first; item; item = item->next) {
-        OrderDigit *digit = &task->order[task->order_count++];
-        if (!json_array(item, 3, 3) || !json_u32(item->value.first, 0, task->axis_count - 1, &digit->axis) ||
-            !json_integer(item->value.first->next, 1, INT32_MAX, &digit->extent) ||
-            !json_integer(item->value.first->next->next, 1, INT32_MAX, &digit->weight)) {
+        IndexComponent *component = &task->order[task->order_count++];
+        if (!json_array(item, 3, 3) || !json_u32(item->value.first, 0, task->axis_count - 1, &component->axis) ||
+            !json_integer(item->value.first->next, 1, INT32_MAX, &component->extent) ||
+            !json_integer(item->value.first->next->next, 1, INT32_MAX, &component->weight)) {
             return false;
         }
     }
     return true;
 }
 
-static bool read_slots(const Json *value, uint32_t array_count) {
+static bool check_array_indices(const Json *value, uint32_t array_count) {
     const Json *item;
-    int64_t slot;
+    int64_t index;
     if (!json_array(value, 0, MAX_PARAMETERS)) {
         return false;
     }
     for (item = value->value.first; item; item = item->next) {
-        if (!json_integer(item, -1, (int64_t)array_count - 1, &slot)) {
+        if (!json_integer(item, -1, (int64_t)array_count - 1, &index)) {
             return false;
         }
     }
@@ -197,8 +200,8 @@ static bool read_task(const KernelReader *reader, const Json *value, Task *task)
     if (!json_fields(value, FIELDS, fields) || !json_string(fields[0], &task->name) || !json_string(fields[1], &kind) ||
         !json_string(fields[2], &task->entry) || !json_u32(fields[3], 0, reader->kernel->file_count - 1, &task->file) ||
         !json_u32(fields[4], 1, MAX_BLOCK_DIM, &task->block_dim) ||
-        !read_slots(fields[6], reader->kernel->array_count) || !read_slots(fields[7], reader->kernel->array_count) ||
-        !json_bool(fields[8], &task->is_strided) ||
+        !check_array_indices(fields[6], reader->kernel->array_count) ||
+        !check_array_indices(fields[7], reader->kernel->array_count) || !json_bool(fields[8], &task->is_strided) ||
         (fields[9]->kind != JSON_NULL && !read_expression(reader, fields[9])) ||
         !json_bool(fields[11], &task->is_folded) || !json_u32(fields[12], 1, MAX_ITEMS, &task->items)) {
         return false;
@@ -208,7 +211,7 @@ static bool read_task(const KernelReader *reader, const Json *value, Task *task)
         if (!json_array(fields[5], 0, MAX_AXES)) {
             return false;
         }
-        task->extents = (const Expression **)take_items(reader->arena, fields[5], sizeof(const Expression *));
+        task->extents = (const Expression **)allocate_items(reader->arena, fields[5], sizeof(const Expression *));
         if (!task->extents) {
             return false;
         }

@@ -1,3 +1,5 @@
+/* --- manifest: files, results, sites and modules of kernels ------------------------------------------------------- */
+
 /* Find a member of the archive that the manifest lists. */
 static const ZipMember *find_listed(const KernelReader *reader, const Json *value) {
     const char *name;
@@ -42,7 +44,7 @@ static bool read_file(const KernelReader *reader, const Json *value, CodeFile *f
     }
     for (item = fields[3]->value.first; item; item = item->next) {
         if (item->kind != JSON_ARRAY || item->count != 3 || item->value.first->kind != JSON_INTEGER ||
-            item->value.first->next->kind != JSON_TEXT || item->value.first->next->next->kind != JSON_INTEGER) {
+            item->value.first->next->kind != JSON_STRING || item->value.first->next->next->kind != JSON_INTEGER) {
             return fail_value(item, PLACES);
         }
     }
@@ -57,7 +59,7 @@ static bool read_file(const KernelReader *reader, const Json *value, CodeFile *f
     return true;
 }
 
-/* Read one result; a struct gives a result for each of its members. */
+/* Read one result; a struct has a result for each of its members. */
 static bool read_result(const KernelReader *reader, const Json *value, uint32_t capacity) {
     static const char *const FIELDS[] = {"type", "shape", "offset_bytes", "members", NULL};
     KernelData *kernel = reader->kernel;
@@ -91,7 +93,7 @@ static bool read_result(const KernelReader *reader, const Json *value, uint32_t 
     result->size = size * (uint32_t)count;
     return result->offset + (uint64_t)result->size <= kernel->result_size
                ? true
-               : fail_value(value, "a place within the results");
+               : fail_value(value, "an offset within the results");
 }
 
 static bool read_results(const KernelReader *reader, const Json *value) {
@@ -101,7 +103,7 @@ static bool read_results(const KernelReader *reader, const Json *value) {
         return false;
     }
     if (value->count &&
-        !(reader->kernel->results = (ResultValue *)arena_take(reader->arena, CAPACITY, sizeof(ResultValue)))) {
+        !(reader->kernel->results = (ResultValue *)arena_allocate(reader->arena, CAPACITY, sizeof(ResultValue)))) {
         return false;
     }
     for (item = value->value.first; item; item = item->next) {
@@ -112,36 +114,37 @@ static bool read_results(const KernelReader *reader, const Json *value) {
     return true;
 }
 
-static bool read_site_value(const Json *value, SiteValue *made) {
+static bool read_site_value(const Json *value, SiteValue *site_value) {
     static const char *const FIELDS[] = {"type", "python_type", "shape", NULL};
     const Json *fields[3];
     TiNdShape shape;
     uint64_t count;
     uint32_t size;
-    if (!json_fields(value, FIELDS, fields) || !read_scalar_type(fields[0], &made->words_type, &size) ||
-        !read_scalar_type(fields[1], &made->type, &size) || !read_shape(fields[2], 0, 2, MAX_NUMBERS, &shape, &count)) {
+    if (!json_fields(value, FIELDS, fields) || !read_scalar_type(fields[0], &site_value->words_type, &size) ||
+        !read_scalar_type(fields[1], &site_value->type, &size) ||
+        !read_shape(fields[2], 0, 2, MAX_NUMBERS, &shape, &count)) {
         return false;
     }
-    if (scalar_of(made->words_type)->size < 4) {
+    if (scalar_of(site_value->words_type)->size < 4) {
         return fail_value(fields[0], "a type of 32 or 64 bits");
     }
-    made->dim_count = shape.dim_count;
-    memcpy(made->dims, shape.dims, sizeof made->dims);
-    made->count = (uint32_t)count;
+    site_value->dim_count = shape.dim_count;
+    memcpy(site_value->dims, shape.dims, sizeof site_value->dims);
+    site_value->count = (uint32_t)count;
     return true;
 }
 
 static bool check_parts(const Json *parts, uint32_t value_count) {
     const Json *item;
     int64_t number;
-    const char *text;
+    const char *string;
     if (!json_array(parts, 0, UINT32_MAX)) {
         return false;
     }
     for (item = parts->value.first; item; item = item->next) {
-        if (item->kind != JSON_TEXT &&
+        if (item->kind != JSON_STRING &&
             (!json_array(item, 2, 2) || !json_integer(item->value.first, 0, (int64_t)value_count - 1, &number) ||
-             !json_string(item->value.first->next, &text))) {
+             !json_string(item->value.first->next, &string))) {
             return false;
         }
     }
@@ -151,18 +154,18 @@ static bool check_parts(const Json *parts, uint32_t value_count) {
 static bool check_frames(const Json *frames) {
     static const char *const FIELDS[] = {"file", "function", "span", "text", NULL};
     const Json *fields[4], *item, *number;
-    const char *text;
-    int64_t place;
+    const char *string;
+    int64_t line;
     if (!json_array(frames, 1, 4096)) {
         return false;
     }
     for (item = frames->value.first; item; item = item->next) {
-        if (!json_fields(item, FIELDS, fields) || !json_string(fields[0], &text) || !json_string(fields[1], &text) ||
-            !json_array(fields[2], 4, 4) || !json_string(fields[3], &text)) {
+        if (!json_fields(item, FIELDS, fields) || !json_string(fields[0], &string) ||
+            !json_string(fields[1], &string) || !json_array(fields[2], 4, 4) || !json_string(fields[3], &string)) {
             return false;
         }
         for (number = fields[2]->value.first; number; number = number->next) {
-            if (!json_integer(number, 0, INT32_MAX, &place)) {
+            if (!json_integer(number, 0, INT32_MAX, &line)) {
                 return false;
             }
         }
@@ -181,16 +184,16 @@ static bool read_site(const KernelReader *reader, const Json *value, Site *site)
     }
     site->kind = !strcmp(kind, "print") ? SITE_PRINT : !strcmp(kind, "call") ? SITE_CALL : SITE_CHECK;
     site->frames = fields[1];
-    site->values = (SiteValue *)take_items(reader->arena, fields[3], sizeof(SiteValue));
+    site->values = (SiteValue *)allocate_items(reader->arena, fields[3], sizeof(SiteValue));
     if (!site->values) {
         return false;
     }
     for (item = fields[3]->value.first; item; item = item->next) {
-        SiteValue *made = &site->values[site->value_count++];
-        if (!read_site_value(item, made)) {
+        SiteValue *site_value = &site->values[site->value_count++];
+        if (!read_site_value(item, site_value)) {
             return false;
         }
-        site->word_count += made->count * (scalar_of(made->words_type)->size / 4);
+        site->word_count += site_value->count * (scalar_of(site_value->words_type)->size / 4);
     }
     if (site->kind == SITE_PRINT) {
         site->parts = fields[4];
@@ -215,7 +218,7 @@ static bool read_interface(const KernelReader *reader, const Json *value, const 
         !json_array(fields[2], 0, MAX_PARAMETERS)) {
         return false;
     }
-    kernel->arrays = (ArraySlot *)take_items(reader->arena, fields[2], sizeof(ArraySlot));
+    kernel->arrays = (ArrayBinding *)allocate_items(reader->arena, fields[2], sizeof(ArrayBinding));
     if (!kernel->arrays) {
         return false;
     }
@@ -227,7 +230,7 @@ static bool read_interface(const KernelReader *reader, const Json *value, const 
     *sites = fields[6];
     if (fields[7]) {
         if (!json_array(fields[7], 0, MAX_TEXTURES) ||
-            !(kernel->textures = (TextureSlot *)take_items(reader->arena, fields[7], sizeof(TextureSlot)))) {
+            !(kernel->textures = (TextureBinding *)allocate_items(reader->arena, fields[7], sizeof(TextureBinding)))) {
             return false;
         }
         for (item = fields[7]->value.first; item; item = item->next) {
@@ -244,12 +247,12 @@ static bool read_module(const KernelReader *reader, const Json *value, const Jso
     static const char *const FIELDS[] = {"kernel", "target", "files", "tasks", "interface", "options", NULL};
     KernelData *kernel = reader->kernel;
     const Json *fields[6], *item, *sites, *recursive;
-    const char *text;
-    if (!json_fields(value, FIELDS, fields) || !json_string(fields[0], &text) || !json_string(fields[1], &text) ||
+    const char *string;
+    if (!json_fields(value, FIELDS, fields) || !json_string(fields[0], &string) || !json_string(fields[1], &string) ||
         !json_array(fields[2], 0, 4096) || !json_array(fields[3], 0, 4096)) {
         return false;
     }
-    if (strcmp(text, arch_name(reader->manifest->arch))) {
+    if (strcmp(string, arch_name(reader->manifest->arch))) {
         return fail_value(fields[1], "the target of the archive");
     }
     if (fields[5]->kind != JSON_OBJECT) {
@@ -259,8 +262,8 @@ static bool read_module(const KernelReader *reader, const Json *value, const Jso
     if (recursive && !json_bool(recursive, &kernel->is_recursive)) {
         return false;
     }
-    kernel->files = (CodeFile *)take_items(reader->arena, fields[2], sizeof(CodeFile));
-    kernel->tasks = (Task *)take_items(reader->arena, fields[3], sizeof(Task));
+    kernel->files = (CodeFile *)allocate_items(reader->arena, fields[2], sizeof(CodeFile));
+    kernel->tasks = (Task *)allocate_items(reader->arena, fields[3], sizeof(Task));
     if (!kernel->files || !kernel->tasks) {
         return false;
     }
@@ -280,7 +283,7 @@ static bool read_module(const KernelReader *reader, const Json *value, const Jso
             return false;
         }
     }
-    kernel->sites = (Site *)take_items(reader->arena, sites, sizeof(Site));
+    kernel->sites = (Site *)allocate_items(reader->arena, sites, sizeof(Site));
     if (!kernel->sites) {
         return false;
     }

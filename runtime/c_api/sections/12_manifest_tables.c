@@ -1,4 +1,6 @@
-/* How an item of a table is read, and what stands first in it: its name. */
+/* --- manifest: tables of kernels, fields and graphs --------------------------------------------------------------- */
+
+/* Reads an item of a table. The first member of every item is its name. */
 typedef bool (*ReadItem)(Manifest *manifest, const Json *value, void *item);
 
 static int compare_names(const void *a, const void *b) {
@@ -13,14 +15,14 @@ static void *read_table(Manifest *manifest, const Json *value, size_t size, Read
         fail_value(value, "an object");
         return NULL;
     }
-    table = (uint8_t *)take_items(&manifest->arena, value, size);
+    table = (uint8_t *)allocate_items(&manifest->arena, value, size);
     if (!table) {
         return NULL;
     }
     for (item = value->value.first; item; item = item->next) {
-        void *place = table + size * (*count)++;
-        *(const char **)place = item->name;
-        if (!read(manifest, item, place)) {
+        void *entry = table + size * (*count)++;
+        *(const char **)entry = item->name;
+        if (!read(manifest, item, entry)) {
             return NULL;
         }
     }
@@ -28,31 +30,31 @@ static void *read_table(Manifest *manifest, const Json *value, size_t size, Read
     return table;
 }
 
-/* Return the place of a name in a table whose items begin with their names, `count` where it is not there. */
+/* Return the index of a name in a table whose items start with their names, `count` if it is not in the table. */
 static uint32_t find_named(const void *table, uint32_t count, size_t size, const char *name) {
-    const void *found = count ? bsearch(&name, table, count, size, compare_names) : NULL;
-    return found ? (uint32_t)((size_t)((const uint8_t *)found - (const uint8_t *)table) / size) : count;
+    const void *match = count ? bsearch(&name, table, count, size, compare_names) : NULL;
+    return match ? (uint32_t)((size_t)((const uint8_t *)match - (const uint8_t *)table) / size) : count;
 }
 
 static bool read_kernel(Manifest *manifest, const Json *value, void *item) {
     static const char *const FIELDS[] = {"parameters", "module", "constants", "template", "key", "edited", NULL};
     KernelReader reader = {manifest, &manifest->arena, (KernelData *)item};
     const Json *fields[6];
-    const char *text;
+    const char *string;
     return json_fields(value, FIELDS, fields) && read_parameters(&reader, fields[0]) &&
-           json_array(fields[2], 0, MAX_PARAMETERS) && json_string(fields[4], &text) &&
-           (fields[5]->kind == JSON_NULL || json_string(fields[5], &text)) &&
+           json_array(fields[2], 0, MAX_PARAMETERS) && json_string(fields[4], &string) &&
+           (fields[5]->kind == JSON_NULL || json_string(fields[5], &string)) &&
            (fields[3]->kind == JSON_NULL || fields[3]->kind == JSON_OBJECT
                 ? true
                 : fail_value(fields[3], "null or an object")) &&
            (reader.kernel->unsupported || read_module(&reader, fields[1], fields[2]));
 }
 
-static bool read_field(Manifest *manifest, const Json *value, void *place) {
+static bool read_field(Manifest *manifest, const Json *value, void *entry) {
     static const char *const FIELDS[] = {"tree",          "offset_bytes", "element", "element_shape",      "shape",
                                          "strides_bytes", "offset",       "members", "element_size_bytes", NULL};
     const Json *fields[9], *item;
-    FieldData *data = (FieldData *)place;
+    FieldData *data = (FieldData *)entry;
     TiField *field = &data->field;
     uint64_t count, end;
     uint32_t axis = 0;
@@ -90,7 +92,7 @@ static bool read_field(Manifest *manifest, const Json *value, void *place) {
         }
     }
     if (count && end > manifest->tree_sizes[data->tree]) {
-        return fail_value(value, "a field that lies within its tree");
+        return fail_value(value, "a field within its tree");
     }
     field->slice.size = count ? end - field->slice.offset : 0;
     return true;
@@ -102,7 +104,7 @@ static bool read_trees(Manifest *manifest, const Json *value) {
     if (!json_array(value, 0, MAX_TREES)) {
         return false;
     }
-    manifest->tree_sizes = (uint64_t *)take_items(&manifest->arena, value, sizeof(uint64_t));
+    manifest->tree_sizes = (uint64_t *)allocate_items(&manifest->arena, value, sizeof(uint64_t));
     if (!manifest->tree_sizes) {
         return false;
     }
@@ -115,7 +117,7 @@ static bool read_trees(Manifest *manifest, const Json *value) {
     return true;
 }
 
-/* Write a number of a graph as the bits of a type, which is at least as large as any whole number needs. */
+/* Write a number of a graph as the bits of a type. `bits` has at least the size of the type. */
 static bool read_typed_number(const Json *value, TiDataType type, void *bits) {
     double real = value->kind == JSON_REAL ? value->value.real : (double)value->value.integer;
     float single = (float)real;
@@ -132,7 +134,7 @@ static bool read_typed_number(const Json *value, TiDataType type, void *bits) {
     return true;
 }
 
-/* Give a number, or a list of numbers, of a graph's dispatch to a parameter. */
+/* Read a number, or a list of numbers, that a dispatch of a graph passes to a parameter. */
 static bool read_dispatch_number(const Json *value, const Parameter *parameter, TiArgument *argument) {
     TiTensor *tensor = &argument->value.tensor;
     const Json *item;
@@ -182,7 +184,7 @@ static bool read_dispatch(Manifest *manifest, const GraphData *graph, const Json
     if (!json_array(fields[1], passed_count(kernel), passed_count(kernel))) {
         return false;
     }
-    dispatch->arguments = (DispatchArgument *)take_items(&manifest->arena, fields[1], sizeof(DispatchArgument));
+    dispatch->arguments = (DispatchArgument *)allocate_items(&manifest->arena, fields[1], sizeof(DispatchArgument));
     if (!dispatch->arguments) {
         return false;
     }
@@ -192,9 +194,9 @@ static bool read_dispatch(Manifest *manifest, const GraphData *graph, const Json
             parameter++;
         }
         argument->argument = -1;
-        if (item->kind == JSON_TEXT) {
+        if (item->kind == JSON_STRING) {
             argument->argument = (int32_t)find_named(graph->argument_names, graph->argument_count, sizeof(const char *),
-                                                     item->value.text);
+                                                     item->value.string);
             if (argument->argument == (int32_t)graph->argument_count) {
                 return fail_value(item, "the name of an argument of the graph");
             }
@@ -205,17 +207,17 @@ static bool read_dispatch(Manifest *manifest, const GraphData *graph, const Json
     return true;
 }
 
-static bool read_graph(Manifest *manifest, const Json *value, void *place) {
+static bool read_graph(Manifest *manifest, const Json *value, void *entry) {
     static const char *const FIELDS[] = {"arguments", "dispatches", NULL};
     const Json *fields[2], *item;
-    GraphData *graph = (GraphData *)place;
+    GraphData *graph = (GraphData *)entry;
     uint32_t i;
     if (!json_fields(value, FIELDS, fields) || !json_array(fields[0], 0, MAX_PARAMETERS) ||
         !json_array(fields[1], 0, 65536)) {
         return false;
     }
-    graph->argument_names = (const char **)take_items(&manifest->arena, fields[0], sizeof(const char *));
-    graph->dispatches = (Dispatch *)take_items(&manifest->arena, fields[1], sizeof(Dispatch));
+    graph->argument_names = (const char **)allocate_items(&manifest->arena, fields[0], sizeof(const char *));
+    graph->dispatches = (Dispatch *)allocate_items(&manifest->arena, fields[1], sizeof(Dispatch));
     if (!graph->argument_names || !graph->dispatches) {
         return false;
     }

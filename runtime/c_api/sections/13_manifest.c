@@ -1,10 +1,12 @@
-/* Compare every member of the archive with what the manifest says of it. */
+/* --- manifest: members of the archive, requirements --------------------------------------------------------------- */
+
+/* Compare a member of the archive with its entry in the manifest. */
 static bool check_member(Manifest *manifest, const Json *value) {
     static const char *const FIELDS[] = {"size", "sha256", NULL};
     const Json *fields[2];
     ZipMember *member = zip_find(&manifest->zip, value->name);
     const char *expected;
-    char found[65];
+    char actual[65];
     uint8_t *data;
     uint64_t size;
     if (!json_fields(value, FIELDS, fields) || !json_u64(fields[0], MAX_MEMBER_BYTES, &size) ||
@@ -23,10 +25,10 @@ static bool check_member(Manifest *manifest, const Json *value) {
     if (!data) {
         return false;
     }
-    sha256_text(data, member->size, found);
+    sha256_hex(data, member->size, actual);
     free(data);
     member->is_listed = true;
-    return strcmp(found, expected)
+    return strcmp(actual, expected)
                ? fail(TI_ERROR_CORRUPTED_DATA, "the archive is damaged: `%s` has another SHA-256 than module.json says",
                       member->name)
                : true;
@@ -52,26 +54,26 @@ static bool check_members(Manifest *manifest, const Json *value) {
     return true;
 }
 
-/* Read the number behind a prefix: 90 of "sm_90". */
+/* Read the number after a prefix: 90 of "sm_90". */
 static bool read_architecture(const Json *value, const char *prefix, uint32_t *number) {
-    const char *text;
+    const char *string;
     size_t length = strlen(prefix);
     char *end;
-    unsigned long found;
+    unsigned long actual;
     if (value->kind == JSON_NULL) {
         return true;
     }
-    if (!json_string(value, &text)) {
+    if (!json_string(value, &string)) {
         return false;
     }
-    if (strncmp(text, prefix, length) || text[length] < '1' || text[length] > '9') {
+    if (strncmp(string, prefix, length) || string[length] < '1' || string[length] > '9') {
         return fail_value(value, "a name like sm_90 or compute_90");
     }
-    found = strtoul(text + length, &end, 10);
-    if (found > 9999 || strlen(end) > 1) { /* a letter may follow: sm_90a */
+    actual = strtoul(string + length, &end, 10);
+    if (actual > 9999 || strlen(end) > 1) { /* a letter may follow: sm_90a */
         return fail_value(value, "a name like sm_90 or compute_90");
     }
-    *number = (uint32_t)found;
+    *number = (uint32_t)actual;
     return true;
 }
 
@@ -94,9 +96,9 @@ static bool read_manifest(Manifest *manifest, const Json *value) {
                                          "options", "capabilities", "members",    "trees",  "fields",
                                          "kernels", "graphs",       NULL};
     const Json *fields[12], *format, *version;
-    const char *text;
+    const char *arch;
     format = value->kind == JSON_OBJECT ? json_member(value, "format") : NULL;
-    if (!format || format->kind != JSON_TEXT || strcmp(format->value.text, "shadesmith-module")) {
+    if (!format || format->kind != JSON_STRING || strcmp(format->value.string, "shadesmith-module")) {
         return fail(TI_ERROR_INCOMPATIBLE_MODULE,
                     "this is no archive of shadesmith: `format` in module.json does not say so");
     }
@@ -113,11 +115,11 @@ static bool read_manifest(Manifest *manifest, const Json *value) {
     if (version->kind != JSON_INTEGER || version->value.integer != 1) {
         return fail_value(version, "1");
     }
-    if (!json_string(fields[2], &text) || !json_string(fields[3], &text)) {
+    if (!json_string(fields[2], &arch) || !json_string(fields[3], &arch)) {
         return false;
     }
-    manifest->arch = !strcmp(text, "vulkan") ? TI_ARCH_VULKAN : !strcmp(text, "cuda") ? TI_ARCH_CUDA : TI_ARCH_RESERVED;
-    if (manifest->arch == TI_ARCH_RESERVED && strcmp(text, "c")) {
+    manifest->arch = !strcmp(arch, "vulkan") ? TI_ARCH_VULKAN : !strcmp(arch, "cuda") ? TI_ARCH_CUDA : TI_ARCH_RESERVED;
+    if (manifest->arch == TI_ARCH_RESERVED && strcmp(arch, "c")) {
         return fail_value(fields[3], "vulkan, cuda or c");
     }
     if (!read_requirements(manifest, fields[4]) || !check_members(manifest, fields[7]) ||

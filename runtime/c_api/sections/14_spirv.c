@@ -1,7 +1,7 @@
-/* --- 6  SPIR-V and cubins: what a driver may be given ------------------------------------------------------------- */
+/* --- SPIR-V: validation of shaders -------------------------------------------------------------------------------- */
 
-/* Drivers crash on damaged modules (mesa 22.3 does), so every word is looked at before: that instructions are whole and
-   known, that ids are defined, that the entry point and the block of arguments are those of the manifest. */
+/* Drivers crash on damaged modules (mesa 22.3 does), so every word is checked first: instructions are complete and
+   known, ids are defined, and the entry point and the argument block are those of the manifest. */
 
 enum {
     SPIRV_MAGIC = 0x07230203,
@@ -37,8 +37,8 @@ enum {
     OP_MEMBER_DECORATE = 72
 };
 
-/* Operands of instructions: T type of the result, R the result, i an id, l a word, s a text; at the end I: ids, L:
-   words, X: words or ids. Source: SPIR-V Specification 1.6, section 3.49. */
+/* Operands of instructions: T the type of the result, R the result, i an id, l a word, s a string; at the end I: ids,
+   L: words, X: words or ids. Source: SPIR-V Specification 1.6, section 3.49. */
 static const struct {
     uint16_t first, last;
     const char *operands;
@@ -161,7 +161,7 @@ static const struct {
     {6035, 6035, "TRiiii"},
 };
 
-/* A module while it is checked. definitions: of each id, the word where its instruction begins, 0 for none. */
+/* A module while it is checked. definitions: for each id the word at which its instruction starts, 0 for none. */
 typedef struct Spirv {
     const char *name;
     uint32_t *words;
@@ -169,9 +169,9 @@ typedef struct Spirv {
     uint32_t *definitions;
 } Spirv;
 
-static bool fail_spirv(const Spirv *module, uint32_t position, const char *text) {
-    return fail(TI_ERROR_CORRUPTED_DATA, "`%s` is no shader that may be given to a driver: %s (word %u)", module->name,
-                text, position);
+static bool fail_spirv(const Spirv *module, uint32_t position, const char *message) {
+    return fail(TI_ERROR_CORRUPTED_DATA, "`%s` is not a shader that a driver may read: %s (word %u)", module->name,
+                message, position);
 }
 
 static const char *operands_of(uint32_t opcode) {
@@ -189,8 +189,8 @@ static const char *operands_of(uint32_t opcode) {
     return NULL;
 }
 
-/* Return how many words a text takes, 0 if it does not end. */
-static uint32_t text_words(const uint32_t *words, uint32_t count) {
+/* Return the number of words of a string, 0 if it does not end. */
+static uint32_t string_word_count(const uint32_t *words, uint32_t count) {
     uint32_t i;
     for (i = 0; i < count; i++) {
         if (!(words[i] & 0xff) || !(words[i] >> 8 & 0xff) || !(words[i] >> 16 & 0xff) || !(words[i] >> 24)) {
@@ -200,8 +200,8 @@ static uint32_t text_words(const uint32_t *words, uint32_t count) {
     return 0;
 }
 
-/* Check one id; in the first turn results are noted, in the second all others must have been. */
-static bool spirv_id(Spirv *module, uint32_t begin, uint32_t position, bool is_result, bool is_first) {
+/* Check one id. The first pass records the results, the second one requires all other ids to be recorded. */
+static bool spirv_id(Spirv *module, uint32_t start, uint32_t position, bool is_result, bool is_first) {
     uint32_t id = module->words[position];
     if (id == 0 || id >= module->bound) {
         return fail_spirv(module, position, "an id is out of its bound");
@@ -210,44 +210,44 @@ static bool spirv_id(Spirv *module, uint32_t begin, uint32_t position, bool is_r
         if (module->definitions[id]) {
             return fail_spirv(module, position, "an id is defined twice");
         }
-        module->definitions[id] = begin;
+        module->definitions[id] = start;
     }
     return is_result || is_first || module->definitions[id] ? true
                                                             : fail_spirv(module, position, "an id is not defined");
 }
 
-/* Check the operands of one instruction from `begin` to `end`. */
-static bool spirv_operands(Spirv *module, const char *operands, uint32_t begin, uint32_t end, bool is_first) {
-    uint32_t position = begin + 1, length;
+/* Check the operands of one instruction from `start` to `end`. */
+static bool spirv_operands(Spirv *module, const char *operands, uint32_t start, uint32_t end, bool is_first) {
+    uint32_t position = start + 1, length;
     for (; *operands; operands++) {
         switch (*operands) {
         case 'L':
         case 'X': return true;
         case 'I':
             for (; position < end; position++) {
-                if (!spirv_id(module, begin, position, false, is_first)) {
+                if (!spirv_id(module, start, position, false, is_first)) {
                     return false;
                 }
             }
             return true;
         case 's':
-            length = text_words(module->words + position, end - position);
+            length = string_word_count(module->words + position, end - position);
             if (!length) {
-                return fail_spirv(module, position, "a text does not end");
+                return fail_spirv(module, position, "a string does not end");
             }
             position += length;
             break;
         default:
             if (position >= end) {
-                return fail_spirv(module, begin, "an instruction has too few operands");
+                return fail_spirv(module, start, "an instruction has too few operands");
             }
-            if (*operands != 'l' && !spirv_id(module, begin, position, *operands == 'R', is_first)) {
+            if (*operands != 'l' && !spirv_id(module, start, position, *operands == 'R', is_first)) {
                 return false;
             }
             position++;
         }
     }
-    return position == end ? true : fail_spirv(module, begin, "an instruction has too many operands");
+    return position == end ? true : fail_spirv(module, start, "an instruction has too many operands");
 }
 
 static bool spirv_instructions(Spirv *module, bool is_first) {
@@ -271,7 +271,7 @@ static bool spirv_instructions(Spirv *module, bool is_first) {
     return opcode == OP_FUNCTION_END ? true : fail_spirv(module, position, "it does not end with a function");
 }
 
-/* Return the first word of the instruction that defines an id, if it is of this kind, else null. */
+/* Return the first word of the instruction that defines an id if it has this opcode, else null. */
 static const uint32_t *spirv_definition(const Spirv *module, uint32_t id, uint32_t opcode) {
     const uint32_t *instruction =
         id < module->bound && module->definitions[id] ? module->words + module->definitions[id] : NULL;
@@ -294,7 +294,7 @@ static uint32_t spirv_type_size(const Spirv *module, uint32_t id) {
     }
 }
 
-/* Check that the members of a struct lie where the kernel's argument block has members. */
+/* Check that the members of a struct have the offsets of the members of the kernel's argument block. */
 static bool spirv_check_struct(const Spirv *module, uint32_t structure, const KernelData *kernel) {
     const uint32_t *type = spirv_definition(module, structure, OP_TYPE_STRUCT);
     uint32_t position, i, member_count;
@@ -312,13 +312,13 @@ static bool spirv_check_struct(const Spirv *module, uint32_t structure, const Ke
         }
         if (i == kernel->member_count || instruction[2] >= member_count ||
             instruction[4] + (uint64_t)spirv_type_size(module, type[2 + instruction[2]]) > kernel->args_size) {
-            return fail_spirv(module, position, "its arguments lie elsewhere than the manifest says");
+            return fail_spirv(module, position, "its arguments have other offsets than the manifest says");
         }
     }
     return true;
 }
 
-/* Check the block of push constants: the arguments themselves, or the address of them. */
+/* Check the block of push constants: the arguments themselves, or their address. */
 static bool spirv_check_arguments(const Spirv *module, const KernelData *kernel) {
     uint32_t position;
     for (position = SPIRV_HEADER_WORDS; position < module->count; position += module->words[position] >> 16) {
@@ -341,7 +341,7 @@ static bool spirv_check_arguments(const Spirv *module, const KernelData *kernel)
     return true;
 }
 
-/* Return the value of a decoration of an id, -1 where it has none. */
+/* Return the value of a decoration of an id, -1 if it has none. */
 static int64_t spirv_decoration(const Spirv *module, uint32_t id, uint32_t decoration) {
     uint32_t position;
     for (position = SPIRV_HEADER_WORDS; position < module->count; position += module->words[position] >> 16) {
@@ -354,18 +354,18 @@ static int64_t spirv_decoration(const Spirv *module, uint32_t id, uint32_t decor
     return -1;
 }
 
-/* Check that a variable of a texture is of the kind that the kernel binds. */
-static bool spirv_is_texture(const Spirv *module, uint32_t pointer_type, const TextureSlot *slot,
+/* Check that the variable of a texture has the type that the kernel binds. */
+static bool spirv_is_texture(const Spirv *module, uint32_t pointer_type, const TextureBinding *binding,
                              const Parameter *parameter) {
     const uint32_t *pointer = spirv_definition(module, pointer_type, OP_TYPE_POINTER), *type = NULL, *image, *number;
-    if (pointer && !slot->is_storage) {
+    if (pointer && !binding->is_storage) {
         type = spirv_definition(module, pointer[3], OP_TYPE_SAMPLED_IMAGE);
     }
-    image = pointer && slot->is_storage ? spirv_definition(module, pointer[3], OP_TYPE_IMAGE)
-            : type                      ? spirv_definition(module, type[2], OP_TYPE_IMAGE)
-                                        : NULL;
+    image = pointer && binding->is_storage ? spirv_definition(module, pointer[3], OP_TYPE_IMAGE)
+            : type                         ? spirv_definition(module, type[2], OP_TYPE_IMAGE)
+                                           : NULL;
     if (!image || image[3] != parameter->dim_count - 1 || image[5] || image[6] ||
-        image[7] != (slot->is_storage ? 2u : 1u) || image[8] != TEXEL_FORMATS[parameter->format].spirv) {
+        image[7] != (binding->is_storage ? 2u : 1u) || image[8] != TEXEL_FORMATS[parameter->format].spirv) {
         return false;
     }
     number = spirv_definition(module, image[2], parameter->type == TI_DATA_TYPE_F32 ? OP_TYPE_FLOAT : OP_TYPE_INT);
@@ -373,7 +373,7 @@ static bool spirv_is_texture(const Spirv *module, uint32_t pointer_type, const T
            (parameter->type == TI_DATA_TYPE_F32 || number[3] == (parameter->type == TI_DATA_TYPE_I32));
 }
 
-/* Check what a shader reads from outside: nothing but its arguments and the textures that the manifest lists. */
+/* Check the interface of a shader: only its arguments and the textures that the manifest lists. */
 static bool spirv_check_variables(const Spirv *module, const KernelData *kernel) {
     uint32_t position, found = 0;
     for (position = SPIRV_HEADER_WORDS; position < module->count; position += module->words[position] >> 16) {
@@ -389,7 +389,7 @@ static bool spirv_check_variables(const Spirv *module, const KernelData *kernel)
         case SPIRV_STORAGE_FUNCTION:
         case SPIRV_STORAGE_PUSH_CONSTANT: break;
         case SPIRV_STORAGE_UNIFORM_CONSTANT:
-            /* counted first, so that the time for the search is bounded */
+            /* counted first, which bounds the time of the search */
             binding = ++found > kernel->texture_count
                           ? -1
                           : spirv_decoration(module, instruction[2], SPIRV_DECORATION_BINDING);
@@ -406,17 +406,17 @@ static bool spirv_check_variables(const Spirv *module, const KernelData *kernel)
     return true;
 }
 
-static bool spirv_text_is(const uint32_t *words, uint32_t count, const char *text) {
-    size_t length = strlen(text) + 1, i;
+static bool spirv_string_is(const uint32_t *words, uint32_t count, const char *string) {
+    size_t length = strlen(string) + 1, i;
     for (i = 0; i < length; i++) {
-        if (i / 4 >= count || (char)(words[i / 4] >> 8 * (i % 4) & 0xff) != text[i]) {
+        if (i / 4 >= count || (char)(words[i / 4] >> 8 * (i % 4) & 0xff) != string[i]) {
             return false;
         }
     }
     return true;
 }
 
-/* Check that a task's entry point is there, and how many threads a group of it has. */
+/* Check that the entry point of a task exists, and its number of threads a group. */
 static bool spirv_check_entry(const Spirv *module, const Task *task) {
     uint32_t position, function = 0;
     for (position = SPIRV_HEADER_WORDS; position < module->count; position += module->words[position] >> 16) {
@@ -424,7 +424,7 @@ static bool spirv_check_entry(const Spirv *module, const Task *task) {
         uint32_t length = *instruction >> 16;
         switch (*instruction & 0xffff) {
         case OP_ENTRY_POINT:
-            if (spirv_text_is(instruction + 3, length - 3, task->entry)) {
+            if (spirv_string_is(instruction + 3, length - 3, task->entry)) {
                 if (instruction[1] != SPIRV_MODEL_COMPUTE) {
                     return fail_spirv(module, position, "it is a shader of another stage");
                 }
@@ -455,7 +455,7 @@ static bool spirv_check_tasks(const Spirv *module, const KernelData *kernel, uin
     return spirv_check_variables(module, kernel) && spirv_check_arguments(module, kernel);
 }
 
-/* Check the shader of a file of a kernel; the caller frees `data`. */
+/* Check the shader of one file of a kernel; the caller frees `data`. */
 static bool check_spirv(const KernelData *kernel, uint32_t file, const uint8_t *data) {
     Spirv module;
     uint32_t size = kernel->files[file].code->size;
@@ -471,8 +471,8 @@ static bool check_spirv(const KernelData *kernel, uint32_t file, const uint8_t *
         little_u32(data + 16)) {
         return fail_spirv(&module, 0, "its header is wrong");
     }
-    module.words = (uint32_t *)take_zeroed(size);
-    module.definitions = (uint32_t *)take_zeroed((size_t)module.bound * sizeof(uint32_t));
+    module.words = (uint32_t *)allocate_zeroed(size);
+    module.definitions = (uint32_t *)allocate_zeroed((size_t)module.bound * sizeof(uint32_t));
     is_good = module.words && module.definitions;
     if (is_good) {
         memcpy(module.words, data, size); /* the host is little endian, as the devices are */

@@ -1,5 +1,7 @@
-/* Check that no part of an ELF file lies outside it: cuModuleLoadData takes no size. Source: System V ABI, chapter
-   4. */
+/* --- cubins, PTX, and all binaries of an archive ------------------------------------------------------------------ */
+
+/* Check that no part of an ELF file is outside of it, since cuModuleLoadData takes no size. Source: System V ABI,
+   chapter 4. */
 static bool check_cubin(const ZipMember *member, const uint8_t *data) {
     uint64_t size = member->size, sections, segments, i;
     uint32_t count, entry, segment_count, segment_entry;
@@ -22,19 +24,19 @@ static bool check_cubin(const ZipMember *member, const uint8_t *data) {
         enum { NO_BITS = 8 };
         if (little_u32(section + 4) != NO_BITS &&
             (little_u64(section + 24) > size || little_u64(section + 32) > size - little_u64(section + 24))) {
-            return fail(TI_ERROR_CORRUPTED_DATA, "`%s` is a damaged cubin: a section lies outside it", member->name);
+            return fail(TI_ERROR_CORRUPTED_DATA, "`%s` is a damaged cubin: a section is outside of it", member->name);
         }
     }
     for (i = 0; i < segment_count; i++) {
         const uint8_t *segment = data + segments + 56 * i;
         if (little_u64(segment + 8) > size || little_u64(segment + 32) > size - little_u64(segment + 8)) {
-            return fail(TI_ERROR_CORRUPTED_DATA, "`%s` is a damaged cubin: a segment lies outside it", member->name);
+            return fail(TI_ERROR_CORRUPTED_DATA, "`%s` is a damaged cubin: a segment is outside of it", member->name);
         }
     }
     return true;
 }
 
-/* Check that PTX is text that ends where its size says. */
+/* Check that PTX is a string of the size that the archive says. */
 static bool check_ptx(const ZipMember *member, const uint8_t *data) {
     if (memchr(data, 0, member->size) || !strstr((const char *)data, ".version")) {
         return fail(TI_ERROR_CORRUPTED_DATA, "`%s` is no PTX", member->name);
@@ -56,8 +58,8 @@ static bool check_file(const Manifest *manifest, const KernelData *kernel, uint3
     return is_good ? true : fail_within("kernel `%s`", kernel->name);
 }
 
-/* Check all that a driver would be given. What is looked at again and again counts each time, so that an archive whose
-   kernels all name one large member does not take for ever. */
+/* Check all binaries that a driver would read. A member that several kernels name counts each time, so that an archive
+   whose kernels all name one large member is refused instead of taking forever. */
 static bool check_binaries(const Manifest *manifest) {
     uint64_t looked_at = 0;
     uint32_t i, k, task;
@@ -80,10 +82,10 @@ static bool check_binaries(const Manifest *manifest) {
     return true;
 }
 
-/* Read an archive whose bytes stay where they are for as long as the manifest is used. */
+/* Read an archive. Its bytes must stay valid while the manifest is used. */
 static bool manifest_open(Manifest *manifest, const void *data, size_t size) {
     const ZipMember *member;
-    uint8_t *text = NULL;
+    uint8_t *source = NULL;
     Json *value;
     bool is_good;
     memset(manifest, 0, sizeof *manifest);
@@ -94,11 +96,11 @@ static bool manifest_open(Manifest *manifest, const void *data, size_t size) {
     } else if (is_good && member->size > MAX_MANIFEST_BYTES) {
         is_good = fail(TI_ERROR_CORRUPTED_DATA, "module.json has more than %d bytes", MAX_MANIFEST_BYTES);
     }
-    text = is_good ? zip_read(member) : NULL;
-    value = text ? (Json *)arena_take(&manifest->arena, 1, sizeof(Json)) : NULL;
-    is_good = value && json_parse(&manifest->arena, (const char *)text, member->size, value) &&
+    source = is_good ? zip_read(member) : NULL;
+    value = source ? (Json *)arena_allocate(&manifest->arena, 1, sizeof(Json)) : NULL;
+    is_good = value && json_parse(&manifest->arena, (const char *)source, member->size, value) &&
               read_manifest(manifest, value) && check_binaries(manifest);
-    free(text);
+    free(source);
     if (!is_good) {
         manifest_close(manifest);
     }

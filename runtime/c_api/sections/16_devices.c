@@ -1,11 +1,12 @@
-/* --- 7  devices: what a runtime asks of Vulkan and CUDA alike ----------------------------------------------------- */
+/* --- devices: what Vulkan and CUDA have in common ----------------------------------------------------------------- */
 
 typedef struct VulkanDevice VulkanDevice;
 typedef struct CudaDevice CudaDevice;
 typedef struct Program Program;
 
-/* Device memory. address: what kernels see. handles: of the driver. visible: where the host sees it, null if it does
-   not. mapped: what ti_map_memory gave, null while it is not mapped. is_tree: a module's, with which it goes. */
+/* Device memory. address: for kernels. buffer, memory: handles of the driver. visible: address on the host, null if the
+   host cannot access it. mapped: the address that ti_map_memory returned, null while it is not mapped. is_tree: belongs
+   to a module, and is freed with it. */
 struct TiMemory_t {
     Handle handle;
     TiRuntime runtime;
@@ -16,8 +17,8 @@ struct TiMemory_t {
     bool is_staged, host_read, host_write, is_tree;
 };
 
-/* Texels on a device. image, memory, view: of the driver. is_storage, is_interpolated: what the device does with its
-   format. */
+/* An image. image, memory, view: handles of the driver. is_storage, is_interpolated: whether the device stores and
+   filters its format. */
 struct TiImage_t {
     Handle handle;
     TiRuntime runtime;
@@ -38,8 +39,8 @@ struct TiSampler_t {
     uint64_t handles[2];
 };
 
-/* A kernel on a device. args: the argument block, in which all that is known when a kernel is loaded is filled in.
-   textures: those of the launch, one a slot. */
+/* A kernel on a device. args: the argument block; the members known at load time are filled in. textures: of the
+   launch, in the order of the bindings. */
 struct TiKernel_t {
     Handle handle;
     TiAotModule module;
@@ -68,9 +69,10 @@ struct TiAotModule_t {
     TiComputeGraph *graphs;
 };
 
-/* What differs between devices. All functions but `close` and `free_memory` tell by `fail` what went wrong. enter,
-   leave: around every call from outside. build: make a program of a kernel; it is freed by free_program also after a
-   failure. start: start the tasks with the packed arguments; counts: turns of each, -1 where only the device knows. */
+/* What differs between devices. All functions except `close` and `free_memory` report errors with `fail`. enter, leave:
+   called around every public function. build: creates the program of a kernel, which free_program frees even after a
+   failure. start: starts the tasks with the packed arguments; counts: iterations of each task, -1 if only the device
+   knows them. */
 typedef struct Backend {
     bool (*enter)(TiRuntime runtime);
     void (*leave)(TiRuntime runtime);
@@ -100,7 +102,7 @@ struct TiRuntime_t {
     TiAotModule modules;
     TiMemory report;
     uint32_t random_seed, launches;
-    bool is_showing; /* what a kernel printed, to a function of the caller's */
+    bool is_showing; /* the print callback is running */
     char name[256];
 };
 
@@ -108,7 +110,7 @@ static uint64_t rounded_up(uint64_t size, uint64_t unit) {
     return (size + unit - 1) / unit * unit;
 }
 
-/* Put memory into the list of its runtime's. */
+/* Add memory to the list of its runtime. */
 static void memory_list(TiMemory memory) {
     memory->next = memory->runtime->memories;
     if (memory->next) {
@@ -119,7 +121,7 @@ static void memory_list(TiMemory memory) {
 
 /* Allocate zeroed memory of a runtime. */
 static TiMemory memory_make(TiRuntime runtime, uint64_t size) {
-    TiMemory memory = (TiMemory)handle_take(HANDLE_MEMORY, sizeof(struct TiMemory_t));
+    TiMemory memory = (TiMemory)handle_acquire(HANDLE_MEMORY, sizeof(struct TiMemory_t));
     if (!memory) {
         return NULL;
     }
@@ -127,14 +129,14 @@ static TiMemory memory_make(TiRuntime runtime, uint64_t size) {
     memory->size = size;
     if (!runtime->backend->allocate(runtime, memory)) {
         runtime->backend->free_memory(runtime, memory);
-        handle_give_back(memory);
+        handle_release(memory);
         return NULL;
     }
     memory_list(memory);
     return memory;
 }
 
-/* Give memory back that no launch uses any more. */
+/* Free memory that no launch uses any more. */
 static void memory_free(TiMemory memory) {
     if (!memory) {
         return;
@@ -151,5 +153,5 @@ static void memory_free(TiMemory memory) {
     if (memory->is_staged) {
         free(memory->mapped);
     }
-    handle_give_back(memory);
+    handle_release(memory);
 }

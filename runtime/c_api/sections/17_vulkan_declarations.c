@@ -1,6 +1,6 @@
-/* --- 8  Vulkan ---------------------------------------------------------------------------------------------------- */
+/* --- Vulkan: declarations ----------------------------------------------------------------------------------------- */
 
-/* As much of vulkan_core.h as is used, by the names there. Source: Vulkan 1.2 specification. */
+/* The part of vulkan_core.h that is used, with its names. Source: Vulkan 1.2 specification. */
 typedef uint32_t VkBool32;
 typedef uint64_t VkDeviceSize;
 typedef uint64_t VkDeviceAddress;
@@ -192,7 +192,7 @@ typedef struct VkPhysicalDeviceVulkan12Properties {
     uint32_t framebufferIntegerColorSampleCounts;
 } VkPhysicalDeviceVulkan12Properties;
 
-/* Structs of features: members are VkBool32, by number. */
+/* Feature structs: the members are VkBool32, accessed by number. */
 typedef struct Features10 {
     uint32_t sType;
     void *pNext;

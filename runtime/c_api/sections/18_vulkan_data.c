@@ -1,4 +1,6 @@
-/* The functions of Vulkan, by their names without "vk". */
+/* --- Vulkan: functions, features and state of a device ------------------------------------------------------------ */
+
+/* Vulkan functions, named without "vk". */
 typedef struct VulkanApi {
     PFN_vkGetInstanceProcAddr GetInstanceProcAddr;
     PFN_vkGetDeviceProcAddr GetDeviceProcAddr;
@@ -84,12 +86,12 @@ typedef struct VulkanApi {
 } VulkanApi;
 
 enum { API_VERSION_1_2 = 1 << 22 | 2 << 12, MAX_DEVICES = 64, MAX_FAMILIES = 64 };
-enum { MOST_RECORDED = 1024 }; /* launches in a command buffer, where BATCH are enough to start it */
+enum { MAX_RECORDED = 1024 }; /* maximum of launches in a command buffer; it is submitted from BATCH on */
 enum { SLOTS = 8, BATCH = 64, ARGUMENT_ALIGNMENT = 64, ARGUMENT_BLOCK_BYTES = 128 << 10, STAGING_BYTES = 8 << 20 };
-enum { DESCRIPTORS = 256 }; /* of each kind, in the pool of a command buffer; more than one kernel takes */
+enum { DESCRIPTORS = 256 }; /* of each kind, in the pool of a command buffer; no kernel needs as many */
 enum { GROUPS_X = 65535, STRIDED_GROUPS = 1024, STRIDED_THREADS = 1 << 20 };
 
-/* Which struct a feature is in. */
+/* The struct that a feature is in. */
 typedef enum FeatureStruct {
     IN_CORE,
     IN_1_1,
@@ -103,8 +105,8 @@ typedef enum FeatureStruct {
 
 enum { BUFFER_DEVICE_ADDRESS = 38, SCALAR_BLOCK_LAYOUT = 31 }; /* in VkPhysicalDeviceVulkan12Features */
 
-/* A capability of SPIR-V, and the feature of the device that it takes. number: of the member of the struct; a bit of
-   VkSubgroupFeatureFlagBits; which row of the float controls. */
+/* A SPIR-V capability, and the device feature that it requires. number: of the member of the struct; a bit of
+   VkSubgroupFeatureFlagBits; the index of the float control. */
 typedef struct Capability {
     uint32_t capability;
     const char *name;
@@ -151,7 +153,7 @@ static const Capability CAPABILITIES[] = {
     {6034, "AtomicFloat64AddEXT", IN_ATOMIC_FLOAT, 3},
 };
 
-/* Features that no capability of SPIR-V asks for by itself, but that shaders with some capability use. */
+/* Features that no SPIR-V capability requires by itself, but that shaders with some capability use. */
 static const struct {
     FeatureStruct place;
     uint32_t number;
@@ -169,7 +171,7 @@ static const struct {
     {IN_ATOMIC_FLOAT_2, 9},        /* shaderSharedFloat64AtomicMinMax */
 };
 
-/* What a physical device has, chained for Vulkan. */
+/* The features of a physical device, chained for Vulkan. */
 typedef struct Features {
     Features10 core;
     Features11 v11;
@@ -178,12 +180,12 @@ typedef struct Features {
     bool has_atomic, has_atomic_2;
 } Features;
 
-/* A command buffer. arguments: where blocks too long for push constants are put. descriptors: for the sets of the
-   textures of its launches, which go when it is recorded anew. */
+/* A command buffer. arguments: memory for argument blocks that are too long for push constants. descriptors: pool for
+   the descriptor sets of its launches, which are freed when it is recorded again. */
 typedef struct CommandSlot {
     VkCommandBuffer commands;
     VkFence fence;
-    bool is_flying;
+    bool is_in_flight;
     TiMemory arguments;
     uint64_t arguments_used;
     VkDescriptorPool descriptors;
@@ -203,17 +205,17 @@ struct VulkanDevice {
     VkPhysicalDeviceVulkan12Properties properties_12;
     VkPhysicalDeviceMemoryProperties memory;
     Features features;
-    bool is_software, is_mapped; /* is_mapped: the host sees the device's memory at full speed */
+    bool is_software, is_mapped; /* is_mapped: the host accesses device memory at full speed */
     CommandSlot slots[SLOTS];
-    CommandSlot *open; /* null, or the one that is recorded */
+    CommandSlot *open; /* the one that is being recorded, or null */
     uint32_t next_slot, recorded;
     TiMemory staging;
     TiSampler default_samplers[2]; /* nearest, linear */
     bool is_lost;
 };
 
-/* layout: of the push constants and the textures; pipelines: one a task. functions: of CUDA, one a task; module: of
-   CUDA. */
+/* layout: of the push constants and the textures; pipelines: one a task. functions, module: of CUDA, one function a
+   task. */
 struct Program {
     VkPipelineLayout layout;
     VkDescriptorSetLayout textures;

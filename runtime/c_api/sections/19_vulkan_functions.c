@@ -1,3 +1,5 @@
+/* --- Vulkan: errors, loading of functions ------------------------------------------------------------------------- */
+
 static const char *vulkan_result_name(VkResult result) {
     static const struct {
         VkResult result;
@@ -33,33 +35,33 @@ static bool vulkan_check(TiRuntime runtime, VkResult result, const char *action)
                 (int)result);
 }
 
-/* How a function is found: by the loader, by the instance or by the device. */
-static bool vulkan_function(VulkanDevice *vulkan, void *place, const char *name) {
+/* Load a function through the loader, the instance or the device. */
+static bool vulkan_function(VulkanDevice *vulkan, void *destination, const char *name) {
     AnyFunction function = vulkan->device ? vulkan->api.GetDeviceProcAddr(vulkan->device, name)
                                           : vulkan->api.GetInstanceProcAddr(vulkan->instance, name);
     if (!function) {
         return fail(TI_ERROR_NOT_SUPPORTED, "the Vulkan driver has no %s", name);
     }
-    memcpy(place, &function, sizeof function);
+    memcpy(destination, &function, sizeof function);
     return true;
 }
 
-/* Where a function goes, and its name. */
-typedef struct FunctionRow {
+/* The offset of a function in VulkanApi, and its name. */
+typedef struct FunctionEntry {
     size_t offset;
     const char *name;
-} FunctionRow;
+} FunctionEntry;
 
-static bool vulkan_functions(VulkanDevice *vulkan, const FunctionRow *rows, size_t count) {
-    for (; count; count--, rows++) {
-        if (!vulkan_function(vulkan, (uint8_t *)&vulkan->api + rows->offset, rows->name)) {
+static bool vulkan_functions(VulkanDevice *vulkan, const FunctionEntry *entries, size_t count) {
+    for (; count; count--, entries++) {
+        if (!vulkan_function(vulkan, (uint8_t *)&vulkan->api + entries->offset, entries->name)) {
             return false;
         }
     }
     return true;
 }
 
-static const FunctionRow INSTANCE_FUNCTIONS[] = {
+static const FunctionEntry INSTANCE_FUNCTIONS[] = {
     {offsetof(VulkanApi, GetDeviceProcAddr), "vkGetDeviceProcAddr"},
     {offsetof(VulkanApi, DestroyInstance), "vkDestroyInstance"},
     {offsetof(VulkanApi, EnumeratePhysicalDevices), "vkEnumeratePhysicalDevices"},
@@ -74,7 +76,7 @@ static const FunctionRow INSTANCE_FUNCTIONS[] = {
     {offsetof(VulkanApi, GetPhysicalDeviceImageFormatProperties), "vkGetPhysicalDeviceImageFormatProperties"},
 };
 
-static const FunctionRow DEVICE_FUNCTIONS[] = {
+static const FunctionEntry DEVICE_FUNCTIONS[] = {
     {offsetof(VulkanApi, DestroyDevice), "vkDestroyDevice"},
     {offsetof(VulkanApi, GetDeviceQueue), "vkGetDeviceQueue"},
     {offsetof(VulkanApi, DeviceWaitIdle), "vkDeviceWaitIdle"},

@@ -1,3 +1,5 @@
+/* --- Vulkan: choice and creation of a device ---------------------------------------------------------------------- */
+
 static VkBool32 *feature_of(Features *features, FeatureStruct place, uint32_t number) {
     switch (place) {
     case IN_CORE: return &features->core.values[number];
@@ -30,9 +32,9 @@ static void features_chain(Features *features) {
     *next = NULL;
 }
 
-/* Ask a physical device for all of its features; then leave on only what shaders of ours may use. */
+/* Query all features of a physical device, then leave only those enabled that our shaders may use. */
 static void vulkan_read_features(VulkanDevice *vulkan) {
-    Features *present = &vulkan->features, *used = (Features *)take_zeroed(sizeof(Features));
+    Features *present = &vulkan->features, *used = (Features *)allocate_zeroed(sizeof(Features));
     size_t i;
     features_chain(present);
     vulkan->api.GetPhysicalDeviceFeatures2(vulkan->physical, &present->core);
@@ -62,7 +64,7 @@ static bool vulkan_read_extensions(VulkanDevice *vulkan) {
     if (vulkan->api.EnumerateDeviceExtensionProperties(vulkan->physical, NULL, &count, NULL) < 0) {
         return fail(TI_ERROR_INVALID_STATE, "the Vulkan driver does not list its extensions");
     }
-    listed = (VkExtensionProperties *)take_zeroed((size_t)count * sizeof(VkExtensionProperties));
+    listed = (VkExtensionProperties *)allocate_zeroed((size_t)count * sizeof(VkExtensionProperties));
     if (!listed) {
         return false;
     }
@@ -75,7 +77,7 @@ static bool vulkan_read_extensions(VulkanDevice *vulkan) {
     return true;
 }
 
-/* Find a queue that computes. */
+/* Find a queue family that supports compute. */
 static bool vulkan_find_family(VulkanDevice *vulkan, VkPhysicalDevice physical, uint32_t *family) {
     VkQueueFamilyProperties families[MAX_FAMILIES];
     uint32_t count = MAX_FAMILIES;
@@ -88,7 +90,7 @@ static bool vulkan_find_family(VulkanDevice *vulkan, VkPhysicalDevice physical, 
     return false;
 }
 
-/* Tell whether a device can run shadesmith's shaders at all. */
+/* Return whether a device can run shadesmith's shaders at all. */
 static bool vulkan_is_able(VulkanDevice *vulkan, VkPhysicalDevice physical, VkPhysicalDeviceProperties *properties) {
     Features10 core;
     Features12 v12;
@@ -106,13 +108,13 @@ static bool vulkan_is_able(VulkanDevice *vulkan, VkPhysicalDevice physical, VkPh
     return v12.values[BUFFER_DEVICE_ADDRESS] && v12.values[SCALAR_BLOCK_LAYOUT];
 }
 
-/* How fast kinds of devices are: other, integrated, discrete, virtual, processor. */
+/* Rank the types of devices by speed: other, integrated, discrete, virtual, processor. */
 static uint32_t vulkan_rank(uint32_t device_type) {
     static const uint32_t RANKS[] = {3, 1, 0, 2, 4};
     return device_type < 5 ? RANKS[device_type] : 3;
 }
 
-/* Choose the device of this number among those that are able, the fastest kinds first. */
+/* Choose the device of this number among those that can run our shaders, the fastest types first. */
 static bool vulkan_choose(VulkanDevice *vulkan, uint32_t device_index) {
     VkPhysicalDevice devices[MAX_DEVICES];
     VkPhysicalDeviceProperties properties;
@@ -190,7 +192,7 @@ static void vulkan_read_properties(VulkanDevice *vulkan) {
     vulkan->api.GetPhysicalDeviceMemoryProperties(vulkan->physical, &vulkan->memory);
 }
 
-/* Return the first type of memory among `allowed` with these properties, -1 if there is none. */
+/* Return the first memory type among `allowed` that has these properties, -1 if there is none. */
 static int vulkan_memory_type(const VulkanDevice *vulkan, uint32_t allowed, uint32_t properties) {
     uint32_t i;
     for (i = 0; i < vulkan->memory.memoryTypeCount; i++) {
@@ -278,7 +280,7 @@ static bool vulkan_create_slots(TiRuntime runtime) {
 }
 
 static bool vulkan_open(TiRuntime runtime, uint32_t device_index) {
-    VulkanDevice *vulkan = (VulkanDevice *)take_zeroed(sizeof(VulkanDevice));
+    VulkanDevice *vulkan = (VulkanDevice *)allocate_zeroed(sizeof(VulkanDevice));
     runtime->vulkan = vulkan;
     if (!vulkan || !vulkan_open_instance(vulkan) || !vulkan_choose(vulkan, device_index)) {
         return false;
@@ -286,7 +288,8 @@ static bool vulkan_open(TiRuntime runtime, uint32_t device_index) {
     vulkan_find_family(vulkan, vulkan->physical, &vulkan->family);
     vulkan_read_properties(vulkan);
     snprintf(runtime->name, sizeof runtime->name, "%.255s", vulkan->properties.deviceName);
-    /* Memory that the host sees uncached (a window over PCIe) is read at a few MB/s, so it does not count as seen. */
+    /* Memory that the host accesses uncached (a window over PCIe) is read at a few MB/s, so it does not count as
+       visible. */
     vulkan->is_mapped = vulkan_memory_type(vulkan, UINT32_MAX, MEMORY_LOCAL | MEMORY_CACHED) >= 0;
     if (!vulkan_read_extensions(vulkan)) {
         return false;

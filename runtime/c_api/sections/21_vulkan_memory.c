@@ -1,7 +1,9 @@
-/* Allocate memory of the driver for a buffer or an image. kinds: properties of memory, the best first; ends with -1.
-   flags: null or a VkMemoryAllocateFlagsInfo. Return the properties that were asked for, -1 after a failure. */
-static int vulkan_take_memory(TiRuntime runtime, const VkMemoryRequirements *needs, const int *kinds, const void *flags,
-                              VkDeviceMemory *memory) {
+/* --- Vulkan: memory, command buffers, copies ---------------------------------------------------------------------- */
+
+/* Allocate device memory for a buffer or an image. kinds: properties of memory, the best first; ends with -1. flags:
+   null or a VkMemoryAllocateFlagsInfo. Return the properties of the allocation, -1 after a failure. */
+static int vulkan_allocate_memory(TiRuntime runtime, const VkMemoryRequirements *needs, const int *kinds,
+                                  const void *flags, VkDeviceMemory *memory) {
     VulkanDevice *vulkan = runtime->vulkan;
     VkMemoryAllocateInfo allocation;
     VkResult result;
@@ -36,7 +38,7 @@ static int vulkan_take_memory(TiRuntime runtime, const VkMemoryRequirements *nee
     return -1;
 }
 
-/* Make a buffer with memory of its own. kinds: properties of memory, the best first; ends with -1. */
+/* Create a buffer with its own memory. kinds: properties of memory, the best first; ends with -1. */
 static bool vulkan_make_buffer(TiRuntime runtime, TiMemory memory, const int *kinds) {
     VulkanDevice *vulkan = runtime->vulkan;
     VkBufferCreateInfo info;
@@ -44,7 +46,7 @@ static bool vulkan_make_buffer(TiRuntime runtime, TiMemory memory, const int *ki
     VkMemoryAllocateFlagsInfo flags;
     VkBufferDeviceAddressInfo address;
     int kind;
-    if (memory->size > (uint64_t)INT64_MAX) { /* drivers round sizes up, and some without a look at the carry */
+    if (memory->size > (uint64_t)INT64_MAX) { /* drivers round sizes up, some of them with an overflow */
         return fail(TI_ERROR_OUT_OF_MEMORY, "%s has no %llu bytes of memory", runtime->name,
                     (unsigned long long)memory->size);
     }
@@ -62,7 +64,7 @@ static bool vulkan_make_buffer(TiRuntime runtime, TiMemory memory, const int *ki
     vulkan->api.GetBufferMemoryRequirements(vulkan->device, memory->buffer, &needs);
     flags.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO;
     flags.flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT;
-    kind = vulkan_take_memory(runtime, &needs, kinds, &flags, &memory->memory);
+    kind = vulkan_allocate_memory(runtime, &needs, kinds, &flags, &memory->memory);
     if (kind < 0) {
         return false;
     }
@@ -96,16 +98,16 @@ static void vulkan_free_memory(TiRuntime runtime, TiMemory memory) {
 
 static bool vulkan_wait_slot(TiRuntime runtime, CommandSlot *slot) {
     VulkanDevice *vulkan = runtime->vulkan;
-    if (!slot->is_flying) {
+    if (!slot->is_in_flight) {
         return true;
     }
-    slot->is_flying = false;
+    slot->is_in_flight = false;
     return vulkan_check(runtime, vulkan->api.WaitForFences(vulkan->device, 1, &slot->fence, 1, UINT64_MAX),
                         "waiting") &&
            vulkan_check(runtime, vulkan->api.ResetFences(vulkan->device, 1, &slot->fence), "resetting a fence");
 }
 
-/* Order what was recorded before against what comes next. */
+/* Record a barrier between the commands before and after it. */
 static void vulkan_barrier(VulkanDevice *vulkan, VkCommandBuffer commands, bool is_for_host) {
     VkMemoryBarrier barrier;
     const uint32_t work = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
@@ -118,7 +120,7 @@ static void vulkan_barrier(VulkanDevice *vulkan, VkCommandBuffer commands, bool 
                                    &barrier, 0, NULL, 0, NULL);
 }
 
-/* Return the open command buffer, or the next one that is free; null after a failure. */
+/* Return the open command buffer, or open the next one that is free; null after a failure. */
 static CommandSlot *vulkan_open_slot(TiRuntime runtime) {
     VulkanDevice *vulkan = runtime->vulkan;
     VkCommandBufferBeginInfo info;
@@ -147,8 +149,8 @@ static CommandSlot *vulkan_open_slot(TiRuntime runtime) {
     return slot;
 }
 
-/* Return the open command buffer, with a barrier behind what is in it and in those before; null after a failure. */
-static CommandSlot *vulkan_begin(TiRuntime runtime) {
+/* Return the open command buffer with a barrier after all earlier commands; null after a failure. */
+static CommandSlot *vulkan_record(TiRuntime runtime) {
     CommandSlot *slot = vulkan_open_slot(runtime);
     if (slot) {
         vulkan_barrier(runtime->vulkan, slot->commands, false);
@@ -173,19 +175,18 @@ static bool vulkan_flush(TiRuntime runtime) {
     info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
     info.commandBufferCount = 1;
     info.pCommandBuffers = &slot->commands;
-    slot->is_flying =
+    slot->is_in_flight =
         vulkan_check(runtime, vulkan->api.QueueSubmit(vulkan->queue, 1, &info, slot->fence), "starting work");
-    return slot->is_flying;
+    return slot->is_in_flight;
 }
 
-/* Start what was recorded, if that is enough. Where the device is so far behind that no command buffer is free, more is
-   recorded instead of waiting for one. */
+/* Submit the open command buffer if it holds enough. If the device is so far behind that no other command buffer is
+   free, recording goes on instead of waiting for one. */
 static bool vulkan_flush_if_full(TiRuntime runtime) {
     VulkanDevice *vulkan = runtime->vulkan;
     CommandSlot *next = &vulkan->slots[vulkan->next_slot];
-    if (vulkan->recorded < BATCH ||
-        (vulkan->recorded < MOST_RECORDED && next->is_flying &&
-         vulkan->api.GetFenceStatus(vulkan->device, next->fence) == VK_NOT_READY)) {
+    if (vulkan->recorded < BATCH || (vulkan->recorded < MAX_RECORDED && next->is_in_flight &&
+                                     vulkan->api.GetFenceStatus(vulkan->device, next->fence) == VK_NOT_READY)) {
         return true;
     }
     return vulkan_flush(runtime);
@@ -211,7 +212,7 @@ static bool vulkan_allocate(TiRuntime runtime, TiMemory memory) {
     if (!vulkan_make_buffer(runtime, memory, vulkan->is_mapped ? DATA_MAPPED : DATA_LOCAL)) {
         return false;
     }
-    slot = vulkan_begin(runtime);
+    slot = vulkan_record(runtime);
     if (!slot) {
         return false;
     }
@@ -219,9 +220,9 @@ static bool vulkan_allocate(TiRuntime runtime, TiMemory memory) {
     return true;
 }
 
-/* Make memory that the host sees and that is no user's. */
-static TiMemory vulkan_make_visible(TiRuntime runtime, uint64_t size, const int *kinds) {
-    TiMemory memory = (TiMemory)handle_take(HANDLE_MEMORY, sizeof(struct TiMemory_t));
+/* Allocate memory that the host can access, for the runtime's own use. */
+static TiMemory vulkan_make_host_visible(TiRuntime runtime, uint64_t size, const int *kinds) {
+    TiMemory memory = (TiMemory)handle_acquire(HANDLE_MEMORY, sizeof(struct TiMemory_t));
     if (!memory) {
         return NULL;
     }
@@ -229,7 +230,7 @@ static TiMemory vulkan_make_visible(TiRuntime runtime, uint64_t size, const int 
     memory->size = size;
     if (!vulkan_make_buffer(runtime, memory, kinds)) {
         vulkan_free_memory(runtime, memory);
-        handle_give_back(memory);
+        handle_release(memory);
         return NULL;
     }
     memory_list(memory);
@@ -238,7 +239,7 @@ static TiMemory vulkan_make_visible(TiRuntime runtime, uint64_t size, const int 
 
 static bool vulkan_record_copy(TiRuntime runtime, VkBuffer to, uint64_t to_offset, VkBuffer from, uint64_t from_offset,
                                uint64_t size) {
-    CommandSlot *slot = vulkan_begin(runtime);
+    CommandSlot *slot = vulkan_record(runtime);
     VkBufferCopy region = {from_offset, to_offset, size};
     if (!slot) {
         return false;
@@ -249,7 +250,7 @@ static bool vulkan_record_copy(TiRuntime runtime, VkBuffer to, uint64_t to_offse
 
 static bool vulkan_staging(TiRuntime runtime) {
     if (!runtime->vulkan->staging) {
-        runtime->vulkan->staging = vulkan_make_visible(runtime, STAGING_BYTES, STAGING_KINDS);
+        runtime->vulkan->staging = vulkan_make_host_visible(runtime, STAGING_BYTES, STAGING_KINDS);
     }
     return runtime->vulkan->staging != NULL;
 }

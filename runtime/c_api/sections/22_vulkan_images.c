@@ -1,5 +1,7 @@
-/* Images stay in the layout GENERAL, in which kernels sample and store them and copies reach them: no launch has to
-   know what an image was used for before. */
+/* --- Vulkan: images and samplers ---------------------------------------------------------------------------------- */
+
+/* Images stay in the layout GENERAL, which allows kernels to sample and store them and copies to access them: a launch
+   need not know how an image was used before. */
 
 static const VkImageSubresourceRange WHOLE_IMAGE = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1};
 static const VkImageSubresourceLayers ONE_LEVEL = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1};
@@ -9,11 +11,11 @@ static bool fail_format(TiRuntime runtime, TiFormat format, const char *action) 
                 format_name(format), action);
 }
 
-/* Find what images of a format and extent may be used for; VkImageUsageFlags. */
+/* Find the supported usage of images of a format and extent (VkImageUsageFlags). */
 static bool vulkan_image_usage(TiRuntime runtime, TiImage image, bool is_stored, uint32_t *usage) {
     enum {
         NEEDED = VK_FORMAT_FEATURE_SAMPLED_IMAGE_BIT | VK_FORMAT_FEATURE_TRANSFER_SRC_BIT |
-                 VK_FORMAT_FEATURE_TRANSFER_DST_BIT,
+            VK_FORMAT_FEATURE_TRANSFER_DST_BIT,
         TILING_OPTIMAL = 0
     };
     VulkanDevice *vulkan = runtime->vulkan;
@@ -21,10 +23,10 @@ static bool vulkan_image_usage(TiRuntime runtime, TiImage image, bool is_stored,
     VkFormatProperties properties;
     VkImageFormatProperties limits;
     VkResult result;
-    uint64_t size = (uint64_t)image->extent.width * image->extent.height; /* 64 bits hold it */
+    uint64_t size = (uint64_t)image->extent.width * image->extent.height; /* fits in 64 bits */
     memset(&properties, 0, sizeof properties);
     memset(&limits, 0, sizeof limits);
-    if (format->vulkan) { /* few devices have three channels */
+    if (format->vulkan) { /* few devices support three channels */
         vulkan->api.GetPhysicalDeviceFormatProperties(vulkan->physical, format->vulkan, &properties);
     }
     if ((properties.optimalTilingFeatures & NEEDED) != NEEDED) {
@@ -58,13 +60,13 @@ static bool vulkan_image_usage(TiRuntime runtime, TiImage image, bool is_stored,
                       image->extent.width, image->extent.height, image->extent.depth);
 }
 
-/* Record that an image enters the layout GENERAL, and zeros. */
+/* Record the transition of an image to the layout GENERAL, and its clearing. */
 static bool vulkan_clear_image(TiRuntime runtime, TiImage image) {
     const float zeros[4] = {0.0f, 0.0f, 0.0f, 0.0f};
     const uint32_t work = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
     VulkanDevice *vulkan = runtime->vulkan;
     VkImageMemoryBarrier barrier;
-    CommandSlot *slot = vulkan_begin(runtime);
+    CommandSlot *slot = vulkan_record(runtime);
     if (!slot) {
         return false;
     }
@@ -80,7 +82,7 @@ static bool vulkan_clear_image(TiRuntime runtime, TiImage image) {
     return true;
 }
 
-/* Make an image of zeros with memory of its own. It is to be freed also after a failure. */
+/* Create a zeroed image with its own memory. The caller frees it even after a failure. */
 static bool vulkan_make_image(TiRuntime runtime, TiImage image, bool is_stored) {
     VulkanDevice *vulkan = runtime->vulkan;
     VkImageCreateInfo info;
@@ -103,7 +105,7 @@ static bool vulkan_make_image(TiRuntime runtime, TiImage image, bool is_stored) 
         return false;
     }
     vulkan->api.GetImageMemoryRequirements(vulkan->device, image->image, &needs);
-    if (vulkan_take_memory(runtime, &needs, DATA_LOCAL, NULL, &image->memory) < 0 ||
+    if (vulkan_allocate_memory(runtime, &needs, DATA_LOCAL, NULL, &image->memory) < 0 ||
         !vulkan_check(runtime, vulkan->api.BindImageMemory(vulkan->device, image->image, image->memory, 0),
                       "binding memory")) {
         return false;
@@ -121,7 +123,7 @@ static bool vulkan_make_image(TiRuntime runtime, TiImage image, bool is_stored) 
     return vulkan_clear_image(runtime, image);
 }
 
-/* Give an image back that no launch uses any more. */
+/* Free an image that no launch uses any more. */
 static void vulkan_free_image(TiImage image) {
     VulkanDevice *vulkan = image->runtime->vulkan;
     if (image->view) {
@@ -133,10 +135,10 @@ static void vulkan_free_image(TiImage image) {
     if (image->memory) {
         vulkan->api.FreeMemory(vulkan->device, image->memory, NULL);
     }
-    handle_give_back(image);
+    handle_release(image);
 }
 
-/* Give a sampler back that no launch uses any more. */
+/* Free a sampler that no launch uses any more. */
 static void vulkan_free_sampler(TiSampler sampler) {
     VulkanDevice *vulkan = sampler->runtime->vulkan;
     int i;
@@ -145,13 +147,12 @@ static void vulkan_free_sampler(TiSampler sampler) {
             vulkan->api.DestroySampler(vulkan->device, sampler->handles[i], NULL);
         }
     }
-    handle_give_back(sampler);
+    handle_release(sampler);
 }
 
-/* Make a sampler, and put it into the list of its runtime's. Vulkan numbers filters and address modes as Taichi
-   does. */
+/* Create a sampler and add it to the list of its runtime. Vulkan and Taichi number filters and address modes alike. */
 static TiSampler vulkan_make_sampler(TiRuntime runtime, const TiSamplerCreateInfo *create_info) {
-    TiSampler sampler = (TiSampler)handle_take(HANDLE_SAMPLER, sizeof(struct TiSampler_t));
+    TiSampler sampler = (TiSampler)handle_acquire(HANDLE_SAMPLER, sizeof(struct TiSampler_t));
     VulkanDevice *vulkan = runtime->vulkan;
     VkSamplerCreateInfo info;
     int i;
@@ -195,11 +196,11 @@ static VkExtent3D vulkan_extent(const TiImageExtent *extent) {
     return made;
 }
 
-/* Copy texels between an image and memory, in which they lie packed. */
+/* Copy texels between an image and memory, where they are contiguous. */
 static bool vulkan_copy_texels(TiRuntime runtime, const TiImageSlice *slice, const TiMemorySlice *packed,
                                bool is_to_image) {
     VulkanDevice *vulkan = runtime->vulkan;
-    CommandSlot *slot = vulkan_begin(runtime);
+    CommandSlot *slot = vulkan_record(runtime);
     VkBufferImageCopy region;
     if (!slot) {
         return false;
@@ -220,7 +221,7 @@ static bool vulkan_copy_texels(TiRuntime runtime, const TiImageSlice *slice, con
 }
 
 static bool vulkan_copy_image(TiRuntime runtime, const TiImageSlice *to, const TiImageSlice *from) {
-    CommandSlot *slot = vulkan_begin(runtime);
+    CommandSlot *slot = vulkan_record(runtime);
     VkImageCopy region;
     if (!slot) {
         return false;

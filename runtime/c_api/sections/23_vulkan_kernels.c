@@ -1,34 +1,36 @@
-/* Tell whether a device has what a capability of SPIR-V takes. */
+/* --- Vulkan: kernels ---------------------------------------------------------------------------------------------- */
+
+/* Return whether a device supports a SPIR-V capability. */
 static bool vulkan_has(VulkanDevice *vulkan, const Capability *capability) {
     const VkPhysicalDeviceVulkan12Properties *properties = &vulkan->properties_12;
-    const VkBool32 *rows[5];
+    const VkBool32 *controls[5];
     uint32_t i = capability->number;
     VkBool32 *feature = feature_of(&vulkan->features, capability->place, capability->number);
     if (feature) {
         return *feature != 0;
     }
-    rows[0] = properties->signedZeroInfNanPreserve;
-    rows[1] = properties->denormPreserve;
-    rows[2] = properties->denormFlushToZero;
-    rows[3] = properties->roundingModeRTE;
-    rows[4] = properties->roundingModeRTZ;
+    controls[0] = properties->signedZeroInfNanPreserve;
+    controls[1] = properties->denormPreserve;
+    controls[2] = properties->denormFlushToZero;
+    controls[3] = properties->roundingModeRTE;
+    controls[4] = properties->roundingModeRTZ;
     switch (capability->place) {
     case IN_SUBGROUP:
         return vulkan->properties_11.subgroupSupportedStages & VK_SHADER_STAGE_COMPUTE_BIT &&
                vulkan->properties_11.subgroupSupportedOperations >> i & 1;
-    case IN_FLOAT_CONTROLS: return rows[i][0] || rows[i][1] || rows[i][2];
+    case IN_FLOAT_CONTROLS: return controls[i][0] || controls[i][1] || controls[i][2];
     default: return capability->place == ALWAYS;
     }
 }
 
-/* Check that the device has what a shader asks for. */
+/* Check that the device supports all capabilities of a shader. */
 static bool vulkan_check_capabilities(TiRuntime runtime, const char *name, const uint8_t *code, uint32_t size) {
     uint32_t position;
     size_t i;
     for (position = SPIRV_HEADER_WORDS; position < size / 4; position += little_u32(code + 4 * position) >> 16) {
         uint32_t word = little_u32(code + 4 * position), capability;
         if ((word & 0xffff) != OP_CAPABILITY) {
-            break; /* they come first */
+            break; /* the capabilities are the first instructions */
         }
         capability = little_u32(code + 4 * position + 4);
         for (i = 0; i < sizeof CAPABILITIES / sizeof *CAPABILITIES && CAPABILITIES[i].capability != capability; i++) {
@@ -45,11 +47,11 @@ static bool vulkan_check_capabilities(TiRuntime runtime, const char *name, const
     return true;
 }
 
-static uint32_t vulkan_descriptor_type(const TextureSlot *texture) {
+static uint32_t vulkan_descriptor_type(const TextureBinding *texture) {
     return texture->is_storage ? VK_DESCRIPTOR_TYPE_STORAGE_IMAGE : VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER;
 }
 
-/* Make the layout of the textures that a kernel binds, in the order of its slots. */
+/* Create the descriptor set layout of the textures of a kernel, in the order of their bindings. */
 static bool vulkan_make_texture_layout(TiRuntime runtime, const KernelData *kernel, Program *program) {
     VulkanDevice *vulkan = runtime->vulkan;
     const VkPhysicalDeviceLimits *limits = &vulkan->properties.limits;
@@ -74,8 +76,7 @@ static bool vulkan_make_texture_layout(TiRuntime runtime, const KernelData *kern
     info.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO;
     info.bindingCount = kernel->texture_count;
     info.pBindings = bindings;
-    return vulkan_check(runtime,
-                        vulkan->api.CreateDescriptorSetLayout(vulkan->device, &info, NULL, &program->textures),
+    return vulkan_check(runtime, vulkan->api.CreateDescriptorSetLayout(vulkan->device, &info, NULL, &program->textures),
                         "making a layout of textures");
 }
 
@@ -119,7 +120,7 @@ static bool vulkan_make_pipeline(TiRuntime runtime, const Task *task, const Code
     memset(&info, 0, sizeof info);
     shader.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
     shader.codeSize = file->code->size;
-    shader.pCode = (const uint32_t *)(const void *)code; /* malloc aligns */
+    shader.pCode = (const uint32_t *)(const void *)code; /* aligned by malloc */
     result = vulkan->api.CreateShaderModule(vulkan->device, &shader, NULL, &module);
     if (result >= 0) {
         info.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO;
@@ -138,7 +139,7 @@ static bool vulkan_make_pipeline(TiRuntime runtime, const Task *task, const Code
 static bool vulkan_build(TiRuntime runtime, TiKernel kernel) {
     Program *program = kernel->program;
     uint32_t i;
-    program->pipelines = (VkPipeline *)take_zeroed(kernel->data->task_count * sizeof(VkPipeline));
+    program->pipelines = (VkPipeline *)allocate_zeroed(kernel->data->task_count * sizeof(VkPipeline));
     if (!program->pipelines || !vulkan_make_layout(runtime, kernel->data, program)) {
         return false;
     }

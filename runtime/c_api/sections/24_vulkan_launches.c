@@ -1,25 +1,26 @@
-/* Find the grid of a task: groups in a row, and rows. A row has at most 65,535 on any device. */
+/* --- Vulkan: launches --------------------------------------------------------------------------------------------- */
+
+/* Find the grid of a task: groups a row, and rows. Every device supports 65,535 groups a row. */
 static bool vulkan_grid(VulkanDevice *vulkan, TiKernel kernel, const Task *task, int64_t count, uint32_t *groups,
                         uint32_t *rows) {
-    uint64_t turns = (uint64_t)task->block_dim * task->items, wanted;
+    uint64_t iterations = (uint64_t)task->block_dim * task->items, wanted;
     uint64_t most = GROUPS_X;
     *rows = 1;
-    if (task->is_strided &&
-        !vulkan->is_software) { /* a GPU needs no more than keep it busy; lavapipe ends long loops */
+    if (task->is_strided && !vulkan->is_software) { /* enough to keep a GPU busy; lavapipe ends long loops */
         most = smaller_u64(most, STRIDED_THREADS / task->block_dim);
     }
     if (count < 0) {
         *groups = (uint32_t)smaller_u64(most, STRIDED_GROUPS);
         return true;
     }
-    wanted = ((uint64_t)count + turns - 1) / turns;
+    wanted = ((uint64_t)count + iterations - 1) / iterations;
     *groups = (uint32_t)smaller_u64(wanted, most);
     if (wanted <= most || task->is_strided) {
         return true;
     }
     if (!task->is_folded) {
         return fail(TI_ERROR_NOT_SUPPORTED,
-                    "task `%s` of kernel `%s` needs %llu groups; its edited text knows one row of %d", task->name,
+                    "task `%s` of kernel `%s` needs %llu groups; its edited source has one row of %d", task->name,
                     kernel->data->name, (unsigned long long)wanted, GROUPS_X);
     }
     *rows = (uint32_t)((wanted + GROUPS_X - 1) / GROUPS_X);
@@ -27,7 +28,7 @@ static bool vulkan_grid(VulkanDevice *vulkan, TiKernel kernel, const Task *task,
     return true;
 }
 
-/* Make the pool that a command buffer takes its descriptor sets from: one a launch, as many as usually go into it. */
+/* Create the descriptor pool of a command buffer: one set a launch, for as many launches as it usually holds. */
 static bool vulkan_make_descriptors(TiRuntime runtime, CommandSlot *slot) {
     VulkanDevice *vulkan = runtime->vulkan;
     const VkDescriptorPoolSize sizes[] = {{VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER, DESCRIPTORS},
@@ -46,7 +47,7 @@ static bool vulkan_make_descriptors(TiRuntime runtime, CommandSlot *slot) {
     return true;
 }
 
-/* Find what a texture is sampled with; the samplers that null stands for are made when first needed. */
+/* Return the sampler of a texture. Default samplers, for null, are created when first needed. */
 static VkSampler vulkan_sampler_of(TiRuntime runtime, const TiTexture *texture) {
     bool is_integer = TEXEL_FORMATS[texture->image->format].element != TI_DATA_TYPE_F32;
     bool is_linear = !is_integer && texture->image->is_interpolated;
@@ -62,7 +63,7 @@ static VkSampler vulkan_sampler_of(TiRuntime runtime, const TiTexture *texture) 
     return *sampler ? (*sampler)->handles[is_integer] : 0;
 }
 
-/* Fill a descriptor set with the textures of a launch, and bind it. The slot has room for it. */
+/* Write and bind the descriptor set for the textures of a launch. The command buffer has capacity for it. */
 static bool vulkan_bind_textures(TiRuntime runtime, TiKernel kernel, CommandSlot *slot) {
     VulkanDevice *vulkan = runtime->vulkan;
     const KernelData *data = kernel->data;
@@ -104,20 +105,20 @@ static bool vulkan_bind_textures(TiRuntime runtime, TiKernel kernel, CommandSlot
     return true;
 }
 
-/* Return an open command buffer that has room for what a launch binds: its textures, and its arguments where they are
-   too long for push constants. Null after a failure. */
-static CommandSlot *vulkan_find_room(TiRuntime runtime, const KernelData *data) {
+/* Return an open command buffer that has capacity for the textures of a launch, and for its arguments if they are too
+   long for push constants. Null after a failure. */
+static CommandSlot *vulkan_slot_for_launch(TiRuntime runtime, const KernelData *data) {
     CommandSlot *slot = runtime->vulkan->open;
     bool is_stored = data->args_size > MAX_PUSH_BYTES;
     bool is_full = slot && ((is_stored && slot->arguments_used + data->args_size > ARGUMENT_BLOCK_BYTES) ||
-                            (data->texture_count && (slot->descriptors_used + data->texture_count > DESCRIPTORS ||
-                                                     slot->sets_used == BATCH)));
+                            (data->texture_count &&
+                             (slot->descriptors_used + data->texture_count > DESCRIPTORS || slot->sets_used == BATCH)));
     if (is_full && !vulkan_flush(runtime)) {
         return NULL;
     }
     slot = vulkan_open_slot(runtime);
     if (slot && is_stored && !slot->arguments) {
-        slot->arguments = vulkan_make_visible(runtime, ARGUMENT_BLOCK_BYTES, ARGUMENT_KINDS);
+        slot->arguments = vulkan_make_host_visible(runtime, ARGUMENT_BLOCK_BYTES, ARGUMENT_KINDS);
         if (!slot->arguments) {
             return NULL;
         }
@@ -140,7 +141,7 @@ static bool vulkan_start(TiRuntime runtime, TiKernel kernel, const int64_t *coun
             return false;
         }
     }
-    slot = vulkan_find_room(runtime, data);
+    slot = vulkan_slot_for_launch(runtime, data);
     if (!slot || (data->texture_count && !vulkan_bind_textures(runtime, kernel, slot))) {
         return false;
     }
@@ -156,7 +157,7 @@ static bool vulkan_start(TiRuntime runtime, TiKernel kernel, const int64_t *coun
         if (!groups) {
             continue;
         }
-        vulkan_begin(runtime);
+        vulkan_record(runtime);
         if (pushed_size) {
             vulkan->api.CmdPushConstants(slot->commands, kernel->program->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
                                          pushed_size, pushed);

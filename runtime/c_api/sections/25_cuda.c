@@ -1,6 +1,6 @@
-/* --- 9  CUDA ------------------------------------------------------------------------------------------------------ */
+/* --- CUDA --------------------------------------------------------------------------------------------------------- */
 
-/* As much of cuda.h as is used. Names end with _v2 where the driver's ABI has them so. Source: CUDA Driver API. */
+/* The part of cuda.h that is used. Names end with _v2 if the driver's ABI has them so. Source: CUDA Driver API. */
 typedef int CUresult;
 typedef int CUdevice;
 typedef unsigned long long CUdeviceptr;
@@ -56,7 +56,7 @@ typedef struct CudaApi {
     CUresult(CUDAAPI *FuncGetParamInfo)(CUfunction, size_t, size_t *, size_t *);
 } CudaApi;
 
-static const FunctionRow CUDA_FUNCTIONS[] = {
+static const FunctionEntry CUDA_FUNCTIONS[] = {
     {offsetof(CudaApi, Init), "cuInit"},
     {offsetof(CudaApi, DeviceGetCount), "cuDeviceGetCount"},
     {offsetof(CudaApi, DeviceGet), "cuDeviceGet"},
@@ -85,8 +85,8 @@ static const FunctionRow CUDA_FUNCTIONS[] = {
 
 enum { CUDA_WAVES = 4, CUDA_STACK_BYTES = 16 << 10, CUDA_PARAMETER_BYTES = MAX_CUDA_ARGS_BYTES };
 
-/* All work is on the legacy default stream, so that it is ordered with that of a host program that uses none.
-   has_entered: the context was pushed by this call. */
+/* All work is on the legacy default stream, so that it is ordered with the work of a host program that uses no stream.
+   has_entered: this call pushed the context. */
 struct CudaDevice {
     CudaApi api;
     CUdevice device;
@@ -96,20 +96,20 @@ struct CudaDevice {
     bool is_retained;
 };
 
-/* True for success; else it fails with CUDA's words. */
+/* Return true for success; else fail with CUDA's error string. */
 static bool cuda_check(TiRuntime runtime, CUresult result, const char *action) {
     CudaApi *api = &runtime->cuda->api;
-    const char *name = NULL, *text = NULL;
+    const char *name = NULL, *message = NULL;
     if (result == CUDA_SUCCESS) {
         return true;
     }
     if (api->GetErrorName && api->GetErrorString) {
         api->GetErrorName(result, &name);
-        api->GetErrorString(result, &text);
+        api->GetErrorString(result, &message);
     }
     return fail(result == CUDA_ERROR_OUT_OF_MEMORY ? TI_ERROR_OUT_OF_MEMORY : TI_ERROR_INVALID_STATE,
                 "%s: %s failed: %s (%d)%s%s", runtime->name, action, name ? name : "an error of CUDA", result,
-                text ? ": " : "", text ? text : "");
+                message ? ": " : "", message ? message : "");
 }
 
 static bool cuda_load(CudaDevice *cuda) {
@@ -144,7 +144,7 @@ static bool cuda_attribute(TiRuntime runtime, int attribute, int *value) {
 }
 
 static bool cuda_open(TiRuntime runtime, uint32_t device_index) {
-    CudaDevice *cuda = (CudaDevice *)take_zeroed(sizeof(CudaDevice));
+    CudaDevice *cuda = (CudaDevice *)allocate_zeroed(sizeof(CudaDevice));
     int count = 0, major = 0, minor = 0, processors = 0, threads = 0;
     runtime->cuda = cuda;
     snprintf(runtime->name, sizeof runtime->name, "CUDA");
@@ -184,7 +184,7 @@ static void cuda_close(TiRuntime runtime) {
     runtime->cuda = NULL;
 }
 
-/* The thread gets its own context back when a call ends. */
+/* Restore the context of the calling thread at the end of a call. */
 static bool cuda_enter(TiRuntime runtime) {
     return cuda_check(runtime, runtime->cuda->api.CtxPushCurrent(runtime->cuda->context), "entering the context");
 }
@@ -235,7 +235,7 @@ static bool cuda_copy(TiRuntime runtime, TiMemory to, uint64_t to_offset, TiMemo
                                "copying memory");
 }
 
-/* Load the machine code where it is for this GPU, else the PTX. The code ends with a NUL: cuModuleLoadData takes no
+/* Load the machine code if it is for this GPU, else the PTX. The code ends with a NUL, since cuModuleLoadData takes no
    size. */
 static bool cuda_load_code(TiRuntime runtime, TiKernel kernel, const CodeFile *file) {
     CudaDevice *cuda = runtime->cuda;
@@ -270,7 +270,7 @@ static bool cuda_load_code(TiRuntime runtime, TiKernel kernel, const CodeFile *f
     return cuda_check(runtime, result, "loading a kernel");
 }
 
-/* Check, where the driver can tell, that a function takes the argument block and nothing else. */
+/* Check that a function takes the argument block and nothing else, if the driver can tell. */
 static bool cuda_check_parameters(TiRuntime runtime, TiKernel kernel, const Task *task, CUfunction function) {
     CudaApi *api = &runtime->cuda->api;
     size_t offset = 0, size = 0;
@@ -291,7 +291,7 @@ static bool cuda_build(TiRuntime runtime, TiKernel kernel) {
     const KernelData *data = kernel->data;
     size_t stack = 0;
     uint32_t i;
-    kernel->program->functions = (void **)take_zeroed(data->task_count * sizeof(void *));
+    kernel->program->functions = (void **)allocate_zeroed(data->task_count * sizeof(void *));
     if (!kernel->program->functions) {
         return false;
     }
@@ -337,13 +337,13 @@ static bool cuda_start(TiRuntime runtime, TiKernel kernel, const int64_t *counts
     uint32_t i;
     for (i = 0; i < kernel->data->task_count; i++) {
         const Task *task = &kernel->data->tasks[i];
-        uint64_t turns = (uint64_t)task->block_dim * task->items, most = INT32_MAX, groups;
+        uint64_t iterations = (uint64_t)task->block_dim * task->items, most = INT32_MAX, groups;
         void *parameters[1];
         parameters[0] = kernel->args;
         if (task->is_strided || counts[i] < 0) { /* enough to keep it busy */
             most = larger_u64(1, cuda->resident_threads * CUDA_WAVES / task->block_dim);
         }
-        groups = counts[i] < 0 ? most : smaller_u64(((uint64_t)counts[i] + turns - 1) / turns, most);
+        groups = counts[i] < 0 ? most : smaller_u64(((uint64_t)counts[i] + iterations - 1) / iterations, most);
         if (groups &&
             !cuda_check(runtime,
                         cuda->api.LaunchKernel((CUfunction)kernel->program->functions[i], (unsigned int)groups, 1, 1,
@@ -356,7 +356,7 @@ static bool cuda_start(TiRuntime runtime, TiKernel kernel, const int64_t *counts
 }
 
 static bool cuda_flush(TiRuntime runtime) {
-    (void)runtime; /* work starts as it is launched */
+    (void)runtime; /* launches start at once */
     return true;
 }
 

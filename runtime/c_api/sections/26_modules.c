@@ -1,4 +1,4 @@
-/* --- 10  archives on a device ------------------------------------------------------------------------------------- */
+/* --- modules: archives on a device -------------------------------------------------------------------------------- */
 
 enum {
     REPORT_HEADER_WORDS = 9,
@@ -15,7 +15,7 @@ static bool clear_report(TiRuntime runtime) {
     return runtime->backend->write(runtime, runtime->report, 0, header, sizeof header);
 }
 
-/* Make the buffer that kernels write their prints and failed checks to, once a runtime. */
+/* Allocate the buffer that kernels write their prints and failed checks to, once a runtime. */
 static bool find_report(TiRuntime runtime) {
     if (runtime->report) {
         return true;
@@ -24,12 +24,12 @@ static bool find_report(TiRuntime runtime) {
     return runtime->report && clear_report(runtime);
 }
 
-/* Write a whole number into the argument block as a member's type. */
+/* Write an integer into the argument block with the type of a member. */
 static void put_integer(TiKernel kernel, const BlockMember *member, uint64_t value) {
     memcpy(kernel->args + member->offset, &value, member->size); /* the host is little endian */
 }
 
-/* Fill in what is known before any launch: constants and the addresses of the kernel's own memory. */
+/* Fill in the members that are known at load time: constants and the addresses of the kernel's own memory. */
 static bool prepare_block(TiRuntime runtime, TiKernel kernel) {
     const KernelData *data = kernel->data;
     uint32_t i;
@@ -62,14 +62,15 @@ static bool prepare_block(TiRuntime runtime, TiKernel kernel) {
 
 static bool kernel_open(TiAotModule module, TiKernel kernel, const KernelData *data) {
     TiRuntime runtime = module->runtime;
-    size_t room =
+    size_t args_bytes =
         runtime->arch == TI_ARCH_CUDA ? (size_t)CUDA_PARAMETER_BYTES : (size_t)rounded_up(data->args_size, 8) + 8;
     kernel->module = module;
     kernel->data = data;
-    kernel->args = (uint8_t *)take_zeroed(room); /* CUDA reads as much as the function says it takes */
-    kernel->counts = (int64_t *)take_zeroed((data->task_count + 1) * sizeof(int64_t));
-    kernel->textures = (const TiTexture **)take_zeroed(data->texture_count * sizeof(const TiTexture *));
-    kernel->program = (Program *)take_zeroed(sizeof(Program));
+    kernel->args =
+        (uint8_t *)allocate_zeroed(args_bytes); /* CUDA reads as much as the parameter size of the function */
+    kernel->counts = (int64_t *)allocate_zeroed((data->task_count + 1) * sizeof(int64_t));
+    kernel->textures = (const TiTexture **)allocate_zeroed(data->texture_count * sizeof(const TiTexture *));
+    kernel->program = (Program *)allocate_zeroed(sizeof(Program));
     if (!kernel->args || !kernel->counts || !kernel->textures || !kernel->program) {
         return false;
     }
@@ -93,7 +94,7 @@ static void kernel_close(TiRuntime runtime, TiKernel kernel) {
     free(kernel->textures);
     free(kernel->counts);
     free(kernel->args);
-    handle_give_back(kernel);
+    handle_release(kernel);
 }
 
 /* Free a module that no launch uses any more. */
@@ -107,7 +108,7 @@ static void module_close(TiAotModule module) {
     }
     for (i = 0; module->graphs && i < module->manifest.graph_count; i++) {
         if (module->graphs[i]) {
-            handle_give_back(module->graphs[i]);
+            handle_release(module->graphs[i]);
         }
     }
     for (i = 0; module->trees && i < module->manifest.tree_count; i++) {
@@ -118,7 +119,7 @@ static void module_close(TiAotModule module) {
     free(module->trees);
     manifest_close(&module->manifest);
     free(module->bytes);
-    handle_give_back(module);
+    handle_release(module);
 }
 
 static bool module_open(TiAotModule module) {
@@ -133,9 +134,9 @@ static bool module_open(TiAotModule module) {
         return fail(TI_ERROR_INCOMPATIBLE_MODULE, "the archive is made for target %s, and this runtime is one of %s",
                     arch_name(manifest->arch), arch_name(runtime->arch));
     }
-    module->trees = (TiMemory *)take_zeroed(manifest->tree_count * sizeof(TiMemory));
-    module->kernels = (TiKernel *)take_zeroed(manifest->kernel_count * sizeof(TiKernel));
-    module->graphs = (TiComputeGraph *)take_zeroed(manifest->graph_count * sizeof(TiComputeGraph));
+    module->trees = (TiMemory *)allocate_zeroed(manifest->tree_count * sizeof(TiMemory));
+    module->kernels = (TiKernel *)allocate_zeroed(manifest->kernel_count * sizeof(TiKernel));
+    module->graphs = (TiComputeGraph *)allocate_zeroed(manifest->graph_count * sizeof(TiComputeGraph));
     if (!module->trees || !module->kernels || !module->graphs) {
         return false;
     }
@@ -146,7 +147,7 @@ static bool module_open(TiAotModule module) {
         module->trees[i]->is_tree = true;
     }
     for (i = 0; i < manifest->kernel_count; i++) {
-        module->kernels[i] = (TiKernel)handle_take(HANDLE_KERNEL, sizeof(struct TiKernel_t));
+        module->kernels[i] = (TiKernel)handle_acquire(HANDLE_KERNEL, sizeof(struct TiKernel_t));
         if (!module->kernels[i]) {
             return false;
         }
@@ -155,7 +156,7 @@ static bool module_open(TiAotModule module) {
         }
     }
     for (i = 0; i < manifest->graph_count; i++) {
-        module->graphs[i] = (TiComputeGraph)handle_take(HANDLE_GRAPH, sizeof(struct TiComputeGraph_t));
+        module->graphs[i] = (TiComputeGraph)handle_acquire(HANDLE_GRAPH, sizeof(struct TiComputeGraph_t));
         if (!module->graphs[i]) {
             return false;
         }
@@ -165,9 +166,9 @@ static bool module_open(TiAotModule module) {
     return true;
 }
 
-/* Take over the bytes of an archive, also after a failure. */
+/* Create a module from the bytes of an archive, which it owns even after a failure. */
 static TiAotModule module_make(TiRuntime runtime, uint8_t *bytes, size_t size) {
-    TiAotModule module = (TiAotModule)handle_take(HANDLE_MODULE, sizeof(struct TiAotModule_t));
+    TiAotModule module = (TiAotModule)handle_acquire(HANDLE_MODULE, sizeof(struct TiAotModule_t));
     if (!module) {
         free(bytes);
         return NULL;
@@ -175,7 +176,7 @@ static TiAotModule module_make(TiRuntime runtime, uint8_t *bytes, size_t size) {
     module->runtime = runtime;
     module->bytes = bytes;
     if (!manifest_open(&module->manifest, bytes, size) || !module_open(module)) {
-        if (module->trees) { /* its memory is being cleared */
+        if (module->trees) { /* its memory is still being cleared */
             runtime->backend->wait(runtime);
         }
         module_close(module);
@@ -189,7 +190,7 @@ static TiAotModule module_make(TiRuntime runtime, uint8_t *bytes, size_t size) {
     return module;
 }
 
-/* Read a whole file, of at most the size of an archive; the caller frees it. */
+/* Read a file of at most the maximum size of an archive; the caller frees it. */
 static uint8_t *read_whole_file(const char *path, size_t *size) {
     FILE *file = fopen(path, "rb");
     uint8_t *bytes = NULL;
@@ -206,7 +207,7 @@ static uint8_t *read_whole_file(const char *path, size_t *size) {
              (unsigned long long)MAX_ARCHIVE_BYTES);
     } else {
         rewind(file);
-        bytes = (uint8_t *)take_zeroed((size_t)end);
+        bytes = (uint8_t *)allocate_zeroed((size_t)end);
         if (bytes && fread(bytes, 1, (size_t)end, file) != (size_t)end) {
             fail(TI_ERROR_INVALID_ARGUMENT, "the archive `%.500s` cannot be read", path);
             free(bytes);

@@ -1,6 +1,6 @@
-/* --- 11  launches ------------------------------------------------------------------------------------------------- */
+/* --- launches: arguments, evaluation, iterations ------------------------------------------------------------------ */
 
-/* A number as a caller gave it: a real, or a whole number by sign and magnitude. */
+/* A number that the caller passes: a real, or an integer by sign and magnitude. */
 typedef struct Number {
     bool is_real, is_negative;
     double real;
@@ -45,7 +45,7 @@ static Number read_number(TiDataType type, const void *from) {
     }
 }
 
-/* Tell whether a number is one of a type of whole numbers. */
+/* Return whether a number is in the range of an integer type. */
 static bool fits_integer(TiDataType type, Number number) {
     bool is_signed =
         type == TI_DATA_TYPE_I8 || type == TI_DATA_TYPE_I16 || type == TI_DATA_TYPE_I32 || type == TI_DATA_TYPE_I64;
@@ -54,29 +54,29 @@ static bool fits_integer(TiDataType type, Number number) {
            (number.is_negative ? is_signed && number.magnitude <= most + 1 : number.magnitude <= most);
 }
 
-/* Write a number of a parameter's type into the argument block, where small types may have larger members. False if it
-   does not fit. */
+/* Write a number of a parameter's type into the argument block, where small types may have larger members. Return false
+   if it is out of range. */
 static bool write_number(TiKernel kernel, const BlockMember *member, TiDataType type, Number number) {
     double real =
         number.is_real ? number.real : (number.is_negative ? -(double)number.magnitude : (double)number.magnitude);
     float single = (float)real;
     uint16_t half;
     uint64_t bits;
-    uint8_t *place = kernel->args + member->offset;
+    uint8_t *address = kernel->args + member->offset;
     switch (member->type) {
     case TI_DATA_TYPE_F16:
         half = double_to_half(real);
-        memcpy(place, &half, sizeof half);
+        memcpy(address, &half, sizeof half);
         return true;
-    case TI_DATA_TYPE_F32: memcpy(place, &single, sizeof single); return true;
-    case TI_DATA_TYPE_F64: memcpy(place, &real, sizeof real); return true;
+    case TI_DATA_TYPE_F32: memcpy(address, &single, sizeof single); return true;
+    case TI_DATA_TYPE_F64: memcpy(address, &real, sizeof real); return true;
     default: break;
     }
     if (!fits_integer(type, number)) {
         return false;
     }
     bits = number.is_negative ? 0 - number.magnitude : number.magnitude;
-    memcpy(place, &bits, member->size);
+    memcpy(address, &bits, member->size);
     return true;
 }
 
@@ -94,19 +94,19 @@ static const char *argument_kind_name(TiArgumentType type) {
 }
 
 /* Write extents as `(4, 8)`. */
-static const char *shape_text(const TiNdShape *shape, char text[256]) {
+static const char *format_shape(const TiNdShape *shape, char string[256]) {
     size_t length = 0;
     uint32_t i;
-    text[length++] = '(';
+    string[length++] = '(';
     for (i = 0; i < shape->dim_count && i < TI_MAX_DIM_COUNT; i++) {
-        length += (size_t)snprintf(text + length, 256 - length, i ? ", %u" : "%u", shape->dims[i]);
+        length += (size_t)snprintf(string + length, 256 - length, i ? ", %u" : "%u", shape->dims[i]);
     }
-    snprintf(text + length, 256 - length, ")");
-    return text;
+    snprintf(string + length, 256 - length, ")");
+    return string;
 }
 
 static bool check_ndarray(TiKernel kernel, const Parameter *parameter, const TiNdArray *array) {
-    char found[256], wanted[256];
+    char actual[256], expected[256];
     uint64_t size = parameter->element_size;
     uint32_t i;
     if (array->shape.dim_count != parameter->dim_count) {
@@ -121,8 +121,8 @@ static bool check_ndarray(TiKernel kernel, const Parameter *parameter, const TiN
         memcmp(array->elem_shape.dims, parameter->element_shape.dims,
                parameter->element_shape.dim_count * sizeof(uint32_t))) {
         return fail(TI_ERROR_INVALID_ARGUMENT, "argument `%s` has elements of shape %s, and the kernel takes %s",
-                    parameter->name, shape_text(&array->elem_shape, found),
-                    shape_text(&parameter->element_shape, wanted));
+                    parameter->name, format_shape(&array->elem_shape, actual),
+                    format_shape(&parameter->element_shape, expected));
     }
     for (i = 0; i < array->shape.dim_count; i++) {
         if (array->shape.dims[i] > INT32_MAX) {
@@ -149,7 +149,7 @@ static bool check_ndarray(TiKernel kernel, const Parameter *parameter, const TiN
     return size <= array->memory->size ? true
                                        : fail(TI_ERROR_ARGUMENT_OUT_OF_RANGE,
                                               "argument `%s` of shape %s needs %llu bytes, and its memory has %llu",
-                                              parameter->name, shape_text(&array->shape, found),
+                                              parameter->name, format_shape(&array->shape, actual),
                                               (unsigned long long)size, (unsigned long long)array->memory->size);
 }
 
@@ -158,7 +158,7 @@ static bool is_same_extent(const TiImageExtent *a, const TiImageExtent *b) {
            a->array_layer_count == b->array_layer_count;
 }
 
-/* Check an image against what a kernel does with it. */
+/* Check that an image supports what a kernel does with it. */
 static bool check_texels(const Parameter *parameter, const TiTexture *texture) {
     const TiImage image = texture->image;
     const TiSampler sampler = texture->sampler;
@@ -263,7 +263,7 @@ static bool check_argument(TiKernel kernel, const Parameter *parameter, const Ti
     return true;
 }
 
-/* Return number `component` of an argument by value. */
+/* Return a component of an argument by value. */
 static Number argument_number(const Parameter *parameter, const TiArgument *argument, uint32_t component) {
     uint32_t offset = 0, i;
     switch (argument->type) {
@@ -283,7 +283,7 @@ static Number argument_number(const Parameter *parameter, const TiArgument *argu
     }
 }
 
-/* Return the distance of an array's elements along an axis [elements]. */
+/* Return the stride of an array along an axis [elements]. */
 static uint64_t array_stride(const TiNdArray *array, uint32_t axis) {
     uint64_t stride = 1;
     for (axis++; axis < array->shape.dim_count; axis++) {
@@ -294,7 +294,7 @@ static uint64_t array_stride(const TiNdArray *array, uint32_t axis) {
 
 static uint32_t next_seed(TiRuntime runtime) {
     runtime->launches++;
-    return runtime->random_seed * 0x9E3779B1u + runtime->launches * 0x85EBCA6Bu; /* as ti.init(random_seed=...) gives */
+    return runtime->random_seed * 0x9E3779B1u + runtime->launches * 0x85EBCA6Bu; /* as with ti.init(random_seed=...) */
 }
 
 /* Return an extent of a texture. */
@@ -303,7 +303,7 @@ static uint32_t texture_extent(const TiTexture *texture, uint32_t axis) {
     return axis == 0 ? extent->width : axis == 1 ? extent->height : extent->depth;
 }
 
-/* Write what one member gets from the arguments. arguments: one a parameter, null for templates. */
+/* Write the value of one member from the arguments. arguments: one a parameter, null for templates. */
 static bool pack_member(TiRuntime runtime, TiKernel kernel, const BlockMember *member,
                         const TiArgument *const *arguments) {
     const KernelData *data = kernel->data;
@@ -342,7 +342,7 @@ static bool pack_member(TiRuntime runtime, TiKernel kernel, const BlockMember *m
     }
 }
 
-/* Return a member's value as it stands in the argument block. */
+/* Return the value of a member in the argument block. */
 static int64_t packed_integer(TiKernel kernel, const BlockMember *member) {
     Number number = read_number(member->type, kernel->args + member->offset);
     return (int64_t)(number.is_negative ? 0 - number.magnitude : number.magnitude);
@@ -353,7 +353,7 @@ static int64_t floor_divided(int64_t a, int64_t b) {
     return quotient - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);
 }
 
-/* Sums and products of whole numbers; false where they leave 64 bits. */
+/* Sums and products of integers. Return false if they overflow 64 bits. */
 static bool added(int64_t a, int64_t b, int64_t *sum) {
     if (b > 0 ? a > INT64_MAX - b : a < INT64_MIN - b) {
         return false;
@@ -381,7 +381,8 @@ static bool shifted(int64_t a, int64_t b, bool is_left, int64_t *value) {
     return true;
 }
 
-/* Evaluate one operation with Python's meaning; divided by 0 a number is 0, as on devices. False: beyond 64 bits. */
+/* Evaluate one operation with Python's meaning; a number divided by 0 is 0, as on devices. Return false if it overflows
+   64 bits. */
 static bool apply(Operator operation, int64_t a, int64_t b, int64_t c, int64_t *value) {
     switch (operation) {
     case OP_ADD: return added(a, b, value);
@@ -429,7 +430,7 @@ static bool evaluate(TiKernel kernel, const Expression *expression, int64_t *val
         *value = packed_integer(kernel, &kernel->data->members[expression->value]);
         return true;
     }
-    if (expression->operation == OP_SELECT) { /* only one side counts */
+    if (expression->operation == OP_SELECT) { /* the other operand is not evaluated */
         return evaluate(kernel, expression->operands[0], &operands[0]) &&
                evaluate(kernel, expression->operands[operands[0] ? 1 : 2], value);
     }
@@ -443,8 +444,8 @@ static bool evaluate(TiKernel kernel, const Expression *expression, int64_t *val
                : fail(TI_ERROR_INVALID_ARGUMENT, "the bounds of a loop divide by zero or leave 64 bits");
 }
 
-/* Find how many turns a task has, -1 where only the device knows. */
-static bool count_turns(TiKernel kernel, const Task *task, int64_t *count) {
+/* Find the number of iterations of a task, -1 if only the device knows it. */
+static bool count_iterations(TiKernel kernel, const Task *task, int64_t *count) {
     uint32_t i;
     *count = task->is_serial ? 1 : -1;
     if (task->is_serial || !task->extents) {
@@ -463,15 +464,16 @@ static bool count_turns(TiKernel kernel, const Task *task, int64_t *count) {
             *count *= extent;
         }
     }
-    return *count <= MAX_TURNS ? true
-                               : fail(TI_ERROR_ARGUMENT_OUT_OF_RANGE,
-                                      "the loop of task `%s` has %lld turns; a parallel loop takes at most %lld",
-                                      task->name, (long long)*count, (long long)MAX_TURNS);
+    return *count <= MAX_ITERATIONS
+               ? true
+               : fail(TI_ERROR_ARGUMENT_OUT_OF_RANGE,
+                      "the loop of task `%s` has %lld iterations; a parallel loop has at most %lld", task->name,
+                      (long long)*count, (long long)MAX_ITERATIONS);
 }
 
 static bool show_reports(TiRuntime runtime, TiKernel kernel);
 
-/* Launch with one argument a parameter, null for templates; all of them are checked before anything happens. */
+/* Launch with one argument a parameter, null for templates. All arguments are checked before anything is changed. */
 static bool launch(TiRuntime runtime, TiKernel kernel, const TiArgument *const *arguments) {
     const KernelData *data = kernel->data;
     uint32_t i;
@@ -494,7 +496,7 @@ static bool launch(TiRuntime runtime, TiKernel kernel, const TiArgument *const *
         }
     }
     for (i = 0; i < data->task_count; i++) {
-        if (!count_turns(kernel, &data->tasks[i], &kernel->counts[i])) {
+        if (!count_iterations(kernel, &data->tasks[i], &kernel->counts[i])) {
             return fail_within("kernel `%.100s`", data->name);
         }
     }

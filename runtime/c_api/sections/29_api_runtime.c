@@ -1,4 +1,4 @@
-/* --- 13  the functions of shadesmith.h ---------------------------------------------------------------------------- */
+/* --- functions of shadesmith.h: errors, runtimes, memory ---------------------------------------------------------- */
 
 uint32_t ti_get_version(void) {
     return TI_C_API_VERSION;
@@ -7,35 +7,35 @@ uint32_t ti_get_version(void) {
 void ti_get_available_archs(uint32_t *arch_count, TiArch *archs) {
     static const TiArch KNOWN[] = {TI_ARCH_VULKAN, TI_ARCH_CUDA};
     TiError error = last_error;
-    char text[ERROR_TEXT_BYTES];
-    uint32_t found = 0, i;
+    char saved[ERROR_MESSAGE_BYTES];
+    uint32_t count = 0, i;
     if (!arch_count) {
         fail(TI_ERROR_ARGUMENT_NULL, "arch_count is null");
         return;
     }
-    memcpy(text, last_error_text, sizeof text);
+    memcpy(saved, last_error_message, sizeof saved);
     for (i = 0; i < 2; i++) {
         TiRuntime runtime = ti_create_runtime(KNOWN[i], 0);
         if (runtime) {
-            if (archs && found < *arch_count) {
-                archs[found] = KNOWN[i];
+            if (archs && count < *arch_count) {
+                archs[count] = KNOWN[i];
             }
-            found++;
+            count++;
             ti_destroy_runtime(runtime);
         }
     }
-    *arch_count = found;
-    last_error = error; /* that one is missing is no failure here */
-    memcpy(last_error_text, text, sizeof text);
+    *arch_count = count;
+    last_error = error; /* a missing device is not a failure here */
+    memcpy(last_error_message, saved, sizeof saved);
 }
 
 TiError ti_get_last_error(uint64_t *message_size, char *message) {
-    uint64_t size = strlen(last_error_text) + 1, room;
+    uint64_t size = strlen(last_error_message) + 1, copied;
     if (message_size) {
-        room = smaller_u64(*message_size, size);
-        if (message && room) {
-            memcpy(message, last_error_text, (size_t)room - 1);
-            message[room - 1] = '\0';
+        copied = smaller_u64(*message_size, size);
+        if (message && copied) {
+            memcpy(message, last_error_message, (size_t)copied - 1);
+            message[copied - 1] = '\0';
         }
         *message_size = size;
     }
@@ -43,13 +43,13 @@ TiError ti_get_last_error(uint64_t *message_size, char *message) {
 }
 
 const char *ti_get_last_error_message(void) {
-    return last_error_text;
+    return last_error_message;
 }
 
 void ti_set_last_error(TiError error, const char *message) {
-    char text[ERROR_TEXT_BYTES];
-    snprintf(text, sizeof text, "%s", message ? message : ""); /* it may be that of the last failure itself */
-    fail(error, "%s", text);
+    char saved[ERROR_MESSAGE_BYTES];
+    snprintf(saved, sizeof saved, "%s", message ? message : ""); /* `message` may be that of the last failure */
+    fail(error, "%s", saved);
 }
 
 void ti_set_print_callback(void (*callback)(const char *text, uint64_t size, void *user), void *user) {
@@ -57,7 +57,7 @@ void ti_set_print_callback(void (*callback)(const char *text, uint64_t size, voi
     print_user = user;
 }
 
-/* Begin a call on a runtime. */
+/* Start a call on a runtime. */
 static bool enter(TiRuntime runtime) {
     return check_handle(runtime, HANDLE_RUNTIME, "runtime") && runtime->backend->enter(runtime);
 }
@@ -66,7 +66,7 @@ static void leave(TiRuntime runtime) {
     runtime->backend->leave(runtime);
 }
 
-/* Take an image out of the list of its runtime's and give it back. */
+/* Remove an image from the list of its runtime and free it. */
 static void image_free(TiImage image) {
     if (image->previous) {
         image->previous->next = image->next;
@@ -91,7 +91,7 @@ static void sampler_free(TiSampler sampler) {
     vulkan_free_sampler(sampler);
 }
 
-/* Refuse what takes a kernel away while what it printed is shown. */
+/* Refuse to free a kernel while its prints are shown. */
 static bool check_not_showing(TiRuntime runtime) {
     return runtime->is_showing ? fail(TI_ERROR_INVALID_STATE, "a print callback cannot free the runtime or its modules")
                                : true;
@@ -105,7 +105,7 @@ TiRuntime ti_create_runtime(TiArch arch, uint32_t device_index) {
              (int)arch);
         return NULL;
     }
-    runtime = (TiRuntime)handle_take(HANDLE_RUNTIME, sizeof(struct TiRuntime_t));
+    runtime = (TiRuntime)handle_acquire(HANDLE_RUNTIME, sizeof(struct TiRuntime_t));
     if (!runtime) {
         return NULL;
     }
@@ -115,7 +115,7 @@ TiRuntime ti_create_runtime(TiArch arch, uint32_t device_index) {
     is_good = arch == TI_ARCH_VULKAN ? vulkan_open(runtime, device_index) : cuda_open(runtime, device_index);
     if (!is_good) {
         runtime->backend->close(runtime);
-        handle_give_back(runtime);
+        handle_release(runtime);
         return NULL;
     }
     return runtime;
@@ -148,7 +148,7 @@ void ti_destroy_runtime(TiRuntime runtime) {
         leave(runtime);
     }
     runtime->backend->close(runtime);
-    handle_give_back(runtime);
+    handle_release(runtime);
 }
 
 const char *ti_get_runtime_device_name(TiRuntime runtime) {
@@ -196,7 +196,7 @@ TiMemory ti_allocate_memory(TiRuntime runtime, const TiMemoryAllocateInfo *alloc
     return memory;
 }
 
-/* Begin a call on a memory of a runtime. */
+/* Start a call on memory of a runtime. */
 static bool enter_memory(TiRuntime runtime, TiMemory memory) {
     if (!check_handle(memory, HANDLE_MEMORY, "memory") || !check_handle(runtime, HANDLE_RUNTIME, "runtime")) {
         return false;
@@ -243,8 +243,8 @@ void *ti_map_memory(TiRuntime runtime, TiMemory memory) {
     } else if (memory->visible) {
         mapped = runtime->backend->wait(runtime) ? memory->visible : NULL;
     } else {
-        /* also for writing alone: bytes that are not written have to stay as they are */
-        mapped = take_zeroed((size_t)memory->size);
+        /* also if only the host writes: bytes that it does not write must stay unchanged */
+        mapped = allocate_zeroed((size_t)memory->size);
         is_good = mapped && runtime->backend->read(runtime, memory, 0, mapped, memory->size);
         if (!is_good) {
             free(mapped);

@@ -1,4 +1,6 @@
-/* Begin a call on images of a runtime. */
+/* --- functions of shadesmith.h: images and samplers --------------------------------------------------------------- */
+
+/* Start a call on images of a runtime. */
 static bool enter_images(TiRuntime runtime) {
     if (!check_handle(runtime, HANDLE_RUNTIME, "runtime")) {
         return false;
@@ -13,8 +15,9 @@ static bool enter_images(TiRuntime runtime) {
 static bool check_image_info(const TiImageAllocateInfo *info) {
     const TiImageExtent *extent = &info->extent;
     if ((uint32_t)info->dimension > TI_IMAGE_DIMENSION_3D || extent->array_layer_count != 1) {
-        return fail(TI_ERROR_NOT_SUPPORTED, "images have 1, 2 or 3 dimensions and 1 array layer; dimension %d with %u "
-                                            "layers was asked for",
+        return fail(TI_ERROR_NOT_SUPPORTED,
+                    "images have 1, 2 or 3 dimensions and 1 array layer; dimension %d with %u "
+                    "layers was asked for",
                     (int)info->dimension, extent->array_layer_count);
     }
     if (info->mip_level_count != 1) {
@@ -49,7 +52,7 @@ TiImage ti_allocate_image(TiRuntime runtime, const TiImageAllocateInfo *allocate
     if (!enter_images(runtime)) {
         return NULL;
     }
-    image = check_image_info(allocate_info) ? (TiImage)handle_take(HANDLE_IMAGE, sizeof(struct TiImage_t)) : NULL;
+    image = check_image_info(allocate_info) ? (TiImage)handle_acquire(HANDLE_IMAGE, sizeof(struct TiImage_t)) : NULL;
     if (image) {
         image->runtime = runtime;
         image->dimension = allocate_info->dimension;
@@ -70,7 +73,7 @@ TiImage ti_allocate_image(TiRuntime runtime, const TiImageAllocateInfo *allocate
     return image;
 }
 
-/* Begin a call on an image of a runtime. */
+/* Start a call on one image of a runtime. */
 static bool enter_image(TiRuntime runtime, TiImage image) {
     if (!check_handle(image, HANDLE_IMAGE, "image") || !check_handle(runtime, HANDLE_RUNTIME, "runtime")) {
         return false;
@@ -134,7 +137,7 @@ void ti_transition_image(TiRuntime runtime, TiImage image, TiImageLayout layout)
     case TI_IMAGE_LAYOUT_SHADER_WRITE:
     case TI_IMAGE_LAYOUT_SHADER_READ_WRITE:
     case TI_IMAGE_LAYOUT_TRANSFER_DST:
-    case TI_IMAGE_LAYOUT_TRANSFER_SRC: break; /* GENERAL is all of these, and launches are in order with copies */
+    case TI_IMAGE_LAYOUT_TRANSFER_SRC: break; /* GENERAL serves for all of these, and launches and copies are ordered */
     case TI_IMAGE_LAYOUT_UNDEFINED: fail(TI_ERROR_INVALID_ARGUMENT, "an image cannot go back to no layout"); break;
     default:
         fail(TI_ERROR_NOT_SUPPORTED, "images are for kernels and copies, neither attached nor presented (layout %d)",
@@ -143,7 +146,7 @@ void ti_transition_image(TiRuntime runtime, TiImage image, TiImageLayout layout)
     leave(runtime);
 }
 
-/* Check a part of an image, and find how many bytes its texels take where they lie packed. */
+/* Check a part of an image, and find how many bytes its contiguous texels take. */
 static bool check_image_slice(const TiImageSlice *slice, const char *name, uint64_t *size) {
     const TiImageOffset *offset = &slice->offset;
     const TiImageExtent *extent = &slice->extent, *whole = &slice->image->extent;
@@ -185,7 +188,7 @@ static void copy_texels(TiRuntime runtime, const TiImageSlice *image, const char
             fail(TI_ERROR_INVALID_ARGUMENT, "%s has %llu bytes of texels, and %s has %llu", image_name,
                  (unsigned long long)size, memory_name, (unsigned long long)memory->size);
         } else if (memory->offset % texel_size) {
-            fail(TI_ERROR_INVALID_ARGUMENT, "%s begins at byte %llu, which is no multiple of a texel's %u bytes",
+            fail(TI_ERROR_INVALID_ARGUMENT, "%s starts at byte %llu, which is no multiple of a texel's %u bytes",
                  memory_name, (unsigned long long)memory->offset, texel_size);
         } else if (size) {
             vulkan_copy_texels(runtime, image, memory, is_to_image);
@@ -202,7 +205,7 @@ void ti_copy_image_to_memory(TiRuntime runtime, const TiMemorySlice *dst_memory,
     copy_texels(runtime, src_image, "src_image", dst_memory, "dst_memory", false);
 }
 
-/* Tell whether two parts of one image have texels in common along an axis. */
+/* Return whether two parts of one image overlap along an axis. */
 static bool do_overlap(uint32_t a, uint32_t b, uint32_t extent) {
     return a < b ? b - a < extent : a - b < extent;
 }
@@ -227,8 +230,7 @@ void ti_copy_image_device_to_device(TiRuntime runtime, const TiImageSlice *dst_i
         const TiImageOffset *to = &dst_image->offset, *from = &src_image->offset;
         const TiImageExtent *extent = &src_image->extent;
         if (dst_image->image->format != src_image->image->format ||
-            dst_image->image->dimension != src_image->image->dimension ||
-            !is_same_extent(&dst_image->extent, extent)) {
+            dst_image->image->dimension != src_image->image->dimension || !is_same_extent(&dst_image->extent, extent)) {
             fail(TI_ERROR_INVALID_ARGUMENT, "dst_image and src_image have different formats, dimensions or extents");
         } else if (dst_image->image == src_image->image && do_overlap(to->x, from->x, extent->width) &&
                    do_overlap(to->y, from->y, extent->height) && do_overlap(to->z, from->z, extent->depth)) {

@@ -1,3 +1,5 @@
+/* --- functions of shadesmith.h: modules --------------------------------------------------------------------------- */
+
 TiError ti_check_aot_module(const void *tcm, uint64_t size) {
     Manifest manifest;
     if (!tcm) {
@@ -47,7 +49,7 @@ TiAotModule ti_create_aot_module(TiRuntime runtime, const void *tcm, uint64_t si
     if (!enter(runtime)) {
         return NULL;
     }
-    bytes = (uint8_t *)take_zeroed((size_t)size);
+    bytes = (uint8_t *)allocate_zeroed((size_t)size);
     if (bytes) {
         memcpy(bytes, tcm, (size_t)size);
         module = module_make(runtime, bytes, (size_t)size);
@@ -131,7 +133,8 @@ TiError ti_get_aot_module_field(TiAotModule aot_module, const char *name, TiFiel
     }
     data = &aot_module->manifest.fields[i];
     if (!data->is_even) {
-        fail(TI_ERROR_NOT_SUPPORTED, "the elements of field `%.200s` do not lie evenly: read it by a kernel", name);
+        fail(TI_ERROR_NOT_SUPPORTED, "the elements of field `%.200s` have no constant strides: read it with a kernel",
+             name);
         return last_error;
     }
     *field = data->field;

@@ -1,7 +1,9 @@
-/* Spread what a caller passes over all parameters, templates too; the caller frees the list. */
+/* --- functions of shadesmith.h: launches, graphs, results --------------------------------------------------------- */
+
+/* Expand the passed arguments to one entry a parameter, null for templates; the caller frees the list. */
 static const TiArgument **spread_arguments(const KernelData *data, const TiArgument *args) {
     const TiArgument **arguments =
-        (const TiArgument **)take_zeroed((data->parameter_count + 1) * sizeof(const TiArgument *));
+        (const TiArgument **)allocate_zeroed((data->parameter_count + 1) * sizeof(const TiArgument *));
     uint32_t i;
     for (i = 0; arguments && i < data->parameter_count; i++) {
         if (data->parameters[i].kind != PARAMETER_TEMPLATE) {
@@ -40,7 +42,7 @@ void ti_launch_kernel(TiRuntime runtime, TiKernel kernel, uint32_t arg_count, co
     leave(runtime);
 }
 
-/* Find an argument of a graph among those given. */
+/* Find an argument of a graph by name among those passed. */
 static const TiArgument *named_argument(const char *name, uint32_t arg_count, const TiNamedArgument *args) {
     uint32_t i;
     for (i = 0; i < arg_count; i++) {
@@ -52,16 +54,16 @@ static const TiArgument *named_argument(const char *name, uint32_t arg_count, co
 }
 
 static bool launch_dispatch(TiRuntime runtime, TiComputeGraph graph, const Dispatch *dispatch,
-                            const TiArgument *const *given) {
+                            const TiArgument *const *graph_arguments) {
     TiKernel kernel = graph->module->kernels[dispatch->kernel];
     const TiArgument **arguments =
-        (const TiArgument **)take_zeroed((kernel->data->parameter_count + 1) * sizeof(const TiArgument *));
+        (const TiArgument **)allocate_zeroed((kernel->data->parameter_count + 1) * sizeof(const TiArgument *));
     uint32_t i, next = 0;
     bool is_good = arguments != NULL;
     for (i = 0; is_good && i < kernel->data->parameter_count; i++) {
         if (kernel->data->parameters[i].kind != PARAMETER_TEMPLATE) {
             const DispatchArgument *argument = &dispatch->arguments[next++];
-            arguments[i] = argument->argument < 0 ? &argument->constant : given[argument->argument];
+            arguments[i] = argument->argument < 0 ? &argument->constant : graph_arguments[argument->argument];
         }
     }
     is_good = is_good && launch(runtime, kernel, arguments);
@@ -71,10 +73,10 @@ static bool launch_dispatch(TiRuntime runtime, TiComputeGraph graph, const Dispa
 
 static bool launch_graph(TiRuntime runtime, TiComputeGraph graph, uint32_t arg_count, const TiNamedArgument *args) {
     const GraphData *data = graph->data;
-    const TiArgument **given =
-        (const TiArgument **)take_zeroed((data->argument_count + 1) * sizeof(const TiArgument *));
+    const TiArgument **graph_arguments =
+        (const TiArgument **)allocate_zeroed((data->argument_count + 1) * sizeof(const TiArgument *));
     uint32_t i;
-    bool is_good = given != NULL;
+    bool is_good = graph_arguments != NULL;
     for (i = 0; is_good && i < arg_count; i++) {
         if (!args[i].name || find_named(data->argument_names, data->argument_count, sizeof(const char *),
                                         args[i].name) == data->argument_count) {
@@ -83,17 +85,17 @@ static bool launch_graph(TiRuntime runtime, TiComputeGraph graph, uint32_t arg_c
         }
     }
     for (i = 0; is_good && i < data->argument_count; i++) {
-        given[i] = named_argument(data->argument_names[i], arg_count, args);
-        if (!given[i]) {
+        graph_arguments[i] = named_argument(data->argument_names[i], arg_count, args);
+        if (!graph_arguments[i]) {
             is_good = fail(TI_ERROR_ARGUMENT_NOT_FOUND, "graph `%s` takes argument `%s`, which is missing", data->name,
                            data->argument_names[i]);
         }
     }
     for (i = 0; is_good && i < data->dispatch_count; i++) {
-        is_good =
-            launch_dispatch(runtime, graph, &data->dispatches[i], given) || fail_within("graph `%.100s`", data->name);
+        is_good = launch_dispatch(runtime, graph, &data->dispatches[i], graph_arguments) ||
+                  fail_within("graph `%.100s`", data->name);
     }
-    free(given);
+    free(graph_arguments);
     return is_good;
 }
 
@@ -139,7 +141,7 @@ void ti_get_kernel_result(TiRuntime runtime, TiKernel kernel, uint32_t number, v
              kernel->data->results[number].size);
         return;
     }
-    if (!size) { /* a vector of nothing, which lies nowhere */
+    if (!size) { /* an empty vector, which has no address */
         return;
     }
     if (enter(runtime)) {
