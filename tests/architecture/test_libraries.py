@@ -112,3 +112,40 @@ def test_a_chunk_is_written_for_each_type() -> None:
 
 def test_a_chunk_without_types_is_written_once() -> None:
     assert library_source.instances("int f();") == ["int f();"]
+
+
+@pytest.mark.parametrize("type", ["i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64"])
+def test_overflow_is_found_in_cuda_where_gcc_finds_it(type: str, tmp_path: Path) -> None:
+    """All pairs of 8 bit numbers, and pairs of numbers at the ends of the ranges of all types."""
+    needs(".c")
+    operations = ("add", "sub", "mul")
+    name = library_source.NAMES[type]
+    functions = helpers_source("cuda", [f"{operation}_overflows_{type}" for operation in operations])
+    checks = "\n".join(
+        f"wrong += {operation}_overflows_{type}(a, b) != __builtin_{operation}_overflow(a, b, &result);"
+        for operation in operations
+    )
+    program = f"""#include <stdbool.h>
+#include <stdint.h>
+#define __device__ static
+{re.sub("typedef .*;", "", functions)}
+int main(void) {{
+    int wrong = 0;
+    for (int i = -300; i <= 300; i++) {{
+        for (int j = -300; j <= 300; j++) {{
+            for (int shift = 0; shift < 64; shift += 4) {{
+                {name} a = ({name})((uint64_t)i << shift), b = ({name})((uint64_t)j << (shift & 31)), result;
+                {checks}
+                a = ({name})(((uint64_t)1 << shift) + (uint64_t)i);
+                {checks}
+            }}
+        }}
+    }}
+    return wrong != 0;
+}}
+"""
+    (tmp_path / "check.c").write_text(program)
+    built = str(tmp_path / "check")
+    flags = ("-O1", "-fwrapv", "-w", "-std=gnu11")
+    subprocess.run(["gcc", *flags, str(tmp_path / "check.c"), "-o", built], check=True)
+    assert subprocess.run([built], check=False).returncode == 0

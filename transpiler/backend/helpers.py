@@ -1,10 +1,10 @@
 """Helper functions and types that emitted files carry: found in `templates/*/lib`, chosen by use, put in a fixed order.
 
-A library file is plain source that compiles alone; C and CUDA C share most of it (`library_source.py`). Its chunks are
-separated by blank lines; each begins with its own comment and defines one name. A helper is one chunk; what it depends
-on are the names of other chunks in its source.
-Besides, `tensors` generates helpers for types and operations that no file can list. In: keys, which are the names of
-chunks or generated keys ("add(f32[3], f32) -> f32[3]"). Out: one text, dependencies before their users.
+A library file of C or CUDA C compiles alone; these two share most of theirs (`library_source.py`). Chunks are separated
+by blank lines; each begins with its own comment and defines one name. A helper is one chunk; it depends on the chunks
+whose names are in its source. Besides, `tensors` generates helpers for types and operations that no file can list.
+In: keys, which are the names of chunks or generated keys ("add(f32[3], f32) -> f32[3]"). Out: one source, dependencies
+before their users.
 """
 
 from __future__ import annotations
