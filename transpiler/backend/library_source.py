@@ -1,10 +1,10 @@
-"""The source of a library file: what the languages of the C family share is filled in, and written for each type.
+"""The source of a library file, with the part that the languages of the C family share, and an instance for each type.
 
 In: a file of `templates/*/lib`. Out: its source, in which
 
-- `#include "../../c_family/lib/x.h"` is that file, which is written once for C, CUDA C and their relatives;
-- the macros of `dialect.*` beside the file are expanded: `FUNCTION int f(` -> `static inline int f(`;
-- a chunk whose first line is `// types: i32, i64` is there once for each type. It is written for the first one.
+- `#include "../../c_family/lib/x.h"` is replaced by that file, the one source for C and CUDA C;
+- the macros of `dialect.*` in the same folder are expanded: `FUNCTION int f(` -> `static inline int f(`;
+- a chunk whose first line is `// types: i32, i64`, written for the first type, is repeated for the others.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ def instances(chunk: str) -> list[str]:
 
 def _instance(chunk: str, first: str, other: str) -> str:
     """Return a chunk written for the type `first` for another: its name, its suffix and its number of bits."""
-    words = {NAMES[first]: NAMES[other], f"uint{first[1:]}_t": f"uint{other[1:]}_t", first[1:]: other[1:]}
-    return _replace(re.sub(rf"_{first}\b", f"_{other}", chunk), words)
+    replacements = {NAMES[first]: NAMES[other], f"uint{first[1:]}_t": f"uint{other[1:]}_t", first[1:]: other[1:]}
+    return _replace(re.sub(rf"_{first}\b", f"_{other}", chunk), replacements)
 
 
-def _replace(source: str, words: Mapping[str, str]) -> str:
+def _replace(source: str, replacements: Mapping[str, str]) -> str:
     """Return `source` with some of its identifiers and numbers replaced."""
-    return re.sub(r"\w+", lambda word: words.get(word[0], word[0]), source)
+    return re.sub(r"\w+", lambda match: replacements.get(match[0], match[0]), source)
 
 
 def _macros(source: str) -> Macros:
@@ -60,7 +60,7 @@ def _macros(source: str) -> Macros:
 
 
 def expand(source: str, macros: Macros) -> str:
-    """Expand macros as C's preprocessor does, in comments and strings too. No macro names another one in its body."""
+    """Expand macros as C does, and in comments and strings too. The body of a macro uses no other macro."""
     if not macros:
         return source
     name = re.compile(r"\b(" + "|".join(macros) + r")\b")

@@ -1,4 +1,4 @@
-// Random bits; `c_family/lib/random.h` says how they are made. Chunks are separated by blank lines.
+// Random bits; `c_family/lib/random.h` describes the generator. Chunks are separated by blank lines.
 
 #include "dialect.h"
 

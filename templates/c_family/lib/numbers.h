@@ -1,5 +1,5 @@
-// Arithmetic that C and CUDA C lack or leave undefined, where they write it alike. Chunks are separated by blank lines,
-// each defines one name; a file carries those it uses. Included by the languages' own `numbers`, behind `dialect`.
+// Arithmetic that C and CUDA C lack or leave undefined, if both write it alike. Chunks are separated by blank lines,
+// each defines one name; a file carries those it uses. Included by the languages' own `numbers`, after `dialect`.
 
 // types: i32, i64
 // Remainder with the sign of the dividend; 0 where the divisor is 0.

@@ -4,7 +4,7 @@
 // number of words, words. What is left of a room behind a record that did not fit begins with EMPTY_SITE.
 // Use: `uint record = report_print(report, site, thread, 2u); record = report_f32(report, record, x); ...`; 64 bit
 // numbers take 2 words, the low one first. Chunks are separated by blank lines, each defines one name.
-// Included by the languages' own `reports`, behind `report_start`.
+// Included by the languages' own `reports`, after `report_start`.
 
 FUNCTION uint32_t report_print(uint32_t *report, uint32_t site, uint32_t thread, uint32_t size) {
     return report_start(report, 0u, site, thread, size);

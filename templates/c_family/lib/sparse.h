@@ -1,5 +1,5 @@
 // Cells of pools, and bits and lists of cells, taken and given back by many threads. Chunks are separated by blank lines,
-// each defines one name. Included by the languages' own `sparse`, behind `Pool`.
+// each defines one name. Included by the languages' own `sparse`, after `Pool`.
 
 // Give an empty cell that nobody uses, SPARE where there is none.
 FUNCTION uint32_t take_cell(Pool *pool, int capacity) {

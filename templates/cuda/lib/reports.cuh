@@ -1,4 +1,4 @@
-// Records of print and of failed checks; `c_family/lib/reports.h` says how they lie.
+// Records of print and of failed checks; `c_family/lib/reports.h` describes their layout.
 
 #include "dialect.cuh"
 
