@@ -224,16 +224,16 @@ enum { ARENA_BLOCK_BYTES = 16 << 10, ARENA_ALIGNMENT = 16 };
 
 /* Return `count` zeroed items, or null after a failure. */
 static void *arena_allocate(Arena *arena, size_t count, size_t size) {
-    size_t wanted, block_size;
+    size_t bytes, block_size;
     ArenaBlock *block;
     void *items;
     if (size && count > (SIZE_MAX >> 2) / size) {
         fail_without_memory(SIZE_MAX);
         return NULL;
     }
-    wanted = (count * size + ARENA_ALIGNMENT - 1) / ARENA_ALIGNMENT * ARENA_ALIGNMENT;
-    if (wanted > arena->left) {
-        block_size = wanted > ARENA_BLOCK_BYTES ? wanted : (size_t)ARENA_BLOCK_BYTES;
+    bytes = (count * size + ARENA_ALIGNMENT - 1) / ARENA_ALIGNMENT * ARENA_ALIGNMENT;
+    if (bytes > arena->left) {
+        block_size = bytes > ARENA_BLOCK_BYTES ? bytes : (size_t)ARENA_BLOCK_BYTES;
         block = (ArenaBlock *)allocate_zeroed(sizeof(ArenaBlock) + block_size);
         if (!block) {
             return NULL;
@@ -244,8 +244,8 @@ static void *arena_allocate(Arena *arena, size_t count, size_t size) {
         arena->left = block_size;
     }
     items = arena->position;
-    arena->position += wanted;
-    arena->left -= wanted;
+    arena->position += bytes;
+    arena->left -= bytes;
     return items;
 }
 
@@ -3020,7 +3020,7 @@ static bool read_requirements(Manifest *manifest, const Json *value) {
     static const char *const C[] = {"system", "machine", "cpu", "?openmp", NULL};
     const Json *fields[5];
     switch (manifest->arch) {
-    case TI_ARCH_VULKAN: return json_fields(value, VULKAN, fields); /* the shaders themselves say what they need */
+    case TI_ARCH_VULKAN: return json_fields(value, VULKAN, fields); /* the shaders declare their capabilities */
     case TI_ARCH_CUDA:
         return json_fields(value, CUDA, fields) && read_architecture(fields[0], "sm_", &manifest->cuda_arch) &&
                read_architecture(fields[1], "compute_", &manifest->cuda_ptx);
@@ -3460,7 +3460,7 @@ static bool spirv_is_texture(const Spirv *module, uint32_t pointer_type, const T
 
 /* Check the interface of a shader: only its arguments and the textures that the manifest lists. */
 static bool spirv_check_variables(const Spirv *module, const KernelData *kernel) {
-    uint32_t position, found = 0;
+    uint32_t position, seen = 0;
     for (position = SPIRV_HEADER_WORDS; position < module->count; position += module->words[position] >> 16) {
         const uint32_t *instruction = module->words + position;
         int64_t binding;
@@ -3475,7 +3475,7 @@ static bool spirv_check_variables(const Spirv *module, const KernelData *kernel)
         case SPIRV_STORAGE_PUSH_CONSTANT: break;
         case SPIRV_STORAGE_UNIFORM_CONSTANT:
             /* counted first, which bounds the time of the search */
-            binding = ++found > kernel->texture_count
+            binding = ++seen > kernel->texture_count
                           ? -1
                           : spirv_decoration(module, instruction[2], SPIRV_DECORATION_BINDING);
             if (binding < 0 || binding >= kernel->texture_count ||
@@ -4464,7 +4464,7 @@ enum { BUFFER_DEVICE_ADDRESS = 38, SCALAR_BLOCK_LAYOUT = 31 }; /* in VkPhysicalD
 typedef struct Capability {
     uint32_t capability;
     const char *name;
-    FeatureStruct place;
+    FeatureStruct structure;
     uint32_t number;
 } Capability;
 
@@ -4509,7 +4509,7 @@ static const Capability CAPABILITIES[] = {
 
 /* Features that no SPIR-V capability requires by itself, but that shaders with some capability use. */
 static const struct {
-    FeatureStruct place;
+    FeatureStruct structure;
     uint32_t number;
 } FURTHER_FEATURES[] = {
     {IN_1_2, 6},                   /* shaderSharedInt64Atomics */
@@ -4716,8 +4716,8 @@ static const FunctionEntry DEVICE_FUNCTIONS[] = {
 
 /* --- Vulkan: choice and creation of a device ---------------------------------------------------------------------- */
 
-static VkBool32 *feature_of(Features *features, FeatureStruct place, uint32_t number) {
-    switch (place) {
+static VkBool32 *feature_of(Features *features, FeatureStruct structure, uint32_t number) {
+    switch (structure) {
     case IN_CORE: return &features->core.values[number];
     case IN_1_1: return &features->v11.values[number];
     case IN_1_2: return &features->v12.values[number];
@@ -4760,14 +4760,14 @@ static void vulkan_read_features(VulkanDevice *vulkan) {
     used->has_atomic = present->has_atomic;
     used->has_atomic_2 = present->has_atomic_2;
     for (i = 0; i < sizeof CAPABILITIES / sizeof *CAPABILITIES; i++) {
-        VkBool32 *there = feature_of(present, CAPABILITIES[i].place, CAPABILITIES[i].number);
-        if (there) {
-            *feature_of(used, CAPABILITIES[i].place, CAPABILITIES[i].number) = *there;
+        VkBool32 *supported = feature_of(present, CAPABILITIES[i].structure, CAPABILITIES[i].number);
+        if (supported) {
+            *feature_of(used, CAPABILITIES[i].structure, CAPABILITIES[i].number) = *supported;
         }
     }
     for (i = 0; i < sizeof FURTHER_FEATURES / sizeof *FURTHER_FEATURES; i++) {
-        *feature_of(used, FURTHER_FEATURES[i].place, FURTHER_FEATURES[i].number) =
-            *feature_of(present, FURTHER_FEATURES[i].place, FURTHER_FEATURES[i].number);
+        *feature_of(used, FURTHER_FEATURES[i].structure, FURTHER_FEATURES[i].number) =
+            *feature_of(present, FURTHER_FEATURES[i].structure, FURTHER_FEATURES[i].number);
     }
     *present = *used;
     features_chain(present);
@@ -5553,16 +5553,16 @@ static TiSampler vulkan_make_sampler(TiRuntime runtime, const TiSamplerCreateInf
 }
 
 static VkOffset3D vulkan_offset(const TiImageOffset *offset) {
-    VkOffset3D made;
-    made.x = (int32_t)offset->x;
-    made.y = (int32_t)offset->y;
-    made.z = (int32_t)offset->z;
-    return made;
+    VkOffset3D result;
+    result.x = (int32_t)offset->x;
+    result.y = (int32_t)offset->y;
+    result.z = (int32_t)offset->z;
+    return result;
 }
 
 static VkExtent3D vulkan_extent(const TiImageExtent *extent) {
-    VkExtent3D made = {extent->width, extent->height, extent->depth};
-    return made;
+    VkExtent3D result = {extent->width, extent->height, extent->depth};
+    return result;
 }
 
 /* Copy texels between an image and memory, where they are contiguous. */
@@ -5611,7 +5611,7 @@ static bool vulkan_has(VulkanDevice *vulkan, const Capability *capability) {
     const VkPhysicalDeviceVulkan12Properties *properties = &vulkan->properties_12;
     const VkBool32 *controls[5];
     uint32_t i = capability->number;
-    VkBool32 *feature = feature_of(&vulkan->features, capability->place, capability->number);
+    VkBool32 *feature = feature_of(&vulkan->features, capability->structure, capability->number);
     if (feature) {
         return *feature != 0;
     }
@@ -5620,12 +5620,12 @@ static bool vulkan_has(VulkanDevice *vulkan, const Capability *capability) {
     controls[2] = properties->denormFlushToZero;
     controls[3] = properties->roundingModeRTE;
     controls[4] = properties->roundingModeRTZ;
-    switch (capability->place) {
+    switch (capability->structure) {
     case IN_SUBGROUP:
         return vulkan->properties_11.subgroupSupportedStages & VK_SHADER_STAGE_COMPUTE_BIT &&
                vulkan->properties_11.subgroupSupportedOperations >> i & 1;
     case IN_FLOAT_CONTROLS: return controls[i][0] || controls[i][1] || controls[i][2];
-    default: return capability->place == ALWAYS;
+    default: return capability->structure == ALWAYS;
     }
 }
 
@@ -5782,7 +5782,7 @@ static void vulkan_free_program(TiRuntime runtime, Program *program) {
 /* Find the grid of a task: groups a row, and rows. Every device supports 65,535 groups a row. */
 static bool vulkan_grid(VulkanDevice *vulkan, TiKernel kernel, const Task *task, int64_t count, uint32_t *groups,
                         uint32_t *rows) {
-    uint64_t iterations = (uint64_t)task->block_dim * task->items, wanted;
+    uint64_t group_iterations = (uint64_t)task->block_dim * task->items, needed;
     uint64_t most = GROUPS_X;
     *rows = 1;
     if (task->is_strided && !vulkan->is_software) { /* enough to keep a GPU busy; lavapipe ends long loops */
@@ -5792,18 +5792,18 @@ static bool vulkan_grid(VulkanDevice *vulkan, TiKernel kernel, const Task *task,
         *groups = (uint32_t)smaller_u64(most, STRIDED_GROUPS);
         return true;
     }
-    wanted = ((uint64_t)count + iterations - 1) / iterations;
-    *groups = (uint32_t)smaller_u64(wanted, most);
-    if (wanted <= most || task->is_strided) {
+    needed = ((uint64_t)count + group_iterations - 1) / group_iterations;
+    *groups = (uint32_t)smaller_u64(needed, most);
+    if (needed <= most || task->is_strided) {
         return true;
     }
     if (!task->is_folded) {
         return fail(TI_ERROR_NOT_SUPPORTED,
                     "task `%s` of kernel `%s` needs %llu groups; its edited source has one row of %d", task->name,
-                    kernel->data->name, (unsigned long long)wanted, GROUPS_X);
+                    kernel->data->name, (unsigned long long)needed, GROUPS_X);
     }
-    *rows = (uint32_t)((wanted + GROUPS_X - 1) / GROUPS_X);
-    *groups = (uint32_t)((wanted + *rows - 1) / *rows);
+    *rows = (uint32_t)((needed + GROUPS_X - 1) / GROUPS_X);
+    *groups = (uint32_t)((needed + *rows - 1) / *rows);
     return true;
 }
 
@@ -6291,13 +6291,14 @@ static bool cuda_start(TiRuntime runtime, TiKernel kernel, const int64_t *counts
     uint32_t i;
     for (i = 0; i < kernel->data->task_count; i++) {
         const Task *task = &kernel->data->tasks[i];
-        uint64_t iterations = (uint64_t)task->block_dim * task->items, most = INT32_MAX, groups;
+        uint64_t group_iterations = (uint64_t)task->block_dim * task->items, most = INT32_MAX, groups;
         void *parameters[1];
         parameters[0] = kernel->args;
         if (task->is_strided || counts[i] < 0) { /* enough to keep it busy */
             most = larger_u64(1, cuda->resident_threads * CUDA_WAVES / task->block_dim);
         }
-        groups = counts[i] < 0 ? most : smaller_u64(((uint64_t)counts[i] + iterations - 1) / iterations, most);
+        groups =
+            counts[i] < 0 ? most : smaller_u64(((uint64_t)counts[i] + group_iterations - 1) / group_iterations, most);
         if (groups &&
             !cuda_check(runtime,
                         cuda->api.LaunchKernel((CUfunction)kernel->program->functions[i], (unsigned int)groups, 1, 1,

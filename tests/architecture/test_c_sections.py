@@ -27,3 +27,9 @@ def test_sections_are_short_and_separated_by_one_blank_line(path: Path) -> None:
 def test_sections_are_numbered_without_a_gap() -> None:
     assert all(re.fullmatch(r"\d\d_[a-z_]+\.c", path.name) for path in SECTIONS)
     assert [int(path.name[:2]) for path in SECTIONS] == list(range(len(SECTIONS)))
+
+
+def test_the_head_lists_the_titles_of_the_sections() -> None:
+    head, *others = (path.read_text("utf-8") for path in SECTIONS)
+    titles = [re.match(r"/\* --- (.+?) -+ \*/\n\n", source) for source in others]
+    assert re.findall(r"^   - (.+)$", head, re.M) == [title[1] if title else None for title in titles]

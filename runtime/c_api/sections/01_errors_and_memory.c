@@ -149,16 +149,16 @@ enum { ARENA_BLOCK_BYTES = 16 << 10, ARENA_ALIGNMENT = 16 };
 
 /* Return `count` zeroed items, or null after a failure. */
 static void *arena_allocate(Arena *arena, size_t count, size_t size) {
-    size_t wanted, block_size;
+    size_t bytes, block_size;
     ArenaBlock *block;
     void *items;
     if (size && count > (SIZE_MAX >> 2) / size) {
         fail_without_memory(SIZE_MAX);
         return NULL;
     }
-    wanted = (count * size + ARENA_ALIGNMENT - 1) / ARENA_ALIGNMENT * ARENA_ALIGNMENT;
-    if (wanted > arena->left) {
-        block_size = wanted > ARENA_BLOCK_BYTES ? wanted : (size_t)ARENA_BLOCK_BYTES;
+    bytes = (count * size + ARENA_ALIGNMENT - 1) / ARENA_ALIGNMENT * ARENA_ALIGNMENT;
+    if (bytes > arena->left) {
+        block_size = bytes > ARENA_BLOCK_BYTES ? bytes : (size_t)ARENA_BLOCK_BYTES;
         block = (ArenaBlock *)allocate_zeroed(sizeof(ArenaBlock) + block_size);
         if (!block) {
             return NULL;
@@ -169,8 +169,8 @@ static void *arena_allocate(Arena *arena, size_t count, size_t size) {
         arena->left = block_size;
     }
     items = arena->position;
-    arena->position += wanted;
-    arena->left -= wanted;
+    arena->position += bytes;
+    arena->left -= bytes;
     return items;
 }
 

@@ -83,7 +83,7 @@ static bool read_requirements(Manifest *manifest, const Json *value) {
     static const char *const C[] = {"system", "machine", "cpu", "?openmp", NULL};
     const Json *fields[5];
     switch (manifest->arch) {
-    case TI_ARCH_VULKAN: return json_fields(value, VULKAN, fields); /* the shaders themselves say what they need */
+    case TI_ARCH_VULKAN: return json_fields(value, VULKAN, fields); /* the shaders declare their capabilities */
     case TI_ARCH_CUDA:
         return json_fields(value, CUDA, fields) && read_architecture(fields[0], "sm_", &manifest->cuda_arch) &&
                read_architecture(fields[1], "compute_", &manifest->cuda_ptx);

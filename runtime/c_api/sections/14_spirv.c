@@ -375,7 +375,7 @@ static bool spirv_is_texture(const Spirv *module, uint32_t pointer_type, const T
 
 /* Check the interface of a shader: only its arguments and the textures that the manifest lists. */
 static bool spirv_check_variables(const Spirv *module, const KernelData *kernel) {
-    uint32_t position, found = 0;
+    uint32_t position, seen = 0;
     for (position = SPIRV_HEADER_WORDS; position < module->count; position += module->words[position] >> 16) {
         const uint32_t *instruction = module->words + position;
         int64_t binding;
@@ -390,7 +390,7 @@ static bool spirv_check_variables(const Spirv *module, const KernelData *kernel)
         case SPIRV_STORAGE_PUSH_CONSTANT: break;
         case SPIRV_STORAGE_UNIFORM_CONSTANT:
             /* counted first, which bounds the time of the search */
-            binding = ++found > kernel->texture_count
+            binding = ++seen > kernel->texture_count
                           ? -1
                           : spirv_decoration(module, instruction[2], SPIRV_DECORATION_BINDING);
             if (binding < 0 || binding >= kernel->texture_count ||

@@ -110,7 +110,7 @@ enum { BUFFER_DEVICE_ADDRESS = 38, SCALAR_BLOCK_LAYOUT = 31 }; /* in VkPhysicalD
 typedef struct Capability {
     uint32_t capability;
     const char *name;
-    FeatureStruct place;
+    FeatureStruct structure;
     uint32_t number;
 } Capability;
 
@@ -155,7 +155,7 @@ static const Capability CAPABILITIES[] = {
 
 /* Features that no SPIR-V capability requires by itself, but that shaders with some capability use. */
 static const struct {
-    FeatureStruct place;
+    FeatureStruct structure;
     uint32_t number;
 } FURTHER_FEATURES[] = {
     {IN_1_2, 6},                   /* shaderSharedInt64Atomics */

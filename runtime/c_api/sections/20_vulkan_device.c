@@ -1,7 +1,7 @@
 /* --- Vulkan: choice and creation of a device ---------------------------------------------------------------------- */
 
-static VkBool32 *feature_of(Features *features, FeatureStruct place, uint32_t number) {
-    switch (place) {
+static VkBool32 *feature_of(Features *features, FeatureStruct structure, uint32_t number) {
+    switch (structure) {
     case IN_CORE: return &features->core.values[number];
     case IN_1_1: return &features->v11.values[number];
     case IN_1_2: return &features->v12.values[number];
@@ -44,14 +44,14 @@ static void vulkan_read_features(VulkanDevice *vulkan) {
     used->has_atomic = present->has_atomic;
     used->has_atomic_2 = present->has_atomic_2;
     for (i = 0; i < sizeof CAPABILITIES / sizeof *CAPABILITIES; i++) {
-        VkBool32 *there = feature_of(present, CAPABILITIES[i].place, CAPABILITIES[i].number);
-        if (there) {
-            *feature_of(used, CAPABILITIES[i].place, CAPABILITIES[i].number) = *there;
+        VkBool32 *supported = feature_of(present, CAPABILITIES[i].structure, CAPABILITIES[i].number);
+        if (supported) {
+            *feature_of(used, CAPABILITIES[i].structure, CAPABILITIES[i].number) = *supported;
         }
     }
     for (i = 0; i < sizeof FURTHER_FEATURES / sizeof *FURTHER_FEATURES; i++) {
-        *feature_of(used, FURTHER_FEATURES[i].place, FURTHER_FEATURES[i].number) =
-            *feature_of(present, FURTHER_FEATURES[i].place, FURTHER_FEATURES[i].number);
+        *feature_of(used, FURTHER_FEATURES[i].structure, FURTHER_FEATURES[i].number) =
+            *feature_of(present, FURTHER_FEATURES[i].structure, FURTHER_FEATURES[i].number);
     }
     *present = *used;
     features_chain(present);

@@ -184,16 +184,16 @@ static TiSampler vulkan_make_sampler(TiRuntime runtime, const TiSamplerCreateInf
 }
 
 static VkOffset3D vulkan_offset(const TiImageOffset *offset) {
-    VkOffset3D made;
-    made.x = (int32_t)offset->x;
-    made.y = (int32_t)offset->y;
-    made.z = (int32_t)offset->z;
-    return made;
+    VkOffset3D result;
+    result.x = (int32_t)offset->x;
+    result.y = (int32_t)offset->y;
+    result.z = (int32_t)offset->z;
+    return result;
 }
 
 static VkExtent3D vulkan_extent(const TiImageExtent *extent) {
-    VkExtent3D made = {extent->width, extent->height, extent->depth};
-    return made;
+    VkExtent3D result = {extent->width, extent->height, extent->depth};
+    return result;
 }
 
 /* Copy texels between an image and memory, where they are contiguous. */

@@ -5,7 +5,7 @@ static bool vulkan_has(VulkanDevice *vulkan, const Capability *capability) {
     const VkPhysicalDeviceVulkan12Properties *properties = &vulkan->properties_12;
     const VkBool32 *controls[5];
     uint32_t i = capability->number;
-    VkBool32 *feature = feature_of(&vulkan->features, capability->place, capability->number);
+    VkBool32 *feature = feature_of(&vulkan->features, capability->structure, capability->number);
     if (feature) {
         return *feature != 0;
     }
@@ -14,12 +14,12 @@ static bool vulkan_has(VulkanDevice *vulkan, const Capability *capability) {
     controls[2] = properties->denormFlushToZero;
     controls[3] = properties->roundingModeRTE;
     controls[4] = properties->roundingModeRTZ;
-    switch (capability->place) {
+    switch (capability->structure) {
     case IN_SUBGROUP:
         return vulkan->properties_11.subgroupSupportedStages & VK_SHADER_STAGE_COMPUTE_BIT &&
                vulkan->properties_11.subgroupSupportedOperations >> i & 1;
     case IN_FLOAT_CONTROLS: return controls[i][0] || controls[i][1] || controls[i][2];
-    default: return capability->place == ALWAYS;
+    default: return capability->structure == ALWAYS;
     }
 }
 

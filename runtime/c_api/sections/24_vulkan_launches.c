@@ -3,7 +3,7 @@
 /* Find the grid of a task: groups a row, and rows. Every device supports 65,535 groups a row. */
 static bool vulkan_grid(VulkanDevice *vulkan, TiKernel kernel, const Task *task, int64_t count, uint32_t *groups,
                         uint32_t *rows) {
-    uint64_t iterations = (uint64_t)task->block_dim * task->items, wanted;
+    uint64_t group_iterations = (uint64_t)task->block_dim * task->items, needed;
     uint64_t most = GROUPS_X;
     *rows = 1;
     if (task->is_strided && !vulkan->is_software) { /* enough to keep a GPU busy; lavapipe ends long loops */
@@ -13,18 +13,18 @@ static bool vulkan_grid(VulkanDevice *vulkan, TiKernel kernel, const Task *task,
         *groups = (uint32_t)smaller_u64(most, STRIDED_GROUPS);
         return true;
     }
-    wanted = ((uint64_t)count + iterations - 1) / iterations;
-    *groups = (uint32_t)smaller_u64(wanted, most);
-    if (wanted <= most || task->is_strided) {
+    needed = ((uint64_t)count + group_iterations - 1) / group_iterations;
+    *groups = (uint32_t)smaller_u64(needed, most);
+    if (needed <= most || task->is_strided) {
         return true;
     }
     if (!task->is_folded) {
         return fail(TI_ERROR_NOT_SUPPORTED,
                     "task `%s` of kernel `%s` needs %llu groups; its edited source has one row of %d", task->name,
-                    kernel->data->name, (unsigned long long)wanted, GROUPS_X);
+                    kernel->data->name, (unsigned long long)needed, GROUPS_X);
     }
-    *rows = (uint32_t)((wanted + GROUPS_X - 1) / GROUPS_X);
-    *groups = (uint32_t)((wanted + *rows - 1) / *rows);
+    *rows = (uint32_t)((needed + GROUPS_X - 1) / GROUPS_X);
+    *groups = (uint32_t)((needed + *rows - 1) / *rows);
     return true;
 }
 

@@ -337,13 +337,14 @@ static bool cuda_start(TiRuntime runtime, TiKernel kernel, const int64_t *counts
     uint32_t i;
     for (i = 0; i < kernel->data->task_count; i++) {
         const Task *task = &kernel->data->tasks[i];
-        uint64_t iterations = (uint64_t)task->block_dim * task->items, most = INT32_MAX, groups;
+        uint64_t group_iterations = (uint64_t)task->block_dim * task->items, most = INT32_MAX, groups;
         void *parameters[1];
         parameters[0] = kernel->args;
         if (task->is_strided || counts[i] < 0) { /* enough to keep it busy */
             most = larger_u64(1, cuda->resident_threads * CUDA_WAVES / task->block_dim);
         }
-        groups = counts[i] < 0 ? most : smaller_u64(((uint64_t)counts[i] + iterations - 1) / iterations, most);
+        groups =
+            counts[i] < 0 ? most : smaller_u64(((uint64_t)counts[i] + group_iterations - 1) / group_iterations, most);
         if (groups &&
             !cuda_check(runtime,
                         cuda->api.LaunchKernel((CUfunction)kernel->program->functions[i], (unsigned int)groups, 1, 1,
