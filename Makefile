@@ -6,7 +6,7 @@ TAICHI ?=
 JOBS ?= $(shell n=$$(nproc 2>/dev/null || echo 2); [ $$n -lt 2 ] && n=2; echo $$n)
 TEST ?=
 
-.PHONY: setup demo test test-debug test-gpu check golden bench bench-gpu clean
+.PHONY: setup demo test test-debug test-gpu check golden c-api bench bench-gpu clean
 
 setup: $(VENV)/.ready
 
@@ -40,6 +40,10 @@ check: setup
 
 golden: setup
 	@$(PYTHON) -m pytest tests/golden --update-golden && git --no-pager diff --stat tests/golden
+
+# runtime/c_api/shadesmith.c is generated: its sections, joined.
+c-api: setup
+	@$(PYTHON) runtime/c_api/join.py && git --no-pager diff --stat runtime/c_api/shadesmith.c
 
 # The peers: Taichi 1.7.4 in an interpreter of its own, CuPy on a machine with a GPU.
 bench: setup

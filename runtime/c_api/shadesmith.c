@@ -1,22 +1,44 @@
 /* shadesmith.c: the runtime behind shadesmith.h, in one file. C99, and C++ as well.
 
-   In this order:
-     1  errors, memory of the host
-     2  SHA-256, CRC-32, inflate
-     3  zip: the members of an archive
-     4  JSON
-     5  the manifest: kernels, graphs, fields as data
-     6  SPIR-V and cubins: what a driver may be given
-     7  devices: what a runtime asks of Vulkan and CUDA alike
-     8  Vulkan
-     9  CUDA
-    10  archives on a device
-    11  launches
-    12  what kernels print, and checks that failed
-    13  the functions of shadesmith.h
+   Generated: `make c-api` in shadesmith's repository joins the files of runtime/c_api/sections. Edit those.
 
-   An archive is data from a stranger: everything up to section 6 trusts no number in it. What is wrong is told by
-   `fail`, which keeps code and text for ti_get_last_error and is false, so that a reader can `return fail(...)`. */
+   In this order:
+   - errors, handles, memory of the host
+   - SHA-256, CRC-32, inflate
+   - zip: the members of an archive
+   - JSON: the parser
+   - JSON: access to values, and errors with their paths
+   - numbers: scalar types, texel formats, half precision
+   - manifest: its data
+   - manifest: types and shapes
+   - manifest: expressions, parameters, arrays, textures
+   - manifest: the argument block, loops and tasks
+   - manifest: files, results, sites and modules of kernels
+   - manifest: tables of kernels, fields and graphs
+   - manifest: members of the archive, requirements
+   - SPIR-V: validation of shaders
+   - cubins, PTX, and all binaries of an archive
+   - devices: what Vulkan and CUDA have in common
+   - Vulkan: declarations
+   - Vulkan: functions, features and state of a device
+   - Vulkan: errors, loading of functions
+   - Vulkan: choice and creation of a device
+   - Vulkan: memory, command buffers, copies
+   - Vulkan: images and samplers
+   - Vulkan: kernels
+   - Vulkan: launches
+   - CUDA
+   - modules: archives on a device
+   - launches: arguments, evaluation, iterations
+   - reports: prints and failed checks
+   - functions of shadesmith.h: errors, runtimes, memory
+   - functions of shadesmith.h: images and samplers
+   - functions of shadesmith.h: modules
+   - functions of shadesmith.h: launches, graphs, results
+
+   An archive is untrusted data: everything up to the binaries of an archive checks each number before it uses it.
+   `fail` reports an error: it records code and message for ti_get_last_error and returns false, so that a function that
+   reads something can `return fail(...)`. */
 
 #if !defined(_WIN32) && !defined(_POSIX_C_SOURCE)
 #define _POSIX_C_SOURCE 200809L
@@ -42,42 +64,42 @@
 
 #if defined(_MSC_VER)
 #define THREAD_LOCAL __declspec(thread)
-#define PRINTF_LIKE(text, first)
+#define PRINTF_LIKE(format_number, first_number)
 #else
 #define THREAD_LOCAL __thread
-#define PRINTF_LIKE(text, first) __attribute__((format(printf, text, first)))
+#define PRINTF_LIKE(format_number, first_number) __attribute__((format(printf, format_number, first_number)))
 #endif
 
-/* Handles of Vulkan are 64 bit wide everywhere and addresses of devices are put where pointers go. */
+/* Vulkan handles have 64 bits on every platform, and device addresses are stored in pointers. */
 typedef char pointers_have_64_bit[sizeof(void *) == 8 ? 1 : -1];
 
-/* --- 1  errors, memory of the host -------------------------------------------------------------------------------- */
+/* --- errors, handles, memory of the host -------------------------------------------------------------------------- */
 
-enum { ERROR_TEXT_BYTES = 4096 };
+enum { ERROR_MESSAGE_BYTES = 4096 };
 
 static THREAD_LOCAL TiError last_error = TI_ERROR_SUCCESS;
-static THREAD_LOCAL char last_error_text[ERROR_TEXT_BYTES];
+static THREAD_LOCAL char last_error_message[ERROR_MESSAGE_BYTES];
 
 PRINTF_LIKE(2, 3)
 static bool fail(TiError error, const char *format, ...) {
     va_list values;
     va_start(values, format);
     last_error = error;
-    vsnprintf(last_error_text, sizeof last_error_text, format, values);
+    vsnprintf(last_error_message, sizeof last_error_message, format, values);
     va_end(values);
     return false;
 }
 
-/* Put text before that of the last failure. */
+/* Prefix the message of the last failure. */
 PRINTF_LIKE(1, 2)
 static bool fail_within(const char *format, ...) {
-    char before[256], text[ERROR_TEXT_BYTES];
+    char before[256], message[ERROR_MESSAGE_BYTES];
     va_list values;
     va_start(values, format);
     vsnprintf(before, sizeof before, format, values);
     va_end(values);
-    memcpy(text, last_error_text, sizeof text);
-    return fail(last_error, "%s: %.3800s", before, text);
+    memcpy(message, last_error_message, sizeof message);
+    return fail(last_error, "%s: %.3800s", before, message);
 }
 
 static bool fail_without_memory(uint64_t size) {
@@ -85,16 +107,16 @@ static bool fail_without_memory(uint64_t size) {
 }
 
 /* Return `size` bytes of zeros, or null after a failure. */
-static void *take_zeroed(size_t size) {
-    void *taken = calloc(1, size ? size : 1);
-    if (!taken) {
+static void *allocate_zeroed(size_t size) {
+    void *memory = calloc(1, size ? size : 1);
+    if (!memory) {
         fail_without_memory(size);
     }
-    return taken;
+    return memory;
 }
 
-/* What handles of the header point to begins with this. Its memory is never freed, but taken again for a handle of the
-   same kind, the longest given back first: so that one that was given back can be told from one that is there. */
+/* The first member of every object that a public handle points to. Its memory is never freed: it is reused for a handle
+   of the same kind, the one released longest ago first, so that a released handle can be told apart from a live one. */
 typedef enum HandleKind {
     HANDLE_RUNTIME,
     HANDLE_MODULE,
@@ -107,16 +129,16 @@ typedef enum HandleKind {
 } HandleKind;
 
 typedef struct Handle {
-    struct Handle *next; /* among those given back */
+    struct Handle *next; /* in the list of released handles */
     uint32_t kind, is_live;
 } Handle;
 
-enum { HANDLE_LIVES = 0x5AADE511, HANDLES_KEPT = 256 }; /* HANDLES_KEPT: given back, before one is taken again */
+enum { HANDLE_MAGIC = 0x5AADE511, HANDLES_RETAINED = 256 }; /* handles released before the oldest is reused */
 
 static struct {
     Handle *first, *last;
     uint32_t count;
-} given_back[HANDLE_KINDS];
+} released_handles[HANDLE_KINDS];
 
 #ifdef _WIN32
 static SRWLOCK handle_lock = SRWLOCK_INIT;
@@ -137,56 +159,56 @@ static void unlock_handles(void) {
 #endif
 
 /* Return a zeroed object of a kind, whose first member is a Handle, or null after a failure. */
-static void *handle_take(HandleKind kind, size_t size) {
-    Handle *taken = NULL;
+static void *handle_acquire(HandleKind kind, size_t size) {
+    Handle *handle = NULL;
     lock_handles();
-    if (given_back[kind].count > HANDLES_KEPT) {
-        taken = given_back[kind].first;
-        given_back[kind].first = taken->next;
-        given_back[kind].count--;
+    if (released_handles[kind].count > HANDLES_RETAINED) {
+        handle = released_handles[kind].first;
+        released_handles[kind].first = handle->next;
+        released_handles[kind].count--;
     }
     unlock_handles();
-    if (taken) {
-        memset(taken, 0, size);
+    if (handle) {
+        memset(handle, 0, size);
     } else {
-        taken = (Handle *)take_zeroed(size);
+        handle = (Handle *)allocate_zeroed(size);
     }
-    if (taken) {
-        taken->kind = kind;
-        taken->is_live = HANDLE_LIVES;
+    if (handle) {
+        handle->kind = kind;
+        handle->is_live = HANDLE_MAGIC;
     }
-    return taken;
+    return handle;
 }
 
-static void handle_give_back(void *object) {
+static void handle_release(void *object) {
     Handle *handle = (Handle *)object;
     lock_handles();
     handle->is_live = 0;
     handle->next = NULL;
-    if (given_back[handle->kind].count++) {
-        given_back[handle->kind].last->next = handle;
+    if (released_handles[handle->kind].count++) {
+        released_handles[handle->kind].last->next = handle;
     } else {
-        given_back[handle->kind].first = handle;
+        released_handles[handle->kind].first = handle;
     }
-    given_back[handle->kind].last = handle;
+    released_handles[handle->kind].last = handle;
     unlock_handles();
 }
 
-/* Check a handle that a caller gave. */
+/* Check a handle that the caller passes. */
 static bool check_handle(const void *object, HandleKind kind, const char *name) {
     static const char *const KINDS[] = {"runtime", "module", "memory", "image", "sampler", "kernel", "graph"};
     const Handle *handle = (const Handle *)object;
     if (!handle) {
         return fail(TI_ERROR_ARGUMENT_NULL, "%s is null", name);
     }
-    if (handle->is_live == HANDLE_LIVES && handle->kind == (uint32_t)kind) {
+    if (handle->is_live == HANDLE_MAGIC && handle->kind == (uint32_t)kind) {
         return true;
     }
     return fail(TI_ERROR_INVALID_ARGUMENT, "%s is no %s: %s", name, KINDS[kind],
-                handle->is_live == HANDLE_LIVES ? "it is another thing" : "it was freed before");
+                handle->is_live == HANDLE_MAGIC ? "it is a handle of another kind" : "it was freed before");
 }
 
-/* Memory that is given back all at once. */
+/* A block of memory that is freed together with all others of its arena. */
 typedef struct ArenaBlock {
     struct ArenaBlock *next;
     uint64_t padding;
@@ -201,18 +223,18 @@ typedef struct Arena {
 enum { ARENA_BLOCK_BYTES = 16 << 10, ARENA_ALIGNMENT = 16 };
 
 /* Return `count` zeroed items, or null after a failure. */
-static void *arena_take(Arena *arena, size_t count, size_t size) {
-    size_t wanted, block_size;
+static void *arena_allocate(Arena *arena, size_t count, size_t size) {
+    size_t bytes, block_size;
     ArenaBlock *block;
-    void *taken;
+    void *items;
     if (size && count > (SIZE_MAX >> 2) / size) {
         fail_without_memory(SIZE_MAX);
         return NULL;
     }
-    wanted = (count * size + ARENA_ALIGNMENT - 1) / ARENA_ALIGNMENT * ARENA_ALIGNMENT;
-    if (wanted > arena->left) {
-        block_size = wanted > ARENA_BLOCK_BYTES ? wanted : (size_t)ARENA_BLOCK_BYTES;
-        block = (ArenaBlock *)take_zeroed(sizeof(ArenaBlock) + block_size);
+    bytes = (count * size + ARENA_ALIGNMENT - 1) / ARENA_ALIGNMENT * ARENA_ALIGNMENT;
+    if (bytes > arena->left) {
+        block_size = bytes > ARENA_BLOCK_BYTES ? bytes : (size_t)ARENA_BLOCK_BYTES;
+        block = (ArenaBlock *)allocate_zeroed(sizeof(ArenaBlock) + block_size);
         if (!block) {
             return NULL;
         }
@@ -221,10 +243,10 @@ static void *arena_take(Arena *arena, size_t count, size_t size) {
         arena->position = (uint8_t *)(block + 1);
         arena->left = block_size;
     }
-    taken = arena->position;
-    arena->position += wanted;
-    arena->left -= wanted;
-    return taken;
+    items = arena->position;
+    arena->position += bytes;
+    arena->left -= bytes;
+    return items;
 }
 
 static void arena_free(Arena *arena) {
@@ -236,10 +258,10 @@ static void arena_free(Arena *arena) {
     memset(arena, 0, sizeof *arena);
 }
 
-static char *arena_text(Arena *arena, const char *text, size_t length) {
-    char *copy = (char *)arena_take(arena, length + 1, 1);
+static char *arena_string(Arena *arena, const char *string, size_t length) {
+    char *copy = (char *)arena_allocate(arena, length + 1, 1);
     if (copy) {
-        memcpy(copy, text, length);
+        memcpy(copy, string, length);
     }
     return copy;
 }
@@ -264,7 +286,7 @@ static uint64_t larger_u64(uint64_t a, uint64_t b) {
     return a > b ? a : b;
 }
 
-/* Open the first of several libraries that is there; `names` ends with null. */
+/* Open the first of several libraries that exists; `names` ends with null. */
 static void *open_library(const char *const *names) {
     void *library = NULL;
     for (; *names && !library; names++) {
@@ -282,15 +304,15 @@ typedef void (*AnyFunction)(void);
 static AnyFunction library_function(void *library, const char *name) {
     AnyFunction function;
 #ifdef _WIN32
-    FARPROC found = GetProcAddress((HMODULE)library, name);
+    FARPROC address = GetProcAddress((HMODULE)library, name);
 #else
-    void *found = dlsym(library, name);
+    void *address = dlsym(library, name);
 #endif
-    memcpy(&function, &found, sizeof function); /* C has no cast between the two kinds of pointer */
+    memcpy(&function, &address, sizeof function); /* C has no cast between the two kinds of pointer */
     return function;
 }
 
-/* --- 2  SHA-256, CRC-32, inflate ---------------------------------------------------------------------------------- */
+/* --- SHA-256, CRC-32, inflate ------------------------------------------------------------------------------------- */
 
 static const uint32_t SHA256_ROUNDS[64] = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
@@ -336,7 +358,7 @@ static void sha256_block(uint32_t state[8], const uint8_t *block) {
 }
 
 /* Write the digest as 64 hexadecimal digits and a NUL. Source: FIPS 180-4. */
-static void sha256_text(const uint8_t *data, size_t size, char text[65]) {
+static void sha256_hex(const uint8_t *data, size_t size, char hex[65]) {
     uint32_t state[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
                          0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
     uint8_t tail[128];
@@ -356,7 +378,7 @@ static void sha256_text(const uint8_t *data, size_t size, char text[65]) {
         sha256_block(state, tail + i);
     }
     for (i = 0; i < 8; i++) {
-        snprintf(text + 8 * i, 9, "%08x", (unsigned)state[i]);
+        snprintf(hex + 8 * i, 9, "%08x", (unsigned)state[i]);
     }
 }
 
@@ -381,11 +403,11 @@ typedef struct BitReader {
     size_t size, position;
     uint32_t bits;
     int count;
-    bool is_over; /* more bits were asked for than there are */
+    bool is_over; /* the input ended before the requested bits */
 } BitReader;
 
-static uint32_t take_bits(BitReader *reader, int count) {
-    uint32_t taken;
+static uint32_t read_bits(BitReader *reader, int count) {
+    uint32_t value;
     while (reader->count < count) {
         uint32_t next = 0;
         if (reader->position < reader->size) {
@@ -396,22 +418,22 @@ static uint32_t take_bits(BitReader *reader, int count) {
         reader->bits |= next << reader->count;
         reader->count += 8;
     }
-    taken = reader->bits & ((1u << count) - 1u);
+    value = reader->bits & ((1u << count) - 1u);
     reader->bits >>= count;
     reader->count -= count;
-    return taken;
+    return value;
 }
 
 enum { HUFFMAN_BITS = 15, LITERAL_CODES = 288, DISTANCE_CODES = 32 };
 
-/* Codes by length: how many there are of each, and their symbols in order. */
+/* Huffman codes by length: the number of codes of each length, and their symbols in order. */
 typedef struct Huffman {
     uint16_t counts[HUFFMAN_BITS + 1];
     uint16_t symbols[LITERAL_CODES];
 } Huffman;
 
-/* Make the table of codes of these lengths. False if there are more codes than bits allow, or fewer than they need:
-   a single code of one bit may stand alone. */
+/* Build the table of codes from their lengths. Return false if there are more codes than the bits allow, or fewer than
+   they need; a single code of one bit is valid. */
 static bool huffman_build(Huffman *table, const uint8_t *lengths, int count) {
     uint16_t offsets[HUFFMAN_BITS + 1];
     int left = 1, used = 0, i;
@@ -439,11 +461,11 @@ static bool huffman_build(Huffman *table, const uint8_t *lengths, int count) {
     return left == 0 || used == 0 || (used == 1 && table->counts[1] == 1);
 }
 
-/* Return the next symbol, -1 where no code fits. */
-static int huffman_take(BitReader *reader, const Huffman *table) {
+/* Return the next symbol, -1 if no code matches. */
+static int huffman_read(BitReader *reader, const Huffman *table) {
     int code = 0, first = 0, index = 0, length;
     for (length = 1; length <= HUFFMAN_BITS; length++) {
-        code |= (int)take_bits(reader, 1);
+        code |= (int)read_bits(reader, 1);
         if (reader->is_over) {
             return -1;
         }
@@ -499,12 +521,12 @@ static bool inflate_copy(BitReader *reader, Inflated *output, int symbol, const 
     if (symbol >= 29) {
         return false;
     }
-    length = LENGTHS[symbol] + take_bits(reader, LENGTH_BITS[symbol]);
-    symbol = huffman_take(reader, distances);
+    length = LENGTHS[symbol] + read_bits(reader, LENGTH_BITS[symbol]);
+    symbol = huffman_read(reader, distances);
     if (symbol < 0 || symbol >= 30) {
         return false;
     }
-    distance = DISTANCES[symbol] + take_bits(reader, DISTANCE_BITS[symbol]);
+    distance = DISTANCES[symbol] + read_bits(reader, DISTANCE_BITS[symbol]);
     if (reader->is_over || distance > output->position || length > output->size - output->position) {
         return false;
     }
@@ -516,7 +538,7 @@ static bool inflate_copy(BitReader *reader, Inflated *output, int symbol, const 
 
 static bool inflate_codes(BitReader *reader, Inflated *output, const Huffman *literals, const Huffman *distances) {
     for (;;) {
-        int symbol = huffman_take(reader, literals);
+        int symbol = huffman_read(reader, literals);
         if (symbol == 256) {
             return true;
         }
@@ -553,20 +575,20 @@ static bool inflate_dynamic(BitReader *reader, Inflated *output) {
     static const uint8_t ORDER[19] = {16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15};
     uint8_t lengths[LITERAL_CODES + DISTANCE_CODES];
     Huffman literals, distances;
-    int literal_count = (int)take_bits(reader, 5) + 257, distance_count = (int)take_bits(reader, 5) + 1;
-    int order_count = (int)take_bits(reader, 4) + 4, i;
+    int literal_count = (int)read_bits(reader, 5) + 257, distance_count = (int)read_bits(reader, 5) + 1;
+    int order_count = (int)read_bits(reader, 4) + 4, i;
     if (literal_count > 286 || distance_count > 30) {
         return false;
     }
     memset(lengths, 0, sizeof lengths);
     for (i = 0; i < order_count; i++) {
-        lengths[ORDER[i]] = (uint8_t)take_bits(reader, 3);
+        lengths[ORDER[i]] = (uint8_t)read_bits(reader, 3);
     }
     if (!huffman_build(&literals, lengths, 19)) {
         return false;
     }
     for (i = 0; i < literal_count + distance_count;) {
-        int symbol = huffman_take(reader, &literals), repeat;
+        int symbol = huffman_read(reader, &literals), repeat;
         uint8_t length = 0;
         if (symbol < 0 || (symbol == 16 && i == 0)) {
             return false;
@@ -577,9 +599,9 @@ static bool inflate_dynamic(BitReader *reader, Inflated *output) {
         }
         if (symbol == 16) {
             length = lengths[i - 1];
-            repeat = 3 + (int)take_bits(reader, 2);
+            repeat = 3 + (int)read_bits(reader, 2);
         } else {
-            repeat = symbol == 17 ? 3 + (int)take_bits(reader, 3) : 11 + (int)take_bits(reader, 7);
+            repeat = symbol == 17 ? 3 + (int)read_bits(reader, 3) : 11 + (int)read_bits(reader, 7);
         }
         if (repeat > literal_count + distance_count - i) {
             return false;
@@ -599,8 +621,8 @@ static bool inflate(const uint8_t *compressed, size_t compressed_size, uint8_t *
     bool is_last, is_good;
     do {
         uint32_t kind;
-        is_last = take_bits(&reader, 1) != 0;
-        kind = take_bits(&reader, 2);
+        is_last = read_bits(&reader, 1) != 0;
+        kind = read_bits(&reader, 2);
         if (reader.is_over || kind == 3) {
             return false;
         }
@@ -611,7 +633,7 @@ static bool inflate(const uint8_t *compressed, size_t compressed_size, uint8_t *
     return is_good && !reader.is_over && output.position == size && reader.position == compressed_size;
 }
 
-/* --- 3  zip: the members of an archive ---------------------------------------------------------------------------- */
+/* --- zip: the members of an archive ------------------------------------------------------------------------------- */
 
 enum {
     MAX_MEMBERS = 4096,
@@ -624,17 +646,17 @@ static const uint64_t MAX_MEMBER_BYTES = 64u << 20;
 static const uint64_t MAX_ARCHIVE_BYTES = 256u << 20;
 
 enum { LOCAL_HEADER_BYTES = 30, CENTRAL_HEADER_BYTES = 46, END_RECORD_BYTES = 22 };
-enum { FLAGS_ALLOWED = 0x0806 }; /* how well it was deflated, and that names are UTF-8: nothing else */
+enum { FLAGS_ALLOWED = 0x0806 }; /* compression level and UTF-8 names; no other flag */
 enum { METHOD_STORED = 0, METHOD_DEFLATED = 8 };
 
 typedef struct ZipMember {
     const char *name;
-    const uint8_t *data; /* as it lies in the archive */
+    const uint8_t *data; /* in the archive, compressed or not */
     uint32_t compressed_size, size, crc, method;
     bool is_listed; /* in the manifest */
 } ZipMember;
 
-/* members: by name in ascending order. */
+/* members: sorted by name. */
 typedef struct Zip {
     const uint8_t *data;
     size_t size;
@@ -642,11 +664,11 @@ typedef struct Zip {
     uint32_t count;
 } Zip;
 
-static bool fail_zip(const char *text) {
-    return fail(TI_ERROR_CORRUPTED_DATA, "the archive is damaged: %s", text);
+static bool fail_zip(const char *message) {
+    return fail(TI_ERROR_CORRUPTED_DATA, "the archive is damaged: %s", message);
 }
 
-/* Tell whether a name is a relative path of plain characters, no part of which begins with a dot. */
+/* Return whether a name is a relative path of plain characters, no component of which starts with a dot. */
 static bool is_plain_path(const uint8_t *name, size_t length) {
     size_t start = 0, i;
     for (i = 0; i <= length; i++) {
@@ -666,19 +688,20 @@ static int compare_members(const void *a, const void *b) {
     return strcmp(((const ZipMember *)a)->name, ((const ZipMember *)b)->name);
 }
 
-/* Read the header in front of a member, which has to say the same as the central one; give where its data begin. */
-static bool zip_local_header(const Zip *zip, size_t offset, const uint8_t *central, size_t name_length, size_t *begin) {
+/* Read the local header of a member, which must agree with the central one. start: where the data of the member start.
+ */
+static bool zip_local_header(const Zip *zip, size_t offset, const uint8_t *central, size_t name_length, size_t *start) {
     const uint8_t *local = zip->data + offset;
-    *begin = 0;
+    *start = 0;
     if (zip->size - offset < LOCAL_HEADER_BYTES || memcmp(local, "PK\3\4", 4)) {
-        return fail_zip("a member does not begin where the directory says");
+        return fail_zip("a member does not start where the directory says");
     }
     /* version needed, flags, method, time, date, CRC, both sizes, length of the name */
     if (memcmp(local + 4, central + 6, 24) || little_u16(local + 26) != name_length) {
         return fail_zip("a member and the directory disagree");
     }
-    *begin = offset + LOCAL_HEADER_BYTES + name_length + little_u16(local + 28);
-    if (*begin > zip->size || memcmp(local + LOCAL_HEADER_BYTES, central + CENTRAL_HEADER_BYTES, name_length)) {
+    *start = offset + LOCAL_HEADER_BYTES + name_length + little_u16(local + 28);
+    if (*start > zip->size || memcmp(local + LOCAL_HEADER_BYTES, central + CENTRAL_HEADER_BYTES, name_length)) {
         return fail_zip("a member and the directory disagree about a name");
     }
     return true;
@@ -708,10 +731,10 @@ static bool zip_check_numbers(const uint8_t *central) {
     return true;
 }
 
-/* Read one entry of the directory at `*position`; members have to lie one behind the other from `*end` on. */
+/* Read one entry of the directory at `*position`. Members must be contiguous; `*end` is the end of the last one. */
 static bool zip_member(Zip *zip, Arena *arena, ZipMember *member, size_t directory_end, size_t *position, size_t *end) {
     const uint8_t *central = zip->data + *position;
-    size_t name_length, length, begin;
+    size_t name_length, length, start;
     char *name;
     if (directory_end - *position < CENTRAL_HEADER_BYTES || memcmp(central, "PK\1\2", 4)) {
         return fail_zip("its directory is cut off");
@@ -728,25 +751,25 @@ static bool zip_member(Zip *zip, Arena *arena, ZipMember *member, size_t directo
         return false;
     }
     if (little_u32(central + 42) != *end) {
-        return fail_zip("members overlap, or something lies between them");
+        return fail_zip("members overlap, or there are bytes between them");
     }
-    if (!zip_local_header(zip, *end, central, name_length, &begin)) {
+    if (!zip_local_header(zip, *end, central, name_length, &start)) {
         return false;
     }
     member->compressed_size = little_u32(central + 20);
-    if (member->compressed_size > zip->size - begin) {
+    if (member->compressed_size > zip->size - start) {
         return fail_zip("a member is cut off");
     }
-    name = arena_text(arena, (const char *)central + CENTRAL_HEADER_BYTES, name_length);
+    name = arena_string(arena, (const char *)central + CENTRAL_HEADER_BYTES, name_length);
     if (!name) {
         return false;
     }
     member->name = name;
-    member->data = zip->data + begin;
+    member->data = zip->data + start;
     member->size = little_u32(central + 24);
     member->crc = little_u32(central + 16);
     member->method = little_u16(central + 10);
-    *end = begin + member->compressed_size;
+    *end = start + member->compressed_size;
     *position += length;
     return true;
 }
@@ -779,9 +802,9 @@ static bool zip_open(Zip *zip, Arena *arena, const uint8_t *data, size_t size) {
                     MAX_MEMBERS);
     }
     if (directory > directory_end || little_u32(record + 12) != directory_end - directory) {
-        return fail_zip("its directory does not lie where its last record says");
+        return fail_zip("its directory is not where its end record says");
     }
-    zip->members = (ZipMember *)arena_take(arena, zip->count, sizeof(ZipMember));
+    zip->members = (ZipMember *)arena_allocate(arena, zip->count, sizeof(ZipMember));
     if (!zip->members) {
         return false;
     }
@@ -793,7 +816,7 @@ static bool zip_open(Zip *zip, Arena *arena, const uint8_t *data, size_t size) {
         total += zip->members[i].size;
     }
     if (position != directory_end || end != directory) {
-        return fail_zip("there is something beside its members");
+        return fail_zip("there are bytes outside of its members");
     }
     if (total > MAX_ARCHIVE_BYTES) {
         return fail(TI_ERROR_CORRUPTED_DATA, "the members of the archive have more than %llu bytes",
@@ -825,7 +848,7 @@ static ZipMember *zip_find(const Zip *zip, const char *name) {
     return NULL;
 }
 
-/* Give the bytes of a member, checked, with a NUL behind them; the caller frees them. */
+/* Return the bytes of a member, its checksum verified, with a final NUL; the caller frees them. */
 static uint8_t *zip_read(const ZipMember *member) {
     uint8_t *data = (uint8_t *)malloc((size_t)member->size + 1);
     if (!data) {
@@ -848,7 +871,7 @@ static uint8_t *zip_read(const ZipMember *member) {
     return data;
 }
 
-/* --- 4  JSON ------------------------------------------------------------------------------------------------------ */
+/* --- JSON: the parser --------------------------------------------------------------------------------------------- */
 
 typedef enum JsonKind {
     JSON_NULL,
@@ -856,12 +879,12 @@ typedef enum JsonKind {
     JSON_TRUE,
     JSON_INTEGER,
     JSON_REAL,
-    JSON_TEXT,
+    JSON_STRING,
     JSON_ARRAY,
     JSON_OBJECT
 } JsonKind;
 
-/* count: of items, or bytes of a text. index: in its array. name: in its object. */
+/* count: number of items, or of bytes of a string. index: in its array. name: in its object. */
 typedef struct Json {
     const struct Json *parent;
     struct Json *next;
@@ -869,7 +892,7 @@ typedef struct Json {
     union {
         int64_t integer;
         double real;
-        const char *text;
+        const char *string;
         struct Json *first;
     } value;
     JsonKind kind;
@@ -880,18 +903,18 @@ enum { MAX_JSON_DEPTH = 64, MAX_JSON_VALUES = 1 << 19, MAX_UNSORTED_KEYS = 256 }
 
 typedef struct JsonReader {
     Arena *arena;
-    const char *position, *begin, *end;
+    const char *position, *start, *end;
     uint32_t values;
     int depth;
 } JsonReader;
 
-static bool fail_json(const JsonReader *reader, const char *text) {
+static bool fail_json(const JsonReader *reader, const char *message) {
     const char *at;
     int line = 1;
-    for (at = reader->begin; at < reader->position && at < reader->end; at++) {
+    for (at = reader->start; at < reader->position && at < reader->end; at++) {
         line += *at == '\n';
     }
-    return fail(TI_ERROR_CORRUPTED_DATA, "module.json, line %d: %s", line, text);
+    return fail(TI_ERROR_CORRUPTED_DATA, "module.json, line %d: %s", line, message);
 }
 
 static void json_skip_blanks(JsonReader *reader) {
@@ -913,7 +936,7 @@ static bool json_hex(JsonReader *reader, uint32_t *code) {
     for (i = 0; i < 4; i++, reader->position++) {
         int digit = reader->position < reader->end ? hex_digit(*reader->position) : -1;
         if (digit < 0) {
-            return fail_json(reader, "four hexadecimal digits were expected behind \\u");
+            return fail_json(reader, "four hexadecimal digits were expected after \\u");
         }
         *code = *code << 4 | (uint32_t)digit;
     }
@@ -939,67 +962,67 @@ static char *put_utf8(char *to, uint32_t code) {
     return to;
 }
 
-/* Read what follows a backslash. */
+/* Read an escape sequence after its backslash. */
 static bool json_escape(JsonReader *reader, char **to) {
     static const char LETTERS[] = "\"\\/bfnrt", MEANINGS[] = "\"\\/\b\f\n\r\t";
-    const char *found;
+    const char *match;
     uint32_t code, low;
     char letter = reader->position < reader->end ? *reader->position++ : '\0';
-    found = letter ? strchr(LETTERS, letter) : NULL;
-    if (found) {
-        *(*to)++ = MEANINGS[found - LETTERS];
+    match = letter ? strchr(LETTERS, letter) : NULL;
+    if (match) {
+        *(*to)++ = MEANINGS[match - LETTERS];
         return true;
     }
     if (letter != 'u') {
-        return fail_json(reader, "there is no such escape in a text");
+        return fail_json(reader, "a string has an unknown escape sequence");
     }
     if (!json_hex(reader, &code)) {
         return false;
     }
     if (code >= 0xd800 && code < 0xdc00) {
         if (reader->end - reader->position < 2 || reader->position[0] != '\\' || reader->position[1] != 'u') {
-            return fail_json(reader, "a surrogate stands alone");
+            return fail_json(reader, "a string has an unpaired surrogate");
         }
         reader->position += 2;
         if (!json_hex(reader, &low)) {
             return false;
         }
         if (low < 0xdc00 || low > 0xdfff) {
-            return fail_json(reader, "a surrogate stands alone");
+            return fail_json(reader, "a string has an unpaired surrogate");
         }
         code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
     } else if (code >= 0xdc00 && code < 0xe000) {
-        return fail_json(reader, "a surrogate stands alone");
+        return fail_json(reader, "a string has an unpaired surrogate");
     }
     if (code == 0) {
-        return fail_json(reader, "a text may not hold NUL");
+        return fail_json(reader, "a string may not contain NUL");
     }
     *to = put_utf8(*to, code);
     return true;
 }
 
-/* Copy one character of UTF-8. */
+/* Copy one UTF-8 character. */
 static bool json_character(JsonReader *reader, char **to) {
     const uint8_t *at = (const uint8_t *)reader->position;
     size_t left = (size_t)(reader->end - reader->position), length, i;
     uint32_t code = at[0];
     if (code < 0x20) {
-        return fail_json(reader, "a text has a control character, or does not end");
+        return fail_json(reader, "a string has a control character, or does not end");
     }
     length = code < 0x80 ? 1 : code < 0xc2 ? 0 : code < 0xe0 ? 2 : code < 0xf0 ? 3 : code < 0xf5 ? 4 : 0;
     if (length == 0 || length > left) {
-        return fail_json(reader, "a text is not UTF-8");
+        return fail_json(reader, "a string is not UTF-8");
     }
     code &= length == 1 ? 0x7f : 0x3fu >> (length - 1);
     for (i = 1; i < length; i++) {
         if ((at[i] & 0xc0) != 0x80) {
-            return fail_json(reader, "a text is not UTF-8");
+            return fail_json(reader, "a string is not UTF-8");
         }
         code = code << 6 | (at[i] & 0x3f);
     }
     if ((length == 3 && code < 0x800) || (length == 4 && code < 0x10000) || code > 0x10ffff ||
         (code >= 0xd800 && code < 0xe000)) {
-        return fail_json(reader, "a text is not UTF-8");
+        return fail_json(reader, "a string is not UTF-8");
     }
     memcpy(*to, at, length);
     *to += length;
@@ -1007,19 +1030,19 @@ static bool json_character(JsonReader *reader, char **to) {
     return true;
 }
 
-/* Read a text from behind its quote on; it ends with a NUL. */
-static const char *json_text(JsonReader *reader, uint32_t *length) {
+/* Read a string after its opening quote; the result ends with a NUL. */
+static const char *json_read_string(JsonReader *reader, uint32_t *length) {
     const char *scan = reader->position;
-    char *text, *to;
+    char *string, *to;
     while (scan < reader->end && *scan != '"') {
         scan += *scan == '\\' && scan + 1 < reader->end ? 2 : 1;
     }
     if (scan >= reader->end) {
-        fail_json(reader, "a text does not end");
+        fail_json(reader, "a string does not end");
         return NULL;
     }
-    text = to = (char *)arena_take(reader->arena, (size_t)(scan - reader->position) + 1, 1);
-    if (!text) {
+    string = to = (char *)arena_allocate(reader->arena, (size_t)(scan - reader->position) + 1, 1);
+    if (!string) {
         return NULL;
     }
     while (*reader->position != '"') {
@@ -1035,30 +1058,30 @@ static const char *json_text(JsonReader *reader, uint32_t *length) {
         }
     }
     reader->position++;
-    *length = (uint32_t)(to - text);
-    return text;
+    *length = (uint32_t)(to - string);
+    return string;
 }
 
 static bool json_digits(JsonReader *reader) {
-    const char *begin = reader->position;
+    const char *start = reader->position;
     while (reader->position < reader->end && *reader->position >= '0' && *reader->position <= '9') {
         reader->position++;
     }
-    return reader->position > begin ? true : fail_json(reader, "a number has no digits");
+    return reader->position > start ? true : fail_json(reader, "a number has no digits");
 }
 
 static bool json_number(JsonReader *reader, Json *value) {
-    const char *begin = reader->position, *digits;
-    bool is_negative = *begin == '-', is_real = false;
+    const char *start = reader->position, *digits;
+    bool is_negative = *start == '-', is_real = false;
     uint64_t magnitude = 0;
-    char text[64];
+    char copy[64];
     reader->position += is_negative;
     digits = reader->position;
     if (!json_digits(reader)) {
         return false;
     }
     if (*digits == '0' && reader->position - digits > 1) {
-        return fail_json(reader, "a number begins with 0");
+        return fail_json(reader, "a number starts with 0");
     }
     if (reader->position < reader->end && *reader->position == '.') {
         is_real = true;
@@ -1077,14 +1100,14 @@ static bool json_number(JsonReader *reader, Json *value) {
             return false;
         }
     }
-    if (reader->position - begin >= (ptrdiff_t)sizeof text) {
+    if (reader->position - start >= (ptrdiff_t)sizeof copy) {
         return fail_json(reader, "a number has too many digits");
     }
     if (is_real) {
-        memcpy(text, begin, (size_t)(reader->position - begin));
-        text[reader->position - begin] = '\0';
+        memcpy(copy, start, (size_t)(reader->position - start));
+        copy[reader->position - start] = '\0';
         value->kind = JSON_REAL;
-        value->value.real = strtod(text, NULL);
+        value->value.real = strtod(copy, NULL);
         return value->value.real - value->value.real == 0 ? true : fail_json(reader, "a number is too large");
     }
     for (; digits < reader->position; digits++) {
@@ -1103,7 +1126,7 @@ static bool json_number(JsonReader *reader, Json *value) {
 
 static bool json_value(JsonReader *reader, Json *value);
 
-/* Tell whether an object has no item of this name yet. */
+/* Return whether an object has no item of this name yet. */
 static bool json_is_new_name(const Json *object, const char *name) {
     const Json *item;
     if (object->count > MAX_UNSORTED_KEYS) {
@@ -1124,14 +1147,14 @@ static bool json_name(JsonReader *reader, Json *item) {
         return fail_json(reader, "a name in quotes was expected");
     }
     reader->position++;
-    name = json_text(reader, &length);
+    name = json_read_string(reader, &length);
     if (!name) {
         return false;
     }
     item->name = name;
     json_skip_blanks(reader);
     if (reader->position >= reader->end || *reader->position != ':') {
-        return fail_json(reader, "`:` was expected behind a name");
+        return fail_json(reader, "`:` was expected after a name");
     }
     reader->position++;
     json_skip_blanks(reader);
@@ -1152,7 +1175,7 @@ static bool json_items(JsonReader *reader, Json *value, char last_character) {
         return true;
     }
     for (;;) {
-        Json *item = (Json *)arena_take(reader->arena, 1, sizeof(Json));
+        Json *item = (Json *)arena_allocate(reader->arena, 1, sizeof(Json));
         if (!item) {
             return false;
         }
@@ -1162,10 +1185,10 @@ static bool json_items(JsonReader *reader, Json *value, char last_character) {
             if (!json_name(reader, item)) {
                 return false;
             }
-            /* Names have to differ. In our archives they ascend, which costs nothing to see. */
+            /* Names must differ. Our archives have them in ascending order, which is checked at no cost. */
             ascends = ascends && (!last || strcmp(last->name, item->name) < 0);
             if (!ascends && !json_is_new_name(value, item->name)) {
-                return fail_json(reader, "a name stands twice in one object");
+                return fail_json(reader, "an object has the same name twice");
             }
         }
         if (!json_value(reader, item)) {
@@ -1211,9 +1234,9 @@ static bool json_value(JsonReader *reader, Json *value) {
     case '[': value->kind = JSON_ARRAY; return json_items(reader, value, ']');
     case '"':
         reader->position++;
-        value->kind = JSON_TEXT;
-        value->value.text = json_text(reader, &value->count);
-        return value->value.text != NULL;
+        value->kind = JSON_STRING;
+        value->value.string = json_read_string(reader, &value->count);
+        return value->value.string != NULL;
     case 'n': value->kind = JSON_NULL; return json_word(reader, "null");
     case 't': value->kind = JSON_TRUE; return json_word(reader, "true");
     case 'f': value->kind = JSON_FALSE; return json_word(reader, "false");
@@ -1225,8 +1248,8 @@ static bool json_value(JsonReader *reader, Json *value) {
     }
 }
 
-static bool json_parse(Arena *arena, const char *text, size_t size, Json *value) {
-    JsonReader reader = {arena, text, text, text + size, 0, 0};
+static bool json_parse(Arena *arena, const char *source, size_t size, Json *value) {
+    JsonReader reader = {arena, source, source, source + size, 0, 0};
     memset(value, 0, sizeof *value);
     json_skip_blanks(&reader);
     if (!json_value(&reader, value)) {
@@ -1236,27 +1259,29 @@ static bool json_parse(Arena *arena, const char *text, size_t size, Json *value)
     return reader.position == reader.end ? true : fail_json(&reader, "something follows the last value");
 }
 
-/* Write where a value stands: `$.kernels.paint.parameters[0]`. */
-static size_t json_path(const Json *value, char *text, size_t size) {
+/* --- JSON: access to values, and errors with their paths ---------------------------------------------------------- */
+
+/* Write the path of a value: `$.kernels.paint.parameters[0]`. */
+static size_t json_path(const Json *value, char *string, size_t size) {
     size_t length;
     int written;
     if (!value->parent) {
-        written = snprintf(text, size, "$");
+        written = snprintf(string, size, "$");
         return written > 0 ? (size_t)written : 0;
     }
-    length = json_path(value->parent, text, size);
+    length = json_path(value->parent, string, size);
     if (length >= size) {
         return size - 1;
     }
     if (value->name) {
-        written = snprintf(text + length, size - length, ".%.64s", value->name);
+        written = snprintf(string + length, size - length, ".%.64s", value->name);
     } else {
-        written = snprintf(text + length, size - length, "[%u]", value->index);
+        written = snprintf(string + length, size - length, "[%u]", value->index);
     }
     return written > 0 ? (size_t)smaller_u64(length + (size_t)written, size - 1) : length;
 }
 
-/* Tell what is wrong with a value of the manifest. */
+/* Fail with what was expected and what was found at a value of the manifest. */
 static bool fail_value(const Json *value, const char *expected) {
     char path[512];
     json_path(value, path, sizeof path);
@@ -1264,12 +1289,12 @@ static bool fail_value(const Json *value, const char *expected) {
     case JSON_INTEGER:
         return fail(TI_ERROR_CORRUPTED_DATA, "module.json: %s: %s was expected, %lld found", path, expected,
                     (long long)value->value.integer);
-    case JSON_TEXT:
+    case JSON_STRING:
         return fail(TI_ERROR_CORRUPTED_DATA, "module.json: %s: %s was expected, \"%.80s\" found", path, expected,
-                    value->value.text);
+                    value->value.string);
     default: {
-        static const char *const KINDS[] = {"null",     "false",  "true",   "a number",
-                                            "a number", "a text", "a list", "an object"};
+        static const char *const KINDS[] = {"null",     "false",    "true",   "a number",
+                                            "a number", "a string", "a list", "an object"};
         return fail(TI_ERROR_CORRUPTED_DATA, "module.json: %s: %s was expected, %s found", path, expected,
                     KINDS[value->kind]);
     }
@@ -1286,8 +1311,8 @@ static const Json *json_member(const Json *object, const char *name) {
     return NULL;
 }
 
-/* Find the members of an object, in the order of `names`, which ends with null: all have to be there, but for those
-   whose name begins with `?`, and no others. */
+/* Find the members of an object, in the order of `names`, which ends with null. All must exist, except for those whose
+   name starts with `?`; no others may. */
 static bool json_fields(const Json *object, const char *const *names, const Json **fields) {
     uint32_t known = 0, i;
     char path[512];
@@ -1355,12 +1380,12 @@ static bool json_bool(const Json *value, bool *truth) {
     return true;
 }
 
-static bool json_string(const Json *value, const char **text) {
-    *text = "";
-    if (value->kind != JSON_TEXT) {
-        return fail_value(value, "a text");
+static bool json_string(const Json *value, const char **string) {
+    *string = "";
+    if (value->kind != JSON_STRING) {
+        return fail_value(value, "a string");
     }
-    *text = value->value.text;
+    *string = value->value.string;
     return true;
 }
 
@@ -1373,7 +1398,7 @@ static bool json_array(const Json *value, uint32_t low, uint32_t high) {
     return fail_value(value, low == 0 && high == UINT32_MAX ? "a list" : expected);
 }
 
-/* --- 5  the manifest: kernels, graphs, fields as data ------------------------------------------------------------- */
+/* --- numbers: scalar types, texel formats, half precision --------------------------------------------------------- */
 
 enum {
     MAX_ARGS_BYTES = 64 << 10,
@@ -1382,11 +1407,11 @@ enum {
     MAX_BLOCK_DIM = 1024,
     MAX_ITEMS = 1 << 16,
     MAX_PARAMETERS = 4096,
-    MAX_TEXTURES = 128, /* which devices have at least, with all else that a shader binds */
+    MAX_TEXTURES = 128, /* every device supports these, in addition to all else that a shader binds */
     MAX_AXES = 64,
     MAX_TREES = 65536
 };
-static const int64_t MAX_TURNS = INT32_MAX;
+static const int64_t MAX_ITERATIONS = INT32_MAX;
 static const uint64_t MAX_TREE_BYTES = (uint64_t)1 << 48;
 static const uint64_t MAX_BUFFER_BYTES = (uint64_t)1 << 40;
 
@@ -1413,7 +1438,7 @@ static const ScalarType *scalar_named(const char *name) {
     return NULL;
 }
 
-/* Null for what is no type, also where a caller cast a number to one. */
+/* Return null for what is not a type, also if a caller cast an invalid number to one. */
 static const ScalarType *scalar_of(TiDataType type) {
     size_t i;
     for (i = 0; i < sizeof SCALAR_TYPES / sizeof *SCALAR_TYPES; i++) {
@@ -1424,8 +1449,8 @@ static const ScalarType *scalar_of(TiDataType type) {
     return NULL;
 }
 
-/* Formats of texels; the place is the number in TiFormat. vulkan: VkFormat, 0 for those that no image here has. spirv:
-   of storage images, 0 for those that no kernel stores. texel_size: [bytes]. element: what a kernel sees. */
+/* Texel formats, indexed by TiFormat. vulkan: VkFormat, 0 if no image here has the format. spirv: image format of
+   storage images, 0 if no kernel stores it. texel_size: [bytes]. element: type that a kernel reads and writes. */
 typedef struct TexelFormat {
     const char *name;
     uint32_t vulkan, spirv, texel_size;
@@ -1433,32 +1458,32 @@ typedef struct TexelFormat {
 } TexelFormat;
 
 static const TexelFormat TEXEL_FORMATS[] = {
-    {"unknown", 0, 0, 0, TI_DATA_TYPE_UNKNOWN}, {"r8", 9, 15, 1, TI_DATA_TYPE_F32},
-    {"rg8", 16, 13, 2, TI_DATA_TYPE_F32}, {"rgba8", 37, 4, 4, TI_DATA_TYPE_F32},
-    {"rgba8srgb", 43, 0, 4, TI_DATA_TYPE_F32}, {"bgra8", 44, 0, 4, TI_DATA_TYPE_F32},
-    {"bgra8srgb", 50, 0, 4, TI_DATA_TYPE_F32}, {"r8u", 13, 39, 1, TI_DATA_TYPE_U32},
-    {"rg8u", 20, 37, 2, TI_DATA_TYPE_U32}, {"rgba8u", 41, 32, 4, TI_DATA_TYPE_U32},
-    {"r8i", 14, 29, 1, TI_DATA_TYPE_I32}, {"rg8i", 21, 27, 2, TI_DATA_TYPE_I32},
-    {"rgba8i", 42, 23, 4, TI_DATA_TYPE_I32}, {"r16", 70, 14, 2, TI_DATA_TYPE_F32},
-    {"rg16", 77, 12, 4, TI_DATA_TYPE_F32}, {"rgb16", 0, 0, 6, TI_DATA_TYPE_F32},
-    {"rgba16", 91, 10, 8, TI_DATA_TYPE_F32}, {"r16u", 74, 38, 2, TI_DATA_TYPE_U32},
-    {"rg16u", 81, 36, 4, TI_DATA_TYPE_U32}, {"rgb16u", 0, 0, 6, TI_DATA_TYPE_U32},
-    {"rgba16u", 95, 31, 8, TI_DATA_TYPE_U32}, {"r16i", 75, 28, 2, TI_DATA_TYPE_I32},
-    {"rg16i", 82, 26, 4, TI_DATA_TYPE_I32}, {"rgb16i", 0, 0, 6, TI_DATA_TYPE_I32},
-    {"rgba16i", 96, 22, 8, TI_DATA_TYPE_I32}, {"r16f", 76, 9, 2, TI_DATA_TYPE_F32},
-    {"rg16f", 83, 7, 4, TI_DATA_TYPE_F32}, {"rgb16f", 0, 0, 6, TI_DATA_TYPE_F32},
-    {"rgba16f", 97, 2, 8, TI_DATA_TYPE_F32}, {"r32u", 98, 33, 4, TI_DATA_TYPE_U32},
-    {"rg32u", 101, 35, 8, TI_DATA_TYPE_U32}, {"rgb32u", 0, 0, 12, TI_DATA_TYPE_U32},
-    {"rgba32u", 107, 30, 16, TI_DATA_TYPE_U32}, {"r32i", 99, 24, 4, TI_DATA_TYPE_I32},
-    {"rg32i", 102, 25, 8, TI_DATA_TYPE_I32}, {"rgb32i", 0, 0, 12, TI_DATA_TYPE_I32},
-    {"rgba32i", 108, 21, 16, TI_DATA_TYPE_I32}, {"r32f", 100, 3, 4, TI_DATA_TYPE_F32},
-    {"rg32f", 103, 6, 8, TI_DATA_TYPE_F32}, {"rgb32f", 0, 0, 12, TI_DATA_TYPE_F32},
-    {"rgba32f", 109, 1, 16, TI_DATA_TYPE_F32}, {"depth16", 0, 0, 2, TI_DATA_TYPE_F32},
+    {"unknown", 0, 0, 0, TI_DATA_TYPE_UNKNOWN},     {"r8", 9, 15, 1, TI_DATA_TYPE_F32},
+    {"rg8", 16, 13, 2, TI_DATA_TYPE_F32},           {"rgba8", 37, 4, 4, TI_DATA_TYPE_F32},
+    {"rgba8srgb", 43, 0, 4, TI_DATA_TYPE_F32},      {"bgra8", 44, 0, 4, TI_DATA_TYPE_F32},
+    {"bgra8srgb", 50, 0, 4, TI_DATA_TYPE_F32},      {"r8u", 13, 39, 1, TI_DATA_TYPE_U32},
+    {"rg8u", 20, 37, 2, TI_DATA_TYPE_U32},          {"rgba8u", 41, 32, 4, TI_DATA_TYPE_U32},
+    {"r8i", 14, 29, 1, TI_DATA_TYPE_I32},           {"rg8i", 21, 27, 2, TI_DATA_TYPE_I32},
+    {"rgba8i", 42, 23, 4, TI_DATA_TYPE_I32},        {"r16", 70, 14, 2, TI_DATA_TYPE_F32},
+    {"rg16", 77, 12, 4, TI_DATA_TYPE_F32},          {"rgb16", 0, 0, 6, TI_DATA_TYPE_F32},
+    {"rgba16", 91, 10, 8, TI_DATA_TYPE_F32},        {"r16u", 74, 38, 2, TI_DATA_TYPE_U32},
+    {"rg16u", 81, 36, 4, TI_DATA_TYPE_U32},         {"rgb16u", 0, 0, 6, TI_DATA_TYPE_U32},
+    {"rgba16u", 95, 31, 8, TI_DATA_TYPE_U32},       {"r16i", 75, 28, 2, TI_DATA_TYPE_I32},
+    {"rg16i", 82, 26, 4, TI_DATA_TYPE_I32},         {"rgb16i", 0, 0, 6, TI_DATA_TYPE_I32},
+    {"rgba16i", 96, 22, 8, TI_DATA_TYPE_I32},       {"r16f", 76, 9, 2, TI_DATA_TYPE_F32},
+    {"rg16f", 83, 7, 4, TI_DATA_TYPE_F32},          {"rgb16f", 0, 0, 6, TI_DATA_TYPE_F32},
+    {"rgba16f", 97, 2, 8, TI_DATA_TYPE_F32},        {"r32u", 98, 33, 4, TI_DATA_TYPE_U32},
+    {"rg32u", 101, 35, 8, TI_DATA_TYPE_U32},        {"rgb32u", 0, 0, 12, TI_DATA_TYPE_U32},
+    {"rgba32u", 107, 30, 16, TI_DATA_TYPE_U32},     {"r32i", 99, 24, 4, TI_DATA_TYPE_I32},
+    {"rg32i", 102, 25, 8, TI_DATA_TYPE_I32},        {"rgb32i", 0, 0, 12, TI_DATA_TYPE_I32},
+    {"rgba32i", 108, 21, 16, TI_DATA_TYPE_I32},     {"r32f", 100, 3, 4, TI_DATA_TYPE_F32},
+    {"rg32f", 103, 6, 8, TI_DATA_TYPE_F32},         {"rgb32f", 0, 0, 12, TI_DATA_TYPE_F32},
+    {"rgba32f", 109, 1, 16, TI_DATA_TYPE_F32},      {"depth16", 0, 0, 2, TI_DATA_TYPE_F32},
     {"depth24stencil8", 0, 0, 4, TI_DATA_TYPE_F32}, {"depth32f", 0, 0, 4, TI_DATA_TYPE_F32},
 };
 enum { FORMAT_COUNT = sizeof TEXEL_FORMATS / sizeof *TEXEL_FORMATS };
 
-/* TI_FORMAT_UNKNOWN for what is no name of a format. */
+/* Return TI_FORMAT_UNKNOWN if no format has this name. */
 static TiFormat format_named(const char *name) {
     uint32_t i;
     for (i = FORMAT_COUNT - 1; i && strcmp(TEXEL_FORMATS[i].name, name); i--) {
@@ -1508,6 +1533,8 @@ static uint16_t double_to_half(double value) {
     return (uint16_t)(sign | (uint16_t)((exponent + 13) * 1024 + (int)whole)); /* a carry goes into the exponent */
 }
 
+/* --- manifest: its data ------------------------------------------------------------------------------------------- */
+
 typedef enum Operator {
     OP_CONST,
     OP_MEMBER,
@@ -1544,7 +1571,7 @@ static const struct {
     {"raw_div", 2}, {"select", 3}, {"lt", 2},  {"le", 2},  {"gt", 2},      {"ge", 2},       {"eq", 2},      {"ne", 2},
 };
 
-/* A number that the host computes from the arguments. value: of a constant, or which member. */
+/* A number that the host computes from the arguments. value: the constant, or the number of the member. */
 typedef struct Expression {
     Operator operation;
     int64_t value;
@@ -1568,13 +1595,12 @@ typedef enum SourceKind {
 static const struct {
     const char *name;
     uint32_t operands;
-} SOURCES[] = {{"argument", 2}, {"pointer", 1},       {"shape", 2}, {"stride", 2},      {"begin", 1},
-               {"capacity", 1}, {"texture_shape", 2}, {"seed", 0},  {"temporaries", 0}, {"result", 0},
-               {"report", 0}};
+} SOURCES[] = {{"argument", 2},      {"pointer", 1}, {"shape", 2},       {"stride", 2}, {"begin", 1}, {"capacity", 1},
+               {"texture_shape", 2}, {"seed", 0},    {"temporaries", 0}, {"result", 0}, {"report", 0}};
 
 typedef enum ConstantKind { CONSTANT_NONE, CONSTANT_INTEGER, CONSTANT_ADDRESS } ConstantKind;
 
-/* One member of the argument block. first, second: operands of its source. tree, value: of its constant. */
+/* One member of the argument block. first, second: operands of its source. tree, value: the parts of its constant. */
 typedef struct BlockMember {
     const char *name;
     TiDataType type;
@@ -1597,8 +1623,8 @@ typedef enum ParameterKind {
 } ParameterKind;
 
 /* types: of the numbers of a scalar, matrix or struct, in order. type: of the elements of an ndarray, UNKNOWN for
-   structs; of the components of texels. element_size: [bytes] of an element with its shape. format: of texels that are
-   loaded and stored. */
+   structs; of the components of texels. element_size: size of an element with its shape [bytes]. format: of texels that
+   are loaded and stored. */
 typedef struct Parameter {
     const char *name;
     ParameterKind kind;
@@ -1611,31 +1637,32 @@ typedef struct Parameter {
     TiFormat format;
 } Parameter;
 
-/* parameter: which one gives the array, -1 for a field. */
-typedef struct ArraySlot {
+/* parameter: number of the parameter that is the array, -1 for a field. */
+typedef struct ArrayBinding {
     const char *name;
     int32_t parameter;
     uint32_t dim_count;
-} ArraySlot;
+} ArrayBinding;
 
-/* parameter: which one gives the texture; its place in the list is its binding. */
-typedef struct TextureSlot {
+/* parameter: number of the parameter that is the texture. Its index in the list is its binding. */
+typedef struct TextureBinding {
     uint32_t parameter;
     bool is_storage;
-} TextureSlot;
+} TextureBinding;
 
 typedef struct LoopAxis {
     const char *name;
-    const Expression *begin; /* null where only the device knows */
+    const Expression *start; /* null if only the device knows it */
     int64_t step;
 } LoopAxis;
 
-typedef struct OrderDigit {
+typedef struct IndexComponent {
     uint32_t axis;
     int64_t extent, weight;
-} OrderDigit;
+} IndexComponent;
 
-/* extents: null where only the device knows the count. axes: of the loop, none for serial tasks. */
+/* extents: null if only the device knows the number of iterations. axes: of the loop, none for serial tasks. order: how
+   an iteration number is split into indices. */
 typedef struct Task {
     const char *name, *entry;
     uint32_t file, block_dim, items;
@@ -1643,7 +1670,7 @@ typedef struct Task {
     const Expression **extents;
     uint32_t extent_count, axis_count, order_count;
     LoopAxis *axes;
-    OrderDigit *order;
+    IndexComponent *order;
     uint32_t loop_line;
 } Task;
 
@@ -1654,13 +1681,14 @@ typedef struct ResultValue {
 
 typedef enum SiteKind { SITE_PRINT, SITE_CHECK, SITE_CALL } SiteKind;
 
-/* One value of a record. words_type: how it is written; type: what it is in Python. */
+/* One value of a record. words_type: its type in the record; type: its type in Python. */
 typedef struct SiteValue {
     TiDataType words_type, type;
     uint32_t dim_count, dims[2], count;
 } SiteValue;
 
-/* A print or a check. parts: of a print; message: of a check; frames: where it stands. */
+/* A print or a check. parts: of a print; message: of a check; frames: its location in Python, and the calls that lead
+   to it. */
 typedef struct Site {
     SiteKind kind;
     uint32_t task, value_count, word_count;
@@ -1669,22 +1697,22 @@ typedef struct Site {
     const char *message;
 } Site;
 
-/* A file of a kernel. source: what a person reads; code: what the device runs (SPIR-V or cubin); ptx: null, or beside
-   or instead of a cubin. */
+/* A file of a kernel. code: what the device runs (SPIR-V or cubin); ptx: null, or PTX in addition to or instead of a
+   cubin. */
 typedef struct CodeFile {
     const char *name;
     const ZipMember *code, *ptx;
 } CodeFile;
 
-/* args_size: of the argument block [bytes]. unsupported: what the kernel takes that this runtime cannot give, or
-   null; then nothing else but the parameters is read. */
+/* args_size: of the argument block [bytes]. unsupported: null, or what the kernel needs that this runtime does not
+   support; then only its parameters are read. */
 typedef struct KernelData {
     const char *name;
     const char *unsupported;
     Parameter *parameters;
     BlockMember *members;
-    ArraySlot *arrays;
-    TextureSlot *textures;
+    ArrayBinding *arrays;
+    TextureBinding *textures;
     CodeFile *files;
     Task *tasks;
     ResultValue *results;
@@ -1699,7 +1727,7 @@ typedef struct KernelData {
 typedef struct FieldData {
     const char *name;
     uint32_t tree;
-    bool is_even;  /* elements lie evenly */
+    bool is_even;  /* the elements have constant strides */
     TiField field; /* without its memory */
 } FieldData;
 
@@ -1722,7 +1750,8 @@ typedef struct GraphData {
     uint32_t argument_count, dispatch_count;
 } GraphData;
 
-/* What an archive says; the texts and tables live in `arena`, the binaries in the archive's own bytes. */
+/* The contents of an archive. Strings and tables are allocated from `arena`; binaries stay in the bytes of the archive.
+ */
 typedef struct Manifest {
     Arena arena;
     Zip zip;
@@ -1735,13 +1764,15 @@ typedef struct Manifest {
     uint32_t cuda_arch, cuda_ptx; /* 90 for sm_90; 0 where there is none */
 } Manifest;
 
+/* --- manifest: types and shapes ----------------------------------------------------------------------------------- */
+
 static const char *arch_name(TiArch arch) {
     return arch == TI_ARCH_VULKAN ? "vulkan" : arch == TI_ARCH_CUDA ? "cuda" : "c";
 }
 
-/* Find what a list or object is read into: `count` zeroed items of `size` bytes, but null only after a failure. */
-static void *take_items(Arena *arena, const Json *value, size_t size) {
-    return arena_take(arena, value->count ? value->count : 1, size);
+/* Return `count` zeroed items of `size` bytes for the items of a list or object; null only after a failure. */
+static void *allocate_items(Arena *arena, const Json *value, size_t size) {
+    return arena_allocate(arena, value->count ? value->count : 1, size);
 }
 
 static bool read_scalar_type(const Json *value, TiDataType *type, uint32_t *size) {
@@ -1780,7 +1811,7 @@ static bool read_shape(const Json *value, uint32_t low, uint32_t high, uint64_t 
     return true;
 }
 
-/* What a type takes in memory, laid out as in C; its scalars in order go to `types` where that is not null. */
+/* The memory layout of a type, as in C. Its scalars are written to `types` in order unless it is null. */
 typedef struct TypeLayout {
     uint64_t size;
     uint32_t alignment, count;
@@ -1806,7 +1837,7 @@ static bool add_numbers(const Json *value, TypeLayout *layout, TiDataType type, 
     return true;
 }
 
-/* Add a type behind what is in the layout: "f32", {"shape", "element"} or {"struct", "members"}. */
+/* Append a type to the layout: "f32", {"shape", "element"} or {"struct", "members"}. */
 static bool read_type(const Json *value, TypeLayout *layout) {
     static const char *const TENSOR[] = {"shape", "element", NULL}, *const STRUCT[] = {"struct", "members", NULL};
     const Json *fields[2];
@@ -1815,7 +1846,7 @@ static bool read_type(const Json *value, TypeLayout *layout) {
     TiNdShape shape;
     uint64_t count = 1;
     uint32_t size;
-    if (value->kind == JSON_TEXT) {
+    if (value->kind == JSON_STRING) {
         return read_scalar_type(value, &type, &size) && add_numbers(value, layout, type, size, 1);
     }
     if (value->kind == JSON_OBJECT && json_member(value, "struct")) {
@@ -1832,7 +1863,7 @@ static bool read_type(const Json *value, TypeLayout *layout) {
            read_scalar_type(fields[1], &type, &size) && add_numbers(value, layout, type, size, count);
 }
 
-/* Read [[name, Type], ...]; the layout's size then ends where the next struct would begin. */
+/* Read [[name, Type], ...]. The size of the layout is rounded up to where the next struct would start. */
 static bool read_members(const Json *members, TypeLayout *layout) {
     const Json *item;
     const char *name;
@@ -1849,7 +1880,7 @@ static bool read_members(const Json *members, TypeLayout *layout) {
     return layout->size <= MAX_ELEMENT_BYTES ? true : fail_value(members, "a smaller struct");
 }
 
-/* Read what an element is: a scalar or a struct by its members, and its shape. */
+/* Read the type of an element, a scalar or a struct given by its members, and its shape. */
 static bool read_element(const Json *element, const Json *element_shape, const Json *members, const Json *size_bytes,
                          TiDataType *type, TiNdShape *shape, uint64_t *size) {
     TypeLayout layout = {0, 1, 0, NULL};
@@ -1875,7 +1906,9 @@ static bool read_element(const Json *element, const Json *element_shape, const J
     return json_integer(size_bytes, (int64_t)*size, (int64_t)*size, &stated);
 }
 
-/* Where a kernel is read from. */
+/* --- manifest: expressions, parameters, arrays, textures ---------------------------------------------------------- */
+
+/* The kernel that is being read, and what it is allocated from. */
 typedef struct KernelReader {
     Manifest *manifest;
     Arena *arena;
@@ -1883,7 +1916,7 @@ typedef struct KernelReader {
 } KernelReader;
 
 static const Expression *read_expression(const KernelReader *reader, const Json *value) {
-    Expression *expression = (Expression *)arena_take(reader->arena, 1, sizeof(Expression));
+    Expression *expression = (Expression *)arena_allocate(reader->arena, 1, sizeof(Expression));
     const char *name;
     const Json *item;
     uint32_t number, i;
@@ -1951,7 +1984,7 @@ static bool read_parameter_types(const KernelReader *reader, const Json *value, 
                !add_numbers(value, &layout, type, size, count)) {
         return false;
     }
-    filled.types = (TiDataType *)arena_take(reader->arena, layout.count + 1, sizeof(TiDataType));
+    filled.types = (TiDataType *)arena_allocate(reader->arena, layout.count + 1, sizeof(TiDataType));
     if (!filled.types) {
         return false;
     }
@@ -1966,14 +1999,15 @@ static bool read_parameter_types(const KernelReader *reader, const Json *value, 
 }
 
 static bool read_texture_parameter(const Json *value, Parameter *parameter) {
-    static const char *const SAMPLED[] = {"name", "kind", "ndim", "element", NULL},
-                             *const STORED[] = {"name", "kind", "ndim", "format", "lod", NULL};
+    static const char *const SAMPLED[] = {"name", "kind", "ndim", "element", NULL}, *const STORED[] = {"name", "kind",
+                                                                                                       "ndim", "format",
+                                                                                                       "lod",  NULL};
     const Json *fields[5];
-    const char *text;
+    const char *string;
     uint32_t number;
     bool is_stored = parameter->kind == PARAMETER_RW_TEXTURE;
     if (!json_fields(value, is_stored ? STORED : SAMPLED, fields) ||
-        !json_u32(fields[2], 1, 3, &parameter->dim_count) || !json_string(fields[3], &text)) {
+        !json_u32(fields[2], 1, 3, &parameter->dim_count) || !json_string(fields[3], &string)) {
         return false;
     }
     if (!is_stored) {
@@ -1983,7 +2017,7 @@ static bool read_texture_parameter(const Json *value, Parameter *parameter) {
                     ? true
                     : fail_value(fields[3], "f32, i32 or u32"));
     }
-    parameter->format = format_named(text);
+    parameter->format = format_named(string);
     parameter->type = TEXEL_FORMATS[parameter->format].element;
     return !json_u32(fields[4], 0, INT32_MAX, &number) ? false
            : TEXEL_FORMATS[parameter->format].spirv    ? true
@@ -1998,16 +2032,16 @@ static bool read_parameter(const KernelReader *reader, const Json *value, Parame
     enum { KIND_COUNT = sizeof KINDS / sizeof *KINDS };
     const Json *fields[8], *kind = value->kind == JSON_OBJECT ? json_member(value, "kind") : NULL;
     const Json *name = value->kind == JSON_OBJECT ? json_member(value, "name") : NULL;
-    const char *text;
+    const char *string;
     bool takes_gradient;
     uint32_t number;
     if (!kind || !name) {
         return fail_value(value, "an object with `name` and `kind`");
     }
-    if (!json_string(name, &parameter->name) || !json_string(kind, &text)) {
+    if (!json_string(name, &parameter->name) || !json_string(kind, &string)) {
         return false;
     }
-    for (number = 0; number < KIND_COUNT && strcmp(KINDS[number], text); number++) {
+    for (number = 0; number < KIND_COUNT && strcmp(KINDS[number], string); number++) {
     }
     if (number == KIND_COUNT) {
         return fail_value(kind, "scalar, matrix, struct, ndarray, texture, rw_texture or template");
@@ -2021,7 +2055,7 @@ static bool read_parameter(const KernelReader *reader, const Json *value, Parame
         return read_texture_parameter(value, parameter);
     }
     if (parameter->kind == PARAMETER_TEMPLATE) {
-        return json_fields(value, TEMPLATE, fields) && json_string(fields[2], &text);
+        return json_fields(value, TEMPLATE, fields) && json_string(fields[2], &string);
     }
     if (parameter->kind != PARAMETER_NDARRAY) {
         return read_parameter_types(reader, value, parameter);
@@ -2043,7 +2077,7 @@ static bool read_parameters(const KernelReader *reader, const Json *value) {
     if (!json_array(value, 0, MAX_PARAMETERS)) {
         return false;
     }
-    reader->kernel->parameters = (Parameter *)take_items(reader->arena, value, sizeof(Parameter));
+    reader->kernel->parameters = (Parameter *)allocate_items(reader->arena, value, sizeof(Parameter));
     if (!reader->kernel->parameters) {
         return false;
     }
@@ -2055,7 +2089,7 @@ static bool read_parameters(const KernelReader *reader, const Json *value) {
     return true;
 }
 
-static bool read_array(const KernelReader *reader, const Json *value, ArraySlot *array) {
+static bool read_array(const KernelReader *reader, const Json *value, ArrayBinding *array) {
     static const char *const FIELDS[] = {"name", "element", "element_shape", "ndim",  "shape", "parameter",
                                          "read", "written", "offset",        "place", NULL};
     const Json *fields[10];
@@ -2093,21 +2127,20 @@ static bool read_array(const KernelReader *reader, const Json *value, ArraySlot 
 }
 
 /* Read a texture that a kernel binds, which is one of its parameters. */
-static bool read_texture(const KernelReader *reader, const Json *value, TextureSlot *texture) {
-    static const char *const FIELDS[] = {"name",   "parameter", "binding", "ndim", "element", "format",
-                                         "storage", "lod",      "read",    "written", NULL};
+static bool read_texture(const KernelReader *reader, const Json *value, TextureBinding *texture) {
+    static const char *const FIELDS[] = {"name",    "parameter", "binding", "ndim",    "element", "format",
+                                         "storage", "lod",       "read",    "written", NULL};
     const Json *fields[10];
     const KernelData *kernel = reader->kernel;
     const Parameter *parameter;
-    const char *text;
+    const char *string;
     TiDataType type;
     uint32_t number, binding = (uint32_t)(texture - kernel->textures);
     bool truth;
-    if (!json_fields(value, FIELDS, fields) || !json_string(fields[0], &text) ||
+    if (!json_fields(value, FIELDS, fields) || !json_string(fields[0], &string) ||
         !json_u32(fields[1], 0, kernel->parameter_count ? kernel->parameter_count - 1 : 0, &texture->parameter) ||
         !json_u32(fields[2], binding, binding, &number) || !json_bool(fields[6], &texture->is_storage) ||
-        !json_u32(fields[7], 0, INT32_MAX, &number) || !json_bool(fields[8], &truth) ||
-        !json_bool(fields[9], &truth)) {
+        !json_u32(fields[7], 0, INT32_MAX, &number) || !json_bool(fields[8], &truth) || !json_bool(fields[9], &truth)) {
         return false;
     }
     parameter = &kernel->parameters[texture->parameter];
@@ -2120,17 +2153,19 @@ static bool read_texture(const KernelReader *reader, const Json *value, TextureS
         return false;
     }
     if (type != parameter->type) {
-        return fail_value(fields[4], "what the texels of its parameter are made of");
+        return fail_value(fields[4], "the element type of its parameter's texels");
     }
-    if (texture->is_storage && !json_string(fields[5], &text)) {
+    if (texture->is_storage && !json_string(fields[5], &string)) {
         return false;
     }
-    return (texture->is_storage ? format_named(text) == parameter->format : fields[5]->kind == JSON_NULL)
+    return (texture->is_storage ? format_named(string) == parameter->format : fields[5]->kind == JSON_NULL)
                ? true
                : fail_value(fields[5], "the format of its parameter");
 }
 
-/* Check that the operands of a member's source are there. */
+/* --- manifest: the argument block, loops and tasks ---------------------------------------------------------------- */
+
+/* Check that the operands of a member's source exist. */
 static bool check_source(const KernelReader *reader, const Json *value, const BlockMember *member) {
     const KernelData *kernel = reader->kernel;
     const Parameter *parameter;
@@ -2159,7 +2194,7 @@ static bool check_source(const KernelReader *reader, const Json *value, const Bl
         }
         if (member->constant == CONSTANT_NONE &&
             (kernel->arrays[member->first].parameter < 0 || member->source == SOURCE_CAPACITY)) {
-            return fail_value(value, "a constant for what no argument gives");
+            return fail_value(value, "a constant, since no argument has its value");
         }
     }
     if (member->source == SOURCE_TEXTURE_SHAPE) {
@@ -2174,7 +2209,7 @@ static bool check_source(const KernelReader *reader, const Json *value, const Bl
     return true;
 }
 
-/* Tell whether a member's value comes with each launch. */
+/* Return whether each launch passes the value of a member. */
 static bool is_from_caller(const KernelData *kernel, const BlockMember *member) {
     if (member->source == SOURCE_ARGUMENT) {
         return kernel->parameters[member->first].kind != PARAMETER_TEMPLATE;
@@ -2183,7 +2218,7 @@ static bool is_from_caller(const KernelData *kernel, const BlockMember *member) 
            (member->source < SOURCE_CAPACITY && kernel->arrays[member->first].parameter >= 0);
 }
 
-/* Read where a member's value is from, and its constant. */
+/* Read the source of a member's value, and its constant. */
 static bool read_source(const KernelReader *reader, const Json *value, const Json *constant, BlockMember *member) {
     static const char *const ADDRESS[] = {"tree", "offset_bytes", NULL};
     const Json *fields[2], *item;
@@ -2227,14 +2262,15 @@ static bool read_source(const KernelReader *reader, const Json *value, const Jso
     }
     if (member->constant == CONSTANT_INTEGER &&
         (member->source == SOURCE_POINTER || member->source >= SOURCE_TEMPORARIES)) {
-        return fail_value(constant, "null or a place in a tree, since the member is an address");
+        return fail_value(constant, "null or an offset in a tree, since the member is an address");
     }
     return member->constant == CONSTANT_NONE || !is_from_caller(reader->kernel, member)
                ? true
-               : fail_value(constant, "null for what an argument gives");
+               : fail_value(constant, "null, since an argument has its value");
 }
 
-/* Members lie one behind the other, each at a multiple of its size, as the shader's own struct has them. */
+/* Read the members of the argument block. They are in ascending order, each at a multiple of its size, as in the struct
+   of the shader. */
 static bool read_block(const KernelReader *reader, const Json *value, const Json *constants) {
     static const char *const FIELDS[] = {"name", "type", "offset_bytes", "size_bytes", "source", NULL};
     KernelData *kernel = reader->kernel;
@@ -2243,7 +2279,7 @@ static bool read_block(const KernelReader *reader, const Json *value, const Json
     if (!json_array(value, 0, MAX_PARAMETERS) || !json_array(constants, value->count, value->count)) {
         return false;
     }
-    kernel->members = (BlockMember *)take_items(reader->arena, value, sizeof(BlockMember));
+    kernel->members = (BlockMember *)allocate_items(reader->arena, value, sizeof(BlockMember));
     if (!kernel->members) {
         return false;
     }
@@ -2267,7 +2303,7 @@ static bool read_block(const KernelReader *reader, const Json *value, const Json
 
 static bool read_loop(const KernelReader *reader, const Json *value, Task *task) {
     static const char *const FIELDS[] = {"line", "names", "begins", "steps", "order", NULL};
-    const Json *fields[5], *name, *begin, *step, *item;
+    const Json *fields[5], *name, *start, *step, *item;
     if (value->kind == JSON_NULL) {
         return true;
     }
@@ -2276,20 +2312,20 @@ static bool read_loop(const KernelReader *reader, const Json *value, Task *task)
         !json_array(fields[3], fields[1]->count, fields[1]->count) || !json_array(fields[4], 0, 256)) {
         return false;
     }
-    task->axes = (LoopAxis *)take_items(reader->arena, fields[1], sizeof(LoopAxis));
-    task->order = (OrderDigit *)take_items(reader->arena, fields[4], sizeof(OrderDigit));
+    task->axes = (LoopAxis *)allocate_items(reader->arena, fields[1], sizeof(LoopAxis));
+    task->order = (IndexComponent *)allocate_items(reader->arena, fields[4], sizeof(IndexComponent));
     if (!task->axes || !task->order) {
         return false;
     }
     name = fields[1]->value.first;
-    begin = fields[2]->value.first;
+    start = fields[2]->value.first;
     step = fields[3]->value.first;
-    for (; name; name = name->next, begin = begin->next, step = step->next) {
+    for (; name; name = name->next, start = start->next, step = step->next) {
         LoopAxis *axis = &task->axes[task->axis_count++];
         if (!json_string(name, &axis->name) || !json_integer(step, INT32_MIN, INT32_MAX, &axis->step)) {
             return false;
         }
-        if (begin->kind != JSON_NULL && !(axis->begin = read_expression(reader, begin))) {
+        if (start->kind != JSON_NULL && !(axis->start = read_expression(reader, start))) {
             return false;
         }
     }
@@ -2297,24 +2333,24 @@ static bool read_loop(const KernelReader *reader, const Json *value, Task *task)
         return fail_value(fields[4], "an empty list");
     }
     for (item = fields[4]->value.first; item; item = item->next) {
-        OrderDigit *digit = &task->order[task->order_count++];
-        if (!json_array(item, 3, 3) || !json_u32(item->value.first, 0, task->axis_count - 1, &digit->axis) ||
-            !json_integer(item->value.first->next, 1, INT32_MAX, &digit->extent) ||
-            !json_integer(item->value.first->next->next, 1, INT32_MAX, &digit->weight)) {
+        IndexComponent *component = &task->order[task->order_count++];
+        if (!json_array(item, 3, 3) || !json_u32(item->value.first, 0, task->axis_count - 1, &component->axis) ||
+            !json_integer(item->value.first->next, 1, INT32_MAX, &component->extent) ||
+            !json_integer(item->value.first->next->next, 1, INT32_MAX, &component->weight)) {
             return false;
         }
     }
     return true;
 }
 
-static bool read_slots(const Json *value, uint32_t array_count) {
+static bool check_array_indices(const Json *value, uint32_t array_count) {
     const Json *item;
-    int64_t slot;
+    int64_t index;
     if (!json_array(value, 0, MAX_PARAMETERS)) {
         return false;
     }
     for (item = value->value.first; item; item = item->next) {
-        if (!json_integer(item, -1, (int64_t)array_count - 1, &slot)) {
+        if (!json_integer(item, -1, (int64_t)array_count - 1, &index)) {
             return false;
         }
     }
@@ -2329,8 +2365,8 @@ static bool read_task(const KernelReader *reader, const Json *value, Task *task)
     if (!json_fields(value, FIELDS, fields) || !json_string(fields[0], &task->name) || !json_string(fields[1], &kind) ||
         !json_string(fields[2], &task->entry) || !json_u32(fields[3], 0, reader->kernel->file_count - 1, &task->file) ||
         !json_u32(fields[4], 1, MAX_BLOCK_DIM, &task->block_dim) ||
-        !read_slots(fields[6], reader->kernel->array_count) || !read_slots(fields[7], reader->kernel->array_count) ||
-        !json_bool(fields[8], &task->is_strided) ||
+        !check_array_indices(fields[6], reader->kernel->array_count) ||
+        !check_array_indices(fields[7], reader->kernel->array_count) || !json_bool(fields[8], &task->is_strided) ||
         (fields[9]->kind != JSON_NULL && !read_expression(reader, fields[9])) ||
         !json_bool(fields[11], &task->is_folded) || !json_u32(fields[12], 1, MAX_ITEMS, &task->items)) {
         return false;
@@ -2340,7 +2376,7 @@ static bool read_task(const KernelReader *reader, const Json *value, Task *task)
         if (!json_array(fields[5], 0, MAX_AXES)) {
             return false;
         }
-        task->extents = (const Expression **)take_items(reader->arena, fields[5], sizeof(const Expression *));
+        task->extents = (const Expression **)allocate_items(reader->arena, fields[5], sizeof(const Expression *));
         if (!task->extents) {
             return false;
         }
@@ -2352,6 +2388,8 @@ static bool read_task(const KernelReader *reader, const Json *value, Task *task)
     }
     return read_loop(reader, fields[10], task);
 }
+
+/* --- manifest: files, results, sites and modules of kernels ------------------------------------------------------- */
 
 /* Find a member of the archive that the manifest lists. */
 static const ZipMember *find_listed(const KernelReader *reader, const Json *value) {
@@ -2397,7 +2435,7 @@ static bool read_file(const KernelReader *reader, const Json *value, CodeFile *f
     }
     for (item = fields[3]->value.first; item; item = item->next) {
         if (item->kind != JSON_ARRAY || item->count != 3 || item->value.first->kind != JSON_INTEGER ||
-            item->value.first->next->kind != JSON_TEXT || item->value.first->next->next->kind != JSON_INTEGER) {
+            item->value.first->next->kind != JSON_STRING || item->value.first->next->next->kind != JSON_INTEGER) {
             return fail_value(item, PLACES);
         }
     }
@@ -2412,7 +2450,7 @@ static bool read_file(const KernelReader *reader, const Json *value, CodeFile *f
     return true;
 }
 
-/* Read one result; a struct gives a result for each of its members. */
+/* Read one result; a struct has a result for each of its members. */
 static bool read_result(const KernelReader *reader, const Json *value, uint32_t capacity) {
     static const char *const FIELDS[] = {"type", "shape", "offset_bytes", "members", NULL};
     KernelData *kernel = reader->kernel;
@@ -2446,7 +2484,7 @@ static bool read_result(const KernelReader *reader, const Json *value, uint32_t 
     result->size = size * (uint32_t)count;
     return result->offset + (uint64_t)result->size <= kernel->result_size
                ? true
-               : fail_value(value, "a place within the results");
+               : fail_value(value, "an offset within the results");
 }
 
 static bool read_results(const KernelReader *reader, const Json *value) {
@@ -2456,7 +2494,7 @@ static bool read_results(const KernelReader *reader, const Json *value) {
         return false;
     }
     if (value->count &&
-        !(reader->kernel->results = (ResultValue *)arena_take(reader->arena, CAPACITY, sizeof(ResultValue)))) {
+        !(reader->kernel->results = (ResultValue *)arena_allocate(reader->arena, CAPACITY, sizeof(ResultValue)))) {
         return false;
     }
     for (item = value->value.first; item; item = item->next) {
@@ -2467,36 +2505,37 @@ static bool read_results(const KernelReader *reader, const Json *value) {
     return true;
 }
 
-static bool read_site_value(const Json *value, SiteValue *made) {
+static bool read_site_value(const Json *value, SiteValue *site_value) {
     static const char *const FIELDS[] = {"type", "python_type", "shape", NULL};
     const Json *fields[3];
     TiNdShape shape;
     uint64_t count;
     uint32_t size;
-    if (!json_fields(value, FIELDS, fields) || !read_scalar_type(fields[0], &made->words_type, &size) ||
-        !read_scalar_type(fields[1], &made->type, &size) || !read_shape(fields[2], 0, 2, MAX_NUMBERS, &shape, &count)) {
+    if (!json_fields(value, FIELDS, fields) || !read_scalar_type(fields[0], &site_value->words_type, &size) ||
+        !read_scalar_type(fields[1], &site_value->type, &size) ||
+        !read_shape(fields[2], 0, 2, MAX_NUMBERS, &shape, &count)) {
         return false;
     }
-    if (scalar_of(made->words_type)->size < 4) {
+    if (scalar_of(site_value->words_type)->size < 4) {
         return fail_value(fields[0], "a type of 32 or 64 bits");
     }
-    made->dim_count = shape.dim_count;
-    memcpy(made->dims, shape.dims, sizeof made->dims);
-    made->count = (uint32_t)count;
+    site_value->dim_count = shape.dim_count;
+    memcpy(site_value->dims, shape.dims, sizeof site_value->dims);
+    site_value->count = (uint32_t)count;
     return true;
 }
 
 static bool check_parts(const Json *parts, uint32_t value_count) {
     const Json *item;
     int64_t number;
-    const char *text;
+    const char *string;
     if (!json_array(parts, 0, UINT32_MAX)) {
         return false;
     }
     for (item = parts->value.first; item; item = item->next) {
-        if (item->kind != JSON_TEXT &&
+        if (item->kind != JSON_STRING &&
             (!json_array(item, 2, 2) || !json_integer(item->value.first, 0, (int64_t)value_count - 1, &number) ||
-             !json_string(item->value.first->next, &text))) {
+             !json_string(item->value.first->next, &string))) {
             return false;
         }
     }
@@ -2506,18 +2545,18 @@ static bool check_parts(const Json *parts, uint32_t value_count) {
 static bool check_frames(const Json *frames) {
     static const char *const FIELDS[] = {"file", "function", "span", "text", NULL};
     const Json *fields[4], *item, *number;
-    const char *text;
-    int64_t place;
+    const char *string;
+    int64_t line;
     if (!json_array(frames, 1, 4096)) {
         return false;
     }
     for (item = frames->value.first; item; item = item->next) {
-        if (!json_fields(item, FIELDS, fields) || !json_string(fields[0], &text) || !json_string(fields[1], &text) ||
-            !json_array(fields[2], 4, 4) || !json_string(fields[3], &text)) {
+        if (!json_fields(item, FIELDS, fields) || !json_string(fields[0], &string) ||
+            !json_string(fields[1], &string) || !json_array(fields[2], 4, 4) || !json_string(fields[3], &string)) {
             return false;
         }
         for (number = fields[2]->value.first; number; number = number->next) {
-            if (!json_integer(number, 0, INT32_MAX, &place)) {
+            if (!json_integer(number, 0, INT32_MAX, &line)) {
                 return false;
             }
         }
@@ -2536,16 +2575,16 @@ static bool read_site(const KernelReader *reader, const Json *value, Site *site)
     }
     site->kind = !strcmp(kind, "print") ? SITE_PRINT : !strcmp(kind, "call") ? SITE_CALL : SITE_CHECK;
     site->frames = fields[1];
-    site->values = (SiteValue *)take_items(reader->arena, fields[3], sizeof(SiteValue));
+    site->values = (SiteValue *)allocate_items(reader->arena, fields[3], sizeof(SiteValue));
     if (!site->values) {
         return false;
     }
     for (item = fields[3]->value.first; item; item = item->next) {
-        SiteValue *made = &site->values[site->value_count++];
-        if (!read_site_value(item, made)) {
+        SiteValue *site_value = &site->values[site->value_count++];
+        if (!read_site_value(item, site_value)) {
             return false;
         }
-        site->word_count += made->count * (scalar_of(made->words_type)->size / 4);
+        site->word_count += site_value->count * (scalar_of(site_value->words_type)->size / 4);
     }
     if (site->kind == SITE_PRINT) {
         site->parts = fields[4];
@@ -2570,7 +2609,7 @@ static bool read_interface(const KernelReader *reader, const Json *value, const 
         !json_array(fields[2], 0, MAX_PARAMETERS)) {
         return false;
     }
-    kernel->arrays = (ArraySlot *)take_items(reader->arena, fields[2], sizeof(ArraySlot));
+    kernel->arrays = (ArrayBinding *)allocate_items(reader->arena, fields[2], sizeof(ArrayBinding));
     if (!kernel->arrays) {
         return false;
     }
@@ -2582,7 +2621,7 @@ static bool read_interface(const KernelReader *reader, const Json *value, const 
     *sites = fields[6];
     if (fields[7]) {
         if (!json_array(fields[7], 0, MAX_TEXTURES) ||
-            !(kernel->textures = (TextureSlot *)take_items(reader->arena, fields[7], sizeof(TextureSlot)))) {
+            !(kernel->textures = (TextureBinding *)allocate_items(reader->arena, fields[7], sizeof(TextureBinding)))) {
             return false;
         }
         for (item = fields[7]->value.first; item; item = item->next) {
@@ -2599,12 +2638,12 @@ static bool read_module(const KernelReader *reader, const Json *value, const Jso
     static const char *const FIELDS[] = {"kernel", "target", "files", "tasks", "interface", "options", NULL};
     KernelData *kernel = reader->kernel;
     const Json *fields[6], *item, *sites, *recursive;
-    const char *text;
-    if (!json_fields(value, FIELDS, fields) || !json_string(fields[0], &text) || !json_string(fields[1], &text) ||
+    const char *string;
+    if (!json_fields(value, FIELDS, fields) || !json_string(fields[0], &string) || !json_string(fields[1], &string) ||
         !json_array(fields[2], 0, 4096) || !json_array(fields[3], 0, 4096)) {
         return false;
     }
-    if (strcmp(text, arch_name(reader->manifest->arch))) {
+    if (strcmp(string, arch_name(reader->manifest->arch))) {
         return fail_value(fields[1], "the target of the archive");
     }
     if (fields[5]->kind != JSON_OBJECT) {
@@ -2614,8 +2653,8 @@ static bool read_module(const KernelReader *reader, const Json *value, const Jso
     if (recursive && !json_bool(recursive, &kernel->is_recursive)) {
         return false;
     }
-    kernel->files = (CodeFile *)take_items(reader->arena, fields[2], sizeof(CodeFile));
-    kernel->tasks = (Task *)take_items(reader->arena, fields[3], sizeof(Task));
+    kernel->files = (CodeFile *)allocate_items(reader->arena, fields[2], sizeof(CodeFile));
+    kernel->tasks = (Task *)allocate_items(reader->arena, fields[3], sizeof(Task));
     if (!kernel->files || !kernel->tasks) {
         return false;
     }
@@ -2635,7 +2674,7 @@ static bool read_module(const KernelReader *reader, const Json *value, const Jso
             return false;
         }
     }
-    kernel->sites = (Site *)take_items(reader->arena, sites, sizeof(Site));
+    kernel->sites = (Site *)allocate_items(reader->arena, sites, sizeof(Site));
     if (!kernel->sites) {
         return false;
     }
@@ -2650,7 +2689,9 @@ static bool read_module(const KernelReader *reader, const Json *value, const Jso
     return true;
 }
 
-/* How an item of a table is read, and what stands first in it: its name. */
+/* --- manifest: tables of kernels, fields and graphs --------------------------------------------------------------- */
+
+/* Reads an item of a table. The first member of every item is its name. */
 typedef bool (*ReadItem)(Manifest *manifest, const Json *value, void *item);
 
 static int compare_names(const void *a, const void *b) {
@@ -2665,14 +2706,14 @@ static void *read_table(Manifest *manifest, const Json *value, size_t size, Read
         fail_value(value, "an object");
         return NULL;
     }
-    table = (uint8_t *)take_items(&manifest->arena, value, size);
+    table = (uint8_t *)allocate_items(&manifest->arena, value, size);
     if (!table) {
         return NULL;
     }
     for (item = value->value.first; item; item = item->next) {
-        void *place = table + size * (*count)++;
-        *(const char **)place = item->name;
-        if (!read(manifest, item, place)) {
+        void *entry = table + size * (*count)++;
+        *(const char **)entry = item->name;
+        if (!read(manifest, item, entry)) {
             return NULL;
         }
     }
@@ -2680,31 +2721,31 @@ static void *read_table(Manifest *manifest, const Json *value, size_t size, Read
     return table;
 }
 
-/* Return the place of a name in a table whose items begin with their names, `count` where it is not there. */
+/* Return the index of a name in a table whose items start with their names, `count` if it is not in the table. */
 static uint32_t find_named(const void *table, uint32_t count, size_t size, const char *name) {
-    const void *found = count ? bsearch(&name, table, count, size, compare_names) : NULL;
-    return found ? (uint32_t)((size_t)((const uint8_t *)found - (const uint8_t *)table) / size) : count;
+    const void *match = count ? bsearch(&name, table, count, size, compare_names) : NULL;
+    return match ? (uint32_t)((size_t)((const uint8_t *)match - (const uint8_t *)table) / size) : count;
 }
 
 static bool read_kernel(Manifest *manifest, const Json *value, void *item) {
     static const char *const FIELDS[] = {"parameters", "module", "constants", "template", "key", "edited", NULL};
     KernelReader reader = {manifest, &manifest->arena, (KernelData *)item};
     const Json *fields[6];
-    const char *text;
+    const char *string;
     return json_fields(value, FIELDS, fields) && read_parameters(&reader, fields[0]) &&
-           json_array(fields[2], 0, MAX_PARAMETERS) && json_string(fields[4], &text) &&
-           (fields[5]->kind == JSON_NULL || json_string(fields[5], &text)) &&
+           json_array(fields[2], 0, MAX_PARAMETERS) && json_string(fields[4], &string) &&
+           (fields[5]->kind == JSON_NULL || json_string(fields[5], &string)) &&
            (fields[3]->kind == JSON_NULL || fields[3]->kind == JSON_OBJECT
                 ? true
                 : fail_value(fields[3], "null or an object")) &&
            (reader.kernel->unsupported || read_module(&reader, fields[1], fields[2]));
 }
 
-static bool read_field(Manifest *manifest, const Json *value, void *place) {
+static bool read_field(Manifest *manifest, const Json *value, void *entry) {
     static const char *const FIELDS[] = {"tree",          "offset_bytes", "element", "element_shape",      "shape",
                                          "strides_bytes", "offset",       "members", "element_size_bytes", NULL};
     const Json *fields[9], *item;
-    FieldData *data = (FieldData *)place;
+    FieldData *data = (FieldData *)entry;
     TiField *field = &data->field;
     uint64_t count, end;
     uint32_t axis = 0;
@@ -2742,7 +2783,7 @@ static bool read_field(Manifest *manifest, const Json *value, void *place) {
         }
     }
     if (count && end > manifest->tree_sizes[data->tree]) {
-        return fail_value(value, "a field that lies within its tree");
+        return fail_value(value, "a field within its tree");
     }
     field->slice.size = count ? end - field->slice.offset : 0;
     return true;
@@ -2754,7 +2795,7 @@ static bool read_trees(Manifest *manifest, const Json *value) {
     if (!json_array(value, 0, MAX_TREES)) {
         return false;
     }
-    manifest->tree_sizes = (uint64_t *)take_items(&manifest->arena, value, sizeof(uint64_t));
+    manifest->tree_sizes = (uint64_t *)allocate_items(&manifest->arena, value, sizeof(uint64_t));
     if (!manifest->tree_sizes) {
         return false;
     }
@@ -2767,7 +2808,7 @@ static bool read_trees(Manifest *manifest, const Json *value) {
     return true;
 }
 
-/* Write a number of a graph as the bits of a type, which is at least as large as any whole number needs. */
+/* Write a number of a graph as the bits of a type. `bits` has at least the size of the type. */
 static bool read_typed_number(const Json *value, TiDataType type, void *bits) {
     double real = value->kind == JSON_REAL ? value->value.real : (double)value->value.integer;
     float single = (float)real;
@@ -2784,7 +2825,7 @@ static bool read_typed_number(const Json *value, TiDataType type, void *bits) {
     return true;
 }
 
-/* Give a number, or a list of numbers, of a graph's dispatch to a parameter. */
+/* Read a number, or a list of numbers, that a dispatch of a graph passes to a parameter. */
 static bool read_dispatch_number(const Json *value, const Parameter *parameter, TiArgument *argument) {
     TiTensor *tensor = &argument->value.tensor;
     const Json *item;
@@ -2834,7 +2875,7 @@ static bool read_dispatch(Manifest *manifest, const GraphData *graph, const Json
     if (!json_array(fields[1], passed_count(kernel), passed_count(kernel))) {
         return false;
     }
-    dispatch->arguments = (DispatchArgument *)take_items(&manifest->arena, fields[1], sizeof(DispatchArgument));
+    dispatch->arguments = (DispatchArgument *)allocate_items(&manifest->arena, fields[1], sizeof(DispatchArgument));
     if (!dispatch->arguments) {
         return false;
     }
@@ -2844,9 +2885,9 @@ static bool read_dispatch(Manifest *manifest, const GraphData *graph, const Json
             parameter++;
         }
         argument->argument = -1;
-        if (item->kind == JSON_TEXT) {
+        if (item->kind == JSON_STRING) {
             argument->argument = (int32_t)find_named(graph->argument_names, graph->argument_count, sizeof(const char *),
-                                                     item->value.text);
+                                                     item->value.string);
             if (argument->argument == (int32_t)graph->argument_count) {
                 return fail_value(item, "the name of an argument of the graph");
             }
@@ -2857,17 +2898,17 @@ static bool read_dispatch(Manifest *manifest, const GraphData *graph, const Json
     return true;
 }
 
-static bool read_graph(Manifest *manifest, const Json *value, void *place) {
+static bool read_graph(Manifest *manifest, const Json *value, void *entry) {
     static const char *const FIELDS[] = {"arguments", "dispatches", NULL};
     const Json *fields[2], *item;
-    GraphData *graph = (GraphData *)place;
+    GraphData *graph = (GraphData *)entry;
     uint32_t i;
     if (!json_fields(value, FIELDS, fields) || !json_array(fields[0], 0, MAX_PARAMETERS) ||
         !json_array(fields[1], 0, 65536)) {
         return false;
     }
-    graph->argument_names = (const char **)take_items(&manifest->arena, fields[0], sizeof(const char *));
-    graph->dispatches = (Dispatch *)take_items(&manifest->arena, fields[1], sizeof(Dispatch));
+    graph->argument_names = (const char **)allocate_items(&manifest->arena, fields[0], sizeof(const char *));
+    graph->dispatches = (Dispatch *)allocate_items(&manifest->arena, fields[1], sizeof(Dispatch));
     if (!graph->argument_names || !graph->dispatches) {
         return false;
     }
@@ -2894,13 +2935,15 @@ static bool read_graph(Manifest *manifest, const Json *value, void *place) {
     return true;
 }
 
-/* Compare every member of the archive with what the manifest says of it. */
+/* --- manifest: members of the archive, requirements --------------------------------------------------------------- */
+
+/* Compare a member of the archive with its entry in the manifest. */
 static bool check_member(Manifest *manifest, const Json *value) {
     static const char *const FIELDS[] = {"size", "sha256", NULL};
     const Json *fields[2];
     ZipMember *member = zip_find(&manifest->zip, value->name);
     const char *expected;
-    char found[65];
+    char actual[65];
     uint8_t *data;
     uint64_t size;
     if (!json_fields(value, FIELDS, fields) || !json_u64(fields[0], MAX_MEMBER_BYTES, &size) ||
@@ -2919,10 +2962,10 @@ static bool check_member(Manifest *manifest, const Json *value) {
     if (!data) {
         return false;
     }
-    sha256_text(data, member->size, found);
+    sha256_hex(data, member->size, actual);
     free(data);
     member->is_listed = true;
-    return strcmp(found, expected)
+    return strcmp(actual, expected)
                ? fail(TI_ERROR_CORRUPTED_DATA, "the archive is damaged: `%s` has another SHA-256 than module.json says",
                       member->name)
                : true;
@@ -2948,26 +2991,26 @@ static bool check_members(Manifest *manifest, const Json *value) {
     return true;
 }
 
-/* Read the number behind a prefix: 90 of "sm_90". */
+/* Read the number after a prefix: 90 of "sm_90". */
 static bool read_architecture(const Json *value, const char *prefix, uint32_t *number) {
-    const char *text;
+    const char *string;
     size_t length = strlen(prefix);
     char *end;
-    unsigned long found;
+    unsigned long actual;
     if (value->kind == JSON_NULL) {
         return true;
     }
-    if (!json_string(value, &text)) {
+    if (!json_string(value, &string)) {
         return false;
     }
-    if (strncmp(text, prefix, length) || text[length] < '1' || text[length] > '9') {
+    if (strncmp(string, prefix, length) || string[length] < '1' || string[length] > '9') {
         return fail_value(value, "a name like sm_90 or compute_90");
     }
-    found = strtoul(text + length, &end, 10);
-    if (found > 9999 || strlen(end) > 1) { /* a letter may follow: sm_90a */
+    actual = strtoul(string + length, &end, 10);
+    if (actual > 9999 || strlen(end) > 1) { /* a letter may follow: sm_90a */
         return fail_value(value, "a name like sm_90 or compute_90");
     }
-    *number = (uint32_t)found;
+    *number = (uint32_t)actual;
     return true;
 }
 
@@ -2977,7 +3020,7 @@ static bool read_requirements(Manifest *manifest, const Json *value) {
     static const char *const C[] = {"system", "machine", "cpu", "?openmp", NULL};
     const Json *fields[5];
     switch (manifest->arch) {
-    case TI_ARCH_VULKAN: return json_fields(value, VULKAN, fields); /* the shaders themselves say what they need */
+    case TI_ARCH_VULKAN: return json_fields(value, VULKAN, fields); /* the shaders declare their capabilities */
     case TI_ARCH_CUDA:
         return json_fields(value, CUDA, fields) && read_architecture(fields[0], "sm_", &manifest->cuda_arch) &&
                read_architecture(fields[1], "compute_", &manifest->cuda_ptx);
@@ -2990,9 +3033,9 @@ static bool read_manifest(Manifest *manifest, const Json *value) {
                                          "options", "capabilities", "members",    "trees",  "fields",
                                          "kernels", "graphs",       NULL};
     const Json *fields[12], *format, *version;
-    const char *text;
+    const char *arch;
     format = value->kind == JSON_OBJECT ? json_member(value, "format") : NULL;
-    if (!format || format->kind != JSON_TEXT || strcmp(format->value.text, "shadesmith-module")) {
+    if (!format || format->kind != JSON_STRING || strcmp(format->value.string, "shadesmith-module")) {
         return fail(TI_ERROR_INCOMPATIBLE_MODULE,
                     "this is no archive of shadesmith: `format` in module.json does not say so");
     }
@@ -3009,11 +3052,11 @@ static bool read_manifest(Manifest *manifest, const Json *value) {
     if (version->kind != JSON_INTEGER || version->value.integer != 1) {
         return fail_value(version, "1");
     }
-    if (!json_string(fields[2], &text) || !json_string(fields[3], &text)) {
+    if (!json_string(fields[2], &arch) || !json_string(fields[3], &arch)) {
         return false;
     }
-    manifest->arch = !strcmp(text, "vulkan") ? TI_ARCH_VULKAN : !strcmp(text, "cuda") ? TI_ARCH_CUDA : TI_ARCH_RESERVED;
-    if (manifest->arch == TI_ARCH_RESERVED && strcmp(text, "c")) {
+    manifest->arch = !strcmp(arch, "vulkan") ? TI_ARCH_VULKAN : !strcmp(arch, "cuda") ? TI_ARCH_CUDA : TI_ARCH_RESERVED;
+    if (manifest->arch == TI_ARCH_RESERVED && strcmp(arch, "c")) {
         return fail_value(fields[3], "vulkan, cuda or c");
     }
     if (!read_requirements(manifest, fields[4]) || !check_members(manifest, fields[7]) ||
@@ -3040,10 +3083,10 @@ static void manifest_close(Manifest *manifest) {
     memset(manifest, 0, sizeof *manifest);
 }
 
-/* --- 6  SPIR-V and cubins: what a driver may be given ------------------------------------------------------------- */
+/* --- SPIR-V: validation of shaders -------------------------------------------------------------------------------- */
 
-/* Drivers crash on damaged modules (mesa 22.3 does), so every word is looked at before: that instructions are whole and
-   known, that ids are defined, that the entry point and the block of arguments are those of the manifest. */
+/* Drivers crash on damaged modules (mesa 22.3 does), so every word is checked first: instructions are complete and
+   known, ids are defined, and the entry point and the argument block are those of the manifest. */
 
 enum {
     SPIRV_MAGIC = 0x07230203,
@@ -3079,8 +3122,8 @@ enum {
     OP_MEMBER_DECORATE = 72
 };
 
-/* Operands of instructions: T type of the result, R the result, i an id, l a word, s a text; at the end I: ids, L:
-   words, X: words or ids. Source: SPIR-V Specification 1.6, section 3.49. */
+/* Operands of instructions: T the type of the result, R the result, i an id, l a word, s a string; at the end I: ids,
+   L: words, X: words or ids. Source: SPIR-V Specification 1.6, section 3.49. */
 static const struct {
     uint16_t first, last;
     const char *operands;
@@ -3203,7 +3246,7 @@ static const struct {
     {6035, 6035, "TRiiii"},
 };
 
-/* A module while it is checked. definitions: of each id, the word where its instruction begins, 0 for none. */
+/* A module while it is checked. definitions: for each id the word at which its instruction starts, 0 for none. */
 typedef struct Spirv {
     const char *name;
     uint32_t *words;
@@ -3211,9 +3254,9 @@ typedef struct Spirv {
     uint32_t *definitions;
 } Spirv;
 
-static bool fail_spirv(const Spirv *module, uint32_t position, const char *text) {
-    return fail(TI_ERROR_CORRUPTED_DATA, "`%s` is no shader that may be given to a driver: %s (word %u)", module->name,
-                text, position);
+static bool fail_spirv(const Spirv *module, uint32_t position, const char *message) {
+    return fail(TI_ERROR_CORRUPTED_DATA, "`%s` is not a shader that a driver may read: %s (word %u)", module->name,
+                message, position);
 }
 
 static const char *operands_of(uint32_t opcode) {
@@ -3231,8 +3274,8 @@ static const char *operands_of(uint32_t opcode) {
     return NULL;
 }
 
-/* Return how many words a text takes, 0 if it does not end. */
-static uint32_t text_words(const uint32_t *words, uint32_t count) {
+/* Return the number of words of a string, 0 if it does not end. */
+static uint32_t string_word_count(const uint32_t *words, uint32_t count) {
     uint32_t i;
     for (i = 0; i < count; i++) {
         if (!(words[i] & 0xff) || !(words[i] >> 8 & 0xff) || !(words[i] >> 16 & 0xff) || !(words[i] >> 24)) {
@@ -3242,8 +3285,8 @@ static uint32_t text_words(const uint32_t *words, uint32_t count) {
     return 0;
 }
 
-/* Check one id; in the first turn results are noted, in the second all others must have been. */
-static bool spirv_id(Spirv *module, uint32_t begin, uint32_t position, bool is_result, bool is_first) {
+/* Check one id. The first pass records the results, the second one requires all other ids to be recorded. */
+static bool spirv_id(Spirv *module, uint32_t start, uint32_t position, bool is_result, bool is_first) {
     uint32_t id = module->words[position];
     if (id == 0 || id >= module->bound) {
         return fail_spirv(module, position, "an id is out of its bound");
@@ -3252,44 +3295,44 @@ static bool spirv_id(Spirv *module, uint32_t begin, uint32_t position, bool is_r
         if (module->definitions[id]) {
             return fail_spirv(module, position, "an id is defined twice");
         }
-        module->definitions[id] = begin;
+        module->definitions[id] = start;
     }
     return is_result || is_first || module->definitions[id] ? true
                                                             : fail_spirv(module, position, "an id is not defined");
 }
 
-/* Check the operands of one instruction from `begin` to `end`. */
-static bool spirv_operands(Spirv *module, const char *operands, uint32_t begin, uint32_t end, bool is_first) {
-    uint32_t position = begin + 1, length;
+/* Check the operands of one instruction from `start` to `end`. */
+static bool spirv_operands(Spirv *module, const char *operands, uint32_t start, uint32_t end, bool is_first) {
+    uint32_t position = start + 1, length;
     for (; *operands; operands++) {
         switch (*operands) {
         case 'L':
         case 'X': return true;
         case 'I':
             for (; position < end; position++) {
-                if (!spirv_id(module, begin, position, false, is_first)) {
+                if (!spirv_id(module, start, position, false, is_first)) {
                     return false;
                 }
             }
             return true;
         case 's':
-            length = text_words(module->words + position, end - position);
+            length = string_word_count(module->words + position, end - position);
             if (!length) {
-                return fail_spirv(module, position, "a text does not end");
+                return fail_spirv(module, position, "a string does not end");
             }
             position += length;
             break;
         default:
             if (position >= end) {
-                return fail_spirv(module, begin, "an instruction has too few operands");
+                return fail_spirv(module, start, "an instruction has too few operands");
             }
-            if (*operands != 'l' && !spirv_id(module, begin, position, *operands == 'R', is_first)) {
+            if (*operands != 'l' && !spirv_id(module, start, position, *operands == 'R', is_first)) {
                 return false;
             }
             position++;
         }
     }
-    return position == end ? true : fail_spirv(module, begin, "an instruction has too many operands");
+    return position == end ? true : fail_spirv(module, start, "an instruction has too many operands");
 }
 
 static bool spirv_instructions(Spirv *module, bool is_first) {
@@ -3313,7 +3356,7 @@ static bool spirv_instructions(Spirv *module, bool is_first) {
     return opcode == OP_FUNCTION_END ? true : fail_spirv(module, position, "it does not end with a function");
 }
 
-/* Return the first word of the instruction that defines an id, if it is of this kind, else null. */
+/* Return the first word of the instruction that defines an id if it has this opcode, else null. */
 static const uint32_t *spirv_definition(const Spirv *module, uint32_t id, uint32_t opcode) {
     const uint32_t *instruction =
         id < module->bound && module->definitions[id] ? module->words + module->definitions[id] : NULL;
@@ -3336,7 +3379,7 @@ static uint32_t spirv_type_size(const Spirv *module, uint32_t id) {
     }
 }
 
-/* Check that the members of a struct lie where the kernel's argument block has members. */
+/* Check that the members of a struct have the offsets of the members of the kernel's argument block. */
 static bool spirv_check_struct(const Spirv *module, uint32_t structure, const KernelData *kernel) {
     const uint32_t *type = spirv_definition(module, structure, OP_TYPE_STRUCT);
     uint32_t position, i, member_count;
@@ -3354,13 +3397,13 @@ static bool spirv_check_struct(const Spirv *module, uint32_t structure, const Ke
         }
         if (i == kernel->member_count || instruction[2] >= member_count ||
             instruction[4] + (uint64_t)spirv_type_size(module, type[2 + instruction[2]]) > kernel->args_size) {
-            return fail_spirv(module, position, "its arguments lie elsewhere than the manifest says");
+            return fail_spirv(module, position, "its arguments have other offsets than the manifest says");
         }
     }
     return true;
 }
 
-/* Check the block of push constants: the arguments themselves, or the address of them. */
+/* Check the block of push constants: the arguments themselves, or their address. */
 static bool spirv_check_arguments(const Spirv *module, const KernelData *kernel) {
     uint32_t position;
     for (position = SPIRV_HEADER_WORDS; position < module->count; position += module->words[position] >> 16) {
@@ -3383,7 +3426,7 @@ static bool spirv_check_arguments(const Spirv *module, const KernelData *kernel)
     return true;
 }
 
-/* Return the value of a decoration of an id, -1 where it has none. */
+/* Return the value of a decoration of an id, -1 if it has none. */
 static int64_t spirv_decoration(const Spirv *module, uint32_t id, uint32_t decoration) {
     uint32_t position;
     for (position = SPIRV_HEADER_WORDS; position < module->count; position += module->words[position] >> 16) {
@@ -3396,18 +3439,18 @@ static int64_t spirv_decoration(const Spirv *module, uint32_t id, uint32_t decor
     return -1;
 }
 
-/* Check that a variable of a texture is of the kind that the kernel binds. */
-static bool spirv_is_texture(const Spirv *module, uint32_t pointer_type, const TextureSlot *slot,
+/* Check that the variable of a texture has the type that the kernel binds. */
+static bool spirv_is_texture(const Spirv *module, uint32_t pointer_type, const TextureBinding *binding,
                              const Parameter *parameter) {
     const uint32_t *pointer = spirv_definition(module, pointer_type, OP_TYPE_POINTER), *type = NULL, *image, *number;
-    if (pointer && !slot->is_storage) {
+    if (pointer && !binding->is_storage) {
         type = spirv_definition(module, pointer[3], OP_TYPE_SAMPLED_IMAGE);
     }
-    image = pointer && slot->is_storage ? spirv_definition(module, pointer[3], OP_TYPE_IMAGE)
-            : type                      ? spirv_definition(module, type[2], OP_TYPE_IMAGE)
-                                        : NULL;
+    image = pointer && binding->is_storage ? spirv_definition(module, pointer[3], OP_TYPE_IMAGE)
+            : type                         ? spirv_definition(module, type[2], OP_TYPE_IMAGE)
+                                           : NULL;
     if (!image || image[3] != parameter->dim_count - 1 || image[5] || image[6] ||
-        image[7] != (slot->is_storage ? 2u : 1u) || image[8] != TEXEL_FORMATS[parameter->format].spirv) {
+        image[7] != (binding->is_storage ? 2u : 1u) || image[8] != TEXEL_FORMATS[parameter->format].spirv) {
         return false;
     }
     number = spirv_definition(module, image[2], parameter->type == TI_DATA_TYPE_F32 ? OP_TYPE_FLOAT : OP_TYPE_INT);
@@ -3415,9 +3458,9 @@ static bool spirv_is_texture(const Spirv *module, uint32_t pointer_type, const T
            (parameter->type == TI_DATA_TYPE_F32 || number[3] == (parameter->type == TI_DATA_TYPE_I32));
 }
 
-/* Check what a shader reads from outside: nothing but its arguments and the textures that the manifest lists. */
+/* Check the interface of a shader: only its arguments and the textures that the manifest lists. */
 static bool spirv_check_variables(const Spirv *module, const KernelData *kernel) {
-    uint32_t position, found = 0;
+    uint32_t position, seen = 0;
     for (position = SPIRV_HEADER_WORDS; position < module->count; position += module->words[position] >> 16) {
         const uint32_t *instruction = module->words + position;
         int64_t binding;
@@ -3431,8 +3474,8 @@ static bool spirv_check_variables(const Spirv *module, const KernelData *kernel)
         case SPIRV_STORAGE_FUNCTION:
         case SPIRV_STORAGE_PUSH_CONSTANT: break;
         case SPIRV_STORAGE_UNIFORM_CONSTANT:
-            /* counted first, so that the time for the search is bounded */
-            binding = ++found > kernel->texture_count
+            /* counted first, which bounds the time of the search */
+            binding = ++seen > kernel->texture_count
                           ? -1
                           : spirv_decoration(module, instruction[2], SPIRV_DECORATION_BINDING);
             if (binding < 0 || binding >= kernel->texture_count ||
@@ -3448,17 +3491,17 @@ static bool spirv_check_variables(const Spirv *module, const KernelData *kernel)
     return true;
 }
 
-static bool spirv_text_is(const uint32_t *words, uint32_t count, const char *text) {
-    size_t length = strlen(text) + 1, i;
+static bool spirv_string_is(const uint32_t *words, uint32_t count, const char *string) {
+    size_t length = strlen(string) + 1, i;
     for (i = 0; i < length; i++) {
-        if (i / 4 >= count || (char)(words[i / 4] >> 8 * (i % 4) & 0xff) != text[i]) {
+        if (i / 4 >= count || (char)(words[i / 4] >> 8 * (i % 4) & 0xff) != string[i]) {
             return false;
         }
     }
     return true;
 }
 
-/* Check that a task's entry point is there, and how many threads a group of it has. */
+/* Check that the entry point of a task exists, and its number of threads a group. */
 static bool spirv_check_entry(const Spirv *module, const Task *task) {
     uint32_t position, function = 0;
     for (position = SPIRV_HEADER_WORDS; position < module->count; position += module->words[position] >> 16) {
@@ -3466,7 +3509,7 @@ static bool spirv_check_entry(const Spirv *module, const Task *task) {
         uint32_t length = *instruction >> 16;
         switch (*instruction & 0xffff) {
         case OP_ENTRY_POINT:
-            if (spirv_text_is(instruction + 3, length - 3, task->entry)) {
+            if (spirv_string_is(instruction + 3, length - 3, task->entry)) {
                 if (instruction[1] != SPIRV_MODEL_COMPUTE) {
                     return fail_spirv(module, position, "it is a shader of another stage");
                 }
@@ -3497,7 +3540,7 @@ static bool spirv_check_tasks(const Spirv *module, const KernelData *kernel, uin
     return spirv_check_variables(module, kernel) && spirv_check_arguments(module, kernel);
 }
 
-/* Check the shader of a file of a kernel; the caller frees `data`. */
+/* Check the shader of one file of a kernel; the caller frees `data`. */
 static bool check_spirv(const KernelData *kernel, uint32_t file, const uint8_t *data) {
     Spirv module;
     uint32_t size = kernel->files[file].code->size;
@@ -3513,8 +3556,8 @@ static bool check_spirv(const KernelData *kernel, uint32_t file, const uint8_t *
         little_u32(data + 16)) {
         return fail_spirv(&module, 0, "its header is wrong");
     }
-    module.words = (uint32_t *)take_zeroed(size);
-    module.definitions = (uint32_t *)take_zeroed((size_t)module.bound * sizeof(uint32_t));
+    module.words = (uint32_t *)allocate_zeroed(size);
+    module.definitions = (uint32_t *)allocate_zeroed((size_t)module.bound * sizeof(uint32_t));
     is_good = module.words && module.definitions;
     if (is_good) {
         memcpy(module.words, data, size); /* the host is little endian, as the devices are */
@@ -3526,8 +3569,10 @@ static bool check_spirv(const KernelData *kernel, uint32_t file, const uint8_t *
     return is_good;
 }
 
-/* Check that no part of an ELF file lies outside it: cuModuleLoadData takes no size. Source: System V ABI, chapter
-   4. */
+/* --- cubins, PTX, and all binaries of an archive ------------------------------------------------------------------ */
+
+/* Check that no part of an ELF file is outside of it, since cuModuleLoadData takes no size. Source: System V ABI,
+   chapter 4. */
 static bool check_cubin(const ZipMember *member, const uint8_t *data) {
     uint64_t size = member->size, sections, segments, i;
     uint32_t count, entry, segment_count, segment_entry;
@@ -3550,19 +3595,19 @@ static bool check_cubin(const ZipMember *member, const uint8_t *data) {
         enum { NO_BITS = 8 };
         if (little_u32(section + 4) != NO_BITS &&
             (little_u64(section + 24) > size || little_u64(section + 32) > size - little_u64(section + 24))) {
-            return fail(TI_ERROR_CORRUPTED_DATA, "`%s` is a damaged cubin: a section lies outside it", member->name);
+            return fail(TI_ERROR_CORRUPTED_DATA, "`%s` is a damaged cubin: a section is outside of it", member->name);
         }
     }
     for (i = 0; i < segment_count; i++) {
         const uint8_t *segment = data + segments + 56 * i;
         if (little_u64(segment + 8) > size || little_u64(segment + 32) > size - little_u64(segment + 8)) {
-            return fail(TI_ERROR_CORRUPTED_DATA, "`%s` is a damaged cubin: a segment lies outside it", member->name);
+            return fail(TI_ERROR_CORRUPTED_DATA, "`%s` is a damaged cubin: a segment is outside of it", member->name);
         }
     }
     return true;
 }
 
-/* Check that PTX is text that ends where its size says. */
+/* Check that PTX is a string of the size that the archive says. */
 static bool check_ptx(const ZipMember *member, const uint8_t *data) {
     if (memchr(data, 0, member->size) || !strstr((const char *)data, ".version")) {
         return fail(TI_ERROR_CORRUPTED_DATA, "`%s` is no PTX", member->name);
@@ -3584,8 +3629,8 @@ static bool check_file(const Manifest *manifest, const KernelData *kernel, uint3
     return is_good ? true : fail_within("kernel `%s`", kernel->name);
 }
 
-/* Check all that a driver would be given. What is looked at again and again counts each time, so that an archive whose
-   kernels all name one large member does not take for ever. */
+/* Check all binaries that a driver would read. A member that several kernels name counts each time, so that an archive
+   whose kernels all name one large member is refused instead of taking forever. */
 static bool check_binaries(const Manifest *manifest) {
     uint64_t looked_at = 0;
     uint32_t i, k, task;
@@ -3608,10 +3653,10 @@ static bool check_binaries(const Manifest *manifest) {
     return true;
 }
 
-/* Read an archive whose bytes stay where they are for as long as the manifest is used. */
+/* Read an archive. Its bytes must stay valid while the manifest is used. */
 static bool manifest_open(Manifest *manifest, const void *data, size_t size) {
     const ZipMember *member;
-    uint8_t *text = NULL;
+    uint8_t *source = NULL;
     Json *value;
     bool is_good;
     memset(manifest, 0, sizeof *manifest);
@@ -3622,25 +3667,26 @@ static bool manifest_open(Manifest *manifest, const void *data, size_t size) {
     } else if (is_good && member->size > MAX_MANIFEST_BYTES) {
         is_good = fail(TI_ERROR_CORRUPTED_DATA, "module.json has more than %d bytes", MAX_MANIFEST_BYTES);
     }
-    text = is_good ? zip_read(member) : NULL;
-    value = text ? (Json *)arena_take(&manifest->arena, 1, sizeof(Json)) : NULL;
-    is_good = value && json_parse(&manifest->arena, (const char *)text, member->size, value) &&
+    source = is_good ? zip_read(member) : NULL;
+    value = source ? (Json *)arena_allocate(&manifest->arena, 1, sizeof(Json)) : NULL;
+    is_good = value && json_parse(&manifest->arena, (const char *)source, member->size, value) &&
               read_manifest(manifest, value) && check_binaries(manifest);
-    free(text);
+    free(source);
     if (!is_good) {
         manifest_close(manifest);
     }
     return is_good;
 }
 
-/* --- 7  devices: what a runtime asks of Vulkan and CUDA alike ----------------------------------------------------- */
+/* --- devices: what Vulkan and CUDA have in common ----------------------------------------------------------------- */
 
 typedef struct VulkanDevice VulkanDevice;
 typedef struct CudaDevice CudaDevice;
 typedef struct Program Program;
 
-/* Device memory. address: what kernels see. handles: of the driver. visible: where the host sees it, null if it does
-   not. mapped: what ti_map_memory gave, null while it is not mapped. is_tree: a module's, with which it goes. */
+/* Device memory. address: for kernels. buffer, memory: handles of the driver. visible: address on the host, null if the
+   host cannot access it. mapped: the address that ti_map_memory returned, null while it is not mapped. is_tree: belongs
+   to a module, and is freed with it. */
 struct TiMemory_t {
     Handle handle;
     TiRuntime runtime;
@@ -3651,8 +3697,8 @@ struct TiMemory_t {
     bool is_staged, host_read, host_write, is_tree;
 };
 
-/* Texels on a device. image, memory, view: of the driver. is_storage, is_interpolated: what the device does with its
-   format. */
+/* An image. image, memory, view: handles of the driver. is_storage, is_interpolated: whether the device stores and
+   filters its format. */
 struct TiImage_t {
     Handle handle;
     TiRuntime runtime;
@@ -3673,8 +3719,8 @@ struct TiSampler_t {
     uint64_t handles[2];
 };
 
-/* A kernel on a device. args: the argument block, in which all that is known when a kernel is loaded is filled in.
-   textures: those of the launch, one a slot. */
+/* A kernel on a device. args: the argument block; the members known at load time are filled in. textures: of the
+   launch, in the order of the bindings. */
 struct TiKernel_t {
     Handle handle;
     TiAotModule module;
@@ -3703,9 +3749,10 @@ struct TiAotModule_t {
     TiComputeGraph *graphs;
 };
 
-/* What differs between devices. All functions but `close` and `free_memory` tell by `fail` what went wrong. enter,
-   leave: around every call from outside. build: make a program of a kernel; it is freed by free_program also after a
-   failure. start: start the tasks with the packed arguments; counts: turns of each, -1 where only the device knows. */
+/* What differs between devices. All functions except `close` and `free_memory` report errors with `fail`. enter, leave:
+   called around every public function. build: creates the program of a kernel, which free_program frees even after a
+   failure. start: starts the tasks with the packed arguments; counts: iterations of each task, -1 if only the device
+   knows them. */
 typedef struct Backend {
     bool (*enter)(TiRuntime runtime);
     void (*leave)(TiRuntime runtime);
@@ -3735,7 +3782,7 @@ struct TiRuntime_t {
     TiAotModule modules;
     TiMemory report;
     uint32_t random_seed, launches;
-    bool is_showing; /* what a kernel printed, to a function of the caller's */
+    bool is_showing; /* the print callback is running */
     char name[256];
 };
 
@@ -3743,7 +3790,7 @@ static uint64_t rounded_up(uint64_t size, uint64_t unit) {
     return (size + unit - 1) / unit * unit;
 }
 
-/* Put memory into the list of its runtime's. */
+/* Add memory to the list of its runtime. */
 static void memory_list(TiMemory memory) {
     memory->next = memory->runtime->memories;
     if (memory->next) {
@@ -3754,7 +3801,7 @@ static void memory_list(TiMemory memory) {
 
 /* Allocate zeroed memory of a runtime. */
 static TiMemory memory_make(TiRuntime runtime, uint64_t size) {
-    TiMemory memory = (TiMemory)handle_take(HANDLE_MEMORY, sizeof(struct TiMemory_t));
+    TiMemory memory = (TiMemory)handle_acquire(HANDLE_MEMORY, sizeof(struct TiMemory_t));
     if (!memory) {
         return NULL;
     }
@@ -3762,14 +3809,14 @@ static TiMemory memory_make(TiRuntime runtime, uint64_t size) {
     memory->size = size;
     if (!runtime->backend->allocate(runtime, memory)) {
         runtime->backend->free_memory(runtime, memory);
-        handle_give_back(memory);
+        handle_release(memory);
         return NULL;
     }
     memory_list(memory);
     return memory;
 }
 
-/* Give memory back that no launch uses any more. */
+/* Free memory that no launch uses any more. */
 static void memory_free(TiMemory memory) {
     if (!memory) {
         return;
@@ -3786,12 +3833,12 @@ static void memory_free(TiMemory memory) {
     if (memory->is_staged) {
         free(memory->mapped);
     }
-    handle_give_back(memory);
+    handle_release(memory);
 }
 
-/* --- 8  Vulkan ---------------------------------------------------------------------------------------------------- */
+/* --- Vulkan: declarations ----------------------------------------------------------------------------------------- */
 
-/* As much of vulkan_core.h as is used, by the names there. Source: Vulkan 1.2 specification. */
+/* The part of vulkan_core.h that is used, with its names. Source: Vulkan 1.2 specification. */
 typedef uint32_t VkBool32;
 typedef uint64_t VkDeviceSize;
 typedef uint64_t VkDeviceAddress;
@@ -3983,7 +4030,7 @@ typedef struct VkPhysicalDeviceVulkan12Properties {
     uint32_t framebufferIntegerColorSampleCounts;
 } VkPhysicalDeviceVulkan12Properties;
 
-/* Structs of features: members are VkBool32, by number. */
+/* Feature structs: the members are VkBool32, accessed by number. */
 typedef struct Features10 {
     uint32_t sType;
     void *pNext;
@@ -4305,7 +4352,9 @@ typedef struct VkComputePipelineCreateInfo {
 typedef AnyFunction(VKAPI_CALL *PFN_vkGetInstanceProcAddr)(VkInstance, const char *);
 typedef AnyFunction(VKAPI_CALL *PFN_vkGetDeviceProcAddr)(VkDevice, const char *);
 
-/* The functions of Vulkan, by their names without "vk". */
+/* --- Vulkan: functions, features and state of a device ------------------------------------------------------------ */
+
+/* Vulkan functions, named without "vk". */
 typedef struct VulkanApi {
     PFN_vkGetInstanceProcAddr GetInstanceProcAddr;
     PFN_vkGetDeviceProcAddr GetDeviceProcAddr;
@@ -4391,12 +4440,12 @@ typedef struct VulkanApi {
 } VulkanApi;
 
 enum { API_VERSION_1_2 = 1 << 22 | 2 << 12, MAX_DEVICES = 64, MAX_FAMILIES = 64 };
-enum { MOST_RECORDED = 1024 }; /* launches in a command buffer, where BATCH are enough to start it */
+enum { MAX_RECORDED = 1024 }; /* maximum of launches in a command buffer; it is submitted from BATCH on */
 enum { SLOTS = 8, BATCH = 64, ARGUMENT_ALIGNMENT = 64, ARGUMENT_BLOCK_BYTES = 128 << 10, STAGING_BYTES = 8 << 20 };
-enum { DESCRIPTORS = 256 }; /* of each kind, in the pool of a command buffer; more than one kernel takes */
+enum { DESCRIPTORS = 256 }; /* of each kind, in the pool of a command buffer; no kernel needs as many */
 enum { GROUPS_X = 65535, STRIDED_GROUPS = 1024, STRIDED_THREADS = 1 << 20 };
 
-/* Which struct a feature is in. */
+/* The struct that a feature is in. */
 typedef enum FeatureStruct {
     IN_CORE,
     IN_1_1,
@@ -4410,12 +4459,12 @@ typedef enum FeatureStruct {
 
 enum { BUFFER_DEVICE_ADDRESS = 38, SCALAR_BLOCK_LAYOUT = 31 }; /* in VkPhysicalDeviceVulkan12Features */
 
-/* A capability of SPIR-V, and the feature of the device that it takes. number: of the member of the struct; a bit of
-   VkSubgroupFeatureFlagBits; which row of the float controls. */
+/* A SPIR-V capability, and the device feature that it requires. number: of the member of the struct; a bit of
+   VkSubgroupFeatureFlagBits; the index of the float control. */
 typedef struct Capability {
     uint32_t capability;
     const char *name;
-    FeatureStruct place;
+    FeatureStruct structure;
     uint32_t number;
 } Capability;
 
@@ -4458,9 +4507,9 @@ static const Capability CAPABILITIES[] = {
     {6034, "AtomicFloat64AddEXT", IN_ATOMIC_FLOAT, 3},
 };
 
-/* Features that no capability of SPIR-V asks for by itself, but that shaders with some capability use. */
+/* Features that no SPIR-V capability requires by itself, but that shaders with some capability use. */
 static const struct {
-    FeatureStruct place;
+    FeatureStruct structure;
     uint32_t number;
 } FURTHER_FEATURES[] = {
     {IN_1_2, 6},                   /* shaderSharedInt64Atomics */
@@ -4476,7 +4525,7 @@ static const struct {
     {IN_ATOMIC_FLOAT_2, 9},        /* shaderSharedFloat64AtomicMinMax */
 };
 
-/* What a physical device has, chained for Vulkan. */
+/* The features of a physical device, chained for Vulkan. */
 typedef struct Features {
     Features10 core;
     Features11 v11;
@@ -4485,12 +4534,12 @@ typedef struct Features {
     bool has_atomic, has_atomic_2;
 } Features;
 
-/* A command buffer. arguments: where blocks too long for push constants are put. descriptors: for the sets of the
-   textures of its launches, which go when it is recorded anew. */
+/* A command buffer. arguments: memory for argument blocks that are too long for push constants. descriptors: pool for
+   the descriptor sets of its launches, which are freed when it is recorded again. */
 typedef struct CommandSlot {
     VkCommandBuffer commands;
     VkFence fence;
-    bool is_flying;
+    bool is_in_flight;
     TiMemory arguments;
     uint64_t arguments_used;
     VkDescriptorPool descriptors;
@@ -4510,17 +4559,17 @@ struct VulkanDevice {
     VkPhysicalDeviceVulkan12Properties properties_12;
     VkPhysicalDeviceMemoryProperties memory;
     Features features;
-    bool is_software, is_mapped; /* is_mapped: the host sees the device's memory at full speed */
+    bool is_software, is_mapped; /* is_mapped: the host accesses device memory at full speed */
     CommandSlot slots[SLOTS];
-    CommandSlot *open; /* null, or the one that is recorded */
+    CommandSlot *open; /* the one that is being recorded, or null */
     uint32_t next_slot, recorded;
     TiMemory staging;
     TiSampler default_samplers[2]; /* nearest, linear */
     bool is_lost;
 };
 
-/* layout: of the push constants and the textures; pipelines: one a task. functions: of CUDA, one a task; module: of
-   CUDA. */
+/* layout: of the push constants and the textures; pipelines: one a task. functions, module: of CUDA, one function a
+   task. */
 struct Program {
     VkPipelineLayout layout;
     VkDescriptorSetLayout textures;
@@ -4529,6 +4578,8 @@ struct Program {
     void *module;
     uint32_t task_count;
 };
+
+/* --- Vulkan: errors, loading of functions ------------------------------------------------------------------------- */
 
 static const char *vulkan_result_name(VkResult result) {
     static const struct {
@@ -4565,33 +4616,33 @@ static bool vulkan_check(TiRuntime runtime, VkResult result, const char *action)
                 (int)result);
 }
 
-/* How a function is found: by the loader, by the instance or by the device. */
-static bool vulkan_function(VulkanDevice *vulkan, void *place, const char *name) {
+/* Load a function through the loader, the instance or the device. */
+static bool vulkan_function(VulkanDevice *vulkan, void *destination, const char *name) {
     AnyFunction function = vulkan->device ? vulkan->api.GetDeviceProcAddr(vulkan->device, name)
                                           : vulkan->api.GetInstanceProcAddr(vulkan->instance, name);
     if (!function) {
         return fail(TI_ERROR_NOT_SUPPORTED, "the Vulkan driver has no %s", name);
     }
-    memcpy(place, &function, sizeof function);
+    memcpy(destination, &function, sizeof function);
     return true;
 }
 
-/* Where a function goes, and its name. */
-typedef struct FunctionRow {
+/* The offset of a function in VulkanApi, and its name. */
+typedef struct FunctionEntry {
     size_t offset;
     const char *name;
-} FunctionRow;
+} FunctionEntry;
 
-static bool vulkan_functions(VulkanDevice *vulkan, const FunctionRow *rows, size_t count) {
-    for (; count; count--, rows++) {
-        if (!vulkan_function(vulkan, (uint8_t *)&vulkan->api + rows->offset, rows->name)) {
+static bool vulkan_functions(VulkanDevice *vulkan, const FunctionEntry *entries, size_t count) {
+    for (; count; count--, entries++) {
+        if (!vulkan_function(vulkan, (uint8_t *)&vulkan->api + entries->offset, entries->name)) {
             return false;
         }
     }
     return true;
 }
 
-static const FunctionRow INSTANCE_FUNCTIONS[] = {
+static const FunctionEntry INSTANCE_FUNCTIONS[] = {
     {offsetof(VulkanApi, GetDeviceProcAddr), "vkGetDeviceProcAddr"},
     {offsetof(VulkanApi, DestroyInstance), "vkDestroyInstance"},
     {offsetof(VulkanApi, EnumeratePhysicalDevices), "vkEnumeratePhysicalDevices"},
@@ -4606,7 +4657,7 @@ static const FunctionRow INSTANCE_FUNCTIONS[] = {
     {offsetof(VulkanApi, GetPhysicalDeviceImageFormatProperties), "vkGetPhysicalDeviceImageFormatProperties"},
 };
 
-static const FunctionRow DEVICE_FUNCTIONS[] = {
+static const FunctionEntry DEVICE_FUNCTIONS[] = {
     {offsetof(VulkanApi, DestroyDevice), "vkDestroyDevice"},
     {offsetof(VulkanApi, GetDeviceQueue), "vkGetDeviceQueue"},
     {offsetof(VulkanApi, DeviceWaitIdle), "vkDeviceWaitIdle"},
@@ -4663,8 +4714,10 @@ static const FunctionRow DEVICE_FUNCTIONS[] = {
     {offsetof(VulkanApi, CmdCopyImageToBuffer), "vkCmdCopyImageToBuffer"},
 };
 
-static VkBool32 *feature_of(Features *features, FeatureStruct place, uint32_t number) {
-    switch (place) {
+/* --- Vulkan: choice and creation of a device ---------------------------------------------------------------------- */
+
+static VkBool32 *feature_of(Features *features, FeatureStruct structure, uint32_t number) {
+    switch (structure) {
     case IN_CORE: return &features->core.values[number];
     case IN_1_1: return &features->v11.values[number];
     case IN_1_2: return &features->v12.values[number];
@@ -4695,9 +4748,9 @@ static void features_chain(Features *features) {
     *next = NULL;
 }
 
-/* Ask a physical device for all of its features; then leave on only what shaders of ours may use. */
+/* Query all features of a physical device, then leave only those enabled that our shaders may use. */
 static void vulkan_read_features(VulkanDevice *vulkan) {
-    Features *present = &vulkan->features, *used = (Features *)take_zeroed(sizeof(Features));
+    Features *present = &vulkan->features, *used = (Features *)allocate_zeroed(sizeof(Features));
     size_t i;
     features_chain(present);
     vulkan->api.GetPhysicalDeviceFeatures2(vulkan->physical, &present->core);
@@ -4707,14 +4760,14 @@ static void vulkan_read_features(VulkanDevice *vulkan) {
     used->has_atomic = present->has_atomic;
     used->has_atomic_2 = present->has_atomic_2;
     for (i = 0; i < sizeof CAPABILITIES / sizeof *CAPABILITIES; i++) {
-        VkBool32 *there = feature_of(present, CAPABILITIES[i].place, CAPABILITIES[i].number);
-        if (there) {
-            *feature_of(used, CAPABILITIES[i].place, CAPABILITIES[i].number) = *there;
+        VkBool32 *supported = feature_of(present, CAPABILITIES[i].structure, CAPABILITIES[i].number);
+        if (supported) {
+            *feature_of(used, CAPABILITIES[i].structure, CAPABILITIES[i].number) = *supported;
         }
     }
     for (i = 0; i < sizeof FURTHER_FEATURES / sizeof *FURTHER_FEATURES; i++) {
-        *feature_of(used, FURTHER_FEATURES[i].place, FURTHER_FEATURES[i].number) =
-            *feature_of(present, FURTHER_FEATURES[i].place, FURTHER_FEATURES[i].number);
+        *feature_of(used, FURTHER_FEATURES[i].structure, FURTHER_FEATURES[i].number) =
+            *feature_of(present, FURTHER_FEATURES[i].structure, FURTHER_FEATURES[i].number);
     }
     *present = *used;
     features_chain(present);
@@ -4727,7 +4780,7 @@ static bool vulkan_read_extensions(VulkanDevice *vulkan) {
     if (vulkan->api.EnumerateDeviceExtensionProperties(vulkan->physical, NULL, &count, NULL) < 0) {
         return fail(TI_ERROR_INVALID_STATE, "the Vulkan driver does not list its extensions");
     }
-    listed = (VkExtensionProperties *)take_zeroed((size_t)count * sizeof(VkExtensionProperties));
+    listed = (VkExtensionProperties *)allocate_zeroed((size_t)count * sizeof(VkExtensionProperties));
     if (!listed) {
         return false;
     }
@@ -4740,7 +4793,7 @@ static bool vulkan_read_extensions(VulkanDevice *vulkan) {
     return true;
 }
 
-/* Find a queue that computes. */
+/* Find a queue family that supports compute. */
 static bool vulkan_find_family(VulkanDevice *vulkan, VkPhysicalDevice physical, uint32_t *family) {
     VkQueueFamilyProperties families[MAX_FAMILIES];
     uint32_t count = MAX_FAMILIES;
@@ -4753,7 +4806,7 @@ static bool vulkan_find_family(VulkanDevice *vulkan, VkPhysicalDevice physical, 
     return false;
 }
 
-/* Tell whether a device can run shadesmith's shaders at all. */
+/* Return whether a device can run shadesmith's shaders at all. */
 static bool vulkan_is_able(VulkanDevice *vulkan, VkPhysicalDevice physical, VkPhysicalDeviceProperties *properties) {
     Features10 core;
     Features12 v12;
@@ -4771,13 +4824,13 @@ static bool vulkan_is_able(VulkanDevice *vulkan, VkPhysicalDevice physical, VkPh
     return v12.values[BUFFER_DEVICE_ADDRESS] && v12.values[SCALAR_BLOCK_LAYOUT];
 }
 
-/* How fast kinds of devices are: other, integrated, discrete, virtual, processor. */
+/* Rank the types of devices by speed: other, integrated, discrete, virtual, processor. */
 static uint32_t vulkan_rank(uint32_t device_type) {
     static const uint32_t RANKS[] = {3, 1, 0, 2, 4};
     return device_type < 5 ? RANKS[device_type] : 3;
 }
 
-/* Choose the device of this number among those that are able, the fastest kinds first. */
+/* Choose the device of this number among those that can run our shaders, the fastest types first. */
 static bool vulkan_choose(VulkanDevice *vulkan, uint32_t device_index) {
     VkPhysicalDevice devices[MAX_DEVICES];
     VkPhysicalDeviceProperties properties;
@@ -4855,7 +4908,7 @@ static void vulkan_read_properties(VulkanDevice *vulkan) {
     vulkan->api.GetPhysicalDeviceMemoryProperties(vulkan->physical, &vulkan->memory);
 }
 
-/* Return the first type of memory among `allowed` with these properties, -1 if there is none. */
+/* Return the first memory type among `allowed` that has these properties, -1 if there is none. */
 static int vulkan_memory_type(const VulkanDevice *vulkan, uint32_t allowed, uint32_t properties) {
     uint32_t i;
     for (i = 0; i < vulkan->memory.memoryTypeCount; i++) {
@@ -4943,7 +4996,7 @@ static bool vulkan_create_slots(TiRuntime runtime) {
 }
 
 static bool vulkan_open(TiRuntime runtime, uint32_t device_index) {
-    VulkanDevice *vulkan = (VulkanDevice *)take_zeroed(sizeof(VulkanDevice));
+    VulkanDevice *vulkan = (VulkanDevice *)allocate_zeroed(sizeof(VulkanDevice));
     runtime->vulkan = vulkan;
     if (!vulkan || !vulkan_open_instance(vulkan) || !vulkan_choose(vulkan, device_index)) {
         return false;
@@ -4951,7 +5004,8 @@ static bool vulkan_open(TiRuntime runtime, uint32_t device_index) {
     vulkan_find_family(vulkan, vulkan->physical, &vulkan->family);
     vulkan_read_properties(vulkan);
     snprintf(runtime->name, sizeof runtime->name, "%.255s", vulkan->properties.deviceName);
-    /* Memory that the host sees uncached (a window over PCIe) is read at a few MB/s, so it does not count as seen. */
+    /* Memory that the host accesses uncached (a window over PCIe) is read at a few MB/s, so it does not count as
+       visible. */
     vulkan->is_mapped = vulkan_memory_type(vulkan, UINT32_MAX, MEMORY_LOCAL | MEMORY_CACHED) >= 0;
     if (!vulkan_read_extensions(vulkan)) {
         return false;
@@ -4997,10 +5051,12 @@ static void vulkan_leave(TiRuntime runtime) {
     (void)runtime;
 }
 
-/* Allocate memory of the driver for a buffer or an image. kinds: properties of memory, the best first; ends with -1.
-   flags: null or a VkMemoryAllocateFlagsInfo. Return the properties that were asked for, -1 after a failure. */
-static int vulkan_take_memory(TiRuntime runtime, const VkMemoryRequirements *needs, const int *kinds, const void *flags,
-                              VkDeviceMemory *memory) {
+/* --- Vulkan: memory, command buffers, copies ---------------------------------------------------------------------- */
+
+/* Allocate device memory for a buffer or an image. kinds: properties of memory, the best first; ends with -1. flags:
+   null or a VkMemoryAllocateFlagsInfo. Return the properties of the allocation, -1 after a failure. */
+static int vulkan_allocate_memory(TiRuntime runtime, const VkMemoryRequirements *needs, const int *kinds,
+                                  const void *flags, VkDeviceMemory *memory) {
     VulkanDevice *vulkan = runtime->vulkan;
     VkMemoryAllocateInfo allocation;
     VkResult result;
@@ -5035,7 +5091,7 @@ static int vulkan_take_memory(TiRuntime runtime, const VkMemoryRequirements *nee
     return -1;
 }
 
-/* Make a buffer with memory of its own. kinds: properties of memory, the best first; ends with -1. */
+/* Create a buffer with its own memory. kinds: properties of memory, the best first; ends with -1. */
 static bool vulkan_make_buffer(TiRuntime runtime, TiMemory memory, const int *kinds) {
     VulkanDevice *vulkan = runtime->vulkan;
     VkBufferCreateInfo info;
@@ -5043,7 +5099,7 @@ static bool vulkan_make_buffer(TiRuntime runtime, TiMemory memory, const int *ki
     VkMemoryAllocateFlagsInfo flags;
     VkBufferDeviceAddressInfo address;
     int kind;
-    if (memory->size > (uint64_t)INT64_MAX) { /* drivers round sizes up, and some without a look at the carry */
+    if (memory->size > (uint64_t)INT64_MAX) { /* drivers round sizes up, some of them with an overflow */
         return fail(TI_ERROR_OUT_OF_MEMORY, "%s has no %llu bytes of memory", runtime->name,
                     (unsigned long long)memory->size);
     }
@@ -5061,7 +5117,7 @@ static bool vulkan_make_buffer(TiRuntime runtime, TiMemory memory, const int *ki
     vulkan->api.GetBufferMemoryRequirements(vulkan->device, memory->buffer, &needs);
     flags.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO;
     flags.flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT;
-    kind = vulkan_take_memory(runtime, &needs, kinds, &flags, &memory->memory);
+    kind = vulkan_allocate_memory(runtime, &needs, kinds, &flags, &memory->memory);
     if (kind < 0) {
         return false;
     }
@@ -5095,16 +5151,16 @@ static void vulkan_free_memory(TiRuntime runtime, TiMemory memory) {
 
 static bool vulkan_wait_slot(TiRuntime runtime, CommandSlot *slot) {
     VulkanDevice *vulkan = runtime->vulkan;
-    if (!slot->is_flying) {
+    if (!slot->is_in_flight) {
         return true;
     }
-    slot->is_flying = false;
+    slot->is_in_flight = false;
     return vulkan_check(runtime, vulkan->api.WaitForFences(vulkan->device, 1, &slot->fence, 1, UINT64_MAX),
                         "waiting") &&
            vulkan_check(runtime, vulkan->api.ResetFences(vulkan->device, 1, &slot->fence), "resetting a fence");
 }
 
-/* Order what was recorded before against what comes next. */
+/* Record a barrier between the commands before and after it. */
 static void vulkan_barrier(VulkanDevice *vulkan, VkCommandBuffer commands, bool is_for_host) {
     VkMemoryBarrier barrier;
     const uint32_t work = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
@@ -5117,7 +5173,7 @@ static void vulkan_barrier(VulkanDevice *vulkan, VkCommandBuffer commands, bool 
                                    &barrier, 0, NULL, 0, NULL);
 }
 
-/* Return the open command buffer, or the next one that is free; null after a failure. */
+/* Return the open command buffer, or open the next one that is free; null after a failure. */
 static CommandSlot *vulkan_open_slot(TiRuntime runtime) {
     VulkanDevice *vulkan = runtime->vulkan;
     VkCommandBufferBeginInfo info;
@@ -5146,8 +5202,8 @@ static CommandSlot *vulkan_open_slot(TiRuntime runtime) {
     return slot;
 }
 
-/* Return the open command buffer, with a barrier behind what is in it and in those before; null after a failure. */
-static CommandSlot *vulkan_begin(TiRuntime runtime) {
+/* Return the open command buffer with a barrier after all earlier commands; null after a failure. */
+static CommandSlot *vulkan_record(TiRuntime runtime) {
     CommandSlot *slot = vulkan_open_slot(runtime);
     if (slot) {
         vulkan_barrier(runtime->vulkan, slot->commands, false);
@@ -5172,19 +5228,18 @@ static bool vulkan_flush(TiRuntime runtime) {
     info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
     info.commandBufferCount = 1;
     info.pCommandBuffers = &slot->commands;
-    slot->is_flying =
+    slot->is_in_flight =
         vulkan_check(runtime, vulkan->api.QueueSubmit(vulkan->queue, 1, &info, slot->fence), "starting work");
-    return slot->is_flying;
+    return slot->is_in_flight;
 }
 
-/* Start what was recorded, if that is enough. Where the device is so far behind that no command buffer is free, more is
-   recorded instead of waiting for one. */
+/* Submit the open command buffer if it holds enough. If the device is so far behind that no other command buffer is
+   free, recording goes on instead of waiting for one. */
 static bool vulkan_flush_if_full(TiRuntime runtime) {
     VulkanDevice *vulkan = runtime->vulkan;
     CommandSlot *next = &vulkan->slots[vulkan->next_slot];
-    if (vulkan->recorded < BATCH ||
-        (vulkan->recorded < MOST_RECORDED && next->is_flying &&
-         vulkan->api.GetFenceStatus(vulkan->device, next->fence) == VK_NOT_READY)) {
+    if (vulkan->recorded < BATCH || (vulkan->recorded < MAX_RECORDED && next->is_in_flight &&
+                                     vulkan->api.GetFenceStatus(vulkan->device, next->fence) == VK_NOT_READY)) {
         return true;
     }
     return vulkan_flush(runtime);
@@ -5210,7 +5265,7 @@ static bool vulkan_allocate(TiRuntime runtime, TiMemory memory) {
     if (!vulkan_make_buffer(runtime, memory, vulkan->is_mapped ? DATA_MAPPED : DATA_LOCAL)) {
         return false;
     }
-    slot = vulkan_begin(runtime);
+    slot = vulkan_record(runtime);
     if (!slot) {
         return false;
     }
@@ -5218,9 +5273,9 @@ static bool vulkan_allocate(TiRuntime runtime, TiMemory memory) {
     return true;
 }
 
-/* Make memory that the host sees and that is no user's. */
-static TiMemory vulkan_make_visible(TiRuntime runtime, uint64_t size, const int *kinds) {
-    TiMemory memory = (TiMemory)handle_take(HANDLE_MEMORY, sizeof(struct TiMemory_t));
+/* Allocate memory that the host can access, for the runtime's own use. */
+static TiMemory vulkan_make_host_visible(TiRuntime runtime, uint64_t size, const int *kinds) {
+    TiMemory memory = (TiMemory)handle_acquire(HANDLE_MEMORY, sizeof(struct TiMemory_t));
     if (!memory) {
         return NULL;
     }
@@ -5228,7 +5283,7 @@ static TiMemory vulkan_make_visible(TiRuntime runtime, uint64_t size, const int 
     memory->size = size;
     if (!vulkan_make_buffer(runtime, memory, kinds)) {
         vulkan_free_memory(runtime, memory);
-        handle_give_back(memory);
+        handle_release(memory);
         return NULL;
     }
     memory_list(memory);
@@ -5237,7 +5292,7 @@ static TiMemory vulkan_make_visible(TiRuntime runtime, uint64_t size, const int 
 
 static bool vulkan_record_copy(TiRuntime runtime, VkBuffer to, uint64_t to_offset, VkBuffer from, uint64_t from_offset,
                                uint64_t size) {
-    CommandSlot *slot = vulkan_begin(runtime);
+    CommandSlot *slot = vulkan_record(runtime);
     VkBufferCopy region = {from_offset, to_offset, size};
     if (!slot) {
         return false;
@@ -5248,7 +5303,7 @@ static bool vulkan_record_copy(TiRuntime runtime, VkBuffer to, uint64_t to_offse
 
 static bool vulkan_staging(TiRuntime runtime) {
     if (!runtime->vulkan->staging) {
-        runtime->vulkan->staging = vulkan_make_visible(runtime, STAGING_BYTES, STAGING_KINDS);
+        runtime->vulkan->staging = vulkan_make_host_visible(runtime, STAGING_BYTES, STAGING_KINDS);
     }
     return runtime->vulkan->staging != NULL;
 }
@@ -5312,8 +5367,10 @@ static bool vulkan_copy(TiRuntime runtime, TiMemory to, uint64_t to_offset, TiMe
            vulkan_flush_if_full(runtime);
 }
 
-/* Images stay in the layout GENERAL, in which kernels sample and store them and copies reach them: no launch has to
-   know what an image was used for before. */
+/* --- Vulkan: images and samplers ---------------------------------------------------------------------------------- */
+
+/* Images stay in the layout GENERAL, which allows kernels to sample and store them and copies to access them: a launch
+   need not know how an image was used before. */
 
 static const VkImageSubresourceRange WHOLE_IMAGE = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1};
 static const VkImageSubresourceLayers ONE_LEVEL = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1};
@@ -5323,11 +5380,11 @@ static bool fail_format(TiRuntime runtime, TiFormat format, const char *action) 
                 format_name(format), action);
 }
 
-/* Find what images of a format and extent may be used for; VkImageUsageFlags. */
+/* Find the supported usage of images of a format and extent (VkImageUsageFlags). */
 static bool vulkan_image_usage(TiRuntime runtime, TiImage image, bool is_stored, uint32_t *usage) {
     enum {
         NEEDED = VK_FORMAT_FEATURE_SAMPLED_IMAGE_BIT | VK_FORMAT_FEATURE_TRANSFER_SRC_BIT |
-                 VK_FORMAT_FEATURE_TRANSFER_DST_BIT,
+            VK_FORMAT_FEATURE_TRANSFER_DST_BIT,
         TILING_OPTIMAL = 0
     };
     VulkanDevice *vulkan = runtime->vulkan;
@@ -5335,10 +5392,10 @@ static bool vulkan_image_usage(TiRuntime runtime, TiImage image, bool is_stored,
     VkFormatProperties properties;
     VkImageFormatProperties limits;
     VkResult result;
-    uint64_t size = (uint64_t)image->extent.width * image->extent.height; /* 64 bits hold it */
+    uint64_t size = (uint64_t)image->extent.width * image->extent.height; /* fits in 64 bits */
     memset(&properties, 0, sizeof properties);
     memset(&limits, 0, sizeof limits);
-    if (format->vulkan) { /* few devices have three channels */
+    if (format->vulkan) { /* few devices support three channels */
         vulkan->api.GetPhysicalDeviceFormatProperties(vulkan->physical, format->vulkan, &properties);
     }
     if ((properties.optimalTilingFeatures & NEEDED) != NEEDED) {
@@ -5372,13 +5429,13 @@ static bool vulkan_image_usage(TiRuntime runtime, TiImage image, bool is_stored,
                       image->extent.width, image->extent.height, image->extent.depth);
 }
 
-/* Record that an image enters the layout GENERAL, and zeros. */
+/* Record the transition of an image to the layout GENERAL, and its clearing. */
 static bool vulkan_clear_image(TiRuntime runtime, TiImage image) {
     const float zeros[4] = {0.0f, 0.0f, 0.0f, 0.0f};
     const uint32_t work = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
     VulkanDevice *vulkan = runtime->vulkan;
     VkImageMemoryBarrier barrier;
-    CommandSlot *slot = vulkan_begin(runtime);
+    CommandSlot *slot = vulkan_record(runtime);
     if (!slot) {
         return false;
     }
@@ -5394,7 +5451,7 @@ static bool vulkan_clear_image(TiRuntime runtime, TiImage image) {
     return true;
 }
 
-/* Make an image of zeros with memory of its own. It is to be freed also after a failure. */
+/* Create a zeroed image with its own memory. The caller frees it even after a failure. */
 static bool vulkan_make_image(TiRuntime runtime, TiImage image, bool is_stored) {
     VulkanDevice *vulkan = runtime->vulkan;
     VkImageCreateInfo info;
@@ -5417,7 +5474,7 @@ static bool vulkan_make_image(TiRuntime runtime, TiImage image, bool is_stored) 
         return false;
     }
     vulkan->api.GetImageMemoryRequirements(vulkan->device, image->image, &needs);
-    if (vulkan_take_memory(runtime, &needs, DATA_LOCAL, NULL, &image->memory) < 0 ||
+    if (vulkan_allocate_memory(runtime, &needs, DATA_LOCAL, NULL, &image->memory) < 0 ||
         !vulkan_check(runtime, vulkan->api.BindImageMemory(vulkan->device, image->image, image->memory, 0),
                       "binding memory")) {
         return false;
@@ -5435,7 +5492,7 @@ static bool vulkan_make_image(TiRuntime runtime, TiImage image, bool is_stored) 
     return vulkan_clear_image(runtime, image);
 }
 
-/* Give an image back that no launch uses any more. */
+/* Free an image that no launch uses any more. */
 static void vulkan_free_image(TiImage image) {
     VulkanDevice *vulkan = image->runtime->vulkan;
     if (image->view) {
@@ -5447,10 +5504,10 @@ static void vulkan_free_image(TiImage image) {
     if (image->memory) {
         vulkan->api.FreeMemory(vulkan->device, image->memory, NULL);
     }
-    handle_give_back(image);
+    handle_release(image);
 }
 
-/* Give a sampler back that no launch uses any more. */
+/* Free a sampler that no launch uses any more. */
 static void vulkan_free_sampler(TiSampler sampler) {
     VulkanDevice *vulkan = sampler->runtime->vulkan;
     int i;
@@ -5459,13 +5516,12 @@ static void vulkan_free_sampler(TiSampler sampler) {
             vulkan->api.DestroySampler(vulkan->device, sampler->handles[i], NULL);
         }
     }
-    handle_give_back(sampler);
+    handle_release(sampler);
 }
 
-/* Make a sampler, and put it into the list of its runtime's. Vulkan numbers filters and address modes as Taichi
-   does. */
+/* Create a sampler and add it to the list of its runtime. Vulkan and Taichi number filters and address modes alike. */
 static TiSampler vulkan_make_sampler(TiRuntime runtime, const TiSamplerCreateInfo *create_info) {
-    TiSampler sampler = (TiSampler)handle_take(HANDLE_SAMPLER, sizeof(struct TiSampler_t));
+    TiSampler sampler = (TiSampler)handle_acquire(HANDLE_SAMPLER, sizeof(struct TiSampler_t));
     VulkanDevice *vulkan = runtime->vulkan;
     VkSamplerCreateInfo info;
     int i;
@@ -5497,23 +5553,23 @@ static TiSampler vulkan_make_sampler(TiRuntime runtime, const TiSamplerCreateInf
 }
 
 static VkOffset3D vulkan_offset(const TiImageOffset *offset) {
-    VkOffset3D made;
-    made.x = (int32_t)offset->x;
-    made.y = (int32_t)offset->y;
-    made.z = (int32_t)offset->z;
-    return made;
+    VkOffset3D result;
+    result.x = (int32_t)offset->x;
+    result.y = (int32_t)offset->y;
+    result.z = (int32_t)offset->z;
+    return result;
 }
 
 static VkExtent3D vulkan_extent(const TiImageExtent *extent) {
-    VkExtent3D made = {extent->width, extent->height, extent->depth};
-    return made;
+    VkExtent3D result = {extent->width, extent->height, extent->depth};
+    return result;
 }
 
-/* Copy texels between an image and memory, in which they lie packed. */
+/* Copy texels between an image and memory, where they are contiguous. */
 static bool vulkan_copy_texels(TiRuntime runtime, const TiImageSlice *slice, const TiMemorySlice *packed,
                                bool is_to_image) {
     VulkanDevice *vulkan = runtime->vulkan;
-    CommandSlot *slot = vulkan_begin(runtime);
+    CommandSlot *slot = vulkan_record(runtime);
     VkBufferImageCopy region;
     if (!slot) {
         return false;
@@ -5534,7 +5590,7 @@ static bool vulkan_copy_texels(TiRuntime runtime, const TiImageSlice *slice, con
 }
 
 static bool vulkan_copy_image(TiRuntime runtime, const TiImageSlice *to, const TiImageSlice *from) {
-    CommandSlot *slot = vulkan_begin(runtime);
+    CommandSlot *slot = vulkan_record(runtime);
     VkImageCopy region;
     if (!slot) {
         return false;
@@ -5548,37 +5604,39 @@ static bool vulkan_copy_image(TiRuntime runtime, const TiImageSlice *to, const T
     return vulkan_flush_if_full(runtime);
 }
 
-/* Tell whether a device has what a capability of SPIR-V takes. */
+/* --- Vulkan: kernels ---------------------------------------------------------------------------------------------- */
+
+/* Return whether a device supports a SPIR-V capability. */
 static bool vulkan_has(VulkanDevice *vulkan, const Capability *capability) {
     const VkPhysicalDeviceVulkan12Properties *properties = &vulkan->properties_12;
-    const VkBool32 *rows[5];
+    const VkBool32 *controls[5];
     uint32_t i = capability->number;
-    VkBool32 *feature = feature_of(&vulkan->features, capability->place, capability->number);
+    VkBool32 *feature = feature_of(&vulkan->features, capability->structure, capability->number);
     if (feature) {
         return *feature != 0;
     }
-    rows[0] = properties->signedZeroInfNanPreserve;
-    rows[1] = properties->denormPreserve;
-    rows[2] = properties->denormFlushToZero;
-    rows[3] = properties->roundingModeRTE;
-    rows[4] = properties->roundingModeRTZ;
-    switch (capability->place) {
+    controls[0] = properties->signedZeroInfNanPreserve;
+    controls[1] = properties->denormPreserve;
+    controls[2] = properties->denormFlushToZero;
+    controls[3] = properties->roundingModeRTE;
+    controls[4] = properties->roundingModeRTZ;
+    switch (capability->structure) {
     case IN_SUBGROUP:
         return vulkan->properties_11.subgroupSupportedStages & VK_SHADER_STAGE_COMPUTE_BIT &&
                vulkan->properties_11.subgroupSupportedOperations >> i & 1;
-    case IN_FLOAT_CONTROLS: return rows[i][0] || rows[i][1] || rows[i][2];
-    default: return capability->place == ALWAYS;
+    case IN_FLOAT_CONTROLS: return controls[i][0] || controls[i][1] || controls[i][2];
+    default: return capability->structure == ALWAYS;
     }
 }
 
-/* Check that the device has what a shader asks for. */
+/* Check that the device supports all capabilities of a shader. */
 static bool vulkan_check_capabilities(TiRuntime runtime, const char *name, const uint8_t *code, uint32_t size) {
     uint32_t position;
     size_t i;
     for (position = SPIRV_HEADER_WORDS; position < size / 4; position += little_u32(code + 4 * position) >> 16) {
         uint32_t word = little_u32(code + 4 * position), capability;
         if ((word & 0xffff) != OP_CAPABILITY) {
-            break; /* they come first */
+            break; /* the capabilities are the first instructions */
         }
         capability = little_u32(code + 4 * position + 4);
         for (i = 0; i < sizeof CAPABILITIES / sizeof *CAPABILITIES && CAPABILITIES[i].capability != capability; i++) {
@@ -5595,11 +5653,11 @@ static bool vulkan_check_capabilities(TiRuntime runtime, const char *name, const
     return true;
 }
 
-static uint32_t vulkan_descriptor_type(const TextureSlot *texture) {
+static uint32_t vulkan_descriptor_type(const TextureBinding *texture) {
     return texture->is_storage ? VK_DESCRIPTOR_TYPE_STORAGE_IMAGE : VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER;
 }
 
-/* Make the layout of the textures that a kernel binds, in the order of its slots. */
+/* Create the descriptor set layout of the textures of a kernel, in the order of their bindings. */
 static bool vulkan_make_texture_layout(TiRuntime runtime, const KernelData *kernel, Program *program) {
     VulkanDevice *vulkan = runtime->vulkan;
     const VkPhysicalDeviceLimits *limits = &vulkan->properties.limits;
@@ -5624,8 +5682,7 @@ static bool vulkan_make_texture_layout(TiRuntime runtime, const KernelData *kern
     info.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO;
     info.bindingCount = kernel->texture_count;
     info.pBindings = bindings;
-    return vulkan_check(runtime,
-                        vulkan->api.CreateDescriptorSetLayout(vulkan->device, &info, NULL, &program->textures),
+    return vulkan_check(runtime, vulkan->api.CreateDescriptorSetLayout(vulkan->device, &info, NULL, &program->textures),
                         "making a layout of textures");
 }
 
@@ -5669,7 +5726,7 @@ static bool vulkan_make_pipeline(TiRuntime runtime, const Task *task, const Code
     memset(&info, 0, sizeof info);
     shader.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
     shader.codeSize = file->code->size;
-    shader.pCode = (const uint32_t *)(const void *)code; /* malloc aligns */
+    shader.pCode = (const uint32_t *)(const void *)code; /* aligned by malloc */
     result = vulkan->api.CreateShaderModule(vulkan->device, &shader, NULL, &module);
     if (result >= 0) {
         info.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO;
@@ -5688,7 +5745,7 @@ static bool vulkan_make_pipeline(TiRuntime runtime, const Task *task, const Code
 static bool vulkan_build(TiRuntime runtime, TiKernel kernel) {
     Program *program = kernel->program;
     uint32_t i;
-    program->pipelines = (VkPipeline *)take_zeroed(kernel->data->task_count * sizeof(VkPipeline));
+    program->pipelines = (VkPipeline *)allocate_zeroed(kernel->data->task_count * sizeof(VkPipeline));
     if (!program->pipelines || !vulkan_make_layout(runtime, kernel->data, program)) {
         return false;
     }
@@ -5720,36 +5777,37 @@ static void vulkan_free_program(TiRuntime runtime, Program *program) {
     free(program->pipelines);
 }
 
-/* Find the grid of a task: groups in a row, and rows. A row has at most 65,535 on any device. */
+/* --- Vulkan: launches --------------------------------------------------------------------------------------------- */
+
+/* Find the grid of a task: groups a row, and rows. Every device supports 65,535 groups a row. */
 static bool vulkan_grid(VulkanDevice *vulkan, TiKernel kernel, const Task *task, int64_t count, uint32_t *groups,
                         uint32_t *rows) {
-    uint64_t turns = (uint64_t)task->block_dim * task->items, wanted;
+    uint64_t group_iterations = (uint64_t)task->block_dim * task->items, needed;
     uint64_t most = GROUPS_X;
     *rows = 1;
-    if (task->is_strided &&
-        !vulkan->is_software) { /* a GPU needs no more than keep it busy; lavapipe ends long loops */
+    if (task->is_strided && !vulkan->is_software) { /* enough to keep a GPU busy; lavapipe ends long loops */
         most = smaller_u64(most, STRIDED_THREADS / task->block_dim);
     }
     if (count < 0) {
         *groups = (uint32_t)smaller_u64(most, STRIDED_GROUPS);
         return true;
     }
-    wanted = ((uint64_t)count + turns - 1) / turns;
-    *groups = (uint32_t)smaller_u64(wanted, most);
-    if (wanted <= most || task->is_strided) {
+    needed = ((uint64_t)count + group_iterations - 1) / group_iterations;
+    *groups = (uint32_t)smaller_u64(needed, most);
+    if (needed <= most || task->is_strided) {
         return true;
     }
     if (!task->is_folded) {
         return fail(TI_ERROR_NOT_SUPPORTED,
-                    "task `%s` of kernel `%s` needs %llu groups; its edited text knows one row of %d", task->name,
-                    kernel->data->name, (unsigned long long)wanted, GROUPS_X);
+                    "task `%s` of kernel `%s` needs %llu groups; its edited source has one row of %d", task->name,
+                    kernel->data->name, (unsigned long long)needed, GROUPS_X);
     }
-    *rows = (uint32_t)((wanted + GROUPS_X - 1) / GROUPS_X);
-    *groups = (uint32_t)((wanted + *rows - 1) / *rows);
+    *rows = (uint32_t)((needed + GROUPS_X - 1) / GROUPS_X);
+    *groups = (uint32_t)((needed + *rows - 1) / *rows);
     return true;
 }
 
-/* Make the pool that a command buffer takes its descriptor sets from: one a launch, as many as usually go into it. */
+/* Create the descriptor pool of a command buffer: one set a launch, for as many launches as it usually holds. */
 static bool vulkan_make_descriptors(TiRuntime runtime, CommandSlot *slot) {
     VulkanDevice *vulkan = runtime->vulkan;
     const VkDescriptorPoolSize sizes[] = {{VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER, DESCRIPTORS},
@@ -5768,7 +5826,7 @@ static bool vulkan_make_descriptors(TiRuntime runtime, CommandSlot *slot) {
     return true;
 }
 
-/* Find what a texture is sampled with; the samplers that null stands for are made when first needed. */
+/* Return the sampler of a texture. Default samplers, for null, are created when first needed. */
 static VkSampler vulkan_sampler_of(TiRuntime runtime, const TiTexture *texture) {
     bool is_integer = TEXEL_FORMATS[texture->image->format].element != TI_DATA_TYPE_F32;
     bool is_linear = !is_integer && texture->image->is_interpolated;
@@ -5784,7 +5842,7 @@ static VkSampler vulkan_sampler_of(TiRuntime runtime, const TiTexture *texture) 
     return *sampler ? (*sampler)->handles[is_integer] : 0;
 }
 
-/* Fill a descriptor set with the textures of a launch, and bind it. The slot has room for it. */
+/* Write and bind the descriptor set for the textures of a launch. The command buffer has capacity for it. */
 static bool vulkan_bind_textures(TiRuntime runtime, TiKernel kernel, CommandSlot *slot) {
     VulkanDevice *vulkan = runtime->vulkan;
     const KernelData *data = kernel->data;
@@ -5826,20 +5884,20 @@ static bool vulkan_bind_textures(TiRuntime runtime, TiKernel kernel, CommandSlot
     return true;
 }
 
-/* Return an open command buffer that has room for what a launch binds: its textures, and its arguments where they are
-   too long for push constants. Null after a failure. */
-static CommandSlot *vulkan_find_room(TiRuntime runtime, const KernelData *data) {
+/* Return an open command buffer that has capacity for the textures of a launch, and for its arguments if they are too
+   long for push constants. Null after a failure. */
+static CommandSlot *vulkan_slot_for_launch(TiRuntime runtime, const KernelData *data) {
     CommandSlot *slot = runtime->vulkan->open;
     bool is_stored = data->args_size > MAX_PUSH_BYTES;
     bool is_full = slot && ((is_stored && slot->arguments_used + data->args_size > ARGUMENT_BLOCK_BYTES) ||
-                            (data->texture_count && (slot->descriptors_used + data->texture_count > DESCRIPTORS ||
-                                                     slot->sets_used == BATCH)));
+                            (data->texture_count &&
+                             (slot->descriptors_used + data->texture_count > DESCRIPTORS || slot->sets_used == BATCH)));
     if (is_full && !vulkan_flush(runtime)) {
         return NULL;
     }
     slot = vulkan_open_slot(runtime);
     if (slot && is_stored && !slot->arguments) {
-        slot->arguments = vulkan_make_visible(runtime, ARGUMENT_BLOCK_BYTES, ARGUMENT_KINDS);
+        slot->arguments = vulkan_make_host_visible(runtime, ARGUMENT_BLOCK_BYTES, ARGUMENT_KINDS);
         if (!slot->arguments) {
             return NULL;
         }
@@ -5862,7 +5920,7 @@ static bool vulkan_start(TiRuntime runtime, TiKernel kernel, const int64_t *coun
             return false;
         }
     }
-    slot = vulkan_find_room(runtime, data);
+    slot = vulkan_slot_for_launch(runtime, data);
     if (!slot || (data->texture_count && !vulkan_bind_textures(runtime, kernel, slot))) {
         return false;
     }
@@ -5878,7 +5936,7 @@ static bool vulkan_start(TiRuntime runtime, TiKernel kernel, const int64_t *coun
         if (!groups) {
             continue;
         }
-        vulkan_begin(runtime);
+        vulkan_record(runtime);
         if (pushed_size) {
             vulkan->api.CmdPushConstants(slot->commands, kernel->program->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
                                          pushed_size, pushed);
@@ -5894,9 +5952,9 @@ static const Backend VULKAN_BACKEND = {
     vulkan_copy,  vulkan_build, vulkan_free_program, vulkan_start,    vulkan_flush,       vulkan_wait,
 };
 
-/* --- 9  CUDA ------------------------------------------------------------------------------------------------------ */
+/* --- CUDA --------------------------------------------------------------------------------------------------------- */
 
-/* As much of cuda.h as is used. Names end with _v2 where the driver's ABI has them so. Source: CUDA Driver API. */
+/* The part of cuda.h that is used. Names end with _v2 if the driver's ABI has them so. Source: CUDA Driver API. */
 typedef int CUresult;
 typedef int CUdevice;
 typedef unsigned long long CUdeviceptr;
@@ -5952,7 +6010,7 @@ typedef struct CudaApi {
     CUresult(CUDAAPI *FuncGetParamInfo)(CUfunction, size_t, size_t *, size_t *);
 } CudaApi;
 
-static const FunctionRow CUDA_FUNCTIONS[] = {
+static const FunctionEntry CUDA_FUNCTIONS[] = {
     {offsetof(CudaApi, Init), "cuInit"},
     {offsetof(CudaApi, DeviceGetCount), "cuDeviceGetCount"},
     {offsetof(CudaApi, DeviceGet), "cuDeviceGet"},
@@ -5981,8 +6039,8 @@ static const FunctionRow CUDA_FUNCTIONS[] = {
 
 enum { CUDA_WAVES = 4, CUDA_STACK_BYTES = 16 << 10, CUDA_PARAMETER_BYTES = MAX_CUDA_ARGS_BYTES };
 
-/* All work is on the legacy default stream, so that it is ordered with that of a host program that uses none.
-   has_entered: the context was pushed by this call. */
+/* All work is on the legacy default stream, so that it is ordered with the work of a host program that uses no stream.
+   has_entered: this call pushed the context. */
 struct CudaDevice {
     CudaApi api;
     CUdevice device;
@@ -5992,20 +6050,20 @@ struct CudaDevice {
     bool is_retained;
 };
 
-/* True for success; else it fails with CUDA's words. */
+/* Return true for success; else fail with CUDA's error string. */
 static bool cuda_check(TiRuntime runtime, CUresult result, const char *action) {
     CudaApi *api = &runtime->cuda->api;
-    const char *name = NULL, *text = NULL;
+    const char *name = NULL, *message = NULL;
     if (result == CUDA_SUCCESS) {
         return true;
     }
     if (api->GetErrorName && api->GetErrorString) {
         api->GetErrorName(result, &name);
-        api->GetErrorString(result, &text);
+        api->GetErrorString(result, &message);
     }
     return fail(result == CUDA_ERROR_OUT_OF_MEMORY ? TI_ERROR_OUT_OF_MEMORY : TI_ERROR_INVALID_STATE,
                 "%s: %s failed: %s (%d)%s%s", runtime->name, action, name ? name : "an error of CUDA", result,
-                text ? ": " : "", text ? text : "");
+                message ? ": " : "", message ? message : "");
 }
 
 static bool cuda_load(CudaDevice *cuda) {
@@ -6040,7 +6098,7 @@ static bool cuda_attribute(TiRuntime runtime, int attribute, int *value) {
 }
 
 static bool cuda_open(TiRuntime runtime, uint32_t device_index) {
-    CudaDevice *cuda = (CudaDevice *)take_zeroed(sizeof(CudaDevice));
+    CudaDevice *cuda = (CudaDevice *)allocate_zeroed(sizeof(CudaDevice));
     int count = 0, major = 0, minor = 0, processors = 0, threads = 0;
     runtime->cuda = cuda;
     snprintf(runtime->name, sizeof runtime->name, "CUDA");
@@ -6080,7 +6138,7 @@ static void cuda_close(TiRuntime runtime) {
     runtime->cuda = NULL;
 }
 
-/* The thread gets its own context back when a call ends. */
+/* Restore the context of the calling thread at the end of a call. */
 static bool cuda_enter(TiRuntime runtime) {
     return cuda_check(runtime, runtime->cuda->api.CtxPushCurrent(runtime->cuda->context), "entering the context");
 }
@@ -6131,7 +6189,7 @@ static bool cuda_copy(TiRuntime runtime, TiMemory to, uint64_t to_offset, TiMemo
                                "copying memory");
 }
 
-/* Load the machine code where it is for this GPU, else the PTX. The code ends with a NUL: cuModuleLoadData takes no
+/* Load the machine code if it is for this GPU, else the PTX. The code ends with a NUL, since cuModuleLoadData takes no
    size. */
 static bool cuda_load_code(TiRuntime runtime, TiKernel kernel, const CodeFile *file) {
     CudaDevice *cuda = runtime->cuda;
@@ -6166,7 +6224,7 @@ static bool cuda_load_code(TiRuntime runtime, TiKernel kernel, const CodeFile *f
     return cuda_check(runtime, result, "loading a kernel");
 }
 
-/* Check, where the driver can tell, that a function takes the argument block and nothing else. */
+/* Check that a function takes the argument block and nothing else, if the driver can tell. */
 static bool cuda_check_parameters(TiRuntime runtime, TiKernel kernel, const Task *task, CUfunction function) {
     CudaApi *api = &runtime->cuda->api;
     size_t offset = 0, size = 0;
@@ -6187,7 +6245,7 @@ static bool cuda_build(TiRuntime runtime, TiKernel kernel) {
     const KernelData *data = kernel->data;
     size_t stack = 0;
     uint32_t i;
-    kernel->program->functions = (void **)take_zeroed(data->task_count * sizeof(void *));
+    kernel->program->functions = (void **)allocate_zeroed(data->task_count * sizeof(void *));
     if (!kernel->program->functions) {
         return false;
     }
@@ -6233,13 +6291,14 @@ static bool cuda_start(TiRuntime runtime, TiKernel kernel, const int64_t *counts
     uint32_t i;
     for (i = 0; i < kernel->data->task_count; i++) {
         const Task *task = &kernel->data->tasks[i];
-        uint64_t turns = (uint64_t)task->block_dim * task->items, most = INT32_MAX, groups;
+        uint64_t group_iterations = (uint64_t)task->block_dim * task->items, most = INT32_MAX, groups;
         void *parameters[1];
         parameters[0] = kernel->args;
         if (task->is_strided || counts[i] < 0) { /* enough to keep it busy */
             most = larger_u64(1, cuda->resident_threads * CUDA_WAVES / task->block_dim);
         }
-        groups = counts[i] < 0 ? most : smaller_u64(((uint64_t)counts[i] + turns - 1) / turns, most);
+        groups =
+            counts[i] < 0 ? most : smaller_u64(((uint64_t)counts[i] + group_iterations - 1) / group_iterations, most);
         if (groups &&
             !cuda_check(runtime,
                         cuda->api.LaunchKernel((CUfunction)kernel->program->functions[i], (unsigned int)groups, 1, 1,
@@ -6252,7 +6311,7 @@ static bool cuda_start(TiRuntime runtime, TiKernel kernel, const int64_t *counts
 }
 
 static bool cuda_flush(TiRuntime runtime) {
-    (void)runtime; /* work starts as it is launched */
+    (void)runtime; /* launches start at once */
     return true;
 }
 
@@ -6265,7 +6324,7 @@ static const Backend CUDA_BACKEND = {
     cuda_copy,  cuda_build, cuda_free_program, cuda_start,    cuda_flush,       cuda_wait,
 };
 
-/* --- 10  archives on a device ------------------------------------------------------------------------------------- */
+/* --- modules: archives on a device -------------------------------------------------------------------------------- */
 
 enum {
     REPORT_HEADER_WORDS = 9,
@@ -6282,7 +6341,7 @@ static bool clear_report(TiRuntime runtime) {
     return runtime->backend->write(runtime, runtime->report, 0, header, sizeof header);
 }
 
-/* Make the buffer that kernels write their prints and failed checks to, once a runtime. */
+/* Allocate the buffer that kernels write their prints and failed checks to, once a runtime. */
 static bool find_report(TiRuntime runtime) {
     if (runtime->report) {
         return true;
@@ -6291,12 +6350,12 @@ static bool find_report(TiRuntime runtime) {
     return runtime->report && clear_report(runtime);
 }
 
-/* Write a whole number into the argument block as a member's type. */
+/* Write an integer into the argument block with the type of a member. */
 static void put_integer(TiKernel kernel, const BlockMember *member, uint64_t value) {
     memcpy(kernel->args + member->offset, &value, member->size); /* the host is little endian */
 }
 
-/* Fill in what is known before any launch: constants and the addresses of the kernel's own memory. */
+/* Fill in the members that are known at load time: constants and the addresses of the kernel's own memory. */
 static bool prepare_block(TiRuntime runtime, TiKernel kernel) {
     const KernelData *data = kernel->data;
     uint32_t i;
@@ -6329,14 +6388,15 @@ static bool prepare_block(TiRuntime runtime, TiKernel kernel) {
 
 static bool kernel_open(TiAotModule module, TiKernel kernel, const KernelData *data) {
     TiRuntime runtime = module->runtime;
-    size_t room =
+    size_t args_bytes =
         runtime->arch == TI_ARCH_CUDA ? (size_t)CUDA_PARAMETER_BYTES : (size_t)rounded_up(data->args_size, 8) + 8;
     kernel->module = module;
     kernel->data = data;
-    kernel->args = (uint8_t *)take_zeroed(room); /* CUDA reads as much as the function says it takes */
-    kernel->counts = (int64_t *)take_zeroed((data->task_count + 1) * sizeof(int64_t));
-    kernel->textures = (const TiTexture **)take_zeroed(data->texture_count * sizeof(const TiTexture *));
-    kernel->program = (Program *)take_zeroed(sizeof(Program));
+    kernel->args =
+        (uint8_t *)allocate_zeroed(args_bytes); /* CUDA reads as much as the parameter size of the function */
+    kernel->counts = (int64_t *)allocate_zeroed((data->task_count + 1) * sizeof(int64_t));
+    kernel->textures = (const TiTexture **)allocate_zeroed(data->texture_count * sizeof(const TiTexture *));
+    kernel->program = (Program *)allocate_zeroed(sizeof(Program));
     if (!kernel->args || !kernel->counts || !kernel->textures || !kernel->program) {
         return false;
     }
@@ -6360,7 +6420,7 @@ static void kernel_close(TiRuntime runtime, TiKernel kernel) {
     free(kernel->textures);
     free(kernel->counts);
     free(kernel->args);
-    handle_give_back(kernel);
+    handle_release(kernel);
 }
 
 /* Free a module that no launch uses any more. */
@@ -6374,7 +6434,7 @@ static void module_close(TiAotModule module) {
     }
     for (i = 0; module->graphs && i < module->manifest.graph_count; i++) {
         if (module->graphs[i]) {
-            handle_give_back(module->graphs[i]);
+            handle_release(module->graphs[i]);
         }
     }
     for (i = 0; module->trees && i < module->manifest.tree_count; i++) {
@@ -6385,7 +6445,7 @@ static void module_close(TiAotModule module) {
     free(module->trees);
     manifest_close(&module->manifest);
     free(module->bytes);
-    handle_give_back(module);
+    handle_release(module);
 }
 
 static bool module_open(TiAotModule module) {
@@ -6400,9 +6460,9 @@ static bool module_open(TiAotModule module) {
         return fail(TI_ERROR_INCOMPATIBLE_MODULE, "the archive is made for target %s, and this runtime is one of %s",
                     arch_name(manifest->arch), arch_name(runtime->arch));
     }
-    module->trees = (TiMemory *)take_zeroed(manifest->tree_count * sizeof(TiMemory));
-    module->kernels = (TiKernel *)take_zeroed(manifest->kernel_count * sizeof(TiKernel));
-    module->graphs = (TiComputeGraph *)take_zeroed(manifest->graph_count * sizeof(TiComputeGraph));
+    module->trees = (TiMemory *)allocate_zeroed(manifest->tree_count * sizeof(TiMemory));
+    module->kernels = (TiKernel *)allocate_zeroed(manifest->kernel_count * sizeof(TiKernel));
+    module->graphs = (TiComputeGraph *)allocate_zeroed(manifest->graph_count * sizeof(TiComputeGraph));
     if (!module->trees || !module->kernels || !module->graphs) {
         return false;
     }
@@ -6413,7 +6473,7 @@ static bool module_open(TiAotModule module) {
         module->trees[i]->is_tree = true;
     }
     for (i = 0; i < manifest->kernel_count; i++) {
-        module->kernels[i] = (TiKernel)handle_take(HANDLE_KERNEL, sizeof(struct TiKernel_t));
+        module->kernels[i] = (TiKernel)handle_acquire(HANDLE_KERNEL, sizeof(struct TiKernel_t));
         if (!module->kernels[i]) {
             return false;
         }
@@ -6422,7 +6482,7 @@ static bool module_open(TiAotModule module) {
         }
     }
     for (i = 0; i < manifest->graph_count; i++) {
-        module->graphs[i] = (TiComputeGraph)handle_take(HANDLE_GRAPH, sizeof(struct TiComputeGraph_t));
+        module->graphs[i] = (TiComputeGraph)handle_acquire(HANDLE_GRAPH, sizeof(struct TiComputeGraph_t));
         if (!module->graphs[i]) {
             return false;
         }
@@ -6432,9 +6492,9 @@ static bool module_open(TiAotModule module) {
     return true;
 }
 
-/* Take over the bytes of an archive, also after a failure. */
+/* Create a module from the bytes of an archive, which it owns even after a failure. */
 static TiAotModule module_make(TiRuntime runtime, uint8_t *bytes, size_t size) {
-    TiAotModule module = (TiAotModule)handle_take(HANDLE_MODULE, sizeof(struct TiAotModule_t));
+    TiAotModule module = (TiAotModule)handle_acquire(HANDLE_MODULE, sizeof(struct TiAotModule_t));
     if (!module) {
         free(bytes);
         return NULL;
@@ -6442,7 +6502,7 @@ static TiAotModule module_make(TiRuntime runtime, uint8_t *bytes, size_t size) {
     module->runtime = runtime;
     module->bytes = bytes;
     if (!manifest_open(&module->manifest, bytes, size) || !module_open(module)) {
-        if (module->trees) { /* its memory is being cleared */
+        if (module->trees) { /* its memory is still being cleared */
             runtime->backend->wait(runtime);
         }
         module_close(module);
@@ -6456,7 +6516,7 @@ static TiAotModule module_make(TiRuntime runtime, uint8_t *bytes, size_t size) {
     return module;
 }
 
-/* Read a whole file, of at most the size of an archive; the caller frees it. */
+/* Read a file of at most the maximum size of an archive; the caller frees it. */
 static uint8_t *read_whole_file(const char *path, size_t *size) {
     FILE *file = fopen(path, "rb");
     uint8_t *bytes = NULL;
@@ -6473,7 +6533,7 @@ static uint8_t *read_whole_file(const char *path, size_t *size) {
              (unsigned long long)MAX_ARCHIVE_BYTES);
     } else {
         rewind(file);
-        bytes = (uint8_t *)take_zeroed((size_t)end);
+        bytes = (uint8_t *)allocate_zeroed((size_t)end);
         if (bytes && fread(bytes, 1, (size_t)end, file) != (size_t)end) {
             fail(TI_ERROR_INVALID_ARGUMENT, "the archive `%.500s` cannot be read", path);
             free(bytes);
@@ -6485,9 +6545,9 @@ static uint8_t *read_whole_file(const char *path, size_t *size) {
     return bytes;
 }
 
-/* --- 11  launches ------------------------------------------------------------------------------------------------- */
+/* --- launches: arguments, evaluation, iterations ------------------------------------------------------------------ */
 
-/* A number as a caller gave it: a real, or a whole number by sign and magnitude. */
+/* A number that the caller passes: a real, or an integer by sign and magnitude. */
 typedef struct Number {
     bool is_real, is_negative;
     double real;
@@ -6532,7 +6592,7 @@ static Number read_number(TiDataType type, const void *from) {
     }
 }
 
-/* Tell whether a number is one of a type of whole numbers. */
+/* Return whether a number is in the range of an integer type. */
 static bool fits_integer(TiDataType type, Number number) {
     bool is_signed =
         type == TI_DATA_TYPE_I8 || type == TI_DATA_TYPE_I16 || type == TI_DATA_TYPE_I32 || type == TI_DATA_TYPE_I64;
@@ -6541,29 +6601,29 @@ static bool fits_integer(TiDataType type, Number number) {
            (number.is_negative ? is_signed && number.magnitude <= most + 1 : number.magnitude <= most);
 }
 
-/* Write a number of a parameter's type into the argument block, where small types may have larger members. False if it
-   does not fit. */
+/* Write a number of a parameter's type into the argument block, where small types may have larger members. Return false
+   if it is out of range. */
 static bool write_number(TiKernel kernel, const BlockMember *member, TiDataType type, Number number) {
     double real =
         number.is_real ? number.real : (number.is_negative ? -(double)number.magnitude : (double)number.magnitude);
     float single = (float)real;
     uint16_t half;
     uint64_t bits;
-    uint8_t *place = kernel->args + member->offset;
+    uint8_t *address = kernel->args + member->offset;
     switch (member->type) {
     case TI_DATA_TYPE_F16:
         half = double_to_half(real);
-        memcpy(place, &half, sizeof half);
+        memcpy(address, &half, sizeof half);
         return true;
-    case TI_DATA_TYPE_F32: memcpy(place, &single, sizeof single); return true;
-    case TI_DATA_TYPE_F64: memcpy(place, &real, sizeof real); return true;
+    case TI_DATA_TYPE_F32: memcpy(address, &single, sizeof single); return true;
+    case TI_DATA_TYPE_F64: memcpy(address, &real, sizeof real); return true;
     default: break;
     }
     if (!fits_integer(type, number)) {
         return false;
     }
     bits = number.is_negative ? 0 - number.magnitude : number.magnitude;
-    memcpy(place, &bits, member->size);
+    memcpy(address, &bits, member->size);
     return true;
 }
 
@@ -6581,19 +6641,19 @@ static const char *argument_kind_name(TiArgumentType type) {
 }
 
 /* Write extents as `(4, 8)`. */
-static const char *shape_text(const TiNdShape *shape, char text[256]) {
+static const char *format_shape(const TiNdShape *shape, char string[256]) {
     size_t length = 0;
     uint32_t i;
-    text[length++] = '(';
+    string[length++] = '(';
     for (i = 0; i < shape->dim_count && i < TI_MAX_DIM_COUNT; i++) {
-        length += (size_t)snprintf(text + length, 256 - length, i ? ", %u" : "%u", shape->dims[i]);
+        length += (size_t)snprintf(string + length, 256 - length, i ? ", %u" : "%u", shape->dims[i]);
     }
-    snprintf(text + length, 256 - length, ")");
-    return text;
+    snprintf(string + length, 256 - length, ")");
+    return string;
 }
 
 static bool check_ndarray(TiKernel kernel, const Parameter *parameter, const TiNdArray *array) {
-    char found[256], wanted[256];
+    char actual[256], expected[256];
     uint64_t size = parameter->element_size;
     uint32_t i;
     if (array->shape.dim_count != parameter->dim_count) {
@@ -6608,8 +6668,8 @@ static bool check_ndarray(TiKernel kernel, const Parameter *parameter, const TiN
         memcmp(array->elem_shape.dims, parameter->element_shape.dims,
                parameter->element_shape.dim_count * sizeof(uint32_t))) {
         return fail(TI_ERROR_INVALID_ARGUMENT, "argument `%s` has elements of shape %s, and the kernel takes %s",
-                    parameter->name, shape_text(&array->elem_shape, found),
-                    shape_text(&parameter->element_shape, wanted));
+                    parameter->name, format_shape(&array->elem_shape, actual),
+                    format_shape(&parameter->element_shape, expected));
     }
     for (i = 0; i < array->shape.dim_count; i++) {
         if (array->shape.dims[i] > INT32_MAX) {
@@ -6636,7 +6696,7 @@ static bool check_ndarray(TiKernel kernel, const Parameter *parameter, const TiN
     return size <= array->memory->size ? true
                                        : fail(TI_ERROR_ARGUMENT_OUT_OF_RANGE,
                                               "argument `%s` of shape %s needs %llu bytes, and its memory has %llu",
-                                              parameter->name, shape_text(&array->shape, found),
+                                              parameter->name, format_shape(&array->shape, actual),
                                               (unsigned long long)size, (unsigned long long)array->memory->size);
 }
 
@@ -6645,7 +6705,7 @@ static bool is_same_extent(const TiImageExtent *a, const TiImageExtent *b) {
            a->array_layer_count == b->array_layer_count;
 }
 
-/* Check an image against what a kernel does with it. */
+/* Check that an image supports what a kernel does with it. */
 static bool check_texels(const Parameter *parameter, const TiTexture *texture) {
     const TiImage image = texture->image;
     const TiSampler sampler = texture->sampler;
@@ -6750,7 +6810,7 @@ static bool check_argument(TiKernel kernel, const Parameter *parameter, const Ti
     return true;
 }
 
-/* Return number `component` of an argument by value. */
+/* Return a component of an argument by value. */
 static Number argument_number(const Parameter *parameter, const TiArgument *argument, uint32_t component) {
     uint32_t offset = 0, i;
     switch (argument->type) {
@@ -6770,7 +6830,7 @@ static Number argument_number(const Parameter *parameter, const TiArgument *argu
     }
 }
 
-/* Return the distance of an array's elements along an axis [elements]. */
+/* Return the stride of an array along an axis [elements]. */
 static uint64_t array_stride(const TiNdArray *array, uint32_t axis) {
     uint64_t stride = 1;
     for (axis++; axis < array->shape.dim_count; axis++) {
@@ -6781,7 +6841,7 @@ static uint64_t array_stride(const TiNdArray *array, uint32_t axis) {
 
 static uint32_t next_seed(TiRuntime runtime) {
     runtime->launches++;
-    return runtime->random_seed * 0x9E3779B1u + runtime->launches * 0x85EBCA6Bu; /* as ti.init(random_seed=...) gives */
+    return runtime->random_seed * 0x9E3779B1u + runtime->launches * 0x85EBCA6Bu; /* as with ti.init(random_seed=...) */
 }
 
 /* Return an extent of a texture. */
@@ -6790,7 +6850,7 @@ static uint32_t texture_extent(const TiTexture *texture, uint32_t axis) {
     return axis == 0 ? extent->width : axis == 1 ? extent->height : extent->depth;
 }
 
-/* Write what one member gets from the arguments. arguments: one a parameter, null for templates. */
+/* Write the value of one member from the arguments. arguments: one a parameter, null for templates. */
 static bool pack_member(TiRuntime runtime, TiKernel kernel, const BlockMember *member,
                         const TiArgument *const *arguments) {
     const KernelData *data = kernel->data;
@@ -6829,7 +6889,7 @@ static bool pack_member(TiRuntime runtime, TiKernel kernel, const BlockMember *m
     }
 }
 
-/* Return a member's value as it stands in the argument block. */
+/* Return the value of a member in the argument block. */
 static int64_t packed_integer(TiKernel kernel, const BlockMember *member) {
     Number number = read_number(member->type, kernel->args + member->offset);
     return (int64_t)(number.is_negative ? 0 - number.magnitude : number.magnitude);
@@ -6840,7 +6900,7 @@ static int64_t floor_divided(int64_t a, int64_t b) {
     return quotient - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);
 }
 
-/* Sums and products of whole numbers; false where they leave 64 bits. */
+/* Sums and products of integers. Return false if they overflow 64 bits. */
 static bool added(int64_t a, int64_t b, int64_t *sum) {
     if (b > 0 ? a > INT64_MAX - b : a < INT64_MIN - b) {
         return false;
@@ -6868,7 +6928,8 @@ static bool shifted(int64_t a, int64_t b, bool is_left, int64_t *value) {
     return true;
 }
 
-/* Evaluate one operation with Python's meaning; divided by 0 a number is 0, as on devices. False: beyond 64 bits. */
+/* Evaluate one operation with Python's meaning; a number divided by 0 is 0, as on devices. Return false if it overflows
+   64 bits. */
 static bool apply(Operator operation, int64_t a, int64_t b, int64_t c, int64_t *value) {
     switch (operation) {
     case OP_ADD: return added(a, b, value);
@@ -6916,7 +6977,7 @@ static bool evaluate(TiKernel kernel, const Expression *expression, int64_t *val
         *value = packed_integer(kernel, &kernel->data->members[expression->value]);
         return true;
     }
-    if (expression->operation == OP_SELECT) { /* only one side counts */
+    if (expression->operation == OP_SELECT) { /* the other operand is not evaluated */
         return evaluate(kernel, expression->operands[0], &operands[0]) &&
                evaluate(kernel, expression->operands[operands[0] ? 1 : 2], value);
     }
@@ -6930,8 +6991,8 @@ static bool evaluate(TiKernel kernel, const Expression *expression, int64_t *val
                : fail(TI_ERROR_INVALID_ARGUMENT, "the bounds of a loop divide by zero or leave 64 bits");
 }
 
-/* Find how many turns a task has, -1 where only the device knows. */
-static bool count_turns(TiKernel kernel, const Task *task, int64_t *count) {
+/* Find the number of iterations of a task, -1 if only the device knows it. */
+static bool count_iterations(TiKernel kernel, const Task *task, int64_t *count) {
     uint32_t i;
     *count = task->is_serial ? 1 : -1;
     if (task->is_serial || !task->extents) {
@@ -6950,15 +7011,16 @@ static bool count_turns(TiKernel kernel, const Task *task, int64_t *count) {
             *count *= extent;
         }
     }
-    return *count <= MAX_TURNS ? true
-                               : fail(TI_ERROR_ARGUMENT_OUT_OF_RANGE,
-                                      "the loop of task `%s` has %lld turns; a parallel loop takes at most %lld",
-                                      task->name, (long long)*count, (long long)MAX_TURNS);
+    return *count <= MAX_ITERATIONS
+               ? true
+               : fail(TI_ERROR_ARGUMENT_OUT_OF_RANGE,
+                      "the loop of task `%s` has %lld iterations; a parallel loop has at most %lld", task->name,
+                      (long long)*count, (long long)MAX_ITERATIONS);
 }
 
 static bool show_reports(TiRuntime runtime, TiKernel kernel);
 
-/* Launch with one argument a parameter, null for templates; all of them are checked before anything happens. */
+/* Launch with one argument a parameter, null for templates. All arguments are checked before anything is changed. */
 static bool launch(TiRuntime runtime, TiKernel kernel, const TiArgument *const *arguments) {
     const KernelData *data = kernel->data;
     uint32_t i;
@@ -6981,7 +7043,7 @@ static bool launch(TiRuntime runtime, TiKernel kernel, const TiArgument *const *
         }
     }
     for (i = 0; i < data->task_count; i++) {
-        if (!count_turns(kernel, &data->tasks[i], &kernel->counts[i])) {
+        if (!count_iterations(kernel, &data->tasks[i], &kernel->counts[i])) {
             return fail_within("kernel `%.100s`", data->name);
         }
     }
@@ -6991,44 +7053,44 @@ static bool launch(TiRuntime runtime, TiKernel kernel, const TiArgument *const *
     return !data->site_count || show_reports(runtime, kernel);
 }
 
-/* --- 12  what kernels print, and checks that failed --------------------------------------------------------------- */
+/* --- reports: prints and failed checks ---------------------------------------------------------------------------- */
 
-/* Text that grows. */
-typedef struct Text {
+/* A string that grows. */
+typedef struct StringBuilder {
     char *bytes;
-    size_t length, room;
+    size_t length, capacity;
     bool is_failed;
-} Text;
+} StringBuilder;
 
-static void text_add(Text *text, const char *bytes, size_t length) {
-    if (text->length + length + 1 > text->room) {
-        size_t room = (text->length + length + 1) * 2;
-        char *larger = (char *)realloc(text->bytes, room);
+static void builder_add(StringBuilder *output, const char *bytes, size_t length) {
+    if (output->length + length + 1 > output->capacity) {
+        size_t capacity = (output->length + length + 1) * 2;
+        char *larger = (char *)realloc(output->bytes, capacity);
         if (!larger) {
-            text->is_failed = true;
+            output->is_failed = true;
             return;
         }
-        text->bytes = larger;
-        text->room = room;
+        output->bytes = larger;
+        output->capacity = capacity;
     }
-    memcpy(text->bytes + text->length, bytes, length);
-    text->length += length;
-    text->bytes[text->length] = '\0';
+    memcpy(output->bytes + output->length, bytes, length);
+    output->length += length;
+    output->bytes[output->length] = '\0';
 }
 
 PRINTF_LIKE(2, 3)
-static void text_format(Text *text, const char *format, ...) {
+static void builder_format(StringBuilder *output, const char *format, ...) {
     char bytes[1024];
     va_list values;
     int length;
     va_start(values, format);
     length = vsnprintf(bytes, sizeof bytes, format, values);
     va_end(values);
-    text_add(text, bytes, (size_t)(length < 0 ? 0 : length < (int)sizeof bytes ? length : (int)sizeof bytes - 1));
+    builder_add(output, bytes, (size_t)(length < 0 ? 0 : length < (int)sizeof bytes ? length : (int)sizeof bytes - 1));
 }
 
-/* How a number is written: as C's printf has it, or Python's `format`. letter: '\0' for the usual one. align: `<`,
-   `>`, `^` or `=`; fill: what stands where there is room; group: `,` or `_` between thousands, or '\0'. */
+/* How a number is formatted, by C's printf or Python's `format`. letter: '\0' for the default. align: `<`, `>`, `^` or
+   `=`; fill: the padding character; group: `,` or `_` between thousands, or '\0'. */
 typedef struct NumberFormat {
     bool is_python, has_plus, has_blank, is_alternate;
     int width, precision; /* precision: -1 for none */
@@ -7037,15 +7099,15 @@ typedef struct NumberFormat {
 
 enum { MAX_WIDTH = 256, MAX_PRECISION = 64 };
 
-static const char *read_digits(const char *text, int most, int *number) {
-    for (*number = 0; *text >= '0' && *text <= '9'; text++) {
-        *number = *number * 10 + (*text - '0');
+static const char *read_digits(const char *output, int most, int *number) {
+    for (*number = 0; *output >= '0' && *output <= '9'; output++) {
+        *number = *number * 10 + (*output - '0');
         *number = *number > most ? most : *number;
     }
-    return text;
+    return output;
 }
 
-/* Read a specification as printf has it. False if it is none. */
+/* Read a printf format specification. Return false if it is not one. */
 static bool read_printf_format(const char *at, bool is_real, NumberFormat *format) {
     for (; *at && strchr("-+ #0", *at); at++) {
         format->has_plus |= *at == '+';
@@ -7072,7 +7134,7 @@ static bool read_printf_format(const char *at, bool is_real, NumberFormat *forma
     return !*at;
 }
 
-/* Read a specification as Python's `format` has it: [[fill]align][sign][#][0][width][group][.precision][letter]. */
+/* Read a format specification of Python: [[fill]align][sign][#][0][width][group][.precision][letter]. */
 static bool read_python_format(const char *at, bool is_real, NumberFormat *format) {
     format->is_python = true;
     if (*at && at[1] && strchr("<>^=", at[1])) {
@@ -7108,7 +7170,7 @@ static bool read_python_format(const char *at, bool is_real, NumberFormat *forma
     return !*at;
 }
 
-/* Read what stands behind the colon of an f-string. What neither printf nor this file knows is left out. */
+/* Read the format specification of an f-string. What neither printf nor this file supports is ignored. */
 static NumberFormat read_format(const char *specification, bool is_real) {
     const NumberFormat plain = {false, false, false, false, 0, -1, '\0', '>', ' ', '\0'};
     NumberFormat format = plain;
@@ -7121,28 +7183,29 @@ static NumberFormat read_format(const char *specification, bool is_real) {
     return format;
 }
 
-static void add_repeated(Text *text, char character, int count) {
+static void add_repeated(StringBuilder *output, char character, int count) {
     for (; count > 0; count--) {
-        text_add(text, &character, 1);
+        builder_add(output, &character, 1);
     }
 }
 
-/* Add sign and digits, filled up to the width. is_number: not nan or inf, which printf fills with blanks alone. */
-static void add_filled(Text *text, const NumberFormat *format, bool is_number, const char *sign, const char *digits) {
-    int length = (int)(strlen(sign) + strlen(digits)), room = format->width > length ? format->width - length : 0;
+/* Append sign and digits, padded to the width. is_number: not nan or inf, which printf pads with blanks only. */
+static void add_filled(StringBuilder *output, const NumberFormat *format, bool is_number, const char *sign,
+                       const char *digits) {
+    int length = (int)(strlen(sign) + strlen(digits)), capacity = format->width > length ? format->width - length : 0;
     char align = format->align, fill = format->fill;
     if (!is_number && !format->is_python && align == '=') {
         align = '>';
         fill = ' ';
     }
-    add_repeated(text, fill, align == '>' ? room : align == '^' ? room / 2 : 0);
-    text_add(text, sign, strlen(sign));
-    add_repeated(text, fill, align == '=' ? room : 0);
-    text_add(text, digits, strlen(digits));
-    add_repeated(text, fill, align == '<' ? room : align == '^' ? room - room / 2 : 0);
+    add_repeated(output, fill, align == '>' ? capacity : align == '^' ? capacity / 2 : 0);
+    builder_add(output, sign, strlen(sign));
+    add_repeated(output, fill, align == '=' ? capacity : 0);
+    builder_add(output, digits, strlen(digits));
+    add_repeated(output, fill, align == '<' ? capacity : align == '^' ? capacity - capacity / 2 : 0);
 }
 
-/* Put marks between the thousands of a number's whole part. */
+/* Insert separators between the thousands of the integer part of a number. */
 static void group_digits(char *digits, size_t size, char mark) {
     int whole = (int)strspn(digits, "0123456789"), marks = whole > 3 ? (whole - 1) / 3 : 0, i;
     size_t length = strlen(digits);
@@ -7158,8 +7221,8 @@ static void group_digits(char *digits, size_t size, char mark) {
     }
 }
 
-/* Write a number in a base; `text` has room for 64 digits. */
-static void write_digits(char *text, uint64_t magnitude, unsigned base, bool is_upper) {
+/* Write a number in a base; `output` has capacity for 64 digits. */
+static void write_digits(char *output, uint64_t magnitude, unsigned base, bool is_upper) {
     char reversed[65];
     int count = 0;
     do {
@@ -7167,12 +7230,12 @@ static void write_digits(char *text, uint64_t magnitude, unsigned base, bool is_
         magnitude /= base;
     } while (magnitude);
     while (count) {
-        *text++ = reversed[--count];
+        *output++ = reversed[--count];
     }
-    *text = '\0';
+    *output = '\0';
 }
 
-static void add_integer(Text *text, const NumberFormat *format, Number number) {
+static void add_integer(StringBuilder *output, const NumberFormat *format, Number number) {
     char digits[2 * MAX_PRECISION + 96], plain[65], sign[4];
     const char *mark = number.is_negative ? "-" : format->has_plus ? "+" : format->has_blank ? " " : "", *prefix = "";
     unsigned base = format->letter == 'x' || format->letter == 'X' ? 16
@@ -7190,20 +7253,20 @@ static void add_integer(Text *text, const NumberFormat *format, Number number) {
     memcpy(digits + zeros, plain, strlen(plain) + 1);
     group_digits(digits, sizeof digits, format->group);
     snprintf(sign, sizeof sign, "%s%s", mark, prefix);
-    add_filled(text, format, true, sign, digits);
+    add_filled(output, format, true, sign, digits);
 }
 
-static void add_shortest(Text *text, double value, TiDataType type);
+static void add_shortest(StringBuilder *output, double value, TiDataType type);
 
-static void add_real(Text *text, const NumberFormat *format, double value, bool is_double) {
+static void add_real(StringBuilder *output, const NumberFormat *format, double value, bool is_double) {
     char digits[MAX_PRECISION + 512];
     const char *sign = signbit(value) && !isnan(value) ? "-" : format->has_plus ? "+" : format->has_blank ? " " : "";
     char letter = format->letter ? format->letter : 'f';
     int precision = format->precision;
     bool is_upper = letter == 'E' || letter == 'G' || letter == 'F';
-    Text shortest = {NULL, 0, 0, false};
+    StringBuilder shortest = {NULL, 0, 0, false};
     if (isnan(value) || isinf(value)) {
-        add_filled(text, format, false, sign, isnan(value) ? (is_upper ? "NAN" : "nan") : (is_upper ? "INF" : "inf"));
+        add_filled(output, format, false, sign, isnan(value) ? (is_upper ? "NAN" : "nan") : (is_upper ? "INF" : "inf"));
         return;
     }
     if (format->is_python && !format->letter && precision < 0) {
@@ -7233,16 +7296,16 @@ static void add_real(Text *text, const NumberFormat *format, double value, bool 
         }
     }
     group_digits(digits, sizeof digits, format->group);
-    add_filled(text, format, true, sign, digits);
+    add_filled(output, format, true, sign, digits);
 }
 
-/* Add a float with as many digits as tell it apart from others, as NumPy and Python write it; `.0` is left out. */
-static void add_shortest(Text *text, double value, TiDataType type) {
+/* Append a float with the fewest digits that round-trip, as NumPy and Python write it, without `.0`. */
+static void add_shortest(StringBuilder *output, double value, TiDataType type) {
     char scientific[40], digits[24];
     int precision, most = type == TI_DATA_TYPE_F64 ? 17 : type == TI_DATA_TYPE_F32 ? 9 : 5, exponent, count = 0, i;
     const char *at;
     if (isnan(value) || isinf(value)) {
-        text_format(text, "%s", isnan(value) ? "nan" : value < 0 ? "-inf" : "inf");
+        builder_format(output, "%s", isnan(value) ? "nan" : value < 0 ? "-inf" : "inf");
         return;
     }
     for (precision = 0; precision < most; precision++) {
@@ -7267,47 +7330,47 @@ static void add_shortest(Text *text, double value, TiDataType type) {
     while (count > 1 && digits[count - 1] == '0') {
         count--;
     }
-    text_format(text, "%s", signbit(value) ? "-" : "");
+    builder_format(output, "%s", signbit(value) ? "-" : "");
     if (exponent < -4 || exponent >= 16) {
-        text_format(text, count > 1 ? "%c." : "%c", digits[0]);
-        text_add(text, digits + 1, (size_t)count - 1);
-        text_format(text, "e%c%02d", exponent < 0 ? '-' : '+', abs(exponent));
+        builder_format(output, count > 1 ? "%c." : "%c", digits[0]);
+        builder_add(output, digits + 1, (size_t)count - 1);
+        builder_format(output, "e%c%02d", exponent < 0 ? '-' : '+', abs(exponent));
         return;
     }
     if (exponent < 0) {
-        text_format(text, "0.%.*s", -exponent - 1, "0000");
+        builder_format(output, "0.%.*s", -exponent - 1, "0000");
     }
     for (i = 0; i < count || i <= exponent; i++) {
-        text_add(text, i < count ? &digits[i] : "0", 1);
+        builder_add(output, i < count ? &digits[i] : "0", 1);
         if (i == exponent && i + 1 < count) {
-            text_add(text, ".", 1);
+            builder_add(output, ".", 1);
         }
     }
 }
 
-/* A record in the buffer. order: where it was found. */
+/* A record in the buffer. order: its number in the buffer. */
 typedef struct Record {
     const Site *site;
-    uint32_t turn, order;
+    uint32_t iteration, order;
     const uint32_t *words;
 } Record;
 
-static void add_scalar(Text *text, const SiteValue *value, const uint32_t *words, const char *specification,
+static void add_scalar(StringBuilder *output, const SiteValue *value, const uint32_t *words, const char *specification,
                        bool is_check) {
     Number number = read_number(value->words_type, words);
     bool is_real = is_float_type(value->type);
     NumberFormat format = read_format(specification, is_real);
     if (!is_real) {
-        add_integer(text, &format, number);
+        add_integer(output, &format, number);
     } else if (is_check && !*specification) {
-        add_shortest(text, number.real, value->type);
+        add_shortest(output, number.real, value->type);
     } else {
-        add_real(text, &format, number.real, value->type == TI_DATA_TYPE_F64);
+        add_real(output, &format, number.real, value->type == TI_DATA_TYPE_F64);
     }
 }
 
-/* Add a value of a record: a number, `[a, b]` or `[[a, b], [c, d]]`. */
-static void add_value(Text *text, const Record *record, uint32_t number, const char *specification) {
+/* Append a value of a record: a number, `[a, b]` or `[[a, b], [c, d]]`. */
+static void add_value(StringBuilder *output, const Record *record, uint32_t number, const char *specification) {
     const Site *site = record->site;
     const SiteValue *value = &site->values[number];
     const uint32_t *words = record->words;
@@ -7317,50 +7380,51 @@ static void add_value(Text *text, const Record *record, uint32_t number, const c
     }
     size = scalar_of(value->words_type)->size / 4;
     if (value->dim_count == 2) {
-        text_add(text, "[", 1);
+        builder_add(output, "[", 1);
     }
     for (i = 0; i < value->count; i++) {
         if (value->dim_count && i % row == 0) {
-            text_add(text, i ? ", [" : "[", i ? 3 : 1);
+            builder_add(output, i ? ", [" : "[", i ? 3 : 1);
         } else if (i) {
-            text_add(text, ", ", 2);
+            builder_add(output, ", ", 2);
         }
-        add_scalar(text, value, words + (size_t)i * size, specification, site->kind == SITE_CHECK);
+        add_scalar(output, value, words + (size_t)i * size, specification, site->kind == SITE_CHECK);
         if (value->dim_count && i % row == row - 1) {
-            text_add(text, "]", 1);
+            builder_add(output, "]", 1);
         }
     }
     if (value->dim_count == 2) {
-        text_add(text, "]", 1);
+        builder_add(output, "]", 1);
     }
 }
 
-static void add_print(Text *text, const Record *record) {
+static void add_print(StringBuilder *output, const Record *record) {
     const Json *part;
     for (part = record->site->parts->value.first; part; part = part->next) {
-        if (part->kind == JSON_TEXT) {
-            text_add(text, part->value.text, part->count);
+        if (part->kind == JSON_STRING) {
+            builder_add(output, part->value.string, part->count);
         } else {
-            add_value(text, record, (uint32_t)part->value.first->value.integer, part->value.first->next->value.text);
+            add_value(output, record, (uint32_t)part->value.first->value.integer,
+                      part->value.first->next->value.string);
         }
     }
 }
 
-/* Add the message of a check: `i is {0:.2f}`, with braces doubled where they stand for themselves. */
-static void add_message(Text *text, const Record *record) {
+/* Append the message of a check: `i is {0:.2f}`; a doubled brace is a literal one. */
+static void add_message(StringBuilder *output, const Record *record) {
     const char *at = record->site->message;
     while (*at) {
         char specification[32] = "";
         int number;
         const char *end;
         if ((*at == '{' || *at == '}') && at[1] == *at) {
-            text_add(text, at, 1);
+            builder_add(output, at, 1);
             at += 2;
             continue;
         }
         end = *at == '{' ? strchr(at, '}') : NULL;
         if (!end) {
-            text_add(text, at++, 1);
+            builder_add(output, at++, 1);
             continue;
         }
         at = read_digits(at + 1, INT16_MAX, &number);
@@ -7369,40 +7433,40 @@ static void add_message(Text *text, const Record *record) {
                      at + 1);
         }
         if ((uint32_t)number < record->site->value_count) {
-            add_value(text, record, (uint32_t)number, specification);
+            add_value(output, record, (uint32_t)number, specification);
         }
         at = end + 1;
     }
 }
 
-/* Add where a site stands, the calls that led to it first. */
-static void add_frames(Text *text, const Site *site) {
+/* Append the location of a site, after the calls that lead to it. */
+static void add_frames(StringBuilder *output, const Site *site) {
     const Json *frame;
     for (frame = site->frames->value.first; frame; frame = frame->next) {
         const Json *span = json_member(frame, "span")->value.first;
-        text_format(text, "File \"%.200s\", line %lld, column %lld, in %.100s:\n",
-                    json_member(frame, "file")->value.text, (long long)span->value.integer,
-                    (long long)span->next->value.integer, json_member(frame, "function")->value.text);
+        builder_format(output, "File \"%.200s\", line %lld, column %lld, in %.100s:\n",
+                       json_member(frame, "file")->value.string, (long long)span->value.integer,
+                       (long long)span->next->value.integer, json_member(frame, "function")->value.string);
         if (json_member(frame, "text")->count) {
-            text_format(text, "%.300s\n", json_member(frame, "text")->value.text);
+            builder_format(output, "%.300s\n", json_member(frame, "text")->value.string);
         }
     }
 }
 
-/* Add the indices of a turn: `i = 3, j = 1`. */
-static void add_indices(Text *text, TiKernel kernel, const Task *task, uint32_t turn) {
-    int64_t values[MAX_AXES], begin, extent, rest = turn;
+/* Append the indices of an iteration: `i = 3, j = 1`. */
+static void add_indices(StringBuilder *output, TiKernel kernel, const Task *task, uint32_t iteration) {
+    int64_t values[MAX_AXES], start, extent, rest = iteration;
     uint32_t axis, i;
     bool is_known =
         task->axis_count > 0 && task->extents && (task->order_count || task->extent_count == task->axis_count);
     memset(values, 0, sizeof values);
     for (axis = 0; is_known && axis < task->axis_count; axis++) {
-        is_known = task->axes[axis].begin != NULL;
+        is_known = task->axes[axis].start != NULL;
     }
     for (i = task->order_count; is_known && i > 0; i--) {
-        const OrderDigit *digit = &task->order[i - 1];
-        values[digit->axis] += rest % digit->extent * digit->weight;
-        rest /= digit->extent;
+        const IndexComponent *component = &task->order[i - 1];
+        values[component->axis] += rest % component->extent * component->weight;
+        rest /= component->extent;
     }
     for (axis = task->axis_count; is_known && axis > 0; axis--) {
         const LoopAxis *loop = &task->axes[axis - 1];
@@ -7413,17 +7477,17 @@ static void add_indices(Text *text, TiKernel kernel, const Task *task, uint32_t 
                 rest = axis == 1 ? 0 : rest / extent;
             }
         }
-        is_known = is_known && evaluate(kernel, loop->begin, &begin);
+        is_known = is_known && evaluate(kernel, loop->start, &start);
         if (is_known) {
             uint64_t step = task->order_count ? 1 : (uint64_t)loop->step;
-            values[axis - 1] = (int64_t)((uint64_t)begin + step * (uint64_t)values[axis - 1]);
+            values[axis - 1] = (int64_t)((uint64_t)start + step * (uint64_t)values[axis - 1]);
         }
     }
     if (!is_known) {
-        text_format(text, "turn = %u", turn);
+        builder_format(output, "iteration = %u", iteration);
     }
     for (axis = 0; is_known && axis < task->axis_count; axis++) {
-        text_format(text, "%s%.64s = %lld", axis ? ", " : "", task->axes[axis].name, (long long)values[axis]);
+        builder_format(output, "%s%.64s = %lld", axis ? ", " : "", task->axes[axis].name, (long long)values[axis]);
     }
 }
 
@@ -7432,32 +7496,32 @@ static int compare_records(const void *a, const void *b) {
     if (one->site->task != other->site->task) {
         return one->site->task < other->site->task ? -1 : 1;
     }
-    if (one->turn != other->turn) {
-        return one->turn < other->turn ? -1 : 1;
+    if (one->iteration != other->iteration) {
+        return one->iteration < other->iteration ? -1 : 1;
     }
     return one->order < other->order ? -1 : one->order > other->order;
 }
 
-/* Find the records of a room, in the order in which they are shown; the caller frees them. A record that no site of
-   this kernel writes ends it. */
-static Record *find_records(const KernelData *data, const uint32_t *words, uint32_t count, uint32_t *found) {
-    Record *records = (Record *)take_zeroed(((size_t)count / REPORT_RECORD_WORDS + 1) * sizeof(Record));
+/* Read the records of one part of the buffer, in the order in which they are shown; the caller frees them. A record
+   that no site of this kernel writes ends them. */
+static Record *find_records(const KernelData *data, const uint32_t *words, uint32_t count, uint32_t *record_count) {
+    Record *records = (Record *)allocate_zeroed(((size_t)count / REPORT_RECORD_WORDS + 1) * sizeof(Record));
     uint32_t position = 0;
-    *found = 0;
+    *record_count = 0;
     while (records && position + REPORT_RECORD_WORDS <= count) {
-        uint32_t site = words[position], size = words[position + 2], begin = position + REPORT_RECORD_WORDS;
-        if (site >= data->site_count || size != data->sites[site].word_count || size > count - begin) {
+        uint32_t site = words[position], size = words[position + 2], start = position + REPORT_RECORD_WORDS;
+        if (site >= data->site_count || size != data->sites[site].word_count || size > count - start) {
             break;
         }
-        records[*found].site = &data->sites[site];
-        records[*found].turn = words[position + 1];
-        records[*found].order = *found;
-        records[*found].words = words + begin;
-        (*found)++;
-        position = begin + size;
+        records[*record_count].site = &data->sites[site];
+        records[*record_count].iteration = words[position + 1];
+        records[*record_count].order = *record_count;
+        records[*record_count].words = words + start;
+        (*record_count)++;
+        position = start + size;
     }
     if (records) {
-        qsort(records, *found, sizeof(Record), compare_records);
+        qsort(records, *record_count, sizeof(Record), compare_records);
     }
     return records;
 }
@@ -7466,60 +7530,61 @@ static void (*print_callback)(const char *text, uint64_t size, void *user);
 static void *print_user;
 
 static void show_prints(const KernelData *data, const uint32_t *words, uint32_t count) {
-    Text text = {NULL, 0, 0, false};
-    uint32_t found, i;
-    Record *records = find_records(data, words, count, &found);
-    for (i = 0; records && i < found; i++) {
+    StringBuilder output = {NULL, 0, 0, false};
+    uint32_t record_count, i;
+    Record *records = find_records(data, words, count, &record_count);
+    for (i = 0; records && i < record_count; i++) {
         if (records[i].site->kind == SITE_PRINT) {
-            add_print(&text, &records[i]);
+            add_print(&output, &records[i]);
         }
     }
-    if (text.length && print_callback) {
-        print_callback(text.bytes, text.length, print_user);
-    } else if (text.length) {
-        fwrite(text.bytes, 1, text.length, stdout);
+    if (output.length && print_callback) {
+        print_callback(output.bytes, output.length, print_user);
+    } else if (output.length) {
+        fwrite(output.bytes, 1, output.length, stdout);
         fflush(stdout);
     }
-    free(text.bytes);
+    free(output.bytes);
     free(records);
 }
 
-/* Fail with the first check that failed, in the order of the loops. */
+/* Fail with the first failed check, in the order of the loops. */
 static bool fail_check(TiKernel kernel, const uint32_t *words, uint32_t count, uint32_t failures) {
-    Text text = {NULL, 0, 0, false};
-    uint32_t found, first, i;
-    Record *records = find_records(kernel->data, words, count, &found);
-    for (first = 0; records && first < found && records[first].site->kind != SITE_CHECK; first++) {
+    StringBuilder output = {NULL, 0, 0, false};
+    uint32_t record_count, first, i;
+    Record *records = find_records(kernel->data, words, count, &record_count);
+    for (first = 0; records && first < record_count && records[first].site->kind != SITE_CHECK; first++) {
     }
-    if (records && first < found) {
+    if (records && first < record_count) {
         const Record *record = &records[first];
         const Task *task = &kernel->data->tasks[record->site->task];
-        for (i = first + 1; i < found && records[i].site->kind == SITE_CALL && records[i].turn == record->turn; i++) {
+        for (i = first + 1;
+             i < record_count && records[i].site->kind == SITE_CALL && records[i].iteration == record->iteration; i++) {
         }
         while (--i > first) {
-            add_frames(&text, records[i].site);
+            add_frames(&output, records[i].site);
         }
-        add_frames(&text, record->site);
-        add_message(&text, record);
+        add_frames(&output, record->site);
+        add_message(&output, record);
         if (!task->is_serial) {
-            text_format(&text, "\n(in the parallel loop of line %u: ", task->loop_line);
-            add_indices(&text, kernel, task, record->turn);
-            text_format(&text, ")");
+            builder_format(&output, "\n(in the parallel loop of line %u: ", task->loop_line);
+            add_indices(&output, kernel, task, record->iteration);
+            builder_format(&output, ")");
         }
     }
     fail(TI_ERROR_ASSERTION, "%u check%s of kernel `%.100s` failed%s%.3600s", failures, failures == 1 ? "" : "s",
-         kernel->data->name, text.length ? ":\n" : "; none can be read", text.length ? text.bytes : "");
-    free(text.bytes);
+         kernel->data->name, output.length ? ":\n" : "; none can be read", output.length ? output.bytes : "");
+    free(output.bytes);
     free(records);
     return false;
 }
 
-/* Wait for a kernel that prints or checks, and show what it left behind. */
+/* Wait for a kernel that prints or checks, print its records and fail with its first failed check. */
 static bool show_reports(TiRuntime runtime, TiKernel kernel) {
     const Backend *backend = runtime->backend;
     uint32_t header[REPORT_HEADER_WORDS], prints, failures;
     uint32_t *words;
-    bool is_good, was_showing = runtime->is_showing; /* a function of the caller's may launch */
+    bool is_good, was_showing = runtime->is_showing; /* the print callback may launch kernels */
     if (!runtime->report || !backend->wait(runtime) ||
         !backend->read(runtime, runtime->report, 0, header, sizeof header)) {
         return runtime->report == NULL;
@@ -7529,7 +7594,7 @@ static bool show_reports(TiRuntime runtime, TiKernel kernel) {
     }
     prints = (uint32_t)larger_u64(smaller_u64(header[0], REPORT_FIRST), REPORT_HEADER_WORDS) - REPORT_HEADER_WORDS;
     failures = (uint32_t)larger_u64(smaller_u64(header[3], REPORT_LAST), REPORT_FIRST) - REPORT_FIRST;
-    words = (uint32_t *)take_zeroed(((size_t)prints + failures) * 4);
+    words = (uint32_t *)allocate_zeroed(((size_t)prints + failures) * 4);
     is_good = words && backend->read(runtime, runtime->report, REPORT_HEADER_WORDS * 4, words, (uint64_t)prints * 4) &&
               backend->read(runtime, runtime->report, REPORT_FIRST * 4, words + prints, (uint64_t)failures * 4) &&
               clear_report(runtime);
@@ -7538,8 +7603,9 @@ static bool show_reports(TiRuntime runtime, TiKernel kernel) {
         show_prints(kernel->data, words, prints);
         runtime->is_showing = was_showing;
         if (header[2]) {
-            fprintf(stderr, "shadesmith: kernel `%s`: %u prints of this launch found no room\n", kernel->data->name,
-                    header[2]);
+            fprintf(stderr,
+                    "shadesmith: kernel `%s`: the buffer for prints is full, %u prints of this launch are lost\n",
+                    kernel->data->name, header[2]);
         }
         is_good = !header[6] || fail_check(kernel, words + prints, failures, header[6]);
     }
@@ -7547,7 +7613,7 @@ static bool show_reports(TiRuntime runtime, TiKernel kernel) {
     return is_good;
 }
 
-/* --- 13  the functions of shadesmith.h ---------------------------------------------------------------------------- */
+/* --- functions of shadesmith.h: errors, runtimes, memory ---------------------------------------------------------- */
 
 uint32_t ti_get_version(void) {
     return TI_C_API_VERSION;
@@ -7556,35 +7622,35 @@ uint32_t ti_get_version(void) {
 void ti_get_available_archs(uint32_t *arch_count, TiArch *archs) {
     static const TiArch KNOWN[] = {TI_ARCH_VULKAN, TI_ARCH_CUDA};
     TiError error = last_error;
-    char text[ERROR_TEXT_BYTES];
-    uint32_t found = 0, i;
+    char saved[ERROR_MESSAGE_BYTES];
+    uint32_t count = 0, i;
     if (!arch_count) {
         fail(TI_ERROR_ARGUMENT_NULL, "arch_count is null");
         return;
     }
-    memcpy(text, last_error_text, sizeof text);
+    memcpy(saved, last_error_message, sizeof saved);
     for (i = 0; i < 2; i++) {
         TiRuntime runtime = ti_create_runtime(KNOWN[i], 0);
         if (runtime) {
-            if (archs && found < *arch_count) {
-                archs[found] = KNOWN[i];
+            if (archs && count < *arch_count) {
+                archs[count] = KNOWN[i];
             }
-            found++;
+            count++;
             ti_destroy_runtime(runtime);
         }
     }
-    *arch_count = found;
-    last_error = error; /* that one is missing is no failure here */
-    memcpy(last_error_text, text, sizeof text);
+    *arch_count = count;
+    last_error = error; /* a missing device is not a failure here */
+    memcpy(last_error_message, saved, sizeof saved);
 }
 
 TiError ti_get_last_error(uint64_t *message_size, char *message) {
-    uint64_t size = strlen(last_error_text) + 1, room;
+    uint64_t size = strlen(last_error_message) + 1, copied;
     if (message_size) {
-        room = smaller_u64(*message_size, size);
-        if (message && room) {
-            memcpy(message, last_error_text, (size_t)room - 1);
-            message[room - 1] = '\0';
+        copied = smaller_u64(*message_size, size);
+        if (message && copied) {
+            memcpy(message, last_error_message, (size_t)copied - 1);
+            message[copied - 1] = '\0';
         }
         *message_size = size;
     }
@@ -7592,13 +7658,13 @@ TiError ti_get_last_error(uint64_t *message_size, char *message) {
 }
 
 const char *ti_get_last_error_message(void) {
-    return last_error_text;
+    return last_error_message;
 }
 
 void ti_set_last_error(TiError error, const char *message) {
-    char text[ERROR_TEXT_BYTES];
-    snprintf(text, sizeof text, "%s", message ? message : ""); /* it may be that of the last failure itself */
-    fail(error, "%s", text);
+    char saved[ERROR_MESSAGE_BYTES];
+    snprintf(saved, sizeof saved, "%s", message ? message : ""); /* `message` may be that of the last failure */
+    fail(error, "%s", saved);
 }
 
 void ti_set_print_callback(void (*callback)(const char *text, uint64_t size, void *user), void *user) {
@@ -7606,7 +7672,7 @@ void ti_set_print_callback(void (*callback)(const char *text, uint64_t size, voi
     print_user = user;
 }
 
-/* Begin a call on a runtime. */
+/* Start a call on a runtime. */
 static bool enter(TiRuntime runtime) {
     return check_handle(runtime, HANDLE_RUNTIME, "runtime") && runtime->backend->enter(runtime);
 }
@@ -7615,7 +7681,7 @@ static void leave(TiRuntime runtime) {
     runtime->backend->leave(runtime);
 }
 
-/* Take an image out of the list of its runtime's and give it back. */
+/* Remove an image from the list of its runtime and free it. */
 static void image_free(TiImage image) {
     if (image->previous) {
         image->previous->next = image->next;
@@ -7640,7 +7706,7 @@ static void sampler_free(TiSampler sampler) {
     vulkan_free_sampler(sampler);
 }
 
-/* Refuse what takes a kernel away while what it printed is shown. */
+/* Refuse to free a kernel while its prints are shown. */
 static bool check_not_showing(TiRuntime runtime) {
     return runtime->is_showing ? fail(TI_ERROR_INVALID_STATE, "a print callback cannot free the runtime or its modules")
                                : true;
@@ -7654,7 +7720,7 @@ TiRuntime ti_create_runtime(TiArch arch, uint32_t device_index) {
              (int)arch);
         return NULL;
     }
-    runtime = (TiRuntime)handle_take(HANDLE_RUNTIME, sizeof(struct TiRuntime_t));
+    runtime = (TiRuntime)handle_acquire(HANDLE_RUNTIME, sizeof(struct TiRuntime_t));
     if (!runtime) {
         return NULL;
     }
@@ -7664,7 +7730,7 @@ TiRuntime ti_create_runtime(TiArch arch, uint32_t device_index) {
     is_good = arch == TI_ARCH_VULKAN ? vulkan_open(runtime, device_index) : cuda_open(runtime, device_index);
     if (!is_good) {
         runtime->backend->close(runtime);
-        handle_give_back(runtime);
+        handle_release(runtime);
         return NULL;
     }
     return runtime;
@@ -7697,7 +7763,7 @@ void ti_destroy_runtime(TiRuntime runtime) {
         leave(runtime);
     }
     runtime->backend->close(runtime);
-    handle_give_back(runtime);
+    handle_release(runtime);
 }
 
 const char *ti_get_runtime_device_name(TiRuntime runtime) {
@@ -7745,7 +7811,7 @@ TiMemory ti_allocate_memory(TiRuntime runtime, const TiMemoryAllocateInfo *alloc
     return memory;
 }
 
-/* Begin a call on a memory of a runtime. */
+/* Start a call on memory of a runtime. */
 static bool enter_memory(TiRuntime runtime, TiMemory memory) {
     if (!check_handle(memory, HANDLE_MEMORY, "memory") || !check_handle(runtime, HANDLE_RUNTIME, "runtime")) {
         return false;
@@ -7792,8 +7858,8 @@ void *ti_map_memory(TiRuntime runtime, TiMemory memory) {
     } else if (memory->visible) {
         mapped = runtime->backend->wait(runtime) ? memory->visible : NULL;
     } else {
-        /* also for writing alone: bytes that are not written have to stay as they are */
-        mapped = take_zeroed((size_t)memory->size);
+        /* also if only the host writes: bytes that it does not write must stay unchanged */
+        mapped = allocate_zeroed((size_t)memory->size);
         is_good = mapped && runtime->backend->read(runtime, memory, 0, mapped, memory->size);
         if (!is_good) {
             free(mapped);
@@ -7893,7 +7959,9 @@ uint64_t ti_get_memory_address(TiRuntime runtime, TiMemory memory) {
     return memory->address;
 }
 
-/* Begin a call on images of a runtime. */
+/* --- functions of shadesmith.h: images and samplers --------------------------------------------------------------- */
+
+/* Start a call on images of a runtime. */
 static bool enter_images(TiRuntime runtime) {
     if (!check_handle(runtime, HANDLE_RUNTIME, "runtime")) {
         return false;
@@ -7908,8 +7976,9 @@ static bool enter_images(TiRuntime runtime) {
 static bool check_image_info(const TiImageAllocateInfo *info) {
     const TiImageExtent *extent = &info->extent;
     if ((uint32_t)info->dimension > TI_IMAGE_DIMENSION_3D || extent->array_layer_count != 1) {
-        return fail(TI_ERROR_NOT_SUPPORTED, "images have 1, 2 or 3 dimensions and 1 array layer; dimension %d with %u "
-                                            "layers was asked for",
+        return fail(TI_ERROR_NOT_SUPPORTED,
+                    "images have 1, 2 or 3 dimensions and 1 array layer; dimension %d with %u "
+                    "layers was asked for",
                     (int)info->dimension, extent->array_layer_count);
     }
     if (info->mip_level_count != 1) {
@@ -7944,7 +8013,7 @@ TiImage ti_allocate_image(TiRuntime runtime, const TiImageAllocateInfo *allocate
     if (!enter_images(runtime)) {
         return NULL;
     }
-    image = check_image_info(allocate_info) ? (TiImage)handle_take(HANDLE_IMAGE, sizeof(struct TiImage_t)) : NULL;
+    image = check_image_info(allocate_info) ? (TiImage)handle_acquire(HANDLE_IMAGE, sizeof(struct TiImage_t)) : NULL;
     if (image) {
         image->runtime = runtime;
         image->dimension = allocate_info->dimension;
@@ -7965,7 +8034,7 @@ TiImage ti_allocate_image(TiRuntime runtime, const TiImageAllocateInfo *allocate
     return image;
 }
 
-/* Begin a call on an image of a runtime. */
+/* Start a call on one image of a runtime. */
 static bool enter_image(TiRuntime runtime, TiImage image) {
     if (!check_handle(image, HANDLE_IMAGE, "image") || !check_handle(runtime, HANDLE_RUNTIME, "runtime")) {
         return false;
@@ -8029,7 +8098,7 @@ void ti_transition_image(TiRuntime runtime, TiImage image, TiImageLayout layout)
     case TI_IMAGE_LAYOUT_SHADER_WRITE:
     case TI_IMAGE_LAYOUT_SHADER_READ_WRITE:
     case TI_IMAGE_LAYOUT_TRANSFER_DST:
-    case TI_IMAGE_LAYOUT_TRANSFER_SRC: break; /* GENERAL is all of these, and launches are in order with copies */
+    case TI_IMAGE_LAYOUT_TRANSFER_SRC: break; /* GENERAL serves for all of these, and launches and copies are ordered */
     case TI_IMAGE_LAYOUT_UNDEFINED: fail(TI_ERROR_INVALID_ARGUMENT, "an image cannot go back to no layout"); break;
     default:
         fail(TI_ERROR_NOT_SUPPORTED, "images are for kernels and copies, neither attached nor presented (layout %d)",
@@ -8038,7 +8107,7 @@ void ti_transition_image(TiRuntime runtime, TiImage image, TiImageLayout layout)
     leave(runtime);
 }
 
-/* Check a part of an image, and find how many bytes its texels take where they lie packed. */
+/* Check a part of an image, and find how many bytes its contiguous texels take. */
 static bool check_image_slice(const TiImageSlice *slice, const char *name, uint64_t *size) {
     const TiImageOffset *offset = &slice->offset;
     const TiImageExtent *extent = &slice->extent, *whole = &slice->image->extent;
@@ -8080,7 +8149,7 @@ static void copy_texels(TiRuntime runtime, const TiImageSlice *image, const char
             fail(TI_ERROR_INVALID_ARGUMENT, "%s has %llu bytes of texels, and %s has %llu", image_name,
                  (unsigned long long)size, memory_name, (unsigned long long)memory->size);
         } else if (memory->offset % texel_size) {
-            fail(TI_ERROR_INVALID_ARGUMENT, "%s begins at byte %llu, which is no multiple of a texel's %u bytes",
+            fail(TI_ERROR_INVALID_ARGUMENT, "%s starts at byte %llu, which is no multiple of a texel's %u bytes",
                  memory_name, (unsigned long long)memory->offset, texel_size);
         } else if (size) {
             vulkan_copy_texels(runtime, image, memory, is_to_image);
@@ -8097,7 +8166,7 @@ void ti_copy_image_to_memory(TiRuntime runtime, const TiMemorySlice *dst_memory,
     copy_texels(runtime, src_image, "src_image", dst_memory, "dst_memory", false);
 }
 
-/* Tell whether two parts of one image have texels in common along an axis. */
+/* Return whether two parts of one image overlap along an axis. */
 static bool do_overlap(uint32_t a, uint32_t b, uint32_t extent) {
     return a < b ? b - a < extent : a - b < extent;
 }
@@ -8122,8 +8191,7 @@ void ti_copy_image_device_to_device(TiRuntime runtime, const TiImageSlice *dst_i
         const TiImageOffset *to = &dst_image->offset, *from = &src_image->offset;
         const TiImageExtent *extent = &src_image->extent;
         if (dst_image->image->format != src_image->image->format ||
-            dst_image->image->dimension != src_image->image->dimension ||
-            !is_same_extent(&dst_image->extent, extent)) {
+            dst_image->image->dimension != src_image->image->dimension || !is_same_extent(&dst_image->extent, extent)) {
             fail(TI_ERROR_INVALID_ARGUMENT, "dst_image and src_image have different formats, dimensions or extents");
         } else if (dst_image->image == src_image->image && do_overlap(to->x, from->x, extent->width) &&
                    do_overlap(to->y, from->y, extent->height) && do_overlap(to->z, from->z, extent->depth)) {
@@ -8134,6 +8202,8 @@ void ti_copy_image_device_to_device(TiRuntime runtime, const TiImageSlice *dst_i
     }
     leave(runtime);
 }
+
+/* --- functions of shadesmith.h: modules --------------------------------------------------------------------------- */
 
 TiError ti_check_aot_module(const void *tcm, uint64_t size) {
     Manifest manifest;
@@ -8184,7 +8254,7 @@ TiAotModule ti_create_aot_module(TiRuntime runtime, const void *tcm, uint64_t si
     if (!enter(runtime)) {
         return NULL;
     }
-    bytes = (uint8_t *)take_zeroed((size_t)size);
+    bytes = (uint8_t *)allocate_zeroed((size_t)size);
     if (bytes) {
         memcpy(bytes, tcm, (size_t)size);
         module = module_make(runtime, bytes, (size_t)size);
@@ -8268,7 +8338,8 @@ TiError ti_get_aot_module_field(TiAotModule aot_module, const char *name, TiFiel
     }
     data = &aot_module->manifest.fields[i];
     if (!data->is_even) {
-        fail(TI_ERROR_NOT_SUPPORTED, "the elements of field `%.200s` do not lie evenly: read it by a kernel", name);
+        fail(TI_ERROR_NOT_SUPPORTED, "the elements of field `%.200s` have no constant strides: read it with a kernel",
+             name);
         return last_error;
     }
     *field = data->field;
@@ -8294,10 +8365,12 @@ const char *ti_get_aot_module_field_name(TiAotModule aot_module, uint32_t number
                : NULL;
 }
 
-/* Spread what a caller passes over all parameters, templates too; the caller frees the list. */
+/* --- functions of shadesmith.h: launches, graphs, results --------------------------------------------------------- */
+
+/* Expand the passed arguments to one entry a parameter, null for templates; the caller frees the list. */
 static const TiArgument **spread_arguments(const KernelData *data, const TiArgument *args) {
     const TiArgument **arguments =
-        (const TiArgument **)take_zeroed((data->parameter_count + 1) * sizeof(const TiArgument *));
+        (const TiArgument **)allocate_zeroed((data->parameter_count + 1) * sizeof(const TiArgument *));
     uint32_t i;
     for (i = 0; arguments && i < data->parameter_count; i++) {
         if (data->parameters[i].kind != PARAMETER_TEMPLATE) {
@@ -8336,7 +8409,7 @@ void ti_launch_kernel(TiRuntime runtime, TiKernel kernel, uint32_t arg_count, co
     leave(runtime);
 }
 
-/* Find an argument of a graph among those given. */
+/* Find an argument of a graph by name among those passed. */
 static const TiArgument *named_argument(const char *name, uint32_t arg_count, const TiNamedArgument *args) {
     uint32_t i;
     for (i = 0; i < arg_count; i++) {
@@ -8348,16 +8421,16 @@ static const TiArgument *named_argument(const char *name, uint32_t arg_count, co
 }
 
 static bool launch_dispatch(TiRuntime runtime, TiComputeGraph graph, const Dispatch *dispatch,
-                            const TiArgument *const *given) {
+                            const TiArgument *const *graph_arguments) {
     TiKernel kernel = graph->module->kernels[dispatch->kernel];
     const TiArgument **arguments =
-        (const TiArgument **)take_zeroed((kernel->data->parameter_count + 1) * sizeof(const TiArgument *));
+        (const TiArgument **)allocate_zeroed((kernel->data->parameter_count + 1) * sizeof(const TiArgument *));
     uint32_t i, next = 0;
     bool is_good = arguments != NULL;
     for (i = 0; is_good && i < kernel->data->parameter_count; i++) {
         if (kernel->data->parameters[i].kind != PARAMETER_TEMPLATE) {
             const DispatchArgument *argument = &dispatch->arguments[next++];
-            arguments[i] = argument->argument < 0 ? &argument->constant : given[argument->argument];
+            arguments[i] = argument->argument < 0 ? &argument->constant : graph_arguments[argument->argument];
         }
     }
     is_good = is_good && launch(runtime, kernel, arguments);
@@ -8367,10 +8440,10 @@ static bool launch_dispatch(TiRuntime runtime, TiComputeGraph graph, const Dispa
 
 static bool launch_graph(TiRuntime runtime, TiComputeGraph graph, uint32_t arg_count, const TiNamedArgument *args) {
     const GraphData *data = graph->data;
-    const TiArgument **given =
-        (const TiArgument **)take_zeroed((data->argument_count + 1) * sizeof(const TiArgument *));
+    const TiArgument **graph_arguments =
+        (const TiArgument **)allocate_zeroed((data->argument_count + 1) * sizeof(const TiArgument *));
     uint32_t i;
-    bool is_good = given != NULL;
+    bool is_good = graph_arguments != NULL;
     for (i = 0; is_good && i < arg_count; i++) {
         if (!args[i].name || find_named(data->argument_names, data->argument_count, sizeof(const char *),
                                         args[i].name) == data->argument_count) {
@@ -8379,17 +8452,17 @@ static bool launch_graph(TiRuntime runtime, TiComputeGraph graph, uint32_t arg_c
         }
     }
     for (i = 0; is_good && i < data->argument_count; i++) {
-        given[i] = named_argument(data->argument_names[i], arg_count, args);
-        if (!given[i]) {
+        graph_arguments[i] = named_argument(data->argument_names[i], arg_count, args);
+        if (!graph_arguments[i]) {
             is_good = fail(TI_ERROR_ARGUMENT_NOT_FOUND, "graph `%s` takes argument `%s`, which is missing", data->name,
                            data->argument_names[i]);
         }
     }
     for (i = 0; is_good && i < data->dispatch_count; i++) {
-        is_good =
-            launch_dispatch(runtime, graph, &data->dispatches[i], given) || fail_within("graph `%.100s`", data->name);
+        is_good = launch_dispatch(runtime, graph, &data->dispatches[i], graph_arguments) ||
+                  fail_within("graph `%.100s`", data->name);
     }
-    free(given);
+    free(graph_arguments);
     return is_good;
 }
 
@@ -8435,7 +8508,7 @@ void ti_get_kernel_result(TiRuntime runtime, TiKernel kernel, uint32_t number, v
              kernel->data->results[number].size);
         return;
     }
-    if (!size) { /* a vector of nothing, which lies nowhere */
+    if (!size) { /* an empty vector, which has no address */
         return;
     }
     if (enter(runtime)) {

@@ -10,10 +10,10 @@
        ti_launch_kernel(runtime, paint, 2, arguments);
        ti_wait(runtime);
 
-   Functions that can fail return TI_NULL_HANDLE or nothing; ti_get_last_error tells what went wrong, by code and by
-   text, of the last call of this thread that failed. A runtime and what was made from it is used by one thread at a
+   Functions that can fail return TI_NULL_HANDLE or nothing; ti_get_last_error returns code and message of the
+   last call of this thread that failed. A runtime and everything created from it must be used by one thread at a
    time.
-   Names and structs are close to those of Taichi's C-API; what differs is said in docs/c-api.md. */
+   Names and structs are close to those of Taichi's C-API; docs/c-api.md lists the differences. */
 
 #ifndef SHADESMITH_H
 #define SHADESMITH_H
@@ -56,15 +56,15 @@ typedef struct TiComputeGraph_t *TiComputeGraph;
 
 typedef enum TiError {
     TI_ERROR_SUCCESS = 0,
-    TI_ERROR_NOT_SUPPORTED = -1,  /* the device, or this file, lacks what is needed */
-    TI_ERROR_CORRUPTED_DATA = -2, /* the archive is damaged, or none */
+    TI_ERROR_NOT_SUPPORTED = -1,  /* the device, or this file, does not support it */
+    TI_ERROR_CORRUPTED_DATA = -2, /* the archive is damaged, or is not an archive */
     TI_ERROR_NAME_NOT_FOUND = -3,
     TI_ERROR_INVALID_ARGUMENT = -4,
     TI_ERROR_ARGUMENT_NULL = -5,
     TI_ERROR_ARGUMENT_OUT_OF_RANGE = -6,
     TI_ERROR_ARGUMENT_NOT_FOUND = -7,   /* a graph argument is missing */
     TI_ERROR_INVALID_STATE = -9,        /* the driver failed, the device is lost */
-    TI_ERROR_INCOMPATIBLE_MODULE = -10, /* the archive was made for something else */
+    TI_ERROR_INCOMPATIBLE_MODULE = -10, /* the archive is for another target or device */
     TI_ERROR_OUT_OF_MEMORY = -11,
     TI_ERROR_ASSERTION = -32, /* an assert of a kernel failed */
     TI_ERROR_MAX_ENUM = 0x7fffffff
@@ -105,7 +105,7 @@ typedef enum TiArgumentType {
     TI_ARGUMENT_TYPE_MAX_ENUM = 0x7fffffff
 } TiArgumentType;
 
-/* What a memory is for; shadesmith's memory is for all of it. */
+/* Usage of memory; shadesmith's memory supports all of it. */
 typedef enum TiMemoryUsageFlagBits {
     TI_MEMORY_USAGE_STORAGE_BIT = 1 << 0,
     TI_MEMORY_USAGE_UNIFORM_BIT = 1 << 1,
@@ -135,8 +135,8 @@ typedef struct TiNdShape {
     uint32_t dims[TI_MAX_DIM_COUNT];
 } TiNdShape;
 
-/* Elements row by row from the memory's first byte on. elem_shape: () for scalars, (n) for vectors, (n, m) for
-   matrices. elem_type TI_DATA_TYPE_UNKNOWN: elements are the structs that the kernel wants. */
+/* Contiguous elements in row-major order from the first byte of the memory on. elem_shape: () for scalars, (n) for
+   vectors, (n, m) for matrices. elem_type TI_DATA_TYPE_UNKNOWN: elements are the structs of the kernel's parameter. */
 typedef struct TiNdArray {
     TiMemory memory;
     TiNdShape shape;
@@ -146,7 +146,7 @@ typedef struct TiNdArray {
 
 typedef enum TiImageUsageFlagBits {
     TI_IMAGE_USAGE_STORAGE_BIT = 1 << 0, /* kernels load and store texels */
-    TI_IMAGE_USAGE_SAMPLED_BIT = 1 << 1, /* kernels sample and fetch; every image is for that */
+    TI_IMAGE_USAGE_SAMPLED_BIT = 1 << 1, /* kernels sample and fetch; every image supports it */
     TI_IMAGE_USAGE_ATTACHMENT_BIT = 1 << 2
 } TiImageUsageFlagBits;
 typedef uint32_t TiImageUsageFlags;
@@ -161,7 +161,7 @@ typedef enum TiImageDimension {
     TI_IMAGE_DIMENSION_MAX_ENUM = 0x7fffffff
 } TiImageDimension;
 
-/* What an image is used for next; shadesmith's images are ready for all of it at any time. */
+/* The next usage of an image; shadesmith's images are ready for all of them at any time. */
 typedef enum TiImageLayout {
     TI_IMAGE_LAYOUT_UNDEFINED = 0,
     TI_IMAGE_LAYOUT_SHADER_READ = 1,
@@ -177,7 +177,7 @@ typedef enum TiImageLayout {
     TI_IMAGE_LAYOUT_MAX_ENUM = 0x7fffffff
 } TiImageLayout;
 
-/* As ti.Format: R8 holds numbers from 0 to 1, R8U and R8I integers, R16F floats. */
+/* As ti.Format: R8 stores numbers from 0 to 1, R8U and R8I integers, R16F floats. */
 typedef enum TiFormat {
     TI_FORMAT_UNKNOWN = 0,
     TI_FORMAT_R8 = 1,
@@ -231,7 +231,7 @@ typedef struct TiImageOffset {
     uint32_t array_layer_offset; /* 0 */
 } TiImageOffset;
 
-/* Texels along each axis, 1 where there is no axis. */
+/* Texels along each axis, 1 for an axis that the image does not have. */
 typedef struct TiImageExtent {
     uint32_t width, height, depth;
     uint32_t array_layer_count; /* 1 */
@@ -259,7 +259,7 @@ typedef enum TiFilter {
     TI_FILTER_MAX_ENUM = 0x7fffffff
 } TiFilter;
 
-/* What a sample outside reads. */
+/* The value of a sample outside of the image. */
 typedef enum TiAddressMode {
     TI_ADDRESS_MODE_REPEAT = 0,
     TI_ADDRESS_MODE_MIRRORED_REPEAT = 1,
@@ -268,7 +268,7 @@ typedef enum TiAddressMode {
     TI_ADDRESS_MODE_MAX_ENUM = 0x7fffffff
 } TiAddressMode;
 
-/* max_anisotropy: 0 or 1, since kernels name the level that they sample. */
+/* max_anisotropy: 0 or 1, since kernels pass the level that they sample. */
 typedef struct TiSamplerCreateInfo {
     TiFilter mag_filter;
     TiFilter min_filter;
@@ -276,8 +276,8 @@ typedef struct TiSamplerCreateInfo {
     float max_anisotropy;
 } TiSamplerCreateInfo;
 
-/* dimension, extent, format: those of the image. sampler: null for linear where the device interpolates the format,
-   else nearest, repeating; of no matter where a kernel loads and stores. */
+/* dimension, extent, format: those of the image. sampler: null for the default, which repeats and is linear if the
+   device interpolates the format, else nearest; ignored for a parameter that loads and stores. */
 typedef struct TiTexture {
     TiImage image;
     TiSampler sampler;
@@ -293,8 +293,8 @@ typedef union TiScalarValue {
     uint64_t x64;
 } TiScalarValue;
 
-/* The bits of a number: a double is copied into x64. A whole number may be of another type than the parameter if it
-   fits. */
+/* The bits of a number: a double is copied into x64. An integer may have another type than the parameter if it is in
+   the range of the parameter's type. */
 typedef struct TiScalar {
     TiDataType type;
     TiScalarValue value;
@@ -308,11 +308,11 @@ typedef union TiTensorValue {
 } TiTensorValue;
 
 typedef struct TiTensorValueWithLength {
-    uint32_t length; /* of numbers, not of bytes */
+    uint32_t length; /* number of numbers, not of bytes */
     TiTensorValue data;
 } TiTensorValueWithLength;
 
-/* A vector or matrix by value, row by row, of the parameter's own type. */
+/* A vector or matrix by value, in row-major order, of the parameter's own type. */
 typedef struct TiTensor {
     TiDataType type;
     TiTensorValueWithLength contents;
@@ -344,8 +344,8 @@ typedef struct TiNamedArgument {
     TiArgument argument;
 } TiNamedArgument;
 
-/* Where a field of an archive lies. The element of index i is at slice.offset + sum(i[k] * strides[k]) [bytes] of
-   slice.memory; its elem_shape lies row by row behind that. */
+/* The location of a field of an archive. The element of index i starts at slice.offset + sum(i[k] * strides[k]) [bytes]
+   of slice.memory; the components of its elem_shape follow in row-major order. */
 typedef struct TiField {
     TiMemorySlice slice;
     TiNdShape shape;
@@ -359,41 +359,41 @@ typedef struct TiField {
 
 TI_API_CALL uint32_t ti_get_version(void);
 
-/* Write the archs that can be opened here. archs may be null; arch_count is set to how many there are. */
+/* Write the archs that can be opened on this machine. archs may be null; arch_count is set to their number. */
 TI_API_CALL void ti_get_available_archs(uint32_t *arch_count, TiArch *archs);
 
 /* The code of the last failure of this thread, TI_ERROR_SUCCESS if there was none. If message_size is not null it is
-   set to the size of the text with its final NUL; if message is not null, as much as message_size said before is
-   written. */
+   set to the size of the message with its final NUL; if message is not null, at most the former value of message_size
+   bytes of it are written. */
 TI_API_CALL TiError ti_get_last_error(uint64_t *message_size, char *message);
 
-/* The same text, valid until the next call that fails in this thread; "" if there was none. */
+/* The same message, valid until the next call that fails in this thread; "" if there was none. */
 TI_API_CALL const char *ti_get_last_error_message(void);
 
-/* Set or (TI_ERROR_SUCCESS) clear the failure. */
+/* Set or (TI_ERROR_SUCCESS) clear the last failure. */
 TI_API_CALL void ti_set_last_error(TiError error, const char *message);
 
-/* Let a function have what kernels print, instead of the standard output; null undoes it. */
+/* Pass what kernels print to a function instead of the standard output; null restores the standard output. */
 TI_API_CALL void ti_set_print_callback(void (*callback)(const char *text, uint64_t size, void *user), void *user);
 
 /* --- devices ------------------------------------------------------------------------------------------------------ */
 
-/* Open a device: the fastest kind has number 0. */
+/* Open a device. The fastest type of device has number 0. */
 TI_API_CALL TiRuntime ti_create_runtime(TiArch arch, uint32_t device_index);
 
-/* Wait for the device and free all that was made from the runtime. */
+/* Wait for the device and free everything that was created from the runtime. */
 TI_API_CALL void ti_destroy_runtime(TiRuntime runtime);
 
 /* The device's name, valid as long as the runtime. */
 TI_API_CALL const char *ti_get_runtime_device_name(TiRuntime runtime);
 
-/* Start what was launched; do not wait. */
+/* Submit all launches; do not wait. */
 TI_API_CALL void ti_flush(TiRuntime runtime);
 
-/* Wait for all that was launched. */
+/* Wait for all launches. */
 TI_API_CALL void ti_wait(TiRuntime runtime);
 
-/* What ti.random() depends on, as ti.init(random_seed=...). */
+/* The seed of ti.random(), as ti.init(random_seed=...). */
 TI_API_CALL void ti_set_runtime_random_seed(TiRuntime runtime, uint32_t seed);
 
 /* --- memory ------------------------------------------------------------------------------------------------------- */
@@ -402,36 +402,36 @@ TI_API_CALL void ti_set_runtime_random_seed(TiRuntime runtime, uint32_t seed);
 TI_API_CALL TiMemory ti_allocate_memory(TiRuntime runtime, const TiMemoryAllocateInfo *allocate_info);
 TI_API_CALL void ti_free_memory(TiRuntime runtime, TiMemory memory);
 
-/* Wait for what was launched, and return where the host reads and writes the memory. What was written reaches the
-   device with ti_unmap_memory. */
+/* Wait for all launches, and return the address at which the host reads and writes the memory. What it wrote reaches
+   the device with ti_unmap_memory. */
 TI_API_CALL void *ti_map_memory(TiRuntime runtime, TiMemory memory);
 TI_API_CALL void ti_unmap_memory(TiRuntime runtime, TiMemory memory);
 
-/* Copy between the host and the device, without a mapping, after all that was launched. */
+/* Copy between the host and the device without a mapping, after all launches. */
 TI_API_CALL void ti_read_memory(TiRuntime runtime, const TiMemorySlice *source, void *destination);
 TI_API_CALL void ti_write_memory(TiRuntime runtime, const TiMemorySlice *destination, const void *source);
 TI_API_CALL void ti_copy_memory_device_to_device(TiRuntime runtime, const TiMemorySlice *dst_memory,
                                                  const TiMemorySlice *src_memory);
 
-/* The address that kernels see: a VkDeviceAddress or a CUdeviceptr. */
+/* The address for kernels: a VkDeviceAddress or a CUdeviceptr. */
 TI_API_CALL uint64_t ti_get_memory_address(TiRuntime runtime, TiMemory memory);
 
 /* --- images ------------------------------------------------------------------------------------------------------- */
 
-/* Allocate an image, for kernels that take textures; its texels are 0. TI_ARCH_VULKAN alone. */
+/* Allocate an image for kernels with texture parameters; its texels are 0. Only TI_ARCH_VULKAN. */
 TI_API_CALL TiImage ti_allocate_image(TiRuntime runtime, const TiImageAllocateInfo *allocate_info);
 TI_API_CALL void ti_free_image(TiRuntime runtime, TiImage image);
 
 TI_API_CALL TiSampler ti_create_sampler(TiRuntime runtime, const TiSamplerCreateInfo *create_info);
 TI_API_CALL void ti_destroy_sampler(TiRuntime runtime, TiSampler sampler);
 
-/* Say what an image is used for next. Nothing has to be done for it here; what images are not for is an error. */
+/* State the next usage of an image. It needs no action here; a usage that images do not support is an error. */
 TI_API_CALL void ti_transition_image(TiRuntime runtime, TiImage image, TiImageLayout layout);
 
 TI_API_CALL void ti_copy_image_device_to_device(TiRuntime runtime, const TiImageSlice *dst_image,
                                                 const TiImageSlice *src_image);
 
-/* Copy texels between an image and memory, in which they lie packed: x fastest, then y, then z. */
+/* Copy texels between an image and memory, where they are contiguous: x fastest, then y, then z. */
 TI_API_CALL void ti_copy_memory_to_image(TiRuntime runtime, const TiImageSlice *dst_image,
                                          const TiMemorySlice *src_memory);
 TI_API_CALL void ti_copy_image_to_memory(TiRuntime runtime, const TiMemorySlice *dst_memory,
@@ -439,7 +439,7 @@ TI_API_CALL void ti_copy_image_to_memory(TiRuntime runtime, const TiMemorySlice 
 
 /* --- archives ----------------------------------------------------------------------------------------------------- */
 
-/* Check an archive without any device. Returns TI_ERROR_SUCCESS, or what is wrong. */
+/* Check an archive without any device. Returns TI_ERROR_SUCCESS or the code of the failure. */
 TI_API_CALL TiError ti_check_aot_module(const void *tcm, uint64_t size);
 
 TI_API_CALL TiAotModule ti_load_aot_module(TiRuntime runtime, const char *module_path);
@@ -453,22 +453,22 @@ TI_API_CALL TiKernel ti_get_aot_module_kernel(TiAotModule aot_module, const char
 TI_API_CALL TiComputeGraph ti_get_aot_module_compute_graph(TiAotModule aot_module, const char *name);
 TI_API_CALL TiError ti_get_aot_module_field(TiAotModule aot_module, const char *name, TiField *field);
 
-/* Names in the archive, in ascending order; null behind the last one. */
+/* Names in the archive, in ascending order; null after the last one. */
 TI_API_CALL const char *ti_get_aot_module_kernel_name(TiAotModule aot_module, uint32_t number);
 TI_API_CALL const char *ti_get_aot_module_compute_graph_name(TiAotModule aot_module, uint32_t number);
 TI_API_CALL const char *ti_get_aot_module_field_name(TiAotModule aot_module, uint32_t number);
 
 /* --- launches ----------------------------------------------------------------------------------------------------- */
 
-/* Launch a kernel; do not wait, unless it prints or checks. args: one a parameter, ti.template() parameters left
-   out. */
+/* Launch a kernel; do not wait, unless it prints or checks. args: one a parameter, except for ti.template() parameters.
+   */
 TI_API_CALL void ti_launch_kernel(TiRuntime runtime, TiKernel kernel, uint32_t arg_count, const TiArgument *args);
 
 /* Launch the kernels of a graph. args: in any order. */
 TI_API_CALL void ti_launch_compute_graph(TiRuntime runtime, TiComputeGraph compute_graph, uint32_t arg_count,
                                          const TiNamedArgument *args);
 
-/* Wait, and copy what the last launch of a kernel returned: number counts its results, size is that of the value. */
+/* Wait, and copy a result of the last launch of a kernel. number: of the result; size: of the value. */
 TI_API_CALL void ti_get_kernel_result(TiRuntime runtime, TiKernel kernel, uint32_t number, void *value, uint64_t size);
 
 #ifdef __cplusplus

@@ -102,7 +102,7 @@ int main(void) {
     PLACE(VkWriteDescriptorSet, pImageInfo);
     printf("controls %zu\n", offsetof(VkPhysicalDeviceVulkan12Properties, signedZeroInfNanPreserve));
     for (i = 0; i < sizeof CAPABILITIES / sizeof *CAPABILITIES; i++) {
-        printf("capability %u %s %d %u\n", CAPABILITIES[i].capability, CAPABILITIES[i].name, (int)CAPABILITIES[i].place,
+        printf("capability %u %s %d %u\n", CAPABILITIES[i].capability, CAPABILITIES[i].name, (int)CAPABILITIES[i].structure,
                CAPABILITIES[i].number);
     }
     for (i = 1; i < FORMAT_COUNT; i++) {

@@ -131,7 +131,7 @@ TEXTURE_CHANGES = {
         lambda k: k["module"]["interface"]["textures"][1].update(ndim=3),
         "textures[1].ndim: a whole number from 2",
     ),
-    "element": (lambda k: k["module"]["interface"]["textures"][2].update(element="i32"), "what the texels"),
+    "element": (lambda k: k["module"]["interface"]["textures"][2].update(element="i32"), "the element type"),
     "format": (lambda k: k["module"]["interface"]["textures"][1].update(format="r32i"), "the format of its parameter"),
     "format of nothing": (lambda k: k["parameters"][1].update(format="rgb32f"), "a format that kernels store"),
     "other format": (
@@ -151,7 +151,7 @@ TEXTURE_CHANGES = {
         "a texture is another than the manifest says",
     ),
     "an axis": (lambda k: k["module"]["interface"]["members"][1]["source"].__setitem__(2, 2), "an axis of a texture"),
-    "a constant": (lambda k: k["constants"].__setitem__(0, 3), "null for what an argument gives"),
+    "a constant": (lambda k: k["constants"].__setitem__(0, 3), "null, since an argument has its value"),
 }
 
 

@@ -89,7 +89,7 @@ def test_an_address_is_no_number(library, source):
     }
     data = packed("vulkan", {"idle": idle("vulkan", [4096], **interface)})
     assert library.ti_check_aot_module(data, len(data)) == binding.CORRUPTED
-    assert b"$.kernels.idle.constants[0]: null or a place in a tree" in library.ti_get_last_error_message()
+    assert b"$.kernels.idle.constants[0]: null or an offset in a tree" in library.ti_get_last_error_message()
 
 
 def test_the_last_failure_can_be_set_again(library):
@@ -112,8 +112,8 @@ def test_what_was_freed_is_told_from_what_is_there(runtime, library):
         ("memory is no memory: it was freed before", "ti_map_memory", runtime.handle, memory),
         ("memory is no memory: it was freed before", "ti_get_memory_address", runtime.handle, memory),
         ("memory is no memory", "ti_read_memory", runtime.handle, byref(binding.Slice(memory, 0, 4)), b"1234"),
-        ("memory is no memory: it is another thing", "ti_free_memory", runtime.handle, module_again),
-        ("runtime is no runtime: it is another thing", "ti_wait", again),
+        ("memory is no memory: it is a handle of another kind", "ti_free_memory", runtime.handle, module_again),
+        ("runtime is no runtime: it is a handle of another kind", "ti_wait", again),
         ("memory is null", "ti_free_memory", runtime.handle, None),
         ("aot_module is no module: it was freed before", "ti_destroy_aot_module", module),
         ("aot_module is no module: it was freed before", "ti_get_aot_module_kernel", module, b"idle"),

@@ -356,7 +356,7 @@ def test_copies_that_do_not_fit(runtime, library):
         (image_slice(image, (2, 2), (2**32 - 1, 0)), Slice(memory, 0, 16), "not within its image"),
         (below, Slice(memory, 0, 48), "level 1"),
         (whole, Slice(memory, 0, 44), "dst_image has 48 bytes of texels, and src_memory has 44"),
-        (whole, Slice(memory, 2, 48), "begins at byte 2, which is no multiple of a texel's 4 bytes"),
+        (whole, Slice(memory, 2, 48), "starts at byte 2, which is no multiple of a texel's 4 bytes"),
         (whole, Slice(memory, 32, 48), "src_memory reaches from byte 32 on"),
         (whole, Slice(None, 0, 48), "null"),
         (image_slice(None, (4, 3)), Slice(memory, 0, 48), "image is null"),

@@ -1,9 +1,10 @@
 """Helper functions and types that emitted files carry: found in `templates/*/lib`, chosen by use, put in a fixed order.
 
-A library file is plain source that compiles alone. Its chunks are separated by blank lines; each defines one name and
-stands behind its own comment. A helper is one chunk; what it depends on are the names of other chunks in its text.
-Besides, `tensors` generates helpers for types and operations that no file can list. In: keys, which are the names of
-chunks or generated keys ("add(f32[3], f32) -> f32[3]"). Out: one text, dependencies before their users.
+A library file of C or CUDA C compiles alone; these two share most of theirs (`library_source.py`). Chunks are separated
+by blank lines; each begins with its own comment and defines one name. A helper is one chunk; it depends on the chunks
+whose names are in its source. Besides, `tensors` generates helpers for types and operations that no file can list.
+In: keys, which are the names of chunks or generated keys ("add(f32[3], f32) -> f32[3]"). Out: one source, dependencies
+before their users.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
+
+from .library_source import instances, read_library
 
 TEMPLATES = Path(__file__).resolve().parents[2] / "templates"
 LIBRARIES: dict[str, tuple[str, str]] = {"vulkan": ("glsl", "glsl"), "cuda": ("cuda", "cuh"), "c": ("c", "h")}
@@ -60,7 +63,7 @@ def library(target: str) -> dict[str, Helper]:
     for name in FILES:
         path = TEMPLATES / folder / "lib" / f"{name}.{suffix}"
         if path.exists():
-            chunks.update((_defined_name(chunk), chunk) for chunk in _chunks(path.read_text("utf-8")))
+            chunks.update((_defined_name(chunk), chunk) for chunk in _chunks(read_library(path)))
     words = {name: frozenset(IDENTIFIER.findall(_code(text))) for name, text in chunks.items()}
     return {
         name: Helper(name, text, tuple(w for w in chunks if w in words[name] and w != name), words[name])
@@ -77,7 +80,8 @@ def constants(target: str) -> frozenset[str]:
 def _chunks(text: str) -> list[str]:
     """Split at blank lines; what is only comment or preprocessor set-up (`#ifndef`, `#include`) is no chunk."""
     chunks = [chunk.strip("\n") for chunk in re.split(r"\n\s*\n", text)]
-    return [chunk for chunk in chunks if _code(chunk).strip() and not re.match(r"#(?!define)", _code(chunk).lstrip())]
+    chunks = [chunk for chunk in chunks if _code(chunk).strip() and not re.match(r"#(?!define)", _code(chunk).lstrip())]
+    return [instance for chunk in chunks for instance in instances(chunk)]
 
 
 def _code(chunk: str) -> str:

@@ -1,8 +1,6 @@
-// Random numbers by counter: Philox 2x32 with 10 rounds, keyed by the launch's seed, counted by thread and draw.
-// The same stream on every target; `transpiler/backend/random_stream.py` is the same in Python.
-// Source: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (2011). Chunks are separated by blank lines.
+// Random bits; `c_family/lib/random.h` describes the generator. Chunks are separated by blank lines.
 
-#include "types.cuh"
+#include "dialect.cuh"
 
 struct Random {
     uint32_t seed, index, draws;
@@ -32,54 +30,4 @@ __device__ inline RandomBits random_bits(Random &rng) {
     return RandomBits{x, y};
 }
 
-// Uniform in [0, 1), a multiple of 2^-24.
-__device__ inline float random_f32(Random &rng) {
-    return (float)(random_bits(rng).x >> 8) * 5.9604644775390625e-08f;
-}
-
-// Uniform in [0, 1), a multiple of 2^-53.
-__device__ inline double random_f64(Random &rng) {
-    RandomBits bits = random_bits(rng);
-    return ((double)(bits.x >> 5) * 67108864.0 + (double)(bits.y >> 6)) * 1.1102230246251565e-16;
-}
-
-__device__ inline half random_f16(Random &rng) {
-    return half((float)(random_bits(rng).x >> 21) * 0.00048828125f);
-}
-
-__device__ inline bool random_u1(Random &rng) {
-    return (random_bits(rng).x >> 31) != 0u;
-}
-
-__device__ inline uint32_t random_u32(Random &rng) {
-    return random_bits(rng).x;
-}
-
-__device__ inline int random_i32(Random &rng) {
-    return (int)random_bits(rng).x;
-}
-
-__device__ inline uint8_t random_u8(Random &rng) {
-    return (uint8_t)random_bits(rng).x;
-}
-
-__device__ inline int8_t random_i8(Random &rng) {
-    return (int8_t)random_bits(rng).x;
-}
-
-__device__ inline uint16_t random_u16(Random &rng) {
-    return (uint16_t)random_bits(rng).x;
-}
-
-__device__ inline int16_t random_i16(Random &rng) {
-    return (int16_t)random_bits(rng).x;
-}
-
-__device__ inline uint64_t random_u64(Random &rng) {
-    RandomBits bits = random_bits(rng);
-    return (uint64_t)bits.x << 32 | bits.y;
-}
-
-__device__ inline int64_t random_i64(Random &rng) {
-    return (int64_t)random_u64(rng);
-}
+#include "../../c_family/lib/random.h"

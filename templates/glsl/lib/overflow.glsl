@@ -147,6 +147,7 @@ bool pow_overflows_u64(uint64_t base, uint64_t exponent) {
     return false;
 }
 
+// types: i8, i16
 // NVIDIA's driver (580) computes a comparison of the sum in 32 bits wrongly.
 bool add_overflows_i8(int8_t a, int8_t b) {
     int8_t sum = a + b;
@@ -167,6 +168,7 @@ bool add_overflows_u8(uint8_t a, uint8_t b) {
     return uint(a) + uint(b) > 255u;
 }
 
+// types: u8, u16
 bool sub_overflows_u8(uint8_t a, uint8_t b) {
     return a < b;
 }
@@ -174,12 +176,6 @@ bool sub_overflows_u8(uint8_t a, uint8_t b) {
 // a * b < 2^8; NVIDIA's driver (580) cannot compile the comparison itself.
 bool mul_overflows_u8(uint8_t a, uint8_t b) {
     return uint(a) * (uint(b) | 256u) >> 8 != uint(a);
-}
-
-// NVIDIA's driver (580) computes a comparison of the sum in 32 bits wrongly.
-bool add_overflows_i16(int16_t a, int16_t b) {
-    int16_t sum = a + b;
-    return ((a ^ sum) & (b ^ sum)) < int16_t(0);
 }
 
 bool sub_overflows_i16(int16_t a, int16_t b) {
@@ -194,10 +190,6 @@ bool mul_overflows_i16(int16_t a, int16_t b) {
 
 bool add_overflows_u16(uint16_t a, uint16_t b) {
     return uint(a) + uint(b) > 65535u;
-}
-
-bool sub_overflows_u16(uint16_t a, uint16_t b) {
-    return a < b;
 }
 
 // a * b < 2^16; NVIDIA's driver (580) cannot compile the comparison itself.

@@ -1,0 +1,125 @@
+// Arithmetic that C and CUDA C lack or leave undefined, if both write it alike. Chunks are separated by blank lines,
+// each defines one name; a file carries those it uses. Included by the languages' own `numbers`, after `dialect`.
+
+// types: i32, i64
+// Remainder with the sign of the dividend; 0 where the divisor is 0.
+FUNCTION int rem_i32(int a, int b) {
+    return b == 0 || b == -1 ? 0 : a % b;
+}
+
+// types: i32, i64
+// Python's //: quotient rounded toward minus infinity; 0 where the divisor is 0.
+FUNCTION int floor_div_i32(int a, int b) {
+    int quotient = div_i32(a, b);
+    return rem_i32(a, b) != 0 && (a ^ b) < 0 ? quotient - 1 : quotient;
+}
+
+// types: i32, i64
+// Python's %: remainder with the sign of the divisor; 0 where the divisor is 0.
+FUNCTION int mod_i32(int a, int b) {
+    int remainder = rem_i32(a, b);
+    return remainder != 0 && (remainder ^ b) < 0 ? remainder + b : remainder;
+}
+
+// The nearest index of an axis of n elements.
+FUNCTION int clamp_index(int index, int n) {
+    return index < 0 ? 0 : index < n ? index : n - 1;
+}
+
+// types: i32, i64
+// base to the power of exponent, modulo 2^32.
+FUNCTION int pow_i32(int base, int exponent) {
+    if (exponent < 0) {  // 1 / base^n, rounded toward zero
+        return base == 1 || (base == -1 && (exponent & 1) == 0) ? 1 : base == -1 ? -1 : 0;
+    }
+    int result = 1;
+    while (exponent > 0) {
+        if ((exponent & 1) != 0) {
+            result *= base;
+        }
+        base *= base;
+        exponent >>= 1;
+    }
+    return result;
+}
+
+// types: i32, i64
+FUNCTION int sign_i32(int x) {
+    return (x > 0) - (x < 0);
+}
+
+// types: u32, u64
+// Quotient; 0 where the divisor is 0.
+FUNCTION uint32_t div_u32(uint32_t a, uint32_t b) {
+    return b == 0 ? 0 : a / b;
+}
+
+// types: u32, u64
+// Remainder; 0 where the divisor is 0.
+FUNCTION uint32_t rem_u32(uint32_t a, uint32_t b) {
+    return b == 0 ? 0 : a % b;
+}
+
+// types: u32, u64
+// base to the power of exponent, modulo 2^32.
+FUNCTION uint32_t pow_u32(uint32_t base, uint32_t exponent) {
+    uint32_t result = 1;
+    while (exponent > 0) {
+        if ((exponent & 1) != 0) {
+            result *= base;
+        }
+        base *= base;
+        exponent >>= 1;
+    }
+    return result;
+}
+
+// Python's %: remainder with the sign of the divisor.
+FUNCTION float mod_f32(float a, float b) {
+    return a - b * floorf(a / b);
+}
+
+FUNCTION float sign_f32(float x) {
+    return x > 0.0f ? 1.0f : x < 0.0f ? -1.0f : x;
+}
+
+// By bits, since compilers fold isnan away under fast math.
+FUNCTION bool is_nan_f32(float x) {
+    return (FLOAT_BITS(x) & 0x7fffffffu) > 0x7f800000u;
+}
+
+FUNCTION bool is_inf_f32(float x) {
+    return (FLOAT_BITS(x) & 0x7fffffffu) == 0x7f800000u;
+}
+
+// Python's %: remainder with the sign of the divisor.
+FUNCTION double mod_f64(double a, double b) {
+    return a - b * floor(a / b);
+}
+
+FUNCTION double sign_f64(double x) {
+    return x > 0.0 ? 1.0 : x < 0.0 ? -1.0 : x;
+}
+
+// By bits, since compilers fold isnan away under fast math.
+FUNCTION bool is_nan_f64(double x) {
+    return (DOUBLE_BITS(x) & 0x7fffffffffffffffull) > 0x7ff0000000000000ull;
+}
+
+FUNCTION bool is_inf_f64(double x) {
+    return (DOUBLE_BITS(x) & 0x7fffffffffffffffull) == 0x7ff0000000000000ull;
+}
+
+// a * b - c * d to the last digits, also where the products nearly cancel. Source: Kahan; Jeannerod et al., "Further
+// Analysis of Kahan's Algorithm for the Accurate Computation of 2x2 Determinants" (2013).
+FUNCTION float cross_f32(float a, float b, float c, float d) {
+    float other = c * d;
+    return fmaf(a, b, -other) + fmaf(-c, d, other);
+}
+
+// a * b - c * d to the last digits, also where the products nearly cancel. Source: Kahan; Jeannerod et al., "Further
+// Analysis of Kahan's Algorithm for the Accurate Computation of 2x2 Determinants" (2013).
+FUNCTION double cross_f64(double a, double b, double c, double d) {
+    double other = c * d;
+    return fma(a, b, -other) + fma(-c, d, other);
+}
