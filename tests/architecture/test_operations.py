@@ -34,17 +34,17 @@ outer_product transpose sum
 """`ranges` knows nothing of their integer results: of tensors, and of powers, which mostly wrap."""
 
 NO_VECTOR_FORM = """
-pow raw_mod atan2 asin acos isnan isinf floordiv:int mod:int raw_div:int shr:i32 sign:int clz
+pow raw_mod atan2 asin acos asinh acosh atanh isnan isinf floordiv:int mod:int raw_div:int shr:i32 sign:int clz
 add_overflows sub_overflows mul_overflows shl_overflows pow_overflows
 """.split()
 """GLSL has no operation on vectors for them: a function of ours takes element after element. A type or kind behind a
 colon limits it."""
 
-NO_EXACT_VARIANT = "floor ceil round acos isnan isinf".split()
-"""With `fast_math=False` GLSL writes them as without: they are exact, or (acos) within 4 ulp and ours on any account."""
+NO_EXACT_VARIANT = "floor ceil round acos asinh acosh atanh isnan isinf".split()
+"""With `fast_math=False` GLSL writes them as without: they are exact, or within 4 ulp and ours on any account (acos, asinh)."""
 
 TO_DIFFERENTIATE = """
-add sub mul div mod pow raw_div raw_mod min max atan2 neg abs sin cos tan asin acos tanh exp log sqrt rsqrt select dot
+add sub mul div mod pow raw_div raw_mod min max atan2 neg abs sin cos tan asin acos tanh asinh acosh atanh exp log sqrt rsqrt select dot
 cross matmul outer_product transpose norm normalized determinant inverse sum
 """.split()
 """Issue 16 gives these a derivative; no operation has one yet."""

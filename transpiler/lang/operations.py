@@ -17,8 +17,8 @@ from .hooks import scalar_of
 from .matrix import elementwise
 
 __all__ = [
-    "abs", "acos", "asin", "atan2", "ceil", "cos", "exp", "floor", "log", "max", "min", "pow", "round", "sin",
-    "sqrt", "tan", "tanh",
+    "abs", "acos", "acosh", "asin", "asinh", "atan2", "atanh", "ceil", "cos", "exp", "floor", "log", "max", "min",
+    "pow", "round", "sin", "sqrt", "tan", "tanh",
 ]  # fmt: skip
 """Public names of `ti`, `ti.math` and `ti.lang.ops`: these take them from here."""
 
@@ -88,6 +88,24 @@ def atan2(x1: Any, x2: Any) -> Any:
 def tanh(x: Any) -> Any:
     """Return the hyperbolic tangent."""
     return elementwise(OPS["tanh"].meaning, x)
+
+
+@operation("asinh")
+def asinh(x: Any) -> Any:
+    """Return the number whose hyperbolic sine is `x`."""
+    return elementwise(OPS["asinh"].meaning, x)
+
+
+@operation("acosh")
+def acosh(x: Any) -> Any:
+    """Return the number from 0 on whose hyperbolic cosine is `x`; not a number where `x` is below 1."""
+    return elementwise(OPS["acosh"].meaning, x)
+
+
+@operation("atanh")
+def atanh(x: Any) -> Any:
+    """Return the number whose hyperbolic tangent is `x`; not a number beyond -1 and 1."""
+    return elementwise(OPS["atanh"].meaning, x)
 
 
 @operation("exp")
