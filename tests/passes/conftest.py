@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from shadesmith.transpiler.ir.builder import Builder
+from shadesmith.transpiler.ir.functions import Function
 from shadesmith.transpiler.ir.nodes import Block, Statement
 from shadesmith.transpiler.ir.snodes import Node, Tree, top_of
 from shadesmith.transpiler.ir.statements import Alloca, ArgLoad, Array, GlobalPtr, LoopIndex, Parameter, RangeFor
@@ -20,7 +21,8 @@ from shadesmith.transpiler.passes import PassContext, Stage
 
 class Sketch(Builder):
     """A builder with fields a, b (f32, 8 cells) and v (vec3), ndarrays m (2 axes), p and q (1 axis), which may alias,
-    and parameters n (i32), w (f32), flag (u1), d (f64). trees, nodes: of the fields that `field_below` makes."""
+    and parameters n (i32), w (f32), flag (u1), d (f64). trees, nodes: of the fields that `field_below` makes.
+    tile: a shared array of 8 f32. functions: real functions of the kernel."""
 
     def __init__(self) -> None:
         super().__init__(Block())
@@ -30,11 +32,19 @@ class Sketch(Builder):
         self.v = Array("v", Tensor((3,), f32), 1, 3, (8,))
         self.p, self.q = Array("p", f32, 1, 4, None, 1, True), Array("q", f32, 1, 5, None, 2, True)
         self.parameters = [Parameter(*p) for p in (("n", i32, 3), ("w", f32, 4), ("flag", u1, 5), ("d", f64, 6))]
+        self.tile = Array("tile", f32, 1, 0, (8,), is_shared=True)
+        self.functions: list[Function] = []
         self.returns: list[object] = []
         self.trees: dict[Node, Tree] = {}
         self.nodes: dict[str, Node] = {}
         self.placed: list[Array] = []
         self.context = PassContext(CompileOptions(fast_math=False), Capabilities("c"))
+
+    def set_options(
+        self, target: str = "c", /, capabilities: dict[str, object] | None = None, **options: object
+    ) -> None:
+        """Let passes see compile options, and capabilities of a target, other than the usual ones."""
+        self.context = PassContext(CompileOptions(**options), Capabilities(target, **(capabilities or {})))
 
     def field_below(self, *levels: tuple[str, str, int], name: str = "x") -> Array:
         """Return a field (f32) below a chain of nodes along one axis: kind, name and extent of each, from the top."""
@@ -79,7 +89,10 @@ class Sketch(Builder):
 
     def kernel(self) -> Kernel:
         arrays = [self.a, self.b, self.m, self.v, self.p, self.q, *self.placed]
-        return Kernel("k", self.parameters, arrays, self.returns, self.body, trees=self.trees)
+        return Kernel(
+            "k", self.parameters, arrays, self.returns, self.body,
+            functions=self.functions, shared=[self.tile], trees=self.trees,
+        )  # fmt: skip
 
     def apply(self, *steps: Callable[[Kernel, PassContext], bool], stage: Stage = Stage.LOWERED) -> str:
         """Apply the passes, verify, and return the kernel's text without ids of values that only shift."""

@@ -1,0 +1,81 @@
+"""Barriers must be reached by all threads of a block; shared arrays must have room."""
+
+import pytest
+
+from shadesmith.transpiler.errors import TaichiSyntaxError, UnsupportedError
+from shadesmith.transpiler.ir.statements import Continue, If
+from shadesmith.transpiler.ir.threads import Barrier, Collective
+from shadesmith.transpiler.ir.types import u1
+from shadesmith.transpiler.passes import Stage
+from shadesmith.transpiler.passes.check_threads import check_threads
+from shadesmith.transpiler.passes.offload import offload
+
+
+def is_low(sketch, loop):
+    """A condition about which threads disagree."""
+    return sketch.op("lt", sketch.index(loop), sketch.const(3))
+
+
+def barriers(sketch):
+    sketch.text = sketch.apply(offload, check_threads, stage=Stage.TASKS)
+    return [s for task in sketch.result.tasks for s in task.body if isinstance(s, (Barrier, Collective))]
+
+
+def test_a_loop_with_a_barrier_cooperates(sketch):
+    with sketch.into(sketch.loop(128).body):
+        sketch.add(Barrier("block"))
+    with sketch.into(sketch.loop(128).body):
+        sketch.store(sketch.ptr(sketch.a, 0), sketch.arg("w"))
+    (barrier,) = barriers(sketch)
+    assert barrier.converged and [task.cooperates for task in sketch.result.tasks] == [True, False]
+
+
+def test_a_barrier_under_a_condition_that_differs_is_refused(sketch):
+    loop = sketch.loop(128)
+    with sketch.into(loop.body), sketch.into(sketch.add(If(is_low(sketch, loop))).then):
+        sketch.add(Barrier("block"))
+    with pytest.raises(TaichiSyntaxError, match="Barrier in divergent flow: threads may part at the `if`"):
+        barriers(sketch)
+
+
+def test_a_barrier_under_an_argument_is_taken(sketch):
+    with sketch.into(sketch.loop(128).body), sketch.into(sketch.add(If(sketch.arg("flag"))).then):
+        sketch.add(Barrier("block"))
+    assert barriers(sketch) == []
+    assert "barrier" in sketch.text
+
+
+def test_a_barrier_behind_an_end_of_some_threads_is_refused(sketch):
+    loop = sketch.loop(128)
+    with sketch.into(loop.body):
+        with sketch.into(sketch.add(If(is_low(sketch, loop))).then):
+            sketch.add(Continue())
+        sketch.add(Barrier("block"))
+    with pytest.raises(TaichiSyntaxError, match="some threads may have ended"):
+        barriers(sketch)
+
+
+def test_a_question_where_threads_parted_is_not_converged(sketch):
+    sketch.set_options("cuda")
+    loop = sketch.loop(128)
+    with sketch.into(loop.body), sketch.into(branch := sketch.add(If(is_low(sketch, loop))).then):
+        question = sketch.add(Collective("subgroup_all_true", [sketch.const(1, u1)], type=u1)) if False else None
+        barrier = sketch.add(Barrier("subgroup"))
+    sketch.apply(offload, check_threads, stage=Stage.TASKS)
+    assert question is None and branch.statements and not barrier.converged
+
+
+def test_shared_arrays_that_nothing_reads_are_not_stored(sketch):
+    with sketch.into(sketch.loop(128).body):
+        sketch.store(sketch.ptr(sketch.tile, 0), sketch.arg("w"))
+        sketch.add(Barrier("block"))
+    barriers(sketch)
+    assert "global store" not in sketch.text
+
+
+def test_shared_arrays_larger_than_a_block_has_are_refused(sketch):
+    sketch.set_options(capabilities={"max_shared_bytes": 16})
+    with sketch.into(sketch.loop(128).body):
+        sketch.store(sketch.ptr(sketch.tile, 0), sketch.read(sketch.tile, 1))
+    with pytest.raises(UnsupportedError, match=r"take 32 bytes \(`tile` 32\); a block of this device has 16"):
+        barriers(sketch)
