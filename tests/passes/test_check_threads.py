@@ -5,7 +5,7 @@ import pytest
 from shadesmith.transpiler.errors import TaichiSyntaxError, UnsupportedError
 from shadesmith.transpiler.ir.statements import Continue, If
 from shadesmith.transpiler.ir.threads import Barrier, Collective
-from shadesmith.transpiler.ir.types import u1
+from shadesmith.transpiler.ir.types import i32
 from shadesmith.transpiler.passes import Stage
 from shadesmith.transpiler.passes.check_threads import check_threads
 from shadesmith.transpiler.passes.offload import offload
@@ -40,9 +40,9 @@ def test_a_barrier_under_a_condition_that_differs_is_refused(sketch):
 
 def test_a_barrier_under_an_argument_is_taken(sketch):
     with sketch.into(sketch.loop(128).body), sketch.into(sketch.add(If(sketch.arg("flag"))).then):
-        sketch.add(Barrier("block"))
-    assert barriers(sketch) == []
-    assert "barrier" in sketch.text
+        barrier = sketch.add(Barrier("block"))
+    barriers(sketch)
+    assert barrier.converged
 
 
 def test_a_barrier_behind_an_end_of_some_threads_is_refused(sketch):
@@ -58,11 +58,18 @@ def test_a_barrier_behind_an_end_of_some_threads_is_refused(sketch):
 def test_a_question_where_threads_parted_is_not_converged(sketch):
     sketch.set_options("cuda")
     loop = sketch.loop(128)
-    with sketch.into(loop.body), sketch.into(branch := sketch.add(If(is_low(sketch, loop))).then):
-        question = sketch.add(Collective("subgroup_all_true", [sketch.const(1, u1)], type=u1)) if False else None
-        barrier = sketch.add(Barrier("subgroup"))
-    sketch.apply(offload, check_threads, stage=Stage.TASKS)
-    assert question is None and branch.statements and not barrier.converged
+    with sketch.into(loop.body), sketch.into(sketch.add(If(is_low(sketch, loop))).then):
+        question = sketch.add(Collective("any", [sketch.arg("flag")], type=i32))
+    barriers(sketch)
+    assert not question.converged
+
+
+def test_threads_in_turn_cannot_ask_a_subgroup_in_a_loop_that_ends_at_other_times(sketch):
+    loop = sketch.loop(128)
+    with sketch.into(loop.body), sketch.into(sketch.loop(sketch.index(loop)).body):
+        sketch.add(Collective("any", [sketch.arg("flag")], type=i32))
+    with pytest.raises(UnsupportedError, match="Threads of a subgroup cannot meet here on this target"):
+        barriers(sketch)
 
 
 def test_shared_arrays_that_nothing_reads_are_not_stored(sketch):
