@@ -1,6 +1,6 @@
-"""One definition of each operation: what tables beside `ir/ops.py` lack, by name, and that no list goes its own way.
+"""One definition of each operation: what each lacks in other tables than `ir/ops.py`, and no second list of the same facts.
 
-An operation that is new fails here until it has what it needs or stands in the list of those that do without.
+An operation that is new fails here until it has what it needs, or is in the list of those that do without.
 """
 
 from __future__ import annotations

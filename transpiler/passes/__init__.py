@@ -1,6 +1,6 @@
 """The passes and their order: a kernel as the frontend made it comes in, tasks in final form come out.
 
-The order is the table `PASSES`; a pass that must stand where it stands has the reason beside it.
+The order is the table `PASSES`; a comment gives the reason for each position that matters.
 """
 
 from __future__ import annotations
