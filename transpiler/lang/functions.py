@@ -1,4 +1,4 @@
-"""The functions of `ti` (`ti.static`, `ti.ndrange`, `ti.atomic_add`) other than `operations`: what they do in Python scope.
+"""The functions of `ti` that are not `operations` (`ti.static`, `ti.ndrange`, `ti.atomic_add`) in Python scope.
 
 In a kernel the frontend gives each its meaning by the identity of the function object; `ATOMIC_OF` and
 `operations.OPERATION_OF` name the rows of the op table for those that are one operation. In Python scope they compute
