@@ -16,14 +16,14 @@ import numpy as np
 import pytest
 
 import shadesmith as ti
-from shadesmith.runtime.compat import ops as taichi_ops
+from shadesmith.runtime.compat.lang_modules import ops as taichi_ops
 from shadesmith.transpiler.backend import tables_c, tables_cuda, tables_glsl, tensors_glsl
-from shadesmith.transpiler.backend.threads import HOST_OPERATIONS
+from shadesmith.transpiler.backend.print.threads import HOST_OPERATIONS
 from shadesmith.transpiler.ir.ops import HOST_OPS, MATH_H, NEGATED, OPS, U1_OPS, Op, RuleError
 from shadesmith.transpiler.ir.types import SCALARS, Scalar, Tensor, f32, f64
 from shadesmith.transpiler.lang import functions, operations
-from shadesmith.transpiler.passes import intervals
-from shadesmith.transpiler.passes.simplify import IDENTITIES
+from shadesmith.transpiler.passes.analysis import intervals
+from shadesmith.transpiler.passes.cleanup.simplify import IDENTITIES
 
 ROOT = Path(ti.__file__).parent
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from shadesmith.transpiler.backend.accessors import Reach, accessors, clamped, less_offset, row_major, strided
+from shadesmith.transpiler.backend.layout.accessors import Reach, accessors, clamped, less_offset, row_major, strided
 from shadesmith.transpiler.backend.target import TARGETS
 from shadesmith.transpiler.ir.statements import Array
 from shadesmith.transpiler.ir.types import f32

@@ -2,12 +2,12 @@
 
 import pytest
 
-from shadesmith.transpiler.backend.layout import array_type, layout
+from shadesmith.transpiler.backend.layout.layout import array_type, layout
 from shadesmith.transpiler.backend.target import TARGETS
 from shadesmith.transpiler.ir.statements import Array, Parameter, Return
 from shadesmith.transpiler.ir.types import Tensor, f32, f64, i8, i32, u1
 from shadesmith.transpiler.passes import Stage
-from shadesmith.transpiler.passes.offload import offload
+from shadesmith.transpiler.passes.tasks.offload import offload
 
 LANGUAGES = list(TARGETS)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from shadesmith.transpiler.backend.placement import Placement, place
+from shadesmith.transpiler.backend.print.placement import Placement, place
 from shadesmith.transpiler.ir.functions import Call, Function
 from shadesmith.transpiler.ir.statements import If, LocalStore, Rand
 from shadesmith.transpiler.ir.types import f32

@@ -4,7 +4,7 @@ import pytest
 
 from shadesmith.transpiler.ir.statements import Array, If, StructFor
 from shadesmith.transpiler.ir.types import f32
-from shadesmith.transpiler.passes.bounds import bounds
+from shadesmith.transpiler.passes.checks.bounds import bounds
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ from shadesmith.transpiler.ir.statements import Continue, If
 from shadesmith.transpiler.ir.threads import Barrier, Collective
 from shadesmith.transpiler.ir.types import i32
 from shadesmith.transpiler.passes import Stage
-from shadesmith.transpiler.passes.check_threads import check_threads
-from shadesmith.transpiler.passes.offload import offload
+from shadesmith.transpiler.passes.tasks.offload import offload
+from shadesmith.transpiler.passes.threads.check_threads import check_threads
 
 
 def is_low(sketch, loop):

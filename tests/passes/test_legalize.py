@@ -5,7 +5,7 @@ import pytest
 from shadesmith.transpiler.errors import UnsupportedError
 from shadesmith.transpiler.ir.statements import AtomicOp
 from shadesmith.transpiler.ir.types import f32, f64
-from shadesmith.transpiler.passes.legalize import legalize
+from shadesmith.transpiler.passes.target.legalize import legalize
 
 ALL = frozenset({"i32", "u32", "f32", "f64", "u1"})
 

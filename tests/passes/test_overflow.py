@@ -5,7 +5,7 @@ import pytest
 from shadesmith.transpiler.ir.statements import Assert, AtomicOp, Cast
 from shadesmith.transpiler.ir.types import f32, i8, i16, i32, i64
 from shadesmith.transpiler.passes import Stage
-from shadesmith.transpiler.passes.overflow import overflow
+from shadesmith.transpiler.passes.control.overflow import overflow
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import pytest
 from shadesmith.transpiler.errors import UnsupportedError
 from shadesmith.transpiler.ir.functions import Call, Function
 from shadesmith.transpiler.ir.statements import Return
-from shadesmith.transpiler.passes.recursion import recursion
+from shadesmith.transpiler.passes.control.recursion import recursion
 
 
 def program(sketch, **calls):

@@ -4,9 +4,9 @@ import pytest
 
 from shadesmith.transpiler.ir.threads import Barrier, ThreadFor
 from shadesmith.transpiler.passes import Stage
-from shadesmith.transpiler.passes.check_threads import check_threads
-from shadesmith.transpiler.passes.offload import offload
-from shadesmith.transpiler.passes.split_threads import split_threads
+from shadesmith.transpiler.passes.tasks.offload import offload
+from shadesmith.transpiler.passes.threads.check_threads import check_threads
+from shadesmith.transpiler.passes.threads.split_threads import split_threads
 
 
 def exchange(sketch, extent, target):

@@ -3,9 +3,9 @@
 from shadesmith.transpiler.ir.statements import Const
 from shadesmith.transpiler.ir.threads import Barrier
 from shadesmith.transpiler.passes import Stage
-from shadesmith.transpiler.passes.check_threads import check_threads
-from shadesmith.transpiler.passes.offload import offload
-from shadesmith.transpiler.passes.stay_inside import stay_inside
+from shadesmith.transpiler.passes.tasks.offload import offload
+from shadesmith.transpiler.passes.threads.check_threads import check_threads
+from shadesmith.transpiler.passes.threads.stay_inside import stay_inside
 
 
 def parallel(sketch, array, index, barrier=True, **options):

@@ -2,7 +2,7 @@
 
 from shadesmith.transpiler.ir.statements import Array, RangeFor, StructFor
 from shadesmith.transpiler.ir.types import f32
-from shadesmith.transpiler.passes.struct_for import struct_for
+from shadesmith.transpiler.passes.sparse.struct_for import struct_for
 
 
 def lowered(sketch, array, names=("i",), **options):

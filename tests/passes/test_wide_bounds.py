@@ -4,8 +4,8 @@ import pytest
 
 from shadesmith.transpiler.ir.statements import Cast
 from shadesmith.transpiler.ir.types import i16, i32, i64, u32
-from shadesmith.transpiler.passes.bounds import bounds
-from shadesmith.transpiler.passes.wide_bounds import wide_bounds
+from shadesmith.transpiler.passes.checks.bounds import bounds
+from shadesmith.transpiler.passes.checks.wide_bounds import wide_bounds
 
 
 def read_at(sketch, wide):
