@@ -74,7 +74,9 @@ from .transpiler.errors import (
     TaichiTypeError,
     UnsupportedError,
 )
+from .transpiler.lang import functions as _functions
 from .transpiler.lang import math, simt
+from .transpiler.lang import operations as _operations
 from .transpiler.lang.annotations import NDArray, ref, template
 from .transpiler.lang.arch import (
     amdgpu,
@@ -96,58 +98,11 @@ from .transpiler.lang.arch import (
 )
 from .transpiler.lang.decompositions import eig, polar_decompose, solve, svd, sym_eig
 from .transpiler.lang.decorators import data_oriented, func, pyfunc
-from .transpiler.lang.functions import (
-    abs,  # noqa: A004
-    acos,
-    asin,
-    atan2,
-    atomic_add,
-    atomic_and,
-    atomic_max,
-    atomic_min,
-    atomic_mul,
-    atomic_or,
-    atomic_sub,
-    atomic_xor,
-    bit_cast,
-    bit_shr,
-    block_local,
-    cache_read_only,
-    cast,
-    ceil,
-    cos,
-    exp,
-    floor,
-    frexp,
-    global_thread_idx,
-    grouped,
-    log,
-    loop_config,
-    max,  # noqa: A004
-    min,  # noqa: A004
-    ndrange,
-    one,
-    pow,  # noqa: A004
-    randn,
-    random,
-    raw_div,
-    raw_mod,
-    round,  # noqa: A004
-    rsqrt,
-    select,
-    sin,
-    sqrt,
-    static,
-    static_assert,
-    static_print,
-    stop_grad,
-    tan,
-    tanh,
-    zero,
-)
+from .transpiler.lang.functions import *  # noqa: F403
 from .transpiler.lang.hooks import HOOKS as _HOOKS
 from .transpiler.lang.hooks import Layout
 from .transpiler.lang.matrix import Matrix, Vector
+from .transpiler.lang.operations import *  # noqa: F403
 from .transpiler.lang.packs import ArgPack
 from .transpiler.lang.sparse import activate, append, deactivate, is_active, length, no_activate, rescale_index
 from .transpiler.lang.struct import Struct, dataclass
@@ -164,20 +119,18 @@ __all__ = [
     "MatrixField", "MatrixNdarray", "NDArray", "Ndarray", "SNode", "ScalarField", "ScalarNdarray",
     "ShadesmithWarning", "Struct", "StructField", "TRACE", "TaichiAssertionError", "TaichiCompilationError",
     "TaichiIndexError", "TaichiNameError", "TaichiRuntimeError", "TaichiRuntimeTypeError", "TaichiSyntaxError",
-    "TaichiTypeError", "Texture", "UnsupportedError", "Vector", "VectorNdarray", "WARN", "abs", "acos", "activate",
-    "amdgpu", "append", "arm64", "asin", "atan2", "atomic_add", "atomic_and", "atomic_max", "atomic_min", "atomic_mul",
-    "atomic_or", "atomic_sub", "atomic_xor", "axes", "bit_cast", "bit_shr", "block_local", "cache_read_only",
-    "cast", "cc", "ceil", "cos", "cpu", "cuda", "data_oriented", "dataclass", "deactivate", "deactivate_all_snodes",
-    "dx11", "dx12", "eig", "exp", "experimental", "extension", "f16", "f32", "f64", "field", "float16", "float32",
-    "float64", "floor", "frexp", "func", "gles", "global_thread_idx", "gpu", "graph", "grouped", "hex_to_rgb", "i16",
-    "i32", "i64", "i8", "init", "int16", "int32", "int64", "int8", "is_active", "is_logging_effective", "kernel",
-    "lang", "length", "log", "loop_config", "math", "max", "metal", "min", "ndarray", "ndrange", "no_activate", "one",
-    "opengl", "polar_decompose", "pow", "pyfunc", "python", "randn", "random", "raw_div", "raw_mod", "real_func",
-    "ref", "rescale_index", "reset", "rgb_to_hex", "root", "round", "rsqrt", "select", "set_logging_level", "simt",
-    "sin", "solve", "sparse", "sqrt", "static", "static_assert", "static_print", "stop_grad", "svd", "sym_eig",
-    "sync", "tan", "tanh", "template", "tools", "tune", "types", "u1", "u16", "u32", "u64", "u8", "ui", "uint1",
-    "uint16", "uint32", "uint64", "uint8", "var", "vulkan", "x64", "x86_64", "zero",
+    "TaichiTypeError", "Texture", "UnsupportedError", "Vector", "VectorNdarray", "WARN", "activate", "amdgpu",
+    "append", "arm64", "axes", "cc", "cpu", "cuda", "data_oriented", "dataclass", "deactivate",
+    "deactivate_all_snodes", "dx11", "dx12", "eig", "experimental", "extension", "f16", "f32", "f64", "field",
+    "float16", "float32", "float64", "func", "gles", "gpu", "graph", "hex_to_rgb", "i16", "i32", "i64", "i8",
+    "init", "int16", "int32", "int64", "int8", "is_active", "is_logging_effective", "kernel", "lang", "length",
+    "math", "metal", "ndarray", "no_activate", "opengl", "polar_decompose", "pyfunc", "python", "real_func", "ref",
+    "rescale_index", "reset", "rgb_to_hex", "root", "set_logging_level", "simt", "solve", "sparse", "svd",
+    "sym_eig", "sync", "template", "tools", "tune", "types", "u1", "u16", "u32", "u64", "u8", "ui", "uint1",
+    "uint16", "uint32", "uint64", "uint8", "var", "vulkan", "x64", "x86_64",
 ]  # fmt: skip
+__all__ += _functions.__all__
+__all__ += _operations.__all__
 
 VectorNdarray = MatrixNdarray
 Field = ScalarField | MatrixField

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 import shadesmith as ti
+from shadesmith.transpiler.ir.ops import MATH_H, OPS
 
 COUNT = 4_000
 TYPES: dict[str, type[np.floating[Any]]] = {"f32": np.float32, "f64": np.float64}
@@ -142,15 +143,7 @@ def _flushed_mix(flush: Flush, x: Array, y: Array) -> Array:
 
 
 ROWS: tuple[Row, ...] = (
-    Row("sin", 1, ti.sin, np.sin),
-    Row("cos", 1, ti.cos, np.cos),
-    Row("tan", 1, ti.tan, np.tan),
-    Row("asin", 1, ti.asin, np.arcsin),
-    Row("acos", 1, ti.acos, np.arccos),
-    Row("tanh", 1, ti.tanh, np.tanh),
-    Row("exp", 1, ti.exp, np.exp),
-    Row("log", 1, ti.log, np.log),
-    Row("sqrt", 1, ti.sqrt, np.sqrt),
+    *(Row(name, 1, getattr(ti, name), OPS[name].meaning) for name in MATH_H if name not in ("floor", "ceil")),
     Row("rsqrt", 1, ti.rsqrt, lambda x: 1 / np.sqrt(x)),
     Row("floor", 1, ti.floor, np.floor, flushed=lambda flush, x: np.floor(flush(x))),
     Row("ceil", 1, ti.ceil, np.ceil, flushed=lambda flush, x: np.ceil(flush(x))),

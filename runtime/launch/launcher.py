@@ -14,6 +14,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from ...transpiler.errors import ShadesmithWarning
+from ...transpiler.ir.ops import OPS
 from ...transpiler.ir.types import SCALARS
 from ...transpiler.options import MAX_TURNS
 
@@ -25,16 +26,6 @@ PACK_CODES = {
     "u1": "?", "f16": "e", "f32": "f", "f64": "d", "pointer": "Q", "texture": "Q",
 }  # fmt: skip
 
-OPERATORS = {
-    "add": "({} + {})", "sub": "({} - {})", "mul": "({} * {})",
-    "floordiv": "({0} // {1} if {1} else 0)", "mod": "({0} % {1} if {1} else 0)",
-    "min": "min({}, {})", "max": "max({}, {})", "neg": "(-{})", "shl": "({} << {})", "sar": "({} >> {})",
-    "bit_and": "({} & {})", "bit_or": "({} | {})", "bit_xor": "({} ^ {})", "abs": "abs({})",
-    "raw_div": "(int({0} / {1}) if {1} else 0)", "select": "({1} if {0} else {2})",
-    "lt": "({} < {})", "le": "({} <= {})", "gt": "({} > {})", "ge": "({} >= {})",
-    "eq": "({} == {})", "ne": "({} != {})",
-}  # fmt: skip
-"""Operations that the extent of a loop may hold, in Python; divided by 0 a number is 0, as on all devices."""
 MAX_SHIFT = 64
 """What is shifted by more is no extent, and would take as much memory as an archive says."""
 
@@ -320,7 +311,7 @@ class _Writer:
             case ("shl", value, by) if by[0] != "const" or by[1] > MAX_SHIFT:
                 return f"({self._expression(value)} << min({self._expression(by)}, {MAX_SHIFT}))"
             case (op, *operands):
-                return OPERATORS[op].format(*map(self._expression, operands))
+                return OPS[op].host.format(*map(self._expression, operands))
         raise ValueError(f"extent {expression!r}")
 
 

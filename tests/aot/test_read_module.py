@@ -62,12 +62,6 @@ def test_every_field_is_read(kind, table):
     assert {field.name for field in dataclasses.fields(kind)} - {"program"} == set(table)
 
 
-def test_launchers_know_the_operations_of_extents():
-    assert set(launcher.OPERATORS) == set(interface.EXTENT_OPERATORS)
-    for name, count in interface.EXTENT_OPERATORS.items():
-        assert launcher.OPERATORS[name].format(*range(count))
-
-
 @pytest.fixture
 def data():
     return through_json(golden_kernels.compiled("saxpy", "vulkan"))

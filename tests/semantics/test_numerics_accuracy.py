@@ -18,7 +18,7 @@ from shadesmith.transpiler.backend import tables_glsl
 from shadesmith.transpiler.backend.helpers import called, order
 
 LIMIT = 4.0
-OURS = frozenset({"sin", "cos", "tan", "tanh", "exp", "log", "**", "/", "sqrt", "rsqrt"})
+OURS = frozenset({*"sin cos tan tanh asinh acosh atanh exp log sqrt rsqrt".split(), "**", "/"})
 """Functions that templates/glsl/lib computes: within 2 ulp; in f64 also asin, acos and atan2."""
 
 ANGLES = frozenset({"asin", "acos", "atan2"})

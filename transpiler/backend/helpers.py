@@ -28,6 +28,7 @@ FILES = (
     "exact_f32",
     "math_f64",
     "exact_f64",
+    "hyperbolic",
     "overflow",
     "random",
     "atomics",
@@ -47,12 +48,13 @@ DEFINED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Helper:
-    """One chunk. uses: names of chunks it needs. words: all its identifiers."""
+    """One chunk. uses: names of chunks it needs. words: all its identifiers. file: the library without its suffix."""
 
     name: str
     text: str
     uses: tuple[str, ...]
     words: frozenset[str]
+    file: str
 
 
 @cache
@@ -60,13 +62,16 @@ def library(target: str) -> dict[str, Helper]:
     """Return all chunks of a target's libraries by name, in the order of the files."""
     folder, suffix = LIBRARIES[target]
     chunks: dict[str, str] = {}
+    files: dict[str, str] = {}
     for name in FILES:
         path = TEMPLATES / folder / "lib" / f"{name}.{suffix}"
         if path.exists():
-            chunks.update((_defined_name(chunk), chunk) for chunk in _chunks(read_library(path)))
+            found = {_defined_name(chunk): chunk for chunk in _chunks(read_library(path))}
+            chunks |= found
+            files |= dict.fromkeys(found, name)
     words = {name: frozenset(IDENTIFIER.findall(_code(text))) for name, text in chunks.items()}
     return {
-        name: Helper(name, text, tuple(w for w in chunks if w in words[name] and w != name), words[name])
+        name: Helper(name, text, tuple(w for w in chunks if w in words[name] and w != name), words[name], files[name])
         for name, text in chunks.items()
     }
 

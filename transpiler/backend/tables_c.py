@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ..ir.ops import MATH_H
 from ..ir.types import Scalar, f32, i32
 from .spelling_forms import (
     ADD,
@@ -35,10 +36,10 @@ TYPES: dict[str, str] = {
     "u1": "bool", "f16": "_Float16", "f32": "float", "f64": "double",
 }  # fmt: skip
 
-MATH = "floor fmod pow fmin fmax atan2 fabs rint ceil sqrt sin cos tan asin acos tanh exp log"
+MATH = ("fmod", "pow", "fmin", "fmax", "atan2", "fabs", "rint", *MATH_H)
 
 HEADERS: dict[str, frozenset[str]] = {
-    "math.h": frozenset(["INFINITY", "NAN", *(name + suffix for name in MATH.split() for suffix in ("", "f"))]),
+    "math.h": frozenset(["INFINITY", "NAN", *(name + suffix for name in MATH for suffix in ("", "f"))]),
     "stdbool.h": frozenset({"bool", "true", "false"}),
     "stdint.h": frozenset(name for name in TYPES.values() if name.endswith("_t")),
 }
@@ -72,10 +73,7 @@ FLOATS: dict[str, Spelling] = {
     "rsqrt": call("rsqrt_$t"),
     "isnan": call("is_nan_$t"),
     "isinf": call("is_inf_$t"),
-    **{
-        name: call(f"{name}$f")
-        for name in ("floor", "ceil", "sqrt", "sin", "cos", "tan", "asin", "acos", "tanh", "exp", "log")
-    },
+    **{name: call(f"{name}$f") for name in MATH_H},
 }
 
 INTEGERS: dict[str, Spelling] = {

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ..ir.ops import MATH_H, OPS
 from ..ir.types import Scalar, f32, i32
+from .helpers import library
 from .spelling_forms import (
     ADD,
     ASSIGN,
@@ -76,14 +78,11 @@ FLOATS: dict[str, Spelling] = {
     "rsqrt": call("inversesqrt"),
     "isnan": call("is_nan_$t"),
     "isinf": call("is_inf_$t"),
-    **{name: call(name) for name in ("abs", "sign", "floor", "ceil", "sqrt")},
-    **{name: call(name) for name in ("sin", "cos", "tan", "asin", "acos", "tanh", "exp", "log")},
+    **{name: call(name) for name in ("abs", "sign", *MATH_H)},
 }
 
-SINGLE_HELPERS = frozenset({"asin", "acos", "atan2"})
-"""Operations whose built-in functions drivers compute badly in f32."""
-
-DOUBLE_HELPERS = frozenset({"sin", "cos", "tan", "asin", "acos", "atan2", "tanh", "exp", "log", "pow"})
+MATH_FILES = frozenset({"math_f32", "math_f64", "hyperbolic"})
+"""Libraries of the functions that GLSL lacks (those of double), or that drivers compute badly (`asin` of float)."""
 
 COARSE: dict[str, dict[str, Spelling]] = {
     "f32": {
@@ -190,8 +189,9 @@ def _boolean(op: str) -> Spelling:
 
 
 def has_helper(op: str, type: Scalar) -> bool:
-    """Tell whether a function of floats is one of ours and not built in."""
-    return op in {"f32": SINGLE_HELPERS, "f64": DOUBLE_HELPERS}.get(type.name, ())
+    """Return whether a function of floats is always one of ours: its name and type name it in `MATH_FILES`."""
+    helper = library("vulkan").get(f"{op}_{type.name}")
+    return helper is not None and helper.file in MATH_FILES and op in FLOATS
 
 
 def is_coarse(op: str, type: Scalar) -> bool:
@@ -207,7 +207,7 @@ def _exact(op: str, type: Scalar) -> Spelling:
 
 def _float(op: str, type: Scalar) -> Spelling:
     if has_helper(op, type):
-        return call(f"{op}_{type.name}", 2 if op in ("atan2", "pow") else 1)
+        return call(f"{op}_{type.name}", OPS[op].arity)
     if type.name == "f16" and op in ("pow", "raw_mod", "isnan", "isinf"):
         inner = with_operands(operation(op, f32), "float({0})", PRIMARY, ASSIGN)
         return inner if op in ("isnan", "isinf") else constructor(inner, TYPES["f16"])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..ir.ops import MATH_H
 from ..ir.types import Scalar, Tensor, Type, element_of, u32, with_element
 from . import tables_glsl
 from .spelling_forms import ASSIGN, PRIMARY, Spelling, call, infix, prefix, same, with_operands, written
@@ -19,8 +20,7 @@ RELATIONS = {
     "eq": "equal", "ne": "notEqual",
 }  # fmt: skip
 
-VECTOR_FLOAT = frozenset({"abs", "sign", "floor", "ceil", "round", "sqrt", "rsqrt", "min", "max", "mod"})
-VECTOR_TRANSCENDENTAL = frozenset({"sin", "cos", "tan", "asin", "acos", "atan2", "tanh", "exp", "log"})
+VECTOR_FLOAT = frozenset({"abs", "sign", "round", "rsqrt", "min", "max", "mod", "atan2", *MATH_H})
 LINEAR = {"dot": ("dot", 2), "cross": ("cross", 2), "norm": ("length", 1), "normalized": ("normalize", 1)}
 WIDE = frozenset({"i32", "u32", "i64", "u64"})
 
@@ -85,7 +85,7 @@ def _vector(op: str, types: Sequence[Type], result: Type, element: Scalar) -> Sp
 def _float(op: str, types: Sequence[Type], result: Type, element: Scalar) -> Spelling | None:
     if op in ("raw_div", "floordiv"):
         return tables_glsl.operation(op, element)
-    if op in VECTOR_FLOAT or (op in VECTOR_TRANSCENDENTAL and not tables_glsl.has_helper(op, element)):
+    if op in VECTOR_FLOAT and not tables_glsl.has_helper(op, element):
         return _repeat(tables_glsl.operation(op, element), types, result, (0, 1))
     return None
 

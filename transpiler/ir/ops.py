@@ -1,4 +1,4 @@
-"""The op table: name, arity, type rule, meaning in Python. One row an operation; every other list is keyed by its name.
+"""The op table: one row an operation, with all that is the same for every language; other tables are keyed by its name.
 
 A rule takes the scalar types of the operands and the default float type, and gives the types the operands are cast to
 and the type of the result. Elementwise operations take tensors of one shape, or scalars beside tensors; the others
@@ -34,7 +34,16 @@ class RuleError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Op:
-    """One row. symbol: Python's spelling for messages and IR text. shape_rule: None for elementwise operations."""
+    """One row. No operation has an effect: equal operands give equal results.
+
+    symbol: Python's operator, for messages and IR text; a function of this row (`ti.pow`) is the operator.
+    shape_rule: None for elementwise operations.
+    on_u1: the row that it equals where its result is u1: no target computes with numbers of one bit.
+    atomic: its name as an atomic operation. negated: the comparison that is true where this one is false, but for NaN.
+    host: its Python source, a format of the operands, if a host computes it in extents; x / 0 is 0, as on devices.
+    is_in_math_h: C's math.h and GLSL have it as a function of floats, by this name.
+    takes_many: its function takes any number of operands, from one on. takes_dtype: a type may follow the operands.
+    """
 
     name: str
     arity: int
@@ -43,6 +52,13 @@ class Op:
     symbol: str = ""
     commutative: bool = False
     shape_rule: ShapeRule | None = None
+    on_u1: str = ""
+    atomic: str = ""
+    negated: str = ""
+    host: str = ""
+    is_in_math_h: bool = False
+    takes_many: bool = False
+    takes_dtype: bool = False
 
 
 def _common(types: Sequence[Scalar]) -> Scalar:
@@ -238,8 +254,9 @@ def _cross_overflows(a: Any, b: Any) -> Any:
     return np.bool_(any(_overflows(n, a.dtype.type) for n in (*products[0], *products[1], *differences)))
 
 
-def _round_half_even(a: Any) -> Any:
-    return np.rint(a)
+def _rounded(rounding: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return the meaning of a rounding to whole numbers, which integers are."""
+    return lambda a: rounding(a) if isinstance(a, np.floating) else a
 
 
 def _leading_zeros(a: Any) -> Any:
@@ -329,92 +346,105 @@ def _norm(a: Any) -> Any:
 OPS: dict[str, Op] = {
     op.name: op
     for op in (
-        Op("add", 2, _arithmetic, lambda a, b: a + b, "+", True),
-        Op("sub", 2, _arithmetic, lambda a, b: a - b, "-"),
-        Op("mul", 2, _arithmetic, lambda a, b: a * b, "*", True),
+        Op("add", 2, _arithmetic, lambda a, b: a + b, "+", commutative=True, on_u1="ne", atomic="add",
+            host="({} + {})"),
+        Op("sub", 2, _arithmetic, lambda a, b: a - b, "-", on_u1="ne", atomic="sub", host="({} - {})"),
+        Op("mul", 2, _arithmetic, lambda a, b: a * b, "*", commutative=True, on_u1="logical_and", atomic="mul",
+            host="({} * {})"),
         Op("div", 2, _real, lambda a, b: a / b, "/"),
-        Op("floordiv", 2, _arithmetic, _floor_div, "//"),
-        Op("mod", 2, _arithmetic, _mod, "%"),
+        Op("floordiv", 2, _arithmetic, _floor_div, "//", on_u1="logical_and", host="({0} // {1} if {1} else 0)"),
+        Op("mod", 2, _arithmetic, _mod, "%", host="({0} % {1} if {1} else 0)"),
         Op("pow", 2, _power, _pow, "**"),
-        Op("raw_div", 2, _arithmetic, _raw_div),
+        Op("raw_div", 2, _arithmetic, _raw_div, on_u1="logical_and", host="(int({0} / {1}) if {1} else 0)"),
         Op("raw_mod", 2, _arithmetic, _raw_mod),
         Op("plain_div", 2, _plain, _raw_div),
         Op("plain_mod", 2, _plain, _raw_mod),
-        Op("min", 2, _promoted, lambda a, b: np.fmin(a, b), "", True),
-        Op("max", 2, _promoted, lambda a, b: np.fmax(a, b), "", True),
+        Op("min", 2, _promoted, np.fmin, commutative=True, on_u1="logical_and", atomic="min",
+            host="min({}, {})", takes_many=True),
+        Op("max", 2, _promoted, np.fmax, commutative=True, on_u1="logical_or", atomic="max",
+            host="max({}, {})", takes_many=True),
         Op("atan2", 2, _angle, np.arctan2),
-        Op("bit_and", 2, _integral, lambda a, b: a & b, "&", True),
-        Op("bit_or", 2, _integral, lambda a, b: a | b, "|", True),
-        Op("bit_xor", 2, _integral, lambda a, b: a ^ b, "^", True),
-        Op("shl", 2, _shift, _shift_left, "<<"),
-        Op("sar", 2, _shift, _shift_right, ">>"),
+        Op("bit_and", 2, _integral, lambda a, b: a & b, "&", commutative=True, on_u1="logical_and", atomic="and",
+            host="({} & {})"),
+        Op("bit_or", 2, _integral, lambda a, b: a | b, "|", commutative=True, on_u1="logical_or", atomic="or",
+            host="({} | {})"),
+        Op("bit_xor", 2, _integral, lambda a, b: a ^ b, "^", commutative=True, on_u1="ne", atomic="xor",
+            host="({} ^ {})"),
+        Op("shl", 2, _shift, _shift_left, "<<", host="({} << {})"),
+        Op("sar", 2, _shift, _shift_right, ">>", host="({} >> {})"),
         Op("shr", 2, _shift, _shift_right_logical),
-        Op("lt", 2, _compare, lambda a, b: a < b, "<"),
-        Op("le", 2, _compare, lambda a, b: a <= b, "<="),
-        Op("gt", 2, _compare, lambda a, b: a > b, ">"),
-        Op("ge", 2, _compare, lambda a, b: a >= b, ">="),
-        Op("eq", 2, _compare, lambda a, b: a == b, "==", True),
-        Op("ne", 2, _compare, lambda a, b: a != b, "!=", True),
-        Op("logical_and", 2, _logical, np.logical_and, "and", True),
-        Op("logical_or", 2, _logical, np.logical_or, "or", True),
+        Op("lt", 2, _compare, lambda a, b: a < b, "<", negated="ge", host="({} < {})"),
+        Op("le", 2, _compare, lambda a, b: a <= b, "<=", negated="gt", host="({} <= {})"),
+        Op("gt", 2, _compare, lambda a, b: a > b, ">", negated="le", host="({} > {})"),
+        Op("ge", 2, _compare, lambda a, b: a >= b, ">=", negated="lt", host="({} >= {})"),
+        Op("eq", 2, _compare, lambda a, b: a == b, "==", commutative=True, negated="ne", host="({} == {})"),
+        Op("ne", 2, _compare, lambda a, b: a != b, "!=", commutative=True, negated="eq", host="({} != {})"),
+        Op("logical_and", 2, _logical, np.logical_and, "and", commutative=True),
+        Op("logical_or", 2, _logical, np.logical_or, "or", commutative=True),
         Op("logical_not", 1, _logical, np.logical_not, "not"),
-        Op("neg", 1, _arithmetic, lambda a: -a, "-"),
+        Op("neg", 1, _arithmetic, lambda a: -a, "-", host="(-{})"),
         Op("bit_not", 1, _integral, lambda a: ~a, "~"),
-        Op("abs", 1, _promoted, np.abs),
+        Op("abs", 1, _promoted, np.abs, host="abs({})"),
         Op("sign", 1, _promoted, np.sign),
-        Op("floor", 1, _promoted, lambda a: np.floor(a) if isinstance(a, np.floating) else a),
-        Op("ceil", 1, _promoted, lambda a: np.ceil(a) if isinstance(a, np.floating) else a),
-        Op("round", 1, _promoted, lambda a: _round_half_even(a) if isinstance(a, np.floating) else a),
-        Op("sqrt", 1, _real, np.sqrt),
+        Op("floor", 1, _promoted, _rounded(np.floor), is_in_math_h=True, takes_dtype=True),
+        Op("ceil", 1, _promoted, _rounded(np.ceil), is_in_math_h=True, takes_dtype=True),
+        Op("round", 1, _promoted, _rounded(np.rint), takes_dtype=True),
+        Op("sin", 1, _real, np.sin, is_in_math_h=True),
+        Op("cos", 1, _real, np.cos, is_in_math_h=True),
+        Op("tan", 1, _real, np.tan, is_in_math_h=True),
+        Op("asin", 1, _real, np.arcsin, is_in_math_h=True),
+        Op("acos", 1, _real, np.arccos, is_in_math_h=True),
+        Op("tanh", 1, _real, np.tanh, is_in_math_h=True),
+        Op("asinh", 1, _real, np.arcsinh, is_in_math_h=True),
+        Op("acosh", 1, _real, np.arccosh, is_in_math_h=True),
+        Op("atanh", 1, _real, np.arctanh, is_in_math_h=True),
+        Op("exp", 1, _real, np.exp, is_in_math_h=True),
+        Op("log", 1, _real, np.log, is_in_math_h=True),
+        Op("sqrt", 1, _real, np.sqrt, is_in_math_h=True),
         Op("rsqrt", 1, _real, lambda a: type(a)(1) / np.sqrt(a)),
-        Op("sin", 1, _real, np.sin),
-        Op("cos", 1, _real, np.cos),
-        Op("tan", 1, _real, np.tan),
-        Op("asin", 1, _real, np.arcsin),
-        Op("acos", 1, _real, np.arccos),
-        Op("tanh", 1, _real, np.tanh),
-        Op("exp", 1, _real, np.exp),
-        Op("log", 1, _real, np.log),
         Op("isnan", 1, _float_test, np.isnan),
         Op("isinf", 1, _float_test, np.isinf),
         Op("popcnt", 1, _count, _ones),
         Op("clz", 1, _count, _leading_zeros),
-        Op("select", 3, _select, lambda c, a, b: a if c else b),
+        Op("select", 3, _select, lambda c, a, b: a if c else b, host="({1} if {0} else {2})"),
         Op("add_overflows", 2, _overflow, lambda a, b: _overflows(int(a) + int(b), type(a))),
         Op("sub_overflows", 2, _overflow, lambda a, b: _overflows(int(a) - int(b), type(a))),
         Op("mul_overflows", 2, _overflow, lambda a, b: _overflows(int(a) * int(b), type(a))),
         Op("shl_overflows", 2, _wide_overflow, _shift_overflows),
         Op("pow_overflows", 2, _wide_overflow, _power_overflows),
-        Op("sum_overflows", 1, _overflow, _sum_overflows, "", False, _any_to_scalar),
-        Op("dot_overflows", 2, _overflow, _dot_overflows, "", True, _same_shape),
-        Op("cross_overflows", 2, _overflow, _cross_overflows, "", False, _without_shape(_cross_shape)),
-        Op("matmul_overflows", 2, _overflow, _matmul_overflows, "", False, _without_shape(_matmul_shape)),
-        Op("outer_product_overflows", 2, _overflow, _outer_overflows, "", False, _without_shape(_outer_shape)),
-        Op("dot", 2, _linear, lambda a, b: (a * b).sum(dtype=a.dtype), "", True, _same_shape),
-        Op("cross", 2, _linear, np.cross, "", False, _cross_shape),
-        Op("matmul", 2, _linear, lambda a, b: a @ b, "@", False, _matmul_shape),
-        Op("outer_product", 2, _linear, np.multiply.outer, "", False, _outer_shape),
-        Op("transpose", 1, _promoted, np.transpose, "", False, _transpose_shape),
-        Op("norm", 1, _real, _norm, "", False, _any_to_scalar),
-        Op("normalized", 1, _real, lambda a: a / _norm(a), "", False, _vector_itself),
-        Op("determinant", 1, _real, np.linalg.det, "", False, _square_to_scalar),
-        Op("inverse", 1, _real, _inverse, "", False, _square_itself),
-        Op("sum", 1, _arithmetic, lambda a: a.sum(dtype=a.dtype), "", False, _any_to_scalar),
+        Op("sum_overflows", 1, _overflow, _sum_overflows, shape_rule=_any_to_scalar),
+        Op("dot_overflows", 2, _overflow, _dot_overflows, commutative=True, shape_rule=_same_shape),
+        Op("cross_overflows", 2, _overflow, _cross_overflows, shape_rule=_without_shape(_cross_shape)),
+        Op("matmul_overflows", 2, _overflow, _matmul_overflows, shape_rule=_without_shape(_matmul_shape)),
+        Op("outer_product_overflows", 2, _overflow, _outer_overflows, shape_rule=_without_shape(_outer_shape)),
+        Op("dot", 2, _linear, lambda a, b: (a * b).sum(dtype=a.dtype), commutative=True, shape_rule=_same_shape),
+        Op("cross", 2, _linear, np.cross, shape_rule=_cross_shape),
+        Op("matmul", 2, _linear, lambda a, b: a @ b, "@", shape_rule=_matmul_shape),
+        Op("outer_product", 2, _linear, np.multiply.outer, shape_rule=_outer_shape),
+        Op("transpose", 1, _promoted, np.transpose, shape_rule=_transpose_shape),
+        Op("norm", 1, _real, _norm, shape_rule=_any_to_scalar),
+        Op("normalized", 1, _real, lambda a: a / _norm(a), shape_rule=_vector_itself),
+        Op("determinant", 1, _real, np.linalg.det, shape_rule=_square_to_scalar),
+        Op("inverse", 1, _real, _inverse, shape_rule=_square_itself),
+        Op("sum", 1, _arithmetic, lambda a: a.sum(dtype=a.dtype), shape_rule=_any_to_scalar),
     )
-}
+}  # fmt: skip
 """All operations but `cast` and `bit_cast`, whose result type is given and not derived (`statements.Cast`).
 
 `plain_div` and `plain_mod` are the `/` and `%` of the languages: of integers that are not negative, by positive ones.
 """
 
-U1_OPS: dict[str, str] = {
-    "add": "ne", "sub": "ne", "mul": "logical_and", "floordiv": "logical_and", "raw_div": "logical_and",
-    "bit_and": "logical_and", "bit_or": "logical_or", "bit_xor": "ne", "min": "logical_and", "max": "logical_or",
-}  # fmt: skip
-"""Operations whose result is u1, as the row they equal on one bit: no target computes with numbers of one bit."""
+U1_OPS: dict[str, str] = {op.name: op.on_u1 for op in OPS.values() if op.on_u1}
+"""Operations whose result is u1, as the row they equal on one bit."""
 
-ATOMIC_OPS: dict[str, str] = {
-    "add": "add", "sub": "sub", "mul": "mul", "min": "min", "max": "max",
-    "and": "bit_and", "or": "bit_or", "xor": "bit_xor",
-}  # fmt: skip
+ATOMIC_OPS: dict[str, str] = {op.atomic: op.name for op in OPS.values() if op.atomic}
 """Atomic operations, and the row of `OPS` that says what each computes."""
+
+NEGATED: dict[str, str] = {op.name: op.negated for op in OPS.values() if op.negated}
+"""Comparisons, and those that are true where they are false: of floats only for `eq` and `ne`, since NaN is neither."""
+
+HOST_OPS: dict[str, int] = {op.name: op.arity for op in OPS.values() if op.host}
+"""Operations that the extent of a loop may hold, with the number of their operands."""
+
+MATH_H: tuple[str, ...] = tuple(op.name for op in OPS.values() if op.is_in_math_h)
+"""Functions of floats that C's math.h and GLSL have by these names."""

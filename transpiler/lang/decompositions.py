@@ -17,9 +17,10 @@ from ..errors import TaichiCompilationError, TaichiTypeError
 from ..ir.types import Scalar, f16, f32, f64, i32, i64
 from .annotations import template
 from .decorators import func
-from .functions import abs, bit_cast, cast, max, min, round, select, sqrt, static  # noqa: A004
+from .functions import bit_cast, select, static
 from .hooks import scalar_of
 from .matrix import Matrix, Vector
+from .operations import abs, cast, max, min, round, sqrt  # noqa: A004
 
 __all__ = ["eig", "polar_decompose", "solve", "svd", "sym_eig"]
 

@@ -1,16 +1,15 @@
-"""The functions of the language (`ti.sin`, `ti.static`, `ti.ndrange`, `ti.atomic_add`): what they do in Python scope.
+"""The functions of `ti` that are not `operations` (`ti.static`, `ti.ndrange`, `ti.atomic_add`) in Python scope.
 
-In a kernel the frontend gives each its meaning by the identity of the function object; `OPERATION_OF` and `ATOMIC_OF`
-name the rows of the op table for those that are one operation. In Python scope they compute with NumPy as Taichi does,
-or raise Taichi's error.
+In a kernel the frontend gives each its meaning by the identity of the function object; `ATOMIC_OF` and
+`operations.OPERATION_OF` name the rows of the op table for those that are one operation. In Python scope they compute
+with NumPy as Taichi does, or raise Taichi's error.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import reduce
 from itertools import product
-from typing import Any, NamedTuple, NoReturn, TypeVar
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -20,116 +19,28 @@ from .annotations import template
 from .decorators import func
 from .hooks import scalar_of
 from .matrix import elementwise, unwrap, wrap
+from .operations import Function, cast, cos, log, operation, sqrt
 
-Function = TypeVar("Function", bound=Callable[..., Any])
-
-OPERATION_OF: dict[Callable[..., Any], str] = {}
-"""Functions that are one row of `ir.ops.OPS`, with its name; `min` and `max` take any number of operands."""
+__all__ = [
+    "atomic_add", "atomic_and", "atomic_max", "atomic_min", "atomic_mul", "atomic_or", "atomic_sub", "atomic_xor",
+    "bit_cast", "bit_shr", "block_local", "cache_read_only", "cast", "frexp", "global_thread_idx", "grouped",
+    "loop_config", "ndrange", "one", "randn", "random", "raw_div", "raw_mod", "rsqrt", "select", "static",
+    "static_assert", "static_print", "stop_grad", "zero",
+]  # fmt: skip
+"""Public names of `ti`."""
 
 ATOMIC_OF: dict[Callable[..., Any], str] = {}
 """Functions that are one row of `ir.ops.ATOMIC_OPS`, with its name."""
-
-
-def operation(name: str) -> Callable[[Function], Function]:
-    """Register the decorated function as the operation `name`."""
-
-    def register(function: Function) -> Function:
-        OPERATION_OF[function] = name
-        return function
-
-    return register
 
 
 def _kernel_only(name: str) -> NoReturn:
     raise AssertionError(f"{name} cannot be called in Python-scope")
 
 
-def _to(dtype: Any, value: Any) -> Any:
-    return value if dtype is None else cast(value, dtype)
-
-
-@operation("sin")
-def sin(x: Any) -> Any:
-    """Return the sine of an angle [rad]."""
-    return elementwise(np.sin, x)
-
-
-@operation("cos")
-def cos(x: Any) -> Any:
-    """Return the cosine of an angle [rad]."""
-    return elementwise(np.cos, x)
-
-
-@operation("tan")
-def tan(x: Any) -> Any:
-    """Return the tangent of an angle [rad]."""
-    return elementwise(np.tan, x)
-
-
-@operation("asin")
-def asin(x: Any) -> Any:
-    """Return the angle [rad] in [-pi/2, pi/2] whose sine is `x`."""
-    return elementwise(np.arcsin, x)
-
-
-@operation("acos")
-def acos(x: Any) -> Any:
-    """Return the angle [rad] in [0, pi] whose cosine is `x`."""
-    return elementwise(np.arccos, x)
-
-
-@operation("atan2")
-def atan2(x1: Any, x2: Any) -> Any:
-    """Return the angle [rad] of the point with ordinate `x1` and abscissa `x2`."""
-    return elementwise(np.arctan2, x1, x2)
-
-
-@operation("tanh")
-def tanh(x: Any) -> Any:
-    """Return the hyperbolic tangent."""
-    return elementwise(np.tanh, x)
-
-
-@operation("exp")
-def exp(x: Any) -> Any:
-    """Return e to the power `x`."""
-    return elementwise(np.exp, x)
-
-
-@operation("log")
-def log(x: Any) -> Any:
-    """Return the natural logarithm."""
-    return elementwise(np.log, x)
-
-
-@operation("sqrt")
-def sqrt(x: Any) -> Any:
-    """Return the square root."""
-    return elementwise(np.sqrt, x)
-
-
 @operation("rsqrt")
 def rsqrt(x: Any) -> Any:
     """Return one over the square root."""
     return elementwise(lambda a: 1 / np.sqrt(a), x)
-
-
-@operation("floor")
-def floor(x: Any, dtype: Any = None) -> Any:
-    """Return the greatest whole number not above `x`, cast to `dtype` if given."""
-    return _to(dtype, elementwise(np.floor, x))
-
-
-@operation("ceil")
-def ceil(x: Any, dtype: Any = None) -> Any:
-    """Return the least whole number not below `x`, cast to `dtype` if given."""
-    return _to(dtype, elementwise(np.ceil, x))
-
-
-@operation("round")
-def round(x: Any, dtype: Any = None) -> Any:  # noqa: A001 - Taichi's public name
-    """Return the nearest whole number, ties to even, cast to `dtype` if given."""
-    return _to(dtype, elementwise(np.round, x))
 
 
 class Frexp(NamedTuple):
@@ -142,32 +53,6 @@ class Frexp(NamedTuple):
 def frexp(x: Any) -> Frexp:
     """Return the mantissa in [0.5, 1) (with the sign of `x`) and the exponent: x = mantissa * 2**exponent."""
     return Frexp(*np.frexp(x))
-
-
-@operation("abs")
-def abs(x: Any) -> Any:  # noqa: A001 - Taichi's public name
-    """Return the absolute value."""
-    return x.__abs__()
-
-
-@operation("min")
-def min(*args: Any) -> Any:  # noqa: A001 - Taichi's public name
-    """Return the least of one or more numbers, by elements for matrices."""
-    assert args, "min takes one argument or more"
-    return reduce(lambda a, b: elementwise(np.minimum, a, b), args)
-
-
-@operation("max")
-def max(*args: Any) -> Any:  # noqa: A001 - Taichi's public name
-    """Return the greatest of one or more numbers, by elements for matrices."""
-    assert args, "max takes one argument or more"
-    return reduce(lambda a, b: elementwise(np.maximum, a, b), args)
-
-
-@operation("pow")
-def pow(base: Any, exponent: Any) -> Any:  # noqa: A001 - Taichi's public name
-    """Return `base` to the power `exponent`."""
-    return base**exponent
 
 
 @operation("raw_div")
@@ -229,12 +114,6 @@ def popcnt(x: Any) -> Any:
 def clz(x: Any) -> Any:
     """Return the number of zero bits above the highest one; a Python `int`, also in a vector, counts as an i32."""
     return elementwise(lambda a: _count("clz", a), x)
-
-
-def cast(obj: Any, dtype: Any) -> Any:
-    """Return a number or matrix as numbers of type `dtype`; floats truncate toward zero."""
-    scalar = scalar_of(dtype)
-    return obj.cast(scalar) if hasattr(obj, "cast") else scalar(obj)
 
 
 def bit_cast(obj: Any, dtype: Any) -> Any:

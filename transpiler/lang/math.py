@@ -1,6 +1,6 @@
 """`ti.math`: GLSL's vector types and functions, complex numbers, rotations, in kernels and in Python scope.
 
-Functions that are one operation come from `functions`; the others are short `@pyfunc`s that the frontend inlines.
+Functions that are one operation come from `operations`; the others are short `@pyfunc`s that the frontend inlines.
 Source: the GLSL 4.60 specification, section 8, for the functions that carry GLSL's names.
 """
 
@@ -9,46 +9,24 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from . import operations
 from .annotations import matrix, vector
 from .decorators import pyfunc
-from .functions import (
-    abs,  # noqa: A004
-    acos,
-    asin,
-    atan2,
-    cast,
-    ceil,
-    clz,
-    cos,
-    exp,
-    floor,
-    isinf,
-    isnan,
-    log,
-    max,  # noqa: A004
-    min,  # noqa: A004
-    popcnt,
-    pow,  # noqa: A004
-    round,  # noqa: A004
-    sin,
-    sqrt,
-    static,
-    tan,
-    tanh,
-)
+from .functions import clz, isinf, isnan, popcnt, static
 from .functions import sign as typed_sign
 from .hooks import uint
 from .matrix import Matrix
+from .operations import *  # noqa: F403
+from .operations import atan2, cast, cos, exp, floor, log, max, min, pow, sin, sqrt  # noqa: A004
 
 __all__ = [
-    "abs", "acos", "asin", "atan2", "cconj", "cdiv", "ceil", "cexp", "cinv", "clamp", "clog", "clz", "cmul",
-    "cos", "cpow", "cross", "csqrt", "degrees", "determinant", "distance", "dot", "e", "exp", "eye", "floor",
-    "fract", "inf", "inverse", "isinf", "isnan", "ivec2", "ivec3", "ivec4", "length", "log", "log2", "mat2",
-    "mat3", "mat4", "max", "min", "mix", "mod", "nan", "normalize", "pi", "popcnt", "pow", "radians", "reflect",
-    "refract", "rot_by_axis", "rot_yaw_pitch_roll", "rotation2d", "rotation3d", "round", "scale", "sign", "sin",
-    "smoothstep", "sqrt", "step", "tan", "tanh", "translate", "uvec2", "uvec3", "uvec4", "vdir", "vec2", "vec3",
-    "vec4",
+    "cconj", "cdiv", "cexp", "cinv", "clamp", "clog", "clz", "cmul", "cpow", "cross", "csqrt", "degrees",
+    "determinant", "distance", "dot", "e", "eye", "fract", "inf", "inverse", "isinf", "isnan", "ivec2", "ivec3",
+    "ivec4", "length", "log2", "mat2", "mat3", "mat4", "mix", "mod", "nan", "normalize", "pi", "popcnt", "radians",
+    "reflect", "refract", "rot_by_axis", "rot_yaw_pitch_roll", "rotation2d", "rotation3d", "scale", "sign",
+    "smoothstep", "step", "translate", "uvec2", "uvec3", "uvec4", "vdir", "vec2", "vec3", "vec4",
 ]  # fmt: skip
+__all__ += operations.__all__
 
 e = math.e
 pi = math.pi

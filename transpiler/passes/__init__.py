@@ -1,15 +1,6 @@
 """The passes and their order: a kernel as the frontend made it comes in, tasks in final form come out.
 
-Order constraints: `overflow` before all others, which compute on their own; then `split_arrays` (no other pass knows
-arrays with parts) and `lower` (the rest needs structured returns); local atomics become plain before the first cleanup,
-which then sees through them; `bounds` after a cleanup, so that merged pointers are checked once, but `wide_bounds`
-before it, while indices are whole; `struct_for` before `offload`, so that tasks hold range loops only; between them
-`activate_cells`, then `deactivate_cells`, whose stores activate nothing and whose loops are tasks; `demote_atomics`
-after `offload`, where it is known which iterations run side by side; `split_threads` once control flow is as simple as
-it gets, and after `check_threads`, which says that it can; `legalize` late, since cleanup must not rebuild what it
-removed; `ranges` after all passes that ask what an operation is: they know Python's divisions. `call_effects` stands
-wherever functions have changed in what they do: before the first cleanup, after checks were added, at the end for the
-text. `recursion` before the passes that follow calls.
+The order is the table `PASSES`; a comment gives the reason for each position that matters.
 """
 
 from __future__ import annotations
@@ -66,18 +57,45 @@ def until_stable(*steps: Pass) -> Cleanup:
 cleanup = until_stable(fold, simplify, forward_stores, common_subexpressions, dead_code)
 
 limits = (branch_depth, iteration_limit)
+"""What drivers need that end long loops or overflow their stack silently."""
 
 PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
-    Stage.FRONTEND: (overflow, split_arrays),  # returns and breaks may still stand anywhere
+    Stage.FRONTEND: (  # returns and breaks may still stand anywhere
+        overflow,  # before all others, since these make operations of their own, which are not checked
+        split_arrays,  # no other pass knows arrays with parts
+    ),
     Stage.LOWERED: (
-        lower, call_effects, demote_atomics, wide_bounds, call_effects, cleanup, bounds, call_effects,
+        lower,  # the passes below need structured control flow
+        call_effects,  # what functions read and write, for the first cleanup
+        demote_atomics,  # atomics on local variables: cleanup sees through plain loads and stores
+        wide_bounds,  # before cleanup, while an index is one value and not merged with others
+        call_effects,  # the checks of `wide_bounds` may be the first effects of a function
+        cleanup,
+        bounds,  # after cleanup, so that merged pointers are checked once
+        call_effects,  # as after `wide_bounds`
     ),
     Stage.TASKS: (
-        recursion, struct_for, activate_cells, deactivate_cells, offload, demote_atomics, cleanup, check_threads,
-        stay_inside, split_threads, *limits,
+        recursion,  # before the passes that follow calls
+        struct_for,  # before `offload`: tasks hold range loops only
+        activate_cells,  # after `struct_for`, whose loops know which cells are active
+        deactivate_cells,  # after `activate_cells`: its stores activate nothing; before `offload`: its loops are tasks
+        offload,
+        demote_atomics,  # after `offload`, which decides which iterations run side by side
+        cleanup,
+        check_threads,  # after cleanup: a branch that is never taken separates no threads
+        stay_inside,  # after `check_threads`, which finds the tasks whose threads cooperate
+        split_threads,  # after `check_threads`, which refuses what cannot be split; control flow is simple by now
+        *limits,  # they count the branches and loops that a driver will see
     ),
-    Stage.FINAL: (call_effects, legalize, ranges, cleanup, call_effects, sparse_arrays),
-}  # fmt: skip
+    Stage.FINAL: (
+        call_effects,  # the passes since the first cleanup may have added checks
+        legalize,  # late: the cleanups above would rebuild what it removes
+        ranges,  # after all passes that ask what an operation is: they know Python's divisions
+        cleanup,
+        call_effects,  # for the printers: cleanup may have removed the last effect
+        sparse_arrays,  # last: it lists the arrays that the final text uses
+    ),
+}
 
 REQUIRED = frozenset({
     "split_arrays", "lower", "call_effects", "recursion", "activate_cells", "deactivate_cells", "offload", "struct_for",

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
+from ....transpiler.lang import operations
 from ....transpiler.lang.functions import (
-    abs,  # noqa: A004
-    acos,
-    asin,
-    atan2,
     atomic_add,
     atomic_and,
     atomic_max,
@@ -18,28 +15,16 @@ from ....transpiler.lang.functions import (
     bit_cast,
     bit_shr,
     cast,
-    ceil,
-    cos,
-    exp,
-    floor,
-    log,
-    max,  # noqa: A004
-    min,  # noqa: A004
-    pow,  # noqa: A004
     random,
     raw_div,
     raw_mod,
-    round,  # noqa: A004
     rsqrt,
     select,
-    sin,
-    sqrt,
-    tan,
-    tanh,
 )
+from ....transpiler.lang.operations import *  # noqa: F403
 
 __all__ = [
-    "abs", "acos", "asin", "atan2", "atomic_add", "atomic_and", "atomic_max", "atomic_min", "atomic_mul", "atomic_or",
-    "atomic_sub", "atomic_xor", "bit_cast", "bit_shr", "cast", "ceil", "cos", "exp", "floor", "log", "max", "min",
-    "pow", "random", "raw_div", "raw_mod", "round", "rsqrt", "select", "sin", "sqrt", "tan", "tanh",
+    "atomic_add", "atomic_and", "atomic_max", "atomic_min", "atomic_mul", "atomic_or", "atomic_sub", "atomic_xor",
+    "bit_cast", "bit_shr", "cast", "random", "raw_div", "raw_mod", "rsqrt", "select",
 ]  # fmt: skip
+__all__ += operations.__all__

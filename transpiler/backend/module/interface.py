@@ -12,15 +12,9 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 Expression = tuple[Any, ...]
-"""What a host can compute from arguments: ("const", n), ("member", k), or (op, a, b) with an op of the op table.
+"""What a host can compute from arguments: ("const", n), ("member", k), or (op, a, b) with a row of the op table that
+hosts compute (`ir.ops.HOST_OPS`).
 ("member", k) is the value packed for `Interface.members[k]`."""
-
-EXTENT_OPERATORS = {
-    "add": 2, "sub": 2, "mul": 2, "floordiv": 2, "mod": 2, "min": 2, "max": 2, "neg": 1, "shl": 2, "sar": 2,
-    "bit_and": 2, "bit_or": 2, "bit_xor": 2, "abs": 1, "raw_div": 2, "select": 3, "lt": 2, "le": 2, "gt": 2, "ge": 2,
-    "eq": 2, "ne": 2,
-}  # fmt: skip
-"""Operations of an `Expression`, and how many operands each takes."""
 
 END_OF_BODY = ("", 0)
 """Stands for the Python line in `SourceFile.lines` where a text goes on that no Python line asked for."""

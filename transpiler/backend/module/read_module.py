@@ -11,10 +11,10 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ...ir.ops import HOST_OPS
 from ...ir.textures import FORMATS
 from ...ir.types import SCALARS
 from .interface import (
-    EXTENT_OPERATORS,
     ArraySlot,
     BackendModule,
     Expression,
@@ -190,7 +190,7 @@ def _expression(data: Any, path: str, depth: int = 0) -> Expression:
         return name, number(-MAX_NUMBER, MAX_NUMBER)(operands[0], f"{path}[1]")
     if name == "member" and len(operands) == 1:
         return name, number(0, MAX_EXTENT)(operands[0], f"{path}[1]")
-    if EXTENT_OPERATORS.get(name) != len(operands):
+    if HOST_OPS.get(name) != len(operands):
         raise fail(path, f"no operation {name[:40]!r} of {len(operands)} operands is known")
     return (name, *(_expression(item, f"{path}[{place + 1}]", depth + 1) for place, item in enumerate(operands)))
 

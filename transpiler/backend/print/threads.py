@@ -35,7 +35,7 @@ HOST_OPERATIONS: dict[str, str] = {
     **{name: name for name in ("add", "sub", "mul", "floordiv", "mod", "min", "max", "raw_div")},
     "plain_div": "floordiv", "plain_mod": "mod",
 }  # fmt: skip
-"""What a host computes of bounds, and as which operation of `interface.EXTENT_OPERATORS`."""
+"""What a host computes of bounds, and as which operation of `ops.HOST_OPS`."""
 
 
 @dataclass(frozen=True, slots=True)

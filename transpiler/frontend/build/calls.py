@@ -14,15 +14,17 @@ from typing import Any
 
 from ...errors import PACKAGE, TaichiCompilationError, TaichiSyntaxError, TaichiTypeError
 from ...ir.nodes import Statement
+from ...ir.ops import OPS
 from ...ir.statements import Rand
 from ...ir.types import Scalar, Struct, StructError, Tensor, describe_type, element_of
-from ...lang import functions
+from ...lang import functions, operations
 from ...lang import struct as lang
 from ...lang.annotations import as_type
 from ...lang.decorators import BoundFunc, Func, as_bound
 from ...lang.describe import ask, name_of
-from ...lang.functions import ATOMIC_OF, OPERATION_OF
+from ...lang.functions import ATOMIC_OF
 from ...lang.matrix import Matrix
+from ...lang.operations import OPERATION_OF
 from . import real_functions
 from ..library.builtins import BUILTINS, build_range, build_super, minimum_maximum
 from ..library.frexp import frexp
@@ -60,6 +62,9 @@ CALLABLE = (f"{HOST}compat.", f"{HOST}session.taichi_program")
 
 ARGUMENT_NAMES = ("x", "y", "z")
 """How hints show the arguments of operations."""
+
+OPERATORS = {operator[0]: operator for operator in BINARY.values()}
+"""Rows of the op table that are binary operators, as `binary` takes them."""
 
 KERNEL_IN_KERNEL = (
     "Kernels cannot call other kernels. I.e., nested kernels are not allowed. "
@@ -185,7 +190,7 @@ def _python_call(context: Context, callee: Any, arguments: list[Any], named: dic
         raise _not_callable(context, callee, node)
     if any(holds_runtime(value) for value in (*arguments, *named.values())):
         name, module = name_of(callee), ask(callee, "__module__", str, "")
-        twin = getattr(functions, name, None)
+        twin = getattr(operations, name, None) or getattr(functions, name, None)
         hint = f"use `ti.{name}`" if module in ("math", "cmath", "numpy") and twin else "decorate it with `@ti.func`"
         raise context.error(
             TaichiTypeError, f"The Python function `{name}` cannot be called with run-time values in a kernel", hint
@@ -209,24 +214,22 @@ def _is_host_only(callee: Any) -> bool:
 
 
 def _operation(context: Context, callee: Any, name: str, arguments: list[Any], named: dict[str, Any]) -> Any:
-    dtype = named.pop("dtype", None)
-    if name in ("floor", "ceil", "round") and len(arguments) == 2:
-        dtype = arguments.pop()
+    row, dtype = OPS[name], None
+    if row.takes_dtype:
+        dtype = arguments.pop() if len(arguments) > row.arity else named.pop("dtype", None)
     if named:
         raise context.error(
             TaichiSyntaxError, f"`{callee.__name__}` takes no argument `{next(iter(named))}`", "leave out the keyword"
         )
-    if name in ("min", "max"):
-        result = minimum_maximum(context, name, arguments)
-    elif name == "pow" and len(arguments) == 2:
-        result = binary(context, BINARY[ast.Pow], arguments[0], arguments[1])
-    else:
-        arity = 3 if name == "select" else 2 if name in ("atan2", "raw_div", "raw_mod", "shr") else 1
-        if len(arguments) != arity:
-            shown = f"`ti.{callee.__name__}({', '.join(ARGUMENT_NAMES[:arity])})`"
-            text = f"`ti.{callee.__name__}` takes {arity} argument{'s'[: arity > 1]}, found {len(arguments)}"
-            raise context.error(TaichiTypeError, text, f"write {shown}")
-        result = context.builder.op(name, *[context.lift(argument) for argument in arguments])
+    if row.takes_many:
+        return minimum_maximum(context, name, arguments)
+    if len(arguments) != row.arity:
+        shown = f"`ti.{callee.__name__}({', '.join(ARGUMENT_NAMES[: row.arity])})`"
+        text = f"`ti.{callee.__name__}` takes {row.arity} argument{'s'[: row.arity > 1]}, found {len(arguments)}"
+        raise context.error(TaichiTypeError, text, f"write {shown}")
+    if row.symbol:
+        return binary(context, OPERATORS[name], *arguments)
+    result = context.builder.op(name, *[context.lift(argument) for argument in arguments])
     return result if dtype is None else cast_value(context, result, dtype)
 
 

@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from ...errors import PACKAGE
-from ...lang import functions, math
+from ...lang import functions, math, operations
 from .scope import Frame
 
 MIN_LENGTH = 3
@@ -39,7 +39,7 @@ def missing_name_hint(frame: Frame, node: ast.Name) -> str:
 
 def _spelling_hint(frame: Frame, name: str) -> str:
     alias = _alias(frame)
-    for module, prefix in ((functions, alias), (math, f"{alias}.math")):
+    for module, prefix in ((operations, alias), (functions, alias), (math, f"{alias}.math")):
         if callable(getattr(module, name, None)) and not name.startswith("_"):
             return f"write `{prefix}.{name}`"
     close = close_name(name, frame.known_names()) or close_name(name, dir(builtins))

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Mapping
 
 from ...ir.nodes import Block, Statement, operands
+from ...ir.ops import NEGATED
 from ...ir.sparse import CellIndex, Length
 from ...ir.statements import (
     Alloca,
@@ -45,8 +46,6 @@ Fact = tuple[Statement, Interval]
 
 MOST = (1 << 31) - 1
 """The greatest i32."""
-
-NEGATED = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "eq": "ne", "ne": "eq"}
 
 
 class ValueRanges(Rewriter):

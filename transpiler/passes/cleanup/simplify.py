@@ -15,6 +15,7 @@ from collections.abc import Callable
 from ...ir.builder import flat_index
 from ...ir.nodes import Block, Statement, operands
 from ...ir.notes import about_condition, no_task, settle
+from ...ir.ops import NEGATED
 from ...ir.statements import (
     Break,
     Cast,
@@ -335,9 +336,6 @@ def _twice(rewriter: Rewriter, operation: Operation) -> Statement | None:
     """-(-x), ~~x, not not x."""
     inner = operation.operands[0]
     return inner.operands[0] if isinstance(inner, Operation) and inner.op == operation.op else None
-
-
-NEGATED = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "gt": "le", "le": "gt"}
 
 
 def _logical_not(rewriter: Rewriter, operation: Operation) -> Statement | None:

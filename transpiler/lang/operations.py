@@ -1,0 +1,170 @@
+"""The functions that are one operation of the op table, in `ti` as in `ti.math`: what they do in Python scope.
+
+In a kernel the frontend takes each for its row by the identity of the function object (`OPERATION_OF`). In Python scope
+they compute with NumPy as Taichi does, mostly by the meaning of the row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ..ir.ops import OPS
+from .hooks import scalar_of
+from .matrix import elementwise
+
+__all__ = [
+    "abs", "acos", "acosh", "asin", "asinh", "atan2", "atanh", "ceil", "cos", "exp", "floor", "log", "max", "min",
+    "pow", "round", "sin", "sqrt", "tan", "tanh",
+]  # fmt: skip
+"""Public names of `ti`, `ti.math` and `ti.lang.ops`: these take them from here."""
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+OPERATION_OF: dict[Callable[..., Any], str] = {}
+"""Functions that are one row of `ir.ops.OPS`, with its name."""
+
+
+def operation(name: str) -> Callable[[Function], Function]:
+    """Register the decorated function as the operation `name`."""
+
+    def register(function: Function) -> Function:
+        OPERATION_OF[function] = OPS[name].name
+        return function
+
+    return register
+
+
+def cast(obj: Any, dtype: Any) -> Any:
+    """Return a number or matrix as numbers of type `dtype`; floats truncate toward zero."""
+    scalar = scalar_of(dtype)
+    return obj.cast(scalar) if hasattr(obj, "cast") else scalar(obj)
+
+
+def _to(dtype: Any, value: Any) -> Any:
+    return value if dtype is None else cast(value, dtype)
+
+
+@operation("sin")
+def sin(x: Any) -> Any:
+    """Return the sine of an angle [rad]."""
+    return elementwise(OPS["sin"].meaning, x)
+
+
+@operation("cos")
+def cos(x: Any) -> Any:
+    """Return the cosine of an angle [rad]."""
+    return elementwise(OPS["cos"].meaning, x)
+
+
+@operation("tan")
+def tan(x: Any) -> Any:
+    """Return the tangent of an angle [rad]."""
+    return elementwise(OPS["tan"].meaning, x)
+
+
+@operation("asin")
+def asin(x: Any) -> Any:
+    """Return the angle [rad] in [-pi/2, pi/2] whose sine is `x`."""
+    return elementwise(OPS["asin"].meaning, x)
+
+
+@operation("acos")
+def acos(x: Any) -> Any:
+    """Return the angle [rad] in [0, pi] whose cosine is `x`."""
+    return elementwise(OPS["acos"].meaning, x)
+
+
+@operation("atan2")
+def atan2(x1: Any, x2: Any) -> Any:
+    """Return the angle [rad] of the point with ordinate `x1` and abscissa `x2`."""
+    return elementwise(OPS["atan2"].meaning, x1, x2)
+
+
+@operation("tanh")
+def tanh(x: Any) -> Any:
+    """Return the hyperbolic tangent."""
+    return elementwise(OPS["tanh"].meaning, x)
+
+
+@operation("asinh")
+def asinh(x: Any) -> Any:
+    """Return the number whose hyperbolic sine is `x`."""
+    return elementwise(OPS["asinh"].meaning, x)
+
+
+@operation("acosh")
+def acosh(x: Any) -> Any:
+    """Return the number from 0 on whose hyperbolic cosine is `x`; not a number where `x` is below 1."""
+    return elementwise(OPS["acosh"].meaning, x)
+
+
+@operation("atanh")
+def atanh(x: Any) -> Any:
+    """Return the number whose hyperbolic tangent is `x`; not a number beyond -1 and 1."""
+    return elementwise(OPS["atanh"].meaning, x)
+
+
+@operation("exp")
+def exp(x: Any) -> Any:
+    """Return e to the power `x`."""
+    return elementwise(OPS["exp"].meaning, x)
+
+
+@operation("log")
+def log(x: Any) -> Any:
+    """Return the natural logarithm."""
+    return elementwise(OPS["log"].meaning, x)
+
+
+@operation("sqrt")
+def sqrt(x: Any) -> Any:
+    """Return the square root."""
+    return elementwise(OPS["sqrt"].meaning, x)
+
+
+@operation("floor")
+def floor(x: Any, dtype: Any = None) -> Any:
+    """Return the greatest whole number not above `x`, cast to `dtype` if given."""
+    return _to(dtype, elementwise(np.floor, x))
+
+
+@operation("ceil")
+def ceil(x: Any, dtype: Any = None) -> Any:
+    """Return the least whole number not below `x`, cast to `dtype` if given."""
+    return _to(dtype, elementwise(np.ceil, x))
+
+
+@operation("round")
+def round(x: Any, dtype: Any = None) -> Any:  # noqa: A001 - Taichi's public name
+    """Return the nearest whole number, ties to even, cast to `dtype` if given."""
+    return _to(dtype, elementwise(np.round, x))
+
+
+@operation("abs")
+def abs(x: Any) -> Any:  # noqa: A001 - Taichi's public name
+    """Return the absolute value."""
+    return x.__abs__()
+
+
+@operation("min")
+def min(*args: Any) -> Any:  # noqa: A001 - Taichi's public name
+    """Return the least of one or more numbers, by elements for matrices."""
+    assert args, "min takes one argument or more"
+    return reduce(lambda a, b: elementwise(np.minimum, a, b), args)
+
+
+@operation("max")
+def max(*args: Any) -> Any:  # noqa: A001 - Taichi's public name
+    """Return the greatest of one or more numbers, by elements for matrices."""
+    assert args, "max takes one argument or more"
+    return reduce(lambda a, b: elementwise(np.maximum, a, b), args)
+
+
+@operation("pow")
+def pow(base: Any, exponent: Any) -> Any:  # noqa: A001 - Taichi's public name
+    """Return `base` to the power `exponent`."""
+    return base**exponent
