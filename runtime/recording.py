@@ -35,7 +35,7 @@ from .kernel import Kernel
 from .memory import Array
 from .sparse_tree import Beside
 from .whole_files import write_text
-from .workbench.replicas import POINTERS, Launchable, Region, StandIn, read_region, taken
+from .workbench.measure.replicas import POINTERS, Launchable, Region, StandIn, read_region, taken
 from .yaml_text import dump_yaml, load_yaml
 
 if TYPE_CHECKING:

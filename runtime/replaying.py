@@ -28,7 +28,7 @@ from .holds import Hold
 from .memory import Array
 from .printing import Reports
 from .recording import FORMAT, VERSION, ZEROS, digest_of
-from .workbench.differences import RELATIVE, SHARE
+from .workbench.measure.differences import RELATIVE, SHARE
 from .yaml_text import load_yaml
 
 if TYPE_CHECKING:

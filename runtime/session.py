@@ -456,14 +456,14 @@ def _open_module(target: str, **options: Any) -> Device:
 
 OPENERS: dict[str, Callable[[Config, bool], Device]] = {
     "c": lambda config, software: _open_module(
-        "host", threads=config.cpu_max_num_threads or None, store=_store(config)
+        "host.device", threads=config.cpu_max_num_threads or None, store=_store(config)
     ),
     "python": lambda config, software: _open_module("python"),
     "cuda": lambda config, software: _open_module(
-        "cuda", index=_gpu_number(os.environ), sources=_sources(config), store=_store(config)
+        "cuda.device", index=_gpu_number(os.environ), sources=_sources(config), store=_store(config)
     ),
     "vulkan": lambda config, software: _open_module(
-        "vulkan", allow_software=software, sources=_sources(config), store=_store(config)
+        "vulkan.device", allow_software=software, sources=_sources(config), store=_store(config)
     ),
 }
 """How to open the device of a target. The flag says whether a software driver will do."""

@@ -9,9 +9,9 @@ from pathlib import Path
 from golden_kernels import compiled
 
 from shadesmith.runtime.capabilities import PORTABLE
-from shadesmith.runtime.workbench.check import check_edit
-from shadesmith.runtime.workbench.edited import edited_module
-from shadesmith.runtime.workbench.slots import EditError
+from shadesmith.runtime.workbench.check.check_edit import check_edit
+from shadesmith.runtime.workbench.edit_error import EditError
+from shadesmith.runtime.workbench.edits.edited_module import edited_module
 from shadesmith.transpiler.options import Capabilities
 
 

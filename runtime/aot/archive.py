@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Protocol
 
 from ...transpiler.backend.interface import BackendModule
-from ..workbench.cubin import CubinError, read_cubin
+from ..devices.cuda.cubin import CubinError, read_cubin
 from .check_shaders import check_shaders, validate
 from .container import MAX_BYTES, MAX_DIRECTORY_BYTES, MAX_MEMBERS, ArchiveError, Container, container_of
 from .manifest import FOLDER, MANIFEST

@@ -18,11 +18,11 @@ from ...transpiler.backend.interface import BackendModule, SourceFile
 from ...transpiler.errors import TaichiRuntimeError
 from .. import session as sessions
 from ..cache.store import Store
-from ..devices import nvrtc
 from ..devices.compiler_messages import CompilerFailure
-from ..devices.glslang import Glslang
-from ..devices.host_compiler import find_compiler, lacks_openmp
-from ..workbench.spirv import Reflection, reflect
+from ..devices.cuda import nvrtc
+from ..devices.host.compiler import find_compiler, lacks_openmp
+from ..devices.vulkan.glslang import Glslang
+from ..devices.vulkan.spirv import Reflection, reflect
 from .targets import NATIVE_MARCH, Target
 
 Binaries = dict[str, bytes]

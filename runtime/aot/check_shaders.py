@@ -16,8 +16,8 @@ from concurrent.futures import ThreadPoolExecutor
 from math import prod
 
 from ...transpiler.backend.interface import BackendModule, Interface, TaskSource
-from ..devices.glslang import TIME_LIMIT_SECONDS, is_whole, run_tool
-from ..workbench.spirv import Image, Pointer, Reflection, Scalar, SpirvError, Type, arguments_of, reflect
+from ..devices.vulkan.glslang import TIME_LIMIT_SECONDS, is_whole, run_tool
+from ..devices.vulkan.spirv import Image, Pointer, Reflection, Scalar, SpirvError, Type, arguments_of, reflect
 from .binaries import spirv_version
 from .container import ArchiveError
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...transpiler.backend.interface import BackendModule
-from ..workbench.overview import difference
+from ..workbench.inspect.overview import difference
 from .archive import Archive, Kernel
 
 

@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...transpiler.errors import TaichiRuntimeError
+from ..devices.cuda.cubin import read_cubin
 from ..devices.device import Device
 from ..session import Session
-from ..workbench.cubin import read_cubin
-from ..workbench.device_needs import lacks_capability, lacks_extension
+from ..workbench.check.device_needs import lacks_capability, lacks_extension
 from .archive import Archive, Kernel
 from .binaries import cpu_flags
 

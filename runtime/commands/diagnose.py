@@ -20,7 +20,8 @@ from ...transpiler.ir.types import i32
 from ...transpiler.lang import arch as arches
 from ...transpiler.lang.annotations import NDArray
 from .. import session
-from ..devices import host_compiler, vulkan
+from ..devices.host import compiler as host_compiler
+from ..devices.vulkan import device as vulkan
 from ..kernel import kernel
 from .screen import Screen
 

@@ -11,8 +11,8 @@ from typing import Any
 
 from ...transpiler.errors import TaichiRuntimeError
 from ..inspection import Inspection
-from ..workbench.disassembly import Listing, forms_of, listings
-from ..workbench.resources import COLUMNS, Resources
+from ..workbench.inspect.disassembly import Listing, forms_of, listings
+from ..workbench.inspect.resources import COLUMNS, Resources
 from .programs import add_program_arguments, arch_of, find_call
 from .screen import CommandError, Screen
 

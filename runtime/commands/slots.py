@@ -10,10 +10,10 @@ from ...transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 from ...transpiler.lang.arch import ARCHES
 from .. import session as sessions
 from ..inspection import Inspection
-from ..workbench.edits import select
-from ..workbench.overview import TARGETS, UNDECIDED, EditState, Now, edits_in, slots_below, whose
-from ..workbench.slots import Slot, folder_of, slot_of
-from ..workbench.variants import EDIT
+from ..workbench.edits.selection import select
+from ..workbench.edits.slots import Slot, folder_of, slot_of
+from ..workbench.edits.variants import EDIT
+from ..workbench.inspect.overview import TARGETS, UNDECIDED, EditState, Now, edits_in, slots_below, whose
 from .programs import Call, arch_of, find_calls, parse_spec
 from .screen import CommandError, Screen
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from ...transpiler.errors import TaichiRuntimeError
 from ..cache.store import Store
 from ..cache.tools import c_compiler_identity, file_identity
-from .glslang import require_tool
-from .host_compiler import find_compiler
-from .nvrtc import nvrtc_identity
+from .cuda.nvrtc import nvrtc_identity
+from .host.compiler import find_compiler
+from .vulkan.glslang import require_tool
 
 MISSING = "missing"
 

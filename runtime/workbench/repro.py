@@ -20,18 +20,18 @@ import numpy as np
 from ...transpiler.backend.render import render
 from ...transpiler.errors import TaichiRuntimeError
 from ...transpiler.ir.types import NUMPY
-from ..devices.host_compiler import EXACT_MATH_FLAGS, FAST_MATH_FLAGS, FLAGS, MATH_FLAGS, NATIVE
-from ..devices.vulkan_instance import FEATURES
+from ..devices.host.compiler import EXACT_MATH_FLAGS, FAST_MATH_FLAGS, FLAGS, MATH_FLAGS, NATIVE
+from ..devices.vulkan.instance import FEATURES
 from ..memory import Array
-from .compare import checked_module
-from .differences import SPREADS, Tolerance, different, spread_of
-from .outputs import Outputs
-from .replicas import Launchable, Outcome, Recording, Region, Replicas, counts_of, record
-from .values import RESULT
+from .measure.compare import checked_module
+from .measure.differences import SPREADS, Tolerance, different, spread_of
+from .measure.outputs import Outputs
+from .measure.replicas import Launchable, Outcome, Recording, Region, Replicas, counts_of, record
+from .measure.values import RESULT
 
 if TYPE_CHECKING:
     from ...transpiler.backend.interface import BackendModule, ResultField, TaskSource
-    from .variants import Variants
+    from .edits.variants import Variants
 
 MAX_BYTES = 1 << 31
 """Memory beyond which no reproducer is written."""

@@ -10,7 +10,7 @@ import pytest
 
 import shadesmith as ti
 from shadesmith.runtime import session as sessions
-from shadesmith.runtime.devices import vulkan
+from shadesmith.runtime.devices.vulkan import device as vulkan
 from shadesmith.runtime.memory import BLOCK_BYTES
 
 READS = 10_000

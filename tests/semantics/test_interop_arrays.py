@@ -9,7 +9,7 @@ import pytest
 
 import shadesmith as ti
 from shadesmith.runtime import session as sessions
-from shadesmith.runtime.devices import vulkan
+from shadesmith.runtime.devices.vulkan import device as vulkan
 
 F32 = np.float32
 

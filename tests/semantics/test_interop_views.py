@@ -9,7 +9,7 @@ import pytest
 
 import shadesmith as ti
 from shadesmith.runtime import session as sessions
-from shadesmith.runtime.devices import vulkan
+from shadesmith.runtime.devices.vulkan import device as vulkan
 
 PARTS = [
     np.s_[2:5, 1:], np.s_[::2, ::3], np.s_[:, 3], np.s_[1, :], np.s_[..., 0], np.s_[1:3], np.s_[::-1, ::-2], np.s_[-3:],

@@ -11,7 +11,7 @@ import pytest
 
 import shadesmith as ti
 from shadesmith.runtime import session as sessions
-from shadesmith.runtime.devices import vulkan
+from shadesmith.runtime.devices.vulkan import device as vulkan
 
 ROUNDS = {"cpu": 300, "vulkan": 60, "cuda": 300, "python": 20}
 

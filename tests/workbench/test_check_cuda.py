@@ -6,7 +6,7 @@ import pytest
 from golden_kernels import compiled
 from seeded_edits import Seed, complaint, expect_refusal
 
-from shadesmith.runtime.devices import nvrtc
+from shadesmith.runtime.devices.cuda import nvrtc
 from shadesmith.transpiler.errors import TaichiRuntimeError
 
 SWAPPED = (r"(    float w;.*?\n)(    int n;.*?\n)", r"\2\1")

@@ -13,9 +13,9 @@ from seeded_edits import Seed, changed, complaint, expect_refusal
 
 import shadesmith as ti
 from shadesmith.runtime.capabilities import PORTABLE
-from shadesmith.runtime.workbench.check import check_edit
-from shadesmith.runtime.workbench.edited import edited_module
-from shadesmith.runtime.workbench.slots import EditError
+from shadesmith.runtime.workbench.check.check_edit import check_edit
+from shadesmith.runtime.workbench.edit_error import EditError
+from shadesmith.runtime.workbench.edits.edited_module import edited_module
 
 pytestmark = pytest.mark.skipif(shutil.which("glslangValidator") is None, reason="needs glslangValidator")
 SWAPPED = (r"(    float w;.*?\n)(    int n;.*?\n)", r"\2\1")

@@ -14,9 +14,9 @@ from seeded_edits import changed, complaint
 import shadesmith as ti
 from shadesmith.examples import hand_tuning
 from shadesmith.runtime.capabilities import PORTABLE
-from shadesmith.runtime.devices import nvrtc
-from shadesmith.runtime.workbench.check import check_edit
-from shadesmith.runtime.workbench.edited import edited_module
+from shadesmith.runtime.devices.cuda import nvrtc
+from shadesmith.runtime.workbench.check.check_edit import check_edit
+from shadesmith.runtime.workbench.edits.edited_module import edited_module
 from shadesmith.transpiler.errors import TaichiRuntimeError
 
 CASES = [(k, t) for t in ("c", "cuda", "vulkan") for k in KERNELS if (k, t) not in {(r, "vulkan") for r in RECURSIVE}]
