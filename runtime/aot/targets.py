@@ -17,7 +17,8 @@ from ...transpiler.errors import TaichiRuntimeError
 from ...transpiler.lang.arch import Arch, cpu
 from ...transpiler.options import Capabilities
 from .. import session as sessions
-from ..capabilities import BITWISE, PORTABLE, capabilities_for
+from ..capabilities import capabilities_for, portable
+from ..devices.portable import BITWISE
 
 PORTABLE_ARCH = "sm_75"
 """The oldest GPU that NVRTC 13 compiles for; its cubin runs on sm_75 to sm_79, its PTX on all newer ones."""
@@ -34,8 +35,8 @@ MINIMUM = {
         subgroup_size=None,
         subgroup_features=frozenset({"basic"}),
     ),
-    "cuda": replace(PORTABLE["cuda"], extra=(("arch", PORTABLE_ARCH),)),
-    "c": PORTABLE["c"],
+    "cuda": replace(portable("cuda"), extra=(("arch", PORTABLE_ARCH),)),
+    "c": portable("c"),
 }
 """What `caps="portable"` means. Vulkan: what version 1.1 promises of every device, 32-bit types alone; beside it
 shaders need bufferDeviceAddress and scalarBlockLayout, as all of ours do."""

@@ -21,6 +21,7 @@ from ...transpiler.backend.render import render
 from ...transpiler.errors import TaichiRuntimeError
 from ...transpiler.ir.types import NUMPY
 from ..devices.host.compiler import EXACT_MATH_FLAGS, FAST_MATH_FLAGS, FLAGS, MATH_FLAGS, NATIVE
+from ..devices.target_tools import tools_of
 from ..devices.vulkan.instance import FEATURES
 from ..memory import Array
 from .measure.compare import checked_module
@@ -120,7 +121,7 @@ def _as_text(data: dict[str, Any]) -> str:
 
 def _recorded(launchable: Launchable) -> tuple[Recording, Outputs]:
     """Return the call with its memory. Raises: TaichiRuntimeError where there is no reproducer of it."""
-    if launchable.session.device.name == "python":
+    if tools_of(launchable.session.device.name).is_interpreter:
         raise TaichiRuntimeError("the interpreter runs no text to export. Hint: use ti.cpu, ti.vulkan or ti.cuda")
     recording = record(launchable)
     outputs = Outputs(recording)

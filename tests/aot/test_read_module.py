@@ -10,7 +10,7 @@ import pytest
 
 import shadesmith as ti
 from shadesmith.runtime import launcher
-from shadesmith.runtime.capabilities import PORTABLE
+from shadesmith.runtime.capabilities import portable
 from shadesmith.transpiler.backend import interface
 from shadesmith.transpiler.backend import read_module as reader
 from shadesmith.transpiler.backend.read_module import read_module
@@ -36,7 +36,7 @@ def test_modules_of_the_corpus_come_back(session, maker):
     kernel, arguments = maker()
     for language in LANGUAGES:
         specialization, _ = kernel._specialization(kernel._complete(arguments), None)
-        able = replace(specialization, capabilities=PORTABLE[language])
+        able = replace(specialization, capabilities=portable(language))
         try:
             module = compile_kernel(able, language).module
         except UnsupportedError:

@@ -15,7 +15,7 @@ import shadesmith as ti
 from shadesmith.runtime import session as sessions
 from shadesmith.runtime.cache.fingerprint import Fingerprint, fingerprint
 from shadesmith.runtime.cache.known import fixed_name, is_own
-from shadesmith.runtime.capabilities import PORTABLE
+from shadesmith.runtime.capabilities import portable
 from shadesmith.transpiler.backend.interface import BackendModule
 from shadesmith.transpiler.frontend.reads import Reads
 from shadesmith.transpiler.pipeline import compile_kernel
@@ -72,6 +72,6 @@ def test_methods_count_as_their_functions() -> None:
     class Owner:
         def method(self) -> None: ...
 
-    reads = Reads(PORTABLE["c"])
+    reads = Reads(portable("c"))
     reads.add(Owner().method)
     assert Owner.method in reads.objects.values()

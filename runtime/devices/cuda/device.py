@@ -25,10 +25,10 @@ import numpy as np
 from ....transpiler.backend.interface import BackendModule, TaskSource
 from ....transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 from ...cache.store import Store
-from ...capabilities import PORTABLE
 from ..device import Launch, OutOfMemory, in_words
 from ..kept_sources import keep as keep_sources
 from ..textures import TextureMemory, TextureSpec
+from .capabilities import PORTABLE
 from .graph import CudaGraph
 from .nvrtc import LINES, compile_cubin
 from .textures import CudaTexture, copy_in, copy_out, make_texture
@@ -213,7 +213,7 @@ class CudaDevice:
         self.title = properties["name"].decode()
         self.driver = str(self.runtime.driverGetVersion())
         extra = (("device", self.title), ("arch", self.arch))
-        self.capabilities = replace(PORTABLE["cuda"], extra=extra)
+        self.capabilities = replace(PORTABLE, extra=extra)
 
     def enter_thread(self, error: Exception) -> bool:
         """Make the GPU's context this thread's, if the lack of one is the error; no task has started then."""

@@ -195,6 +195,11 @@ def find_compiler() -> HostCompiler:
     raise TaichiRuntimeError(f"{what} {INSTALL_C_COMPILER}")
 
 
+def identity(store: Store | None) -> str:
+    """Return which C compiler is used here, and for which machine. Raises: OSError, TaichiRuntimeError without one."""
+    return c_compiler_identity(find_compiler().command, store)
+
+
 def _is_gcc(path: str) -> bool:
     """The real name tells at no cost (cc -> gcc-12); only a name that says nothing is run, which takes 3 ms."""
     name = os.path.basename(os.path.realpath(path))

@@ -20,13 +20,13 @@ import numpy as np
 from ....transpiler.backend.interface import BackendModule, SourceFile
 from ....transpiler.errors import ShadesmithWarning, TaichiCompilationError, TaichiRuntimeError
 from ...cache.store import Store
-from ...capabilities import PORTABLE
 from ..calls import Calls
 from ..compiler_messages import CompilerFailure
 from ..device import Launch
 from ..host_memory import LAZY_BYTES, Budget
 from ..host_textures import HoldsTextures
 from ..timer import HostTimer, Timer
+from .capabilities import PORTABLE
 from .compiler import HostCompiler, Library, find_compiler, lacks_openmp, load_library
 
 ALIGNMENT = 64
@@ -113,7 +113,7 @@ class HostDevice(HoldsTextures):
         self.openmp = True
         self._openmp_is_known = False
         self._limited: Library | None = None
-        self.capabilities = PORTABLE["c"]
+        self.capabilities = PORTABLE
         self.used_bytes = self._lazy_bytes = 0
         self._budget = Budget("the host")
         self.copies_to_host = self.copies_to_device = 0

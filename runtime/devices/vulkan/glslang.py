@@ -166,6 +166,11 @@ def require_tool() -> str:
     return tool
 
 
+def identity() -> str:
+    """Return which glslangValidator there is. Raises: OSError, TaichiRuntimeError without one."""
+    return file_identity(require_tool())
+
+
 class _Process(Protocol):
     """What is taken from `tool_process`."""
 

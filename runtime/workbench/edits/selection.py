@@ -21,6 +21,7 @@ from ....transpiler.backend.interface import BackendModule
 from ....transpiler.errors import TaichiCompilationError, warn_user
 from ....transpiler.frontend.specialization import Specialization
 from ...compiler import compile_kernel
+from ...devices.target_tools import tools_of
 from ...tuning import tunable_of
 from ...whole_files import write_text
 from ..check.check_edit import check_edit
@@ -209,7 +210,7 @@ def begin(specialization: Specialization, module: BackendModule, edits_dir: str,
         raise EditError(f"`{variant}` cannot name a variant. Hint: use letters, digits, `_` and `-`")
     if not module.files:
         why = "it does nothing"
-        if module.target == "python":
+        if tools_of(module.target).is_interpreter:
             why = "the interpreter runs no text. Hint: name a target, `kernel.edit(..., arch=ti.cuda)`"
         raise EditError(f"kernel `{module.kernel}` has no text to edit: {why}")
     slot = slot_of(specialization, edits_dir)

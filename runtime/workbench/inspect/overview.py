@@ -15,6 +15,7 @@ from pathlib import Path
 from ....transpiler.backend.interface import BackendModule
 from ....transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 from ....transpiler.options import Capabilities
+from ...devices.target_tools import source_tools
 from ..check.check_edit import check_edit
 from ..edit_error import EditError
 from ..edits.edited_module import edited_module
@@ -24,7 +25,7 @@ from ..edits.slots import BASE, FACTS, Slot, read_text
 from ..edits.tuned import STORE
 from ..edits.variants import EDIT
 
-TARGETS = {".cu": "cuda", ".comp": "vulkan", ".c": "cpu"}
+ARCH_OF_SUFFIX = {tools.suffix: tools.arch for tools in source_tools()}
 """By suffix of a text, the architecture it is for, as `--arch` takes it."""
 
 UNTOUCHED = "untouched"
@@ -100,7 +101,7 @@ class EditState:
     @property
     def target(self) -> str:
         """The architecture the text is for."""
-        return TARGETS.get(self.path.suffix, "")
+        return ARCH_OF_SUFFIX.get(self.path.suffix, "")
 
 
 def slots_below(folder: Path) -> list[Slot]:
@@ -118,7 +119,7 @@ def _is_slot(folder: Path, files: Sequence[str]) -> bool:
     """Tell slots from other folders: by what we write into them, else by their names and texts put there by hand."""
     if STORE in files or (folder / BASE / FACTS).is_file():
         return True
-    return bool(_SLOT.search(folder.name)) and any(Path(name).suffix in TARGETS for name in files)
+    return bool(_SLOT.search(folder.name)) and any(Path(name).suffix in ARCH_OF_SUFFIX for name in files)
 
 
 def whose(slot: Slot) -> tuple[str, str, str]:
@@ -134,7 +135,7 @@ def edits_in(slot: Slot, generated: Mapping[str, Now] | None = None) -> Iterator
     """Yield the texts of a slot. generated: what is made of it now, by name of the file."""
     generated = generated or {}
     for path in sorted(slot.folder.iterdir(), key=_order) if slot.folder.is_dir() else []:
-        if path.suffix not in TARGETS or not path.is_file() or path.name.startswith("."):
+        if path.suffix not in ARCH_OF_SUFFIX or not path.is_file() or path.name.startswith("."):
             continue
         stem, at, variant = path.stem.rpartition("@")
         name = f"{stem}{path.suffix}" if at else path.name

@@ -14,8 +14,9 @@ from typing import Any
 
 from ....transpiler.backend.interface import END_OF_BODY, BackendModule, Expression, SourceFile
 from ....transpiler.errors import TaichiCompilationError, TaichiRuntimeError
-from ....transpiler.lang.arch import Arch, cpu, cuda, vulkan
+from ....transpiler.lang.arch import ARCHES, Arch, cpu
 from ... import session as sessions
+from ...devices.target_tools import source_tools
 from ...inspection import Inspection
 from ...kernel import Kernel
 from ..edits.slots import shown
@@ -27,7 +28,7 @@ from .report_times import compile_times, measured_times, stored_times
 from .resources import COLUMNS, resources
 
 PACKAGE_FOLDER = str(Path(__file__).resolve().parents[3])
-TARGETS: tuple[tuple[Arch, str, str], ...] = ((vulkan, "glsl", "GLSL"), (cuda, "cuda", "CUDA"), (cpu, "c", "C"))
+TARGETS = tuple((ARCHES[tools.arch], tools.language, tools.title) for tools in source_tools())
 """Architecture, key of its pane, title."""
 FORM_TITLES = {"spirv": ("SPIR-V", ";"), "ptx": ("PTX", "//"), "sass": ("SASS", "//")}
 """By form below the source: title, and what a comment begins with."""

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ....transpiler.errors import TaichiRuntimeError
+from ...devices.target_tools import tools_of
 from ...foreign import dense_strides
 from ..edits import selection as edits
 from ..edits.variants import EDIT, GENERATED, Variants
@@ -120,7 +121,7 @@ class Comparer:
         relative: float | None = None,
         absolute: float | None = None,
     ) -> None:
-        if launchable.session.device.name == "python":
+        if tools_of(launchable.session.device.name).is_interpreter:
             raise TaichiRuntimeError("the interpreter runs no text to compare. Hint: use ti.cpu, ti.vulkan or ti.cuda")
         if rounds < 1:
             raise ValueError(f"rounds={rounds}: each text has to run at least once")

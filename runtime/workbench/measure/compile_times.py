@@ -17,13 +17,12 @@ from ....transpiler.frontend.specialization import Specialization
 from ....transpiler.ir.forms import FrontendResult
 from ....transpiler.pipeline import compile_kernel
 from ...cache.stats import COUNTS
+from ...devices.target_tools import tools_of
 
 if TYPE_CHECKING:
     from ....transpiler.backend.interface import BackendModule
     from ...devices.device import Device
 
-TOOLS = {"c": ("cc", "dlopen"), "cuda": ("NVRTC", "cuModuleLoad"), "vulkan": ("glslang", "pipelines")}
-"""What makes machine code of a text, and what makes it ready to launch."""
 _NUMBERS = itertools.count()
 
 
@@ -73,7 +72,7 @@ def _build_times(module: BackendModule, device: Device) -> dict[str, float]:
     """Compile texts that no one has compiled before: they differ in a comment at their end."""
     number = next(_NUMBERS)
     files = tuple(replace(file, text=f"{file.text}// timed {number}\n") for file in module.files)
-    tool, load = TOOLS[device.name]
+    tool, load = tools_of(device.name).build_stages
     before, start = COUNTS.snapshot().compiler_seconds, perf_counter()
     device.build(replace(module, files=files), keep=False)
     all_of_it = perf_counter() - start
