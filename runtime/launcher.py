@@ -13,17 +13,13 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+from ..transpiler.backend.interface import PACK_CODES
 from ..transpiler.errors import ShadesmithWarning
 from ..transpiler.ir.types import SCALARS
 from ..transpiler.options import MAX_TURNS
 
 if TYPE_CHECKING:
     from ..transpiler.backend.interface import BackendModule, Expression, Member, TaskSource
-
-PACK_CODES = {
-    "i8": "b", "i16": "h", "i32": "i", "i64": "q", "u8": "B", "u16": "H", "u32": "I", "u64": "Q",
-    "u1": "?", "f16": "e", "f32": "f", "f64": "d", "pointer": "Q", "texture": "Q",
-}  # fmt: skip
 
 OPERATORS = {
     "add": "({} + {})", "sub": "({} - {})", "mul": "({} * {})",

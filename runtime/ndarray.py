@@ -14,7 +14,8 @@ from ..transpiler.errors import TaichiRuntimeError
 from ..transpiler.ir.types import Struct, Tensor, Type, scalars_of
 from ..transpiler.lang.describe import ArrayDescription
 from .dense_array import DenseArray, MatrixArray, ScalarArray, check_gradient, make_all, to_shape
-from .memory import MemberMemory, Memory, reach_below
+from .devices.host_arrays import reach_below
+from .memory import MemberMemory, Memory
 from .session import Session, current
 from .struct_array import StructArray, stored_type
 from .tracebacks import hides_own_frames_of

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..transpiler.backend.interface import PACK_CODES
 from ..transpiler.backend.records import Turn, failure, text_writer
 from ..transpiler.errors import ShadesmithWarning, TaichiAssertionError
 from ..transpiler.ir.ops import OPS
 from ..transpiler.ir.snodes import Digit, index_at
-from .launcher import PACK_CODES
 from .session import Session
 
 if TYPE_CHECKING:

@@ -29,8 +29,7 @@ from .config import Config, read_config
 from .devices.device import Allocation, Device, OutOfMemory
 from .devices.opening import store_for
 from .devices.target_tools import TARGETS, tools_of
-from .holds import Hold, Stages
-from .memory import CLOSED
+from .holds import CLOSED, Hold, Stages
 from .programs import Programs
 
 T = TypeVar("T")

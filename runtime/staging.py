@@ -18,9 +18,10 @@ import numpy as np
 
 from ..transpiler.errors import TaichiRuntimeTypeError
 from .devices.device import Allocation, Device, GpuDevice
+from .devices.host_arrays import reach_below, view_address
 from .foreign import GpuArray, dense_strides, find_memory, is_tensor
 from .interop import SYNCHRONOUS, check_gpu, check_writable, element_strides, is_contiguous
-from .memory import MAX_ITEMS, MIN_BYTES, Array, bytes_of, reach_below, view_address
+from .memory import MAX_ITEMS, MIN_BYTES, Array, bytes_of
 from .session import Session
 
 if TYPE_CHECKING:

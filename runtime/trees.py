@@ -31,8 +31,9 @@ from ..transpiler.ir.snodes import (
 from ..transpiler.ir.types import Struct, Tensor, Type, element_of, u8
 from .cell_memory import CellMemory
 from .dense_array import owner_text
+from .holds import CLOSED
 from .inner_memory import InnerMemory
-from .memory import CLOSED, STALE, Array, Memory, bytes_of, check_count, ended_error
+from .memory import STALE, Array, Memory, bytes_of, check_count, ended_error
 from .session import Session
 from .sparse_tree import Beside, SparseTree, describe
 

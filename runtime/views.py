@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from ..transpiler.ir.types import Tensor, Type
+from .devices.host_arrays import reach_below
 from .inner_memory import InnerMemory
-from .memory import Array, Memory, reach_below
+from .memory import Array, Memory
 
 
 class PartAllocation:

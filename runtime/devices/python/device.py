@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ....transpiler.backend.interface import ArraySlot, BackendModule, Interface, PlaceSlot, ResultField
+from ....transpiler.backend.interface import PACK_CODES, ArraySlot, BackendModule, Interface, PlaceSlot, ResultField
 from ....transpiler.backend.interpreter import run
 from ....transpiler.backend.texels import TexelArray
 from ....transpiler.errors import TaichiRuntimeError
@@ -23,10 +23,9 @@ from ....transpiler.ir.statements import Parameter
 from ....transpiler.ir.tasks import Kernel
 from ....transpiler.ir.textures import DESCRIPTOR
 from ....transpiler.ir.types import NUMPY, Struct, Tensor
-from ...launcher import PACK_CODES
-from ...memory import view_address, view_strided
 from ..calls import LockedCalls
 from ..device import Launch
+from ..host_arrays import view_address, view_strided
 from ..host_memory import LAZY_BYTES, Budget
 from ..host_textures import HoldsTextures
 from ..timer import HostTimer, Timer

@@ -20,15 +20,16 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from ....transpiler.backend.interface import PACK_CODES
 from ....transpiler.errors import TaichiRuntimeError
 from ....transpiler.frontend.specialization import Specialization
+from ...devices.host_arrays import view_address
 from ...devices.host_memory import touched_parts
 from ...foreign import GpuArray, find_memory
 from ...holds import Hold
 from ...instance import Instance
 from ...interop import gradient_of
-from ...launcher import PACK_CODES
-from ...memory import Array, view_address
+from ...memory import Array
 from ...session import Session
 from ...staging import extent_of
 from .texture_copies import Seen, TextureCopies, textures_of

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...devices.host_arrays import view_address
 from ...devices.host_memory import touched_parts
 from ...devices.timer import Timer
 from ...holds import Hold
-from ...memory import view_address
 from .replicas import Recording, Region, Replicas, counts_of
 
 if TYPE_CHECKING:
