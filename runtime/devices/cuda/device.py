@@ -183,6 +183,8 @@ class CudaDevice:
 
     name = "cuda"
     host_memory = False
+    index_limit = None
+    cuda_memory = True
     lazy_memory = False
 
     def __init__(

@@ -104,6 +104,8 @@ class HostDevice(HoldsTextures):
 
     name = "c"
     host_memory = True
+    index_limit = None
+    cuda_memory = False
     lazy_memory = True
 
     def __init__(self, compiler: HostCompiler, threads: int | None, store: Store | None = None) -> None:

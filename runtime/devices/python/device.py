@@ -130,6 +130,8 @@ class PythonDevice(HoldsTextures):
     driver = ""
     capabilities = PORTABLE
     host_memory = True
+    index_limit = None
+    cuda_memory = False
     lazy_memory = True
 
     def lazy_bytes(self) -> int:

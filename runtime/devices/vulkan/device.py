@@ -51,6 +51,8 @@ class VulkanDevice:
     """
 
     name = "vulkan"
+    index_limit = 2**31 - 1
+    cuda_memory = False
     lazy_memory = False
 
     def __init__(
