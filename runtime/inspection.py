@@ -88,7 +88,7 @@ class Inspection:
     @cached_property
     def resources(self) -> Any:
         """Registers, spills, shared memory and occupancy of each task; printable: `workbench/inspect/resources.py`."""
-        return workbench("inspect.resources").resources(self.module, self.gpu, sessions.CURRENT)
+        return workbench("inspect.inspection_tools").resources(self.module, self.gpu, sessions.CURRENT)
 
     def edited(self, variant: str = "edit") -> Inspection:
         """Return the same kernel with the text of an edit, as it lies in its slot, in place of the generated one.
@@ -101,7 +101,7 @@ class Inspection:
 
     def names(self) -> list[str]:
         """Return what `ir` takes, in order."""
-        below = workbench("inspect.disassembly").forms_of(self.module.target)
+        below = workbench("inspect.inspection_tools").forms_of(self.module.target)
         return ["python", *self.forms, "source", *below]
 
     def ir(self, stage: str) -> str:
@@ -112,10 +112,10 @@ class Inspection:
             return self.python
         if stage in self.forms:
             return self.forms[stage]
-        tools = workbench("inspect.disassembly")
+        tools = workbench("inspect.inspection_tools")
         if stage not in tools.forms_of(self.module.target):
             raise KeyError(f"no form `{stage}`; there are {', '.join(self.names())}")
-        text: str = tools.joined(tools.listings(self.module, stage, self.gpu), ";" if stage == "spirv" else "//")
+        text: str = tools.listing_text(self.module, stage, self.gpu)
         return text
 
     def __str__(self) -> str:

@@ -37,7 +37,8 @@ class TargetTools:
     there is no device. compiler_identity: a text that changes with the compiler; no compiler is run for it.
     language: of the emitted source, as panes and classes of pages have it. title: its name for people. lexer: as
     Pygments names it. suffix: of the emitted files. build_stages: what makes machine code of a source, and what makes
-    that ready to launch. gpus: a regular expression for the names of GPUs that sources are compiled for.
+    that ready to launch. gpus: a regular expression for the names of GPUs that sources are compiled for, "" where they
+    are for any; default_gpu: one of them.
     is_interpreter: kernels run without a source.
     """
 
@@ -52,6 +53,7 @@ class TargetTools:
     suffix: str = ""
     build_stages: tuple[str, str] = ("compiler", "loading")
     gpus: str = ""
+    default_gpu: str = ""
     is_interpreter: bool = False
 
 

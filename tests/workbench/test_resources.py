@@ -8,7 +8,8 @@ import kernels_to_list as kernels
 import pytest
 
 import shadesmith as ti
-from shadesmith.runtime.workbench.inspect.resources import LIMITS, occupancy, resources
+from shadesmith.runtime.workbench.inspect.cuda_resources import LIMITS, occupancy
+from shadesmith.runtime.workbench.inspect.inspection_tools import resources
 
 
 @pytest.mark.parametrize(

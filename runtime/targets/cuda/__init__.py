@@ -53,4 +53,5 @@ TOOLS = TargetTools(
     suffix=".cu",
     build_stages=("NVRTC", "cuModuleLoad"),
     gpus=r"sm_\d+[a-z]?",
+    default_gpu="sm_90",
 )

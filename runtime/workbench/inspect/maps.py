@@ -24,7 +24,9 @@ from typing import Any
 
 from ....transpiler.backend.interface import BackendModule, SourceFile
 from ....transpiler.errors import TaichiCompilationError, TaichiRuntimeError
-from .disassembly import Listing, forms_of, listings, python_of
+from ...devices.target_tools import tools_of
+from .inspection_tools import forms_of, listings
+from .listing import Listing, python_of
 
 VERSION = 1
 GENERATED = "generated"
@@ -53,7 +55,7 @@ def line_map(module: BackendModule, places: Places, final: str, gpu: str) -> dic
         "version": VERSION,
         "kernel": module.kernel,
         "target": module.target,
-        **({"gpu": gpu} if module.target == "cuda" else {}),
+        **({"gpu": gpu} if tools_of(module.target).gpus else {}),
         "tasks": _tasks(module),
         "files": files,
         **({"missing": missing} if missing else {}),

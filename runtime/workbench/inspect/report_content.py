@@ -16,22 +16,21 @@ from ....transpiler.backend.interface import END_OF_BODY, BackendModule, Express
 from ....transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 from ....transpiler.lang.arch import ARCHES, Arch, cpu
 from ... import session as sessions
-from ...devices.target_tools import source_tools
+from ...devices.target_tools import source_tools, tools_of
 from ...inspection import Inspection
 from ...kernel import Kernel
 from ..edits.slots import shown
-from .disassembly import Listing, forms_of, listings, python_of
+from .inspection_tools import forms_of, listings, resources
 from .ir_changes import GONE, KEPT, NEW, SKIPPED, Change, ChangedLine, changes, hunks
+from .listing import Listing, python_of
 from .report import History, KernelReport, Pane, Table, Text
 from .report_edits import describe_edits
 from .report_times import compile_times, measured_times, stored_times
-from .resources import COLUMNS, resources
+from .resources import COLUMNS
 
 PACKAGE_FOLDER = str(Path(__file__).resolve().parents[3])
 TARGETS = tuple((ARCHES[tools.arch], tools.language, tools.title) for tools in source_tools())
 """Architecture, key of its pane, title."""
-FORM_TITLES = {"spirv": ("SPIR-V", ";"), "ptx": ("PTX", "//"), "sass": ("SASS", "//")}
-"""By form below the source: title, and what a comment begins with."""
 SOURCE_KEYS = tuple(key for _, key, _ in TARGETS)
 
 _SHOWN_LINE = re.compile(r"\s*// (\S+):(\d+)  (.*)")
@@ -237,8 +236,9 @@ def _listing_panes(compiled: Sequence[Forms], python: PythonPane, gpu: str | Non
     for forms in compiled:
         assert forms.inspection is not None
         inspection = forms.inspection
-        for form in forms_of(inspection.module.target):
-            title, comment = FORM_TITLES[form]
+        has_gpu = bool(tools_of(inspection.module.target).gpus)
+        for form, facts in forms_of(inspection.module.target).items():
+            title = facts.title
             try:
                 found = listings(inspection.module, form, gpu or inspection.gpu)
             except (TaichiCompilationError, TaichiRuntimeError) as error:
@@ -246,8 +246,8 @@ def _listing_panes(compiled: Sequence[Forms], python: PythonPane, gpu: str | Non
                 continue
             sources = {file.name: file for file in inspection.module.files}
             texts = [(one.file, _narrow(one.text), _rows_of_listing(one, sources[one.file], python)) for one in found]
-            text = _joined(title, form, comment, texts)
-            yield Pane(form, title, replace(text, subtitle=gpu or inspection.gpu) if form != "spirv" else text)
+            text = _joined(title, form, facts.comment, texts)
+            yield Pane(form, title, replace(text, subtitle=gpu or inspection.gpu) if has_gpu else text)
 
 
 def _rows_of_listing(listing: Listing, source: SourceFile, python: PythonPane) -> list[int]:

@@ -1,62 +1,12 @@
 """What a task takes of the hardware: registers, spills, shared memory, and how many of its threads run at once.
 
-In: a module, and the GPU it is compiled for. Out: `Resources`, printable. For CUDA no GPU is needed: the cubin and
-ptxas tell everything but the limits of a multiprocessor, which are a table here. For Vulkan a driver is asked
-(VK_KHR_pipeline_executable_properties), in its own words.
-Source: CUDA C++ Programming Guide, technical specifications per compute capability; the rules of allocation are those
-of NVIDIA's occupancy calculator.
+`InspectionTools.resources` finds it out for a target; here is what all of them return, printable.
 """
 
 from __future__ import annotations
 
-import re
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
-
-from ....transpiler.backend.interface import BackendModule, TaskSource
-from ....transpiler.errors import TaichiCompilationError, TaichiRuntimeError
-from ...devices.cuda.cubin import Cubin, Usage, read_cubin, read_usage
-from ...devices.vulkan.device import open_device
-from .disassembly import compiled
-
-if TYPE_CHECKING:
-    from ...session import Session
-
-WARP = 32
-REGISTERS_PER_SM = 65536
-REGISTER_UNIT = 256
-"""Registers are given to warps in such pieces."""
-WARP_UNIT = 4
-"""A multiprocessor has four parts, so that registers allow a multiple of four warps."""
-SHARED_UNIT_BYTES = 128
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What one multiprocessor holds at once. reserved_bytes: of shared memory, by CUDA in every block."""
-
-    warps: int
-    blocks: int
-    shared_bytes: int
-    reserved_bytes: int = 1024
-
-
-LIMITS = {
-    70: Limits(64, 32, 96 << 10, 0),
-    72: Limits(64, 32, 96 << 10, 0),
-    75: Limits(32, 16, 64 << 10, 0),
-    80: Limits(64, 32, 164 << 10),
-    86: Limits(48, 16, 100 << 10),
-    87: Limits(48, 16, 164 << 10),
-    89: Limits(48, 24, 100 << 10),
-    90: Limits(64, 32, 228 << 10),
-    100: Limits(64, 32, 228 << 10),
-    103: Limits(64, 32, 228 << 10),
-    110: Limits(48, 24, 228 << 10),
-    120: Limits(48, 24, 100 << 10),
-    121: Limits(48, 24, 100 << 10),
-}
-"""By compute capability times ten."""
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,100 +77,6 @@ class Resources:
             facts += [f"{name} {value}" for name, value in task.statistics.items()]
             lines.append(f"  {task.task}: {', '.join(facts)}")
         return "\n".join(lines)
-
-
-def resources(module: BackendModule, gpu: str, session: Session | None = None) -> Resources:
-    """Return what the tasks of a module take. gpu: for CUDA, as NVRTC names it. session: its device is asked on Vulkan,
-    else the first there is.
-
-    Raises: TaichiCompilationError where a text is refused; TaichiRuntimeError where NVRTC is missing.
-    """
-    if module.target == "cuda":
-        return _of_cuda(module, gpu)
-    if module.target == "vulkan":
-        return _of_vulkan(module, session)
-    what = "C compilers do not tell" if module.target == "c" else "the interpreter takes none"
-    return Resources(module.target, reason=what)
-
-
-def _of_cuda(module: BackendModule, gpu: str) -> Resources:
-    found: list[TaskResources] = []
-    for number, file in enumerate(module.files):
-        made = compiled(module, file, gpu)
-        cubin, usage = read_cubin(made.cubin), read_usage(made.log)
-        tasks = [task for task in module.tasks if task.file == number]
-        found += [_of_task(task, cubin, usage.get(task.entry, Usage()), gpu) for task in tasks]
-    return Resources(gpu, tuple(found))
-
-
-def _of_task(task: TaskSource, cubin: Cubin, usage: Usage, gpu: str) -> TaskResources:
-    kernel = cubin.kernels.get(task.entry)
-    if kernel is None:
-        return TaskResources(task.name, task.block_dim)
-    part, limit = None, ""
-    if task.kind != "serial":  # which is one thread
-        part, limit = occupancy(gpu, task.block_dim, kernel.registers, kernel.shared_bytes)
-    return TaskResources(
-        task.name,
-        task.block_dim,
-        kernel.registers,
-        usage.spill_store_bytes,
-        usage.spill_load_bytes,
-        kernel.frame_bytes,
-        kernel.shared_bytes,
-        kernel.code_bytes,
-        part,
-        limit,
-    )
-
-
-def occupancy(gpu: str, block_dim: int, registers: int, shared_bytes: int) -> tuple[float | None, str]:
-    """Return which part of the warps of a multiprocessor can be this kernel's at once, and what the limit is.
-
-    (None, "") for a GPU that is not in the table.
-    """
-    number = re.fullmatch(r"sm_(\d+)[a-z]?", gpu)
-    limits = LIMITS.get(int(number[1])) if number is not None else None
-    if limits is None or block_dim < 1:
-        return None, ""
-    warps = -(-block_dim // WARP)
-    blocks = {"threads": limits.warps // warps, "blocks": limits.blocks}
-    if registers:
-        of_warp = -(-registers * WARP // REGISTER_UNIT) * REGISTER_UNIT
-        blocks["registers"] = REGISTERS_PER_SM // of_warp // WARP_UNIT * WARP_UNIT // warps
-    shared = -(-(shared_bytes + limits.reserved_bytes) // SHARED_UNIT_BYTES) * SHARED_UNIT_BYTES
-    if shared_bytes:
-        blocks["shared memory"] = limits.shared_bytes // shared
-    limit = min(blocks, key=lambda name: blocks[name])
-    return min(blocks[limit] * warps / limits.warps, 1.0), limit
-
-
-def _of_vulkan(module: BackendModule, session: Session | None) -> Resources:
-    """Ask the session's device, else one that is opened for it."""
-    if session is not None and session.device.name == "vulkan":
-        return _of_driver(module, session.device.statistics(module))  # type: ignore[attr-defined]
-    try:
-        device = open_device()
-    except TaichiRuntimeError as error:
-        return Resources("Vulkan", reason=f"only a driver knows, and no device opens: {error}")
-    try:
-        return _of_driver(module, device.statistics(module))
-    except (TaichiCompilationError, TaichiRuntimeError) as error:  # the text may be for a larger device
-        return Resources(device.adapter.name, reason=str(error).strip())
-    finally:
-        device.close()
-
-
-def _of_driver(module: BackendModule, statistics: dict[str, Any]) -> Resources:
-    """Read what a driver said: by task names and numbers in its own words, which differ from driver to driver."""
-    if not statistics["tasks"]:
-        return Resources(statistics["device"], reason=statistics["reason"])
-    found: list[TaskResources] = []
-    for task in module.tasks:
-        said = dict(statistics["tasks"].get(task.name, {}))
-        registers = next((said.pop(name) for name in ("Register Count", "VGPRs", "Registers") if name in said), None)
-        found.append(TaskResources(task.name, task.block_dim, registers=registers, statistics=said))
-    return Resources(statistics["device"], tuple(found))
 
 
 def _sum(*numbers: int | None) -> int | None:
