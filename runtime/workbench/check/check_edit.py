@@ -12,10 +12,9 @@ from pathlib import Path
 
 from ....transpiler.backend.interface import BackendModule
 from ....transpiler.options import Capabilities
-from .c import check_c
+from ...devices.target_tools import part_of
 from .check_input import Edit
-from .cuda import check_cuda
-from .glsl import check_glsl
+from .edit_tools import EditTools
 from .mistakes import Sheet, refuse
 from .places import Text
 
@@ -35,9 +34,5 @@ def check_edit(
     ]
     if not edits:
         return
-    if generated.target == "vulkan":
-        check_glsl(edits)
-    else:
-        for edit in edits:
-            (check_cuda if generated.target == "cuda" else check_c)(edit)
+    part_of(generated.target, EditTools).check(edits)
     refuse(edit.sheet for edit in edits)

@@ -33,6 +33,11 @@ def constant(text: str, name: str) -> int | None:
     return evaluate(known[name], known) if name in known else None
 
 
+def items_of(text: str) -> int:
+    """Return how many iterations a thread has; one where the source does not say."""
+    return max(1, constant(text, ITEMS) or 1)
+
+
 def constants(text: str) -> dict[str, str]:
     """Return what a text defines by name: macros without parameters, and constants."""
     bare = without_comments(text)
