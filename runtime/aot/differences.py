@@ -12,7 +12,7 @@ from typing import Any
 
 from ...transpiler.backend.interface import BackendModule
 from ..workbench.inspect.overview import difference
-from .archive import Archive, Kernel
+from .archive_data import Archive, Kernel
 
 
 @dataclass(slots=True)

@@ -35,7 +35,7 @@ from ..parts import PartsMemory
 from ..sparse_tree import Beside
 from ..trees import PlacedMemory
 from . import translations
-from .binaries import Binaries
+from .archive_facts import Binaries
 
 FORMAT, VERSION = "shadesmith-module", 1
 MANIFEST = "module.json"
