@@ -8,7 +8,7 @@ from pathlib import Path
 
 from golden_kernels import compiled
 
-from shadesmith.runtime.capabilities import portable
+from shadesmith.runtime.devices.capabilities import portable
 from shadesmith.runtime.workbench.check.check_edit import check_edit
 from shadesmith.runtime.workbench.edit_error import EditError
 from shadesmith.runtime.workbench.edits.edited_module import edited_module

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ...transpiler.backend.interface import BackendModule
+from ...transpiler.backend.module.interface import BackendModule
 from .read_manifest import Manifest, StoredKernel
 
 

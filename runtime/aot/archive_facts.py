@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ...transpiler.backend.read_module import Read
+from ...transpiler.backend.module.read_module import Read
 from ...transpiler.options import Capabilities
 from ..devices.target_tools import Part
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ...transpiler.backend.interface import BackendModule
-from ..cache.store import Store
+from ...transpiler.backend.module.interface import BackendModule
 from ..devices.device import Device
 from ..devices.target_tools import Part
+from ..store.store import Store
 from .archive_data import Archive, Kernel
 from .archive_facts import Binaries
 from .read_manifest import Manifest

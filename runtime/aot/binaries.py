@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ...transpiler.backend.interface import BackendModule
-from .. import session as sessions
+from ...transpiler.backend.module.interface import BackendModule
 from ..devices.target_tools import part_of
+from ..session import session as sessions
 from .archive_facts import Binaries
 from .archive_tools import ArchiveTools
 from .targets import Target

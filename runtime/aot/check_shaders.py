@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from math import prod
 
-from ...transpiler.backend.interface import BackendModule, Interface, TaskSource
+from ...transpiler.backend.module.interface import BackendModule, Interface, TaskSource
 from ..devices.vulkan.glslang import TIME_LIMIT_SECONDS, is_whole, run_tool
 from ..devices.vulkan.spirv import Image, Pointer, Reflection, Scalar, SpirvError, Type, arguments_of, reflect
 from .container import ArchiveError

@@ -12,7 +12,7 @@ from typing import Any
 from ...transpiler.errors import TaichiRuntimeError
 from ..devices.device import Device
 from ..devices.target_tools import part_of, tools_of
-from ..session import Session
+from ..session.session import Session
 from .archive_data import Archive, Kernel
 from .archive_tools import ArchiveTools
 

@@ -15,9 +15,9 @@ from typing import Any
 from ...transpiler.errors import TaichiRuntimeError
 from ...transpiler.lang.arch import Arch, cpu
 from ...transpiler.options import Capabilities
-from .. import session as sessions
-from ..capabilities import capabilities_for
+from ..devices.capabilities import capabilities_for
 from ..devices.target_tools import part_of, source_tools, tools_of
+from ..session import session as sessions
 from .archive_facts import NATIVE_MARCH, VULKAN_1_1, VULKAN_1_2, ArchiveFacts
 
 

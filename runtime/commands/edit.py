@@ -8,7 +8,7 @@ import shlex
 import subprocess
 from pathlib import Path
 
-from .. import session as sessions
+from ..session import session as sessions
 from ..workbench.edits.slots import Slot
 from ..workbench.inspect.overview import edits_in
 from .programs import add_program_arguments, arch_of, find_call

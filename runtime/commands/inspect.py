@@ -11,7 +11,7 @@ from typing import Any
 
 from ...transpiler.errors import TaichiRuntimeError
 from ..devices.target_tools import tools_of
-from ..inspection import Inspection
+from ..launch.inspection import Inspection
 from ..workbench.inspect.inspection_tools import forms_of, listings
 from ..workbench.inspect.resources import COLUMNS, Resources
 from .programs import add_program_arguments, arch_of, find_call

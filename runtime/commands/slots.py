@@ -8,8 +8,8 @@ from pathlib import Path
 
 from ...transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 from ...transpiler.lang.arch import ARCHES
-from .. import session as sessions
-from ..inspection import Inspection
+from ..launch.inspection import Inspection
+from ..session import session as sessions
 from ..workbench.edits.selection import select
 from ..workbench.edits.slots import Slot, folder_of, slot_of
 from ..workbench.edits.variants import EDIT

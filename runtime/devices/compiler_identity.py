@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...transpiler.errors import TaichiRuntimeError
-from ..cache.store import Store
+from ..store.store import Store
 from .target_tools import tools_of
 
 MISSING = "missing"

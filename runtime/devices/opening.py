@@ -14,7 +14,7 @@ from .loading import loader
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ..cache.store import Store
+    from ..store.store import Store
 
 
 class _StoreModule(Protocol):

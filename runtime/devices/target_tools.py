@@ -20,7 +20,7 @@ from ..config import Config
 from .loading import loader
 
 if TYPE_CHECKING:
-    from ..cache.store import Store
+    from ..store.store import Store
     from .device import Device
 
 TARGETS = ("vulkan", "cuda", "c", "python")

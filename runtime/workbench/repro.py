@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...transpiler.backend.render import render
+from ...transpiler.backend.assemble.render import render
 from ...transpiler.errors import TaichiRuntimeError
 from ...transpiler.ir.types import NUMPY
+from ..arrays.memory import Array
 from ..devices.target_tools import part_of, tools_of
-from ..memory import Array
 from .measure.compare import checked_module
 from .measure.differences import SPREADS, Tolerance, different, spread_of
 from .measure.outputs import Outputs
@@ -30,7 +30,7 @@ from .measure.values import RESULT
 from .reproducer_tools import ReproducerTools
 
 if TYPE_CHECKING:
-    from ...transpiler.backend.interface import BackendModule, ResultField, TaskSource
+    from ...transpiler.backend.module.interface import BackendModule, ResultField, TaskSource
     from .edits.variants import Variants
 
 MAX_BYTES = 1 << 31

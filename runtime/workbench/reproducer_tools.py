@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ...transpiler.backend.interface import BackendModule, TaskSource
+from ...transpiler.backend.module.interface import BackendModule, TaskSource
 from ..devices.target_tools import Part
 
 

@@ -14,7 +14,7 @@ from shadesmith.runtime.devices.cuda import graph as cuda_graph
 from shadesmith.runtime.devices.cuda.device import _starter
 from shadesmith.runtime.devices.cuda.graph import CudaGraph
 from shadesmith.runtime.devices.device import Launch
-from shadesmith.transpiler.backend.interface import TaskSource
+from shadesmith.transpiler.backend.module.interface import TaskSource
 from shadesmith.transpiler.errors import TaichiRuntimeError
 
 DRIVER = r"""

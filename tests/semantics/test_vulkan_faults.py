@@ -14,7 +14,7 @@ import pytest
 from shadesmith.runtime.devices.vulkan import instance as vulkan_instance
 from shadesmith.runtime.devices.vulkan.device import open_device
 from shadesmith.runtime.devices.vulkan.instance import Api, load_api
-from shadesmith.transpiler.backend.interface import BackendModule, Interface, SourceFile, TaskSource
+from shadesmith.transpiler.backend.module.interface import BackendModule, Interface, SourceFile, TaskSource
 from shadesmith.transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 
 

@@ -10,11 +10,11 @@ import pytest
 import written_programs
 
 import shadesmith as ti
-from shadesmith.runtime import session as sessions
 from shadesmith.runtime.devices.cuda import nvrtc
 from shadesmith.runtime.devices.cuda.timer import BUSY
 from shadesmith.runtime.devices.timer import HostTimer
 from shadesmith.runtime.devices.vulkan import timer as vulkan_timer
+from shadesmith.runtime.session import session as sessions
 from shadesmith.runtime.workbench.measure import stand
 from shadesmith.runtime.workbench.measure.replicas import record
 from shadesmith.runtime.workbench.measure.stand import Ground

@@ -12,7 +12,7 @@ from golden_kernels import compiled
 from seeded_edits import Seed, changed, complaint, expect_refusal
 
 import shadesmith as ti
-from shadesmith.runtime.capabilities import portable
+from shadesmith.runtime.devices.capabilities import portable
 from shadesmith.runtime.workbench.check.check_edit import check_edit
 from shadesmith.runtime.workbench.edit_error import EditError
 from shadesmith.runtime.workbench.edits.edited_module import edited_module

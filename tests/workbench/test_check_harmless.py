@@ -13,7 +13,7 @@ from seeded_edits import changed, complaint
 
 import shadesmith as ti
 from shadesmith.examples import hand_tuning
-from shadesmith.runtime.capabilities import portable
+from shadesmith.runtime.devices.capabilities import portable
 from shadesmith.runtime.devices.cuda import nvrtc
 from shadesmith.runtime.workbench.check.check_edit import check_edit
 from shadesmith.runtime.workbench.edits.edited_module import edited_module

@@ -10,7 +10,7 @@ import pytest
 import written_programs
 
 import shadesmith as ti
-from shadesmith.runtime import session as sessions
+from shadesmith.runtime.session import session as sessions
 from shadesmith.runtime.workbench.edits.knobs import find_knobs
 from shadesmith.runtime.workbench.edits.tuned import Entry, distance, read_entries, shape_class, winner, write_entry
 from shadesmith.runtime.workbench.measure.trials import Trial

@@ -22,9 +22,9 @@ from typing import Any
 
 import numpy as np
 
-from ....transpiler.backend.interface import BackendModule, TaskSource
+from ....transpiler.backend.module.interface import BackendModule, TaskSource
 from ....transpiler.errors import TaichiCompilationError, TaichiRuntimeError
-from ...cache.store import Store
+from ...store.store import Store
 from ..device import Launch, OutOfMemory, in_words
 from ..kept_sources import keep as keep_sources
 from ..textures import TextureMemory, TextureSpec

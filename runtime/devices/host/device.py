@@ -17,9 +17,9 @@ from functools import cache
 
 import numpy as np
 
-from ....transpiler.backend.interface import BackendModule, SourceFile
+from ....transpiler.backend.module.interface import BackendModule, SourceFile
 from ....transpiler.errors import ShadesmithWarning, TaichiCompilationError, TaichiRuntimeError
-from ...cache.store import Store
+from ...store.store import Store
 from ..calls import Calls
 from ..compiler_messages import CompilerFailure
 from ..device import Launch

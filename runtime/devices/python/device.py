@@ -15,9 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from ....transpiler.backend.interface import PACK_CODES, ArraySlot, BackendModule, Interface, PlaceSlot, ResultField
-from ....transpiler.backend.interpreter import run
-from ....transpiler.backend.texels import TexelArray
+from ....transpiler.backend.interpret.interpreter import run
+from ....transpiler.backend.interpret.texels import TexelArray
+from ....transpiler.backend.module.interface import (
+    PACK_CODES,
+    ArraySlot,
+    BackendModule,
+    Interface,
+    PlaceSlot,
+    ResultField,
+)
 from ....transpiler.errors import TaichiRuntimeError
 from ....transpiler.ir.statements import Parameter
 from ....transpiler.ir.tasks import Kernel

@@ -12,8 +12,8 @@ from ...devices.opening import store_for
 from ...devices.target_tools import TargetTools
 
 if TYPE_CHECKING:
-    from ...cache.store import Store
     from ...devices.device import Device
+    from ...store.store import Store
 
 
 class _DeviceModule(Protocol):

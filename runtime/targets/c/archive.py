@@ -8,15 +8,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ....transpiler.backend.interface import BackendModule, SourceFile
+from ....transpiler.backend.module.interface import BackendModule, SourceFile
 from ...aot.archive_data import Kernel
 from ...aot.archive_facts import NATIVE_MARCH, Binaries
 from ...aot.archive_tools import ArchiveTools
 from ...aot.targets import Target
-from ...cache.store import Store
 from ...devices.compiler_messages import CompilerFailure
 from ...devices.device import Device
 from ...devices.host.compiler import find_compiler, lacks_openmp
+from ...store.store import Store
 
 CPUINFO = Path("/proc/cpuinfo")
 PORTABLE_CPU = ("cx16", "popcnt", "sse4_1", "sse4_2", "ssse3")

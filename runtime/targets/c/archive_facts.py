@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 
-from ....transpiler.backend.read_module import many, text
+from ....transpiler.backend.module.read_module import many, text
 from ...aot.archive_facts import ArchiveFacts
 from ...devices.host.capabilities import PORTABLE
 

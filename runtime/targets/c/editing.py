@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ....transpiler.backend.interface import TaskSource
+from ....transpiler.backend.module.interface import TaskSource
 from ...workbench.check.c import check_c
 from ...workbench.check.check_input import Edit
 from ...workbench.check.edit_tools import EditTools

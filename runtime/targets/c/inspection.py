@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ....transpiler.backend.interface import BackendModule
+from ....transpiler.backend.module.interface import BackendModule
 from ...workbench.inspect.inspection_tools import InspectionTools
 from ...workbench.inspect.resources import Resources
 

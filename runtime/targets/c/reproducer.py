@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ....transpiler.backend.interface import BackendModule
+from ....transpiler.backend.module.interface import BackendModule
 from ...devices.host.compiler import EXACT_MATH_FLAGS, FAST_MATH_FLAGS, FLAGS, MATH_FLAGS, NATIVE
 from ...workbench.reproducer_tools import ReproducerTools
 

@@ -15,8 +15,8 @@ from ...devices.target_tools import TargetTools
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ...cache.store import Store
     from ...devices.device import Device
+    from ...store.store import Store
 
 
 class _DeviceModule(Protocol):

@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from ....transpiler.backend.interface import BackendModule, SourceFile
+from ....transpiler.backend.module.interface import BackendModule, SourceFile
 from ...aot.archive_data import Kernel
 from ...aot.archive_facts import Binaries
 from ...aot.archive_tools import ArchiveTools
 from ...aot.targets import Target
-from ...cache.store import Store
 from ...devices.compiler_messages import CompilerFailure
 from ...devices.cuda import nvrtc
 from ...devices.cuda.cubin import read_cubin
 from ...devices.device import Device
+from ...store.store import Store
 
 FALLBACK_PTX = "compute_75"
 """PTX that every driver of CUDA 13 turns into code for the GPU it has, where a cubin is for others."""

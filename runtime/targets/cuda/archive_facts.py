@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from ....transpiler.backend.read_module import optional, text
+from ....transpiler.backend.module.read_module import optional, text
 from ...aot.archive_facts import ArchiveFacts
 from ...devices.cuda.capabilities import PORTABLE
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ....transpiler.backend.interface import TaskSource
+from ....transpiler.backend.module.interface import TaskSource
 from ...workbench.check.check_input import Edit
 from ...workbench.check.constants import constant, items_of, without_comments
 from ...workbench.check.cuda import check_cuda

@@ -14,8 +14,8 @@ from ...devices.vulkan.capabilities import PORTABLE
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ...cache.store import Store
     from ...devices.device import Device
+    from ...store.store import Store
 
 
 class _DeviceModule(Protocol):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ....transpiler.backend.interface import BackendModule
+from ....transpiler.backend.module.interface import BackendModule
 from ....transpiler.errors import TaichiRuntimeError
 from ...aot.archive_data import Archive, Kernel
 from ...aot.archive_facts import Binaries
@@ -15,10 +15,10 @@ from ...aot.container import ArchiveError
 from ...aot.manifest import MANIFEST
 from ...aot.read_manifest import Manifest
 from ...aot.targets import Target
-from ...cache.store import Store
 from ...devices.device import Device
 from ...devices.vulkan.glslang import Glslang
 from ...devices.vulkan.spirv import reflect
+from ...store.store import Store
 from ...workbench.check.device_needs import lacks_capability, lacks_extension
 
 FEATURES = {

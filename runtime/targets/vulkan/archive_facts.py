@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ....transpiler.backend.read_module import many, number, optional, text
+from ....transpiler.backend.module.read_module import many, number, optional, text
 from ....transpiler.options import Capabilities
 from ...aot.archive_facts import VULKAN_1_1, VULKAN_1_2, ArchiveFacts
 from ...devices.portable import BITWISE

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from math import prod
 
-from ....transpiler.backend.interface import TaskSource
+from ....transpiler.backend.module.interface import TaskSource
 from ...workbench.check.constants import constants, evaluate, items_of, without_comments
 from ...workbench.check.edit_tools import EditTools
 from ...workbench.check.glsl import check_glsl

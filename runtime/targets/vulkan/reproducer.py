@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....transpiler.backend.interface import BackendModule, TaskSource
+from ....transpiler.backend.module.interface import BackendModule, TaskSource
 from ...devices.vulkan.instance import FEATURES
 from ...workbench.reproducer_tools import ReproducerTools
 

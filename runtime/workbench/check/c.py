@@ -6,7 +6,7 @@ import ctypes
 import re
 from collections.abc import Callable
 
-from ....transpiler.backend.interface import TaskSource
+from ....transpiler.backend.module.interface import TaskSource
 from ...devices.cuda.cubin import CubinError, global_functions, undefined_names
 from ...devices.host.compiler import find_compiler, lacks_openmp
 from .c_layout import Assertion, Assertions, C, failures

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from ....transpiler.backend.interface import BackendModule
+from ....transpiler.backend.module.interface import BackendModule
 from ....transpiler.options import Capabilities
 from ...devices.target_tools import part_of
 from .check_input import Edit

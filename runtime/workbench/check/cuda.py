@@ -6,7 +6,7 @@ import re
 from functools import cache
 from math import prod
 
-from ....transpiler.backend.interface import TaskSource
+from ....transpiler.backend.module.interface import TaskSource
 from ...devices.compiler_messages import CompilerFailure
 from ...devices.cuda.cubin import Cubin, CubinError, CubinKernel, read_cubin
 from ...devices.cuda.nvrtc import DEFAULT_ARCH, compile_cubin

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ....transpiler.backend.interface import TaskSource
+from ....transpiler.backend.module.interface import TaskSource
 from ...devices.target_tools import Part
 from .check_input import Edit
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from ....transpiler.backend.interface import BackendModule, SourceFile
+from ....transpiler.backend.module.interface import BackendModule, SourceFile
 from ...devices.target_tools import part_of
 from ..check.edit_tools import EditTools
 from .merge import carried_lines

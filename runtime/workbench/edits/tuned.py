@@ -16,15 +16,15 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 from ....transpiler.errors import warn_user
-from ...tuning import Tunable
-from ...whole_files import write_text
+from ...launch.tuning import Tunable
+from ...store.atomic_files import write_text
 from ..edit_error import EditError
 from .edited_module import edited_module
 from .knobs import Knobs, apply, find_knobs, without_values
 from .slots import Slot, read_text
 
 if TYPE_CHECKING:
-    from ....transpiler.backend.interface import BackendModule, Expression
+    from ....transpiler.backend.module.interface import BackendModule, Expression
 
 STORE = "tuned.json"
 VERSION = 1

@@ -9,7 +9,7 @@ import tempfile
 from functools import lru_cache
 from pathlib import Path
 
-from ....transpiler.backend.interface import BackendModule, SourceFile
+from ....transpiler.backend.module.interface import BackendModule, SourceFile
 from ....transpiler.errors import TaichiRuntimeError
 from ...devices.cuda.nvrtc import Compiled, compile_explained
 from .listing import Listing, ListingWriter, converse, counted_as_it_is

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from ....transpiler.backend.interface import BackendModule, TaskSource
+from ....transpiler.backend.module.interface import BackendModule, TaskSource
 from ...devices.cuda.cubin import Cubin, Usage, read_cubin, read_usage
 from .cuda_listings import compiled
 from .resources import Resources, TaskResources

@@ -9,13 +9,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from ....transpiler.backend.interface import BackendModule, SourceFile
+from ....transpiler.backend.module.interface import BackendModule, SourceFile
 from ...devices.target_tools import Part, part_of, tools_of
 from .listing import Listing
 from .resources import Resources
 
 if TYPE_CHECKING:
-    from ...session import Session
+    from ...session.session import Session
 
 
 @dataclass(frozen=True, slots=True)

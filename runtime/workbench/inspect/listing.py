@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from os.path import basename
 
-from ....transpiler.backend.interface import SourceFile
+from ....transpiler.backend.module.interface import SourceFile
 from ....transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 from ...devices.vulkan.glslang import run_tool
 from ..check.places import without_line_directives

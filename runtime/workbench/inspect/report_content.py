@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ....transpiler.backend.interface import END_OF_BODY, BackendModule, Expression, SourceFile
+from ....transpiler.backend.module.interface import END_OF_BODY, BackendModule, Expression, SourceFile
 from ....transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 from ....transpiler.lang.arch import ARCHES, Arch, cpu
-from ... import session as sessions
 from ...devices.target_tools import source_tools, tools_of
-from ...inspection import Inspection
-from ...kernel import Kernel
+from ...launch.inspection import Inspection
+from ...launch.kernel import Kernel
+from ...session import session as sessions
 from ..edits.slots import shown
 from .inspection_tools import forms_of, listings, resources
 from .ir_changes import GONE, KEPT, NEW, SKIPPED, Change, ChangedLine, changes, hunks

@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from ....transpiler.backend.interface import SourceFile
+from ....transpiler.backend.module.interface import SourceFile
 from ....transpiler.errors import TaichiCompilationError
-from ...inspection import Inspection
+from ...launch.inspection import Inspection
 from ..edits.merge import same_text
 from ..edits.slots import Slot, read_text, slot_of
 from .ir_changes import GONE, KEPT, NEW, changes

@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Iterator
 from functools import lru_cache
 
-from ....transpiler.backend.interface import BackendModule, SourceFile
+from ....transpiler.backend.module.interface import BackendModule, SourceFile
 from ....transpiler.errors import TaichiRuntimeError
 from ...devices.vulkan.glslang import LINES_AND_SOURCE, Glslang
 from .listing import Listing, ListingWriter, converse, counted_as_it_is

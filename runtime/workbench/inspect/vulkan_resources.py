@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ....transpiler.backend.interface import BackendModule
+from ....transpiler.backend.module.interface import BackendModule
 from ....transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 from ...devices.vulkan.device import VulkanDevice, open_device
 from .resources import Resources, TaskResources
 
 if TYPE_CHECKING:
-    from ...session import Session
+    from ...session.session import Session
 
 
 def vulkan_resources(module: BackendModule, gpu: str, session: Session | None) -> Resources:

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ....transpiler.errors import TaichiRuntimeError
+from ...arrays.foreign import dense_strides
 from ...devices.target_tools import tools_of
-from ...foreign import dense_strides
 from ..edits import selection as edits
 from ..edits.variants import EDIT, GENERATED, Variants
 from .differences import Mismatch, Output, Tolerance, different, judge, merged
@@ -26,7 +26,7 @@ from .replicas import PATTERNS, Launchable, Outcome, Region, Replicas, Trespass,
 from .values import Values
 
 if TYPE_CHECKING:
-    from ....transpiler.backend.interface import BackendModule
+    from ....transpiler.backend.module.interface import BackendModule
 
 ROUNDS = 3
 TURN = re.compile(r"=\s*atomic\w*\((?!&?report[.\[])")

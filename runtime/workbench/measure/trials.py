@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ...whole_files import write_text
+from ...store.atomic_files import write_text
 from ..edits.knobs import Knobs, number_of
 from ..edits.tuned import flat
 from .bench import Timing

@@ -16,7 +16,7 @@ from itertools import islice, product
 from typing import TYPE_CHECKING
 
 from ....transpiler.errors import TaichiCompilationError, TaichiRuntimeError
-from ...tuning import Tunable
+from ...launch.tuning import Tunable
 from ..edits import selection as edits
 from ..edits.knobs import Knobs
 from ..edits.tuned import (
@@ -39,7 +39,7 @@ from .timing import SECONDS
 from .trials import FAILED, REFUSED, TIMED, WRONG, Setting, Trial, Tuning
 
 if TYPE_CHECKING:
-    from ....transpiler.backend.interface import BackendModule
+    from ....transpiler.backend.module.interface import BackendModule
 
 LIMIT = 100
 """Settings that are tried at most."""
