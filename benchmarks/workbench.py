@@ -19,11 +19,11 @@ from statistics import median
 
 import shadesmith as ti
 from shadesmith.runtime.session import session as sessions
-from shadesmith.runtime.workbench.bench import time_modules
-from shadesmith.runtime.workbench.ratios import NO_DIFFERENCE, SLOWER
-from shadesmith.runtime.workbench.replicas import record
-from shadesmith.runtime.workbench.stand import Ground, Stand
-from shadesmith.runtime.workbench.timing import measure
+from shadesmith.runtime.workbench.measure.bench import time_modules
+from shadesmith.runtime.workbench.measure.ratios import NO_DIFFERENCE, SLOWER
+from shadesmith.runtime.workbench.measure.replicas import record
+from shadesmith.runtime.workbench.measure.stand import Ground, Stand
+from shadesmith.runtime.workbench.measure.timing import measure
 
 LEAST_SECONDS = 1.1e-4
 """Of a kernel; the promise is for 100 us and more."""

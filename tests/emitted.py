@@ -14,7 +14,7 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from shadesmith.runtime.devices import nvrtc
+from shadesmith.runtime.devices.cuda import nvrtc
 from shadesmith.transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 
 WARNINGS = ("-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-fopenmp")

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from shadesmith.runtime.devices.capabilities import PORTABLE
+from shadesmith.runtime.devices.capabilities import portable
 from shadesmith.transpiler.backend.module.interface import BackendModule
 from shadesmith.transpiler.frontend.source.definition import define
 from shadesmith.transpiler.frontend.source.specialization import (
@@ -60,7 +60,7 @@ def able(target: str) -> Capabilities:
         atomics=NATIVE[target],
         max_push_bytes=128 if target == "vulkan" else None,
         float_controls=frozenset({"DenormPreserve 32", "SignedZeroInfNanPreserve 32"}),
-        max_groups=PORTABLE[target].max_groups,
+        max_groups=portable(target).max_groups,
         recursion=target != "vulkan",
     )
 

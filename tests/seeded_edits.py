@@ -8,10 +8,10 @@ from pathlib import Path
 
 from golden_kernels import compiled
 
-from shadesmith.runtime.devices.capabilities import PORTABLE
-from shadesmith.runtime.workbench.check import check_edit
-from shadesmith.runtime.workbench.edited import edited_module
-from shadesmith.runtime.workbench.slots import EditError
+from shadesmith.runtime.devices.capabilities import portable
+from shadesmith.runtime.workbench.check.check_edit import check_edit
+from shadesmith.runtime.workbench.edit_error import EditError
+from shadesmith.runtime.workbench.edits.edited_module import edited_module
 from shadesmith.transpiler.options import Capabilities
 
 
@@ -43,7 +43,7 @@ def complaint(target: str, texts: dict[int, str], kernel: str, capabilities: Cap
     names = {module.files[number].name: text for number, text in texts.items()}
     paths = {name: Path("edits", name) for name in names}
     try:
-        check_edit(module, edited_module(module, names), capabilities or PORTABLE[target], paths)
+        check_edit(module, edited_module(module, names), capabilities or portable(target), paths)
     except EditError as error:
         return str(error)
     return ""

@@ -10,16 +10,17 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
-from ...transpiler.backend.module.interface import BackendModule
-from ..workbench.cubin import CubinError, read_cubin
-from .check_shaders import check_shaders, validate
+from ..devices.cuda.cubin import CubinError, read_cubin
+from ..devices.target_tools import part_of
+from .archive_data import Archive, Kernel
+from .archive_tools import ArchiveTools
 from .container import MAX_BYTES, MAX_DIRECTORY_BYTES, MAX_MEMBERS, ArchiveError, Container, container_of
 from .manifest import FOLDER, MANIFEST
-from .read_manifest import MAX_MANIFEST_BYTES, Manifest, StoredKernel, read_manifest
+from .read_manifest import MAX_MANIFEST_BYTES, StoredKernel, read_manifest
 
 MAX_FILE_BYTES = MAX_BYTES + MAX_DIRECTORY_BYTES
 SHARED_OBJECTS = (b"\x7fELF", b"\xcf\xfa\xed\xfe")
@@ -34,24 +35,6 @@ class Members(Protocol):
 
     def read(self, name: str, sha256: str | None = None) -> bytes:
         """Return a member, whose digest is checked. Raises: ArchiveError."""
-
-
-@dataclass(frozen=True, slots=True)
-class Kernel:
-    """A kernel of an archive. module: with its texts. codes: binaries of its files, by kind."""
-
-    stored: StoredKernel
-    module: BackendModule
-    codes: tuple[Mapping[str, bytes], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Archive:
-    """title: what errors call it. kernels: by name."""
-
-    title: str
-    manifest: Manifest
-    kernels: dict[str, Kernel]
 
 
 def open_archive(source: str | os.PathLike[str] | bytes) -> Archive:
@@ -91,9 +74,7 @@ def _read(members: Members, title: str) -> Archive:
     manifest = read_manifest(members.read(MANIFEST), sizes)
     data = {name: members.read(name, sha256) for name, (_, sha256) in manifest.members.items()}
     kernels = {name: _kernel(stored, data) for name, stored in manifest.kernels.items()}
-    if manifest.target == "vulkan":
-        _check_requirements(manifest, kernels)
-        validate([codes["spirv"] for kernel in kernels.values() for codes in kernel.codes])
+    part_of(manifest.target, ArchiveTools).check(manifest, kernels)
     return Archive(title, manifest, kernels)
 
 
@@ -122,19 +103,6 @@ def _check_code(kind: str, code: bytes, where: str) -> None:
             raise ArchiveError(f"{where} is damaged: {error}") from None
     if kind == "ptx" and (b"\0" in code or b".version" not in code):
         raise ArchiveError(f"{where} is no PTX")
-
-
-def _check_requirements(manifest: Manifest, kernels: Mapping[str, Kernel]) -> None:
-    """Check that the shaders are sound, and need what the manifest says and no more."""
-    needed: set[str] = set()
-    extensions: set[str] = set()
-    for kernel in kernels.values():
-        for reflection in check_shaders(kernel.module, [codes["spirv"] for codes in kernel.codes]):
-            needed |= {*reflection.capabilities}
-            extensions |= {*reflection.extensions}
-    for what, found in (("capabilities", needed), ("extensions", extensions)):
-        if {*manifest.requires[what]} != found:
-            raise ArchiveError(f"{MANIFEST}: $.requires.{what}: the shaders need {', '.join(sorted(found))}")
 
 
 class _Folder:

@@ -10,15 +10,15 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import struct
 from collections import OrderedDict
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from math import prod
 
 from ...transpiler.backend.module.interface import BackendModule, Interface, TaskSource
-from ..devices.glslang import TIME_LIMIT_SECONDS, is_whole, run_tool
-from ..workbench.spirv import Image, Pointer, Reflection, Scalar, SpirvError, Type, arguments_of, reflect
-from .binaries import spirv_version
+from ..devices.vulkan.glslang import TIME_LIMIT_SECONDS, is_whole, run_tool
+from ..devices.vulkan.spirv import Image, Pointer, Reflection, Scalar, SpirvError, Type, arguments_of, reflect
 from .container import ArchiveError
 
 GLCOMPUTE = 5
@@ -29,6 +29,12 @@ MAX_PUSH_BYTES = 128
 VALID: OrderedDict[bytes, None] = OrderedDict()
 MAX_VALID = 4096
 """Digests of shaders that `spirv-val` took in this process."""
+
+
+def spirv_version(shader: bytes) -> tuple[int, int]:
+    """Return the version that a SPIR-V module declares."""
+    (word,) = struct.unpack_from("<I", shader, 4)
+    return word >> 16 & 0xFF, word >> 8 & 0xFF
 
 
 def check_shaders(module: BackendModule, shaders: Sequence[bytes]) -> list[Reflection]:

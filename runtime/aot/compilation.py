@@ -21,11 +21,13 @@ from ...transpiler.options import CompileOptions
 from ..arrays.ndarray import stand_in
 from ..arrays.texture import stand_in as texture_stand_in
 from ..cache.compiler import compile_kernel
+from ..devices.target_tools import part_of
 from ..launch.arguments import classify
 from ..launch.kernel import COMPILING, BoundKernel, Kernel, as_bound_kernel
 from ..launch.packs import unpacker
 from ..launch.workbench_facade import archived_edit, edits_of
 from ..session import session as sessions
+from .archive_facts import ArchiveFacts
 from .targets import Target
 
 COMPLETE = "`ti.types.ndarray(dtype=ti.f32, ndim=1)`"
@@ -108,7 +110,7 @@ def compile_for(
 def _lacking(error: UnsupportedError, target: Target) -> UnsupportedError:
     """Return the error of a launch in the words of a module, whose capabilities were chosen."""
     message = str(error).partition("\nHint: ")[0].replace("the device", "the module's target")
-    choice = "caps=None, or more of ti.DeviceCapability" if target.name == "vulkan" else "another GPU"
+    choice = part_of(target.name, ArchiveFacts).choice
     return UnsupportedError(f"{message}\nHint: ti.aot.Module(arch, caps) says what the target has: {choice}")
 
 

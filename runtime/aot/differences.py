@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...transpiler.backend.module.interface import BackendModule
-from ..workbench.overview import difference
-from .archive import Archive, Kernel
+from ..workbench.inspect.overview import difference
+from .archive_data import Archive, Kernel
 
 
 @dataclass(slots=True)

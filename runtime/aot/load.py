@@ -33,7 +33,8 @@ from ..session import session as sessions
 from ..session.programs import Code
 from ..session.session import Session
 from ..session.tracebacks import hides_own_frames
-from .archive import Archive, Kernel, open_archive
+from .archive import open_archive
+from .archive_data import Archive, Kernel
 from .container import ArchiveError
 from .fits import check_device, codes_for
 from .loaded_graph import LoadedGraph

@@ -35,7 +35,7 @@ from ..fields.sparse_tree import Beside
 from ..fields.tree_memory import PlacedMemory
 from ..launch.captured import captured_constants
 from . import translations
-from .binaries import Binaries
+from .archive_facts import Binaries
 
 FORMAT, VERSION = "shadesmith-module", 1
 MANIFEST = "module.json"

@@ -34,6 +34,8 @@ from ...transpiler.backend.module.read_module import (
 )
 from ...transpiler.ir.textures import FORMATS
 from ...transpiler.ir.types import SCALARS
+from ..devices.target_tools import part_of, source_tools
+from .archive_facts import ArchiveFacts
 from .container import MAX_MEMBER_BYTES, NAME, ArchiveError
 from .manifest import FORMAT, MANIFEST, MAX_NAME, VERSION
 
@@ -42,7 +44,6 @@ MAX_DEPTH = 64
 MAX_VALUES = 1 << 18
 MAX_KERNELS = 4096
 MAX_DIGITS = 30
-BINARIES = {"vulkan": ("spirv",), "cuda": ("cubin", "ptx"), "c": ("shared_object",)}
 TEXT = re.compile(r'"(?:[^"\\]|\\.)*(?:"|\\?\Z)', re.DOTALL)
 """One that does not end goes on to the last character, for else all quotes in it would be tried in turn."""
 SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -322,26 +323,12 @@ GRAPH: dict[str, Read] = {
     "arguments": many(_parameter, 4096),
     "dispatches": many(lambda data, path: read_object(data, path, DISPATCH), 1 << 16),
 }
-REQUIRES: dict[str, dict[str, Read]] = {
-    "vulkan": {
-        "spirv": many(number(0, 255), 2, 2),
-        "capabilities": many(text(100), 200),
-        "extensions": many(text(100), 200),
-        "features": many(text(100), 200),
-        "subgroup_size": optional(number(1, 1024)),
-    },
-    "cuda": {
-        "arch": text(16, re.compile(r"sm_\d{2,3}[a-z]?")),
-        "ptx": optional(text(20, re.compile(r"compute_\d{2,3}"))),
-    },
-    "c": {"system": text(40), "machine": text(40), "cpu": many(text(40), 500)},
-}
 MEMBER: dict[str, Read] = {"size": number(0, MAX_MEMBER_BYTES), "sha256": text(64, SHA256)}
 MANIFEST_TABLE: dict[str, Read] = {
     "format": one_of(FORMAT),
     "version": number(VERSION, VERSION),
     "shadesmith": text(100),
-    "target": one_of(*BINARIES),
+    "target": one_of(*(tools.name for tools in source_tools())),
     "requires": lambda data, path: data,  # `_manifest` reads it, which knows the target
     "options": anything,
     "capabilities": anything,
@@ -363,7 +350,7 @@ def _manifest(data: Any) -> Manifest:
             f"it is of version {data['version']}; version {VERSION} is read here. Hint: install a newer shadesmith"
         )
     found = read_object(data, "$", MANIFEST_TABLE)
-    found["requires"] = read_object(found["requires"], "$.requires", REQUIRES[found["target"]])
+    found["requires"] = read_object(found["requires"], "$.requires", part_of(found["target"], ArchiveFacts).requires)
     for name in ("format", "version"):
         found.pop(name)
     return Manifest(**found)
@@ -414,7 +401,7 @@ def _check_kernel(kernel: StoredKernel, manifest: Manifest, path: str) -> None:
         raise fail(f"{path}.module.target", f"the archive is for {manifest.target}")
     for place, file in enumerate(kernel.files):
         where = f"{path}.module.files[{place}]"
-        kinds = BINARIES[manifest.target]
+        kinds = part_of(manifest.target, ArchiveFacts).binaries
         if kinds[0] not in file.binaries or not set(file.binaries) <= set(kinds):
             raise fail(f"{where}.binary", f"{' and '.join(kinds)} are expected")
         for name in (file.source, *file.binaries.values(), *file.translations.values()):

@@ -7,7 +7,6 @@ target.
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -16,35 +15,10 @@ from typing import Any
 from ...transpiler.errors import TaichiRuntimeError
 from ...transpiler.lang.arch import Arch, cpu
 from ...transpiler.options import Capabilities
-from ..devices.capabilities import BITWISE, PORTABLE, capabilities_for
+from ..devices.capabilities import capabilities_for
+from ..devices.target_tools import part_of, source_tools, tools_of
 from ..session import session as sessions
-
-PORTABLE_ARCH = "sm_75"
-"""The oldest GPU that NVRTC 13 compiles for; its cubin runs on sm_75 to sm_79, its PTX on all newer ones."""
-
-MINIMUM = {
-    "vulkan": Capabilities(
-        "vulkan",
-        atomics=frozenset((t, op) for t in ("i32", "u32") for op in ("add", "sub", "min", "max", *BITWISE)),
-        atomic_bits=frozenset({32}),
-        max_push_bytes=128,
-        max_block_dim=128,
-        max_shared_bytes=16384,
-        recursion=False,
-        subgroup_size=None,
-        subgroup_features=frozenset({"basic"}),
-    ),
-    "cuda": replace(PORTABLE["cuda"], extra=(("arch", PORTABLE_ARCH),)),
-    "c": PORTABLE["c"],
-}
-"""What `caps="portable"` means. Vulkan: what version 1.1 promises of every device, 32-bit types alone; beside it
-shaders need bufferDeviceAddress and scalarBlockLayout, as all of ours do."""
-
-VULKAN_1_1, VULKAN_1_2 = "vulkan1.1", "vulkan1.2"
-
-PORTABLE_MARCH = {"x86_64": "-march=x86-64-v2", "amd64": "-march=x86-64-v2"}
-"""For a processor of that kind from 2009 on; others take their compiler's own default."""
-NATIVE_MARCH = "-march=native"
+from .archive_facts import NATIVE_MARCH, VULKAN_1_1, VULKAN_1_2, ArchiveFacts
 
 
 class DeviceCapability(Enum):
@@ -76,23 +50,6 @@ class DeviceCapability(Enum):
     spirv_has_subgroup_ballot = "spirv_has_subgroup_ballot"
     spirv_has_non_semantic_info = "spirv_has_non_semantic_info"
     spirv_has_no_integer_wrap_decoration = "spirv_has_no_integer_wrap_decoration"
-
-
-TYPES = {
-    "spirv_has_int8": ("i8", "u8"), "spirv_has_int16": ("i16", "u16"), "spirv_has_int64": ("i64", "u64"),
-    "spirv_has_float16": ("f16",), "spirv_has_float64": ("f64",),
-}  # fmt: skip
-ATOMICS = {
-    "spirv_has_atomic_float_add": [("f32", "add"), ("f32", "sub")],
-    "spirv_has_atomic_float_minmax": [("f32", "min"), ("f32", "max")],
-    "spirv_has_atomic_float64_add": [("f64", "add"), ("f64", "sub")],
-    "spirv_has_atomic_float64_minmax": [("f64", "min"), ("f64", "max")],
-    "spirv_has_atomic_int64": [
-        (t, op) for t in ("i64", "u64") for op in ("add", "sub", "min", "max", *BITWISE)
-    ],
-}  # fmt: skip
-SUBGROUPS = "spirv_has_subgroup_"
-VERSIONS = "spirv_version_"
 
 
 SPIRV_VERSIONS = {
@@ -137,7 +94,7 @@ def find_target(arch: Arch | str | None, caps: Any = None) -> Target:
         arch = session.arch if session is not None else cpu
     arch = _one_of(arch) if isinstance(arch, list | tuple) else arch
     version = arch if arch in (VULKAN_1_1, VULKAN_1_2) else None
-    arch = "cpu" if arch == "c" else arch
+    arch = next((tools.arch for tools in source_tools() if tools.name == arch), arch)
     try:
         capabilities = capabilities_for("vulkan" if version else arch, None if version else _device())
     except TaichiRuntimeError:
@@ -145,12 +102,13 @@ def find_target(arch: Arch | str | None, caps: Any = None) -> Target:
         raise TaichiRuntimeError(
             f"{arch!r} is no target of a module. Hint: ti.vulkan, ti.cuda, ti.cpu, or one of {known}"
         ) from None
-    if capabilities.target == "python":
+    tools = tools_of(capabilities.target)
+    if tools.is_interpreter:
         raise TaichiRuntimeError(
             "ti.python interprets kernels, and has nothing to archive. Hint: ti.aot.Module(ti.cpu), ti.vulkan, ti.cuda"
         )
-    if capabilities.target == "cuda" and "arch" not in dict(capabilities.extra):
-        capabilities = replace(capabilities, extra=(*capabilities.extra, ("arch", "sm_90")))
+    if tools.gpus and "arch" not in dict(capabilities.extra):
+        capabilities = replace(capabilities, extra=(*capabilities.extra, ("arch", tools.default_gpu)))
     if caps is None and version != VULKAN_1_1:
         return Target(capabilities.target, capabilities)
     if caps is None or isinstance(caps, str):
@@ -175,36 +133,24 @@ def _device() -> Any:
 
 def _minimum(capabilities: Capabilities, arch: Arch | str) -> Target:
     """Return the minimum of a target; a GPU that was named stays."""
-    least = MINIMUM[capabilities.target]
+    facts = part_of(capabilities.target, ArchiveFacts)
+    least = facts.minimum
     if isinstance(arch, str) and ":" in arch:
         least = replace(least, extra=capabilities.extra)
-    march = PORTABLE_MARCH.get(platform.machine().lower(), "")
-    return Target(least.target, least, VULKAN_1_1, march if least.target == "c" else NATIVE_MARCH)
+    return Target(least.target, least, VULKAN_1_1, facts.march())
 
 
 def _with(target: str, caps: Iterable[Any]) -> Target:
     """Return the minimum of Vulkan and what the list adds. Raises: TaichiRuntimeError for what is none."""
     names = [_name_of(item) for item in ([caps] if isinstance(caps, DeviceCapability) else caps)]
-    if target != "vulkan":
-        if names:
-            raise TaichiRuntimeError(
-                f"caps={names} are capabilities of Vulkan, and the module is for {target}. Hint: leave them out"
-            )
-        return Target(target, MINIMUM[target])
-    least = MINIMUM["vulkan"]
-    types = {name for item in names for name in TYPES.get(item, ())}
-    atomics = {pair for item in names for pair in ATOMICS.get(item, ())}
-    subgroups = {item.removeprefix(SUBGROUPS) for item in names if item.startswith(SUBGROUPS)}
-    newer = any(item in names for item in ("spirv_version_1_4", "spirv_version_1_5"))
-    found = replace(
-        least,
-        types=least.types | types,
-        atomics=least.atomics | atomics,
-        shared_atomics=frozenset(pair for pair in atomics if pair[0] in ("f32", "f64")),
-        atomic_bits=least.atomic_bits | ({64} if "spirv_has_atomic_int64" in names else set()),
-        subgroup_features=least.subgroup_features | subgroups,
-    )
-    return Target("vulkan", found, VULKAN_1_2 if newer or subgroups else VULKAN_1_1)
+    facts = part_of(target, ArchiveFacts)
+    if facts.with_capabilities is not None:
+        return Target(target, *facts.with_capabilities(names))
+    if names:
+        raise TaichiRuntimeError(
+            f"caps={names} are capabilities of Vulkan, and the module is for {target}. Hint: leave them out"
+        )
+    return Target(target, facts.minimum)
 
 
 def _name_of(item: Any) -> str:
@@ -214,6 +160,11 @@ def _name_of(item: Any) -> str:
             f"caps: {item!r} is no capability. Hint: members of ti.DeviceCapability, such as spirv_has_int64"
         )
     return name
+
+
+def takes_capabilities(target: Target) -> bool:
+    """Return whether a target has capabilities that a module may ask for."""
+    return part_of(target.name, ArchiveFacts).with_capabilities is not None
 
 
 def target_names() -> list[str]:

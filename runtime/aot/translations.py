@@ -9,7 +9,7 @@ from __future__ import annotations
 import shutil
 
 from ...transpiler.errors import TaichiRuntimeError
-from ..devices.glslang import TIME_LIMIT_SECONDS, run_tool
+from ..devices.vulkan.glslang import TIME_LIMIT_SECONDS, run_tool
 
 LANGUAGES = {"msl": ("--msl", "--msl-version", "20300"), "hlsl": ("--hlsl", "--shader-model", "60")}
 """What `spirv-cross` is asked for, by name: Metal 2.3 has pointers to device memory in structs."""

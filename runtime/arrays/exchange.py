@@ -147,7 +147,7 @@ def is_in_host_memory(memory: Any) -> bool:
 
 def is_on_cuda(memory: Any) -> bool:
     """Tell whether an array is memory of a CUDA device, in an order that strides can say."""
-    return root_of(memory) is not None and memory.session.device.name == "cuda" and memory.located is None
+    return root_of(memory) is not None and memory.session.device.cuda_memory and memory.located is None
 
 
 def _offset_bytes(memory: Any, root: Memory) -> int:

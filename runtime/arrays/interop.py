@@ -21,11 +21,8 @@ from ..session import session as sessions
 from ..session.session import Session
 from .dense_array import DenseArray
 from .foreign import GpuArray, dense_strides, find_memory, is_strided_tensor, is_tensor
-from .memory import MAX_ITEMS, Array
+from .memory import Array
 from .structured import struct_of
-
-SYNCHRONOUS = ("c", "python")
-"""Targets whose launches have ended when they return, so that a caller may touch an array used in place at once."""
 
 ALIGNED = 0x100
 PLAIN = 0x101
@@ -85,7 +82,7 @@ def _describe_ours(value: DenseArray, where: str) -> ArgumentDescription:
 def _access(session: Session | None, value: Any, found: Array | GpuArray, strided: bool) -> str:
     """Return how launches ask for memory of a foreign array that the device can reach."""
     in_place = strided or is_contiguous(found)
-    on_device = isinstance(found, GpuArray) or session is None or session.device.name in SYNCHRONOUS
+    on_device = isinstance(found, GpuArray) or session is None or session.device.lazy_memory
     if not in_place or not on_device:
         return "other"
     if isinstance(value, np.ndarray):
@@ -197,7 +194,8 @@ def element_strides(array: Array | GpuArray, element_axes: int, session: Session
         return None
     strides = tuple(stride // size_bytes for stride in outer)
     reach = sum(abs(stride) * (extent - 1) for stride, extent in zip(strides, array.shape[:axes], strict=True))
-    return None if session is not None and session.device.name == "vulkan" and reach > MAX_ITEMS else strides
+    limit = None if session is None else session.device.index_limit
+    return strides if limit is None or reach <= limit else None
 
 
 def _address(array: Array | GpuArray) -> int:
@@ -310,7 +308,7 @@ def check_gpu(session: Session | None, array: GpuArray, where: str) -> None:
     """Check that kernels run on the GPU that holds an array. Raises: TaichiRuntimeTypeError."""
     if session is None:
         return
-    if session.device.name != "cuda":
+    if not session.device.cuda_memory:
         raise TaichiRuntimeTypeError(
             f"{where} is memory of a CUDA device, and kernels run on ti.{session.arch.name}. "
             "Hint: `ti.init(arch=ti.cuda)`, or copy it to the host: `tensor.cpu()`, `cupy.asnumpy(x)`"

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Sequence
-from ctypes import c_char
 from functools import partial, reduce
 from math import prod
 from typing import Any, Protocol
@@ -23,7 +22,8 @@ from ...transpiler.errors import TaichiRuntimeError
 from ...transpiler.ir.types import Struct, Tensor, Type, element_of
 from ...transpiler.lang.describe import Step
 from ..devices.device import Allocation, Device
-from ..session.allocation_handle import Hold
+from ..devices.host_arrays import view_address
+from ..session.allocation_handle import CLOSED, Hold
 
 Array = np.ndarray[Any, Any]
 
@@ -35,7 +35,6 @@ MIN_BYTES = 16
 """Asked for where there is nothing to hold: devices need not know empty buffers."""
 
 STALE = -2
-CLOSED = -1
 
 
 class Owner(Protocol):
@@ -92,36 +91,6 @@ def check_count(shape: tuple[int, ...]) -> None:
 
 def _blocks_between(begin: int, end: int) -> range:
     return range(begin // BLOCK_BYTES, (end - 1) // BLOCK_BYTES + 1)
-
-
-def view_address(address: int, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
-    """Return an array over memory of this process; the caller keeps the memory alive."""
-    size_bytes = prod(shape) * dtype.itemsize
-    if not size_bytes:
-        return np.empty(shape, dtype)
-    return np.frombuffer(memoryview((c_char * size_bytes).from_address(address)), dtype).reshape(shape)
-
-
-def view_strided(
-    address: int, dtype: np.dtype[Any], shape: tuple[int, ...], strides: Sequence[int], inner: tuple[int, ...] = ()
-) -> Array:
-    """Return an array likewise whose first element stands at `address`. strides: [bytes]; inner: an element's shape."""
-    if not prod(shape):
-        return np.empty(shape + inner, dtype)
-    reach = [(extent - 1) * stride for extent, stride in zip(shape, strides, strict=True)]
-    before = reach_below(shape, strides)
-    size_bytes = before + sum(step for step in reach if step > 0) + dtype.itemsize * prod(inner)
-    memory = view_address(address - before, np.dtype(np.uint8), (size_bytes,))
-    dense = [dtype.itemsize * prod(inner[axis + 1 :]) for axis in range(len(inner))]
-    found: Array = np.ndarray(shape + inner, dtype, memory.data, before, (*strides, *dense))
-    return found
-
-
-def reach_below(shape: Sequence[int], strides: Sequence[int]) -> int:
-    """Return how far an array reaches below its first element, in what `strides` count."""
-    if 0 in shape:
-        return 0
-    return sum((1 - extent) * stride for extent, stride in zip(shape, strides, strict=True) if stride < 0)
 
 
 def bytes_of(array: Array) -> memoryview:

@@ -13,10 +13,11 @@ from typing import Any
 from ...transpiler.errors import TaichiRuntimeError
 from ...transpiler.ir.types import Struct, Tensor, Type, scalars_of
 from ...transpiler.lang.describe import ArrayDescription
+from ..devices.host_arrays import reach_below
 from ..session.session import Session, current
 from ..session.tracebacks import hides_own_frames_of
 from .dense_array import DenseArray, MatrixArray, ScalarArray, check_gradient, make_all, to_shape
-from .memory import MemberMemory, Memory, reach_below
+from .memory import MemberMemory, Memory
 from .struct_array import StructArray, stored_type
 from .views import PartMemory, view_of_part
 

@@ -18,10 +18,11 @@ import numpy as np
 
 from ...transpiler.errors import TaichiRuntimeTypeError
 from ..devices.device import Allocation, Device, GpuDevice
+from ..devices.host_arrays import reach_below, view_address
 from ..session.session import Session
 from .foreign import GpuArray, dense_strides, find_memory, is_tensor
-from .interop import SYNCHRONOUS, check_gpu, check_writable, element_strides, is_contiguous
-from .memory import MAX_ITEMS, MIN_BYTES, Array, bytes_of, reach_below, view_address
+from .interop import check_gpu, check_writable, element_strides, is_contiguous
+from .memory import MIN_BYTES, Array, bytes_of
 
 if TYPE_CHECKING:
     from ...transpiler.backend.module.interface import ArraySlot
@@ -117,9 +118,10 @@ def stage_arguments(
 def _in_place(session: Session, memory: Array | GpuArray, request: _Request, stage: Stage) -> Staged | None:
     """Return an argument whose memory the device reaches, None where it has to be copied."""
     where, shape = request.where, tuple(memory.shape)
-    if session.device.name == "vulkan" and prod(shape) > MAX_ITEMS:
+    limit = session.device.index_limit
+    if limit is not None and prod(shape) > limit:
         raise TaichiRuntimeTypeError(
-            f"{where} has {prod(shape):,} elements; GLSL indexes at most {MAX_ITEMS:,}. "
+            f"{where} has {prod(shape):,} elements; GLSL indexes at most {limit:,}. "
             "Hint: pass it in parts, or use ti.cpu"
         )
     if isinstance(memory, GpuArray):
@@ -128,7 +130,7 @@ def _in_place(session: Session, memory: Array | GpuArray, request: _Request, sta
             stage.after.append(cast(GpuDevice, session.device).join_stream(memory.stream, request.stream))
     elif not session.device.host_memory:
         return None
-    elif session.device.name not in SYNCHRONOUS and session.wait not in stage.after:
+    elif not session.device.lazy_memory and session.wait not in stage.after:
         stage.after.append(session.wait)  # such a device computes in any memory of this process (lavapipe), but later
     strides = element_strides(memory, len(request.slot.element_shape), session) if request.strided else ()
     if strides is None or (not request.strided and not is_contiguous(memory)):

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from ...transpiler.ir.types import Tensor, Type
-from .memory import Array, Memory, reach_below
+from ..devices.host_arrays import reach_below
+from .memory import Array, Memory
 from .suballocation import InnerMemory
 
 

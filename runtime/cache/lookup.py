@@ -14,6 +14,7 @@ from ...transpiler.backend.module.compilation import Compilation
 from ...transpiler.errors import warn_user
 from ...transpiler.frontend.source.specialization import Specialization
 from ..config import Config
+from ..devices.target_tools import tools_of
 from ..store.stats import COUNTS
 from ..store.store import Store, store_of
 from .compiler import compile_kernel, kept_frontend
@@ -73,7 +74,7 @@ def _why_not(target: str, config: Config, observer: object, is_kept: bool) -> st
     """Return why the cache is not asked, None if it is."""
     if not is_kept:
         return "@ti.kernel(offline_cache=False)"
-    if target == "python":
+    if tools_of(target).is_interpreter:
         return "ti.python interprets the kernel itself"
     if observer is not None:
         return "print_ir shows how it is compiled"

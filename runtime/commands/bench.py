@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from ..workbench.ratios import FASTER, MARGIN, SLOWER
-from ..workbench.timing import SECONDS
+from ..workbench.measure.ratios import FASTER, MARGIN, SLOWER
+from ..workbench.measure.timing import SECONDS
 from .programs import add_program_arguments, find_call
 from .screen import CommandError, Screen
 
 if TYPE_CHECKING:
-    from ..workbench.bench import Timing
+    from ..workbench.measure.bench import Timing
 
 CONDITIONS = {"faster": "is surely faster than the first", "not-slower": "is not surely slower than the first"}
 

@@ -11,7 +11,7 @@ from ...transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 from ...transpiler.lang.annotations import is_template
 from ..aot.export import EXPORTED
 from ..aot.module import SUFFIX, Module
-from ..aot.targets import find_target, target_names
+from ..aot.targets import find_target, takes_capabilities, target_names
 from ..aot.translations import LANGUAGES
 from ..launch.kernel import Kernel
 from .programs import Call, find_calls, kernels_in, parse_spec
@@ -88,7 +88,7 @@ def _caps(target: str | None, options: argparse.Namespace, calls: list[Call]) ->
     if options.caps is not None:
         return options.caps if options.caps == "portable" else options.caps.split(",")
     required = next((call.namespace["REQUIRED_CAPS"] for call in calls if "REQUIRED_CAPS" in call.namespace), None)
-    return required if required and find_target(target).name == "vulkan" else None
+    return required if required and takes_capabilities(find_target(target)) else None
 
 
 def _wanted(path: Path, calls: list[Call], is_one: bool) -> list[tuple[str, Kernel, tuple[Any, ...]]]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from ..workbench.compare import ROUNDS, Comparer, Comparison, checked_module
-from ..workbench.variants import EDIT, GENERATED
+from ..workbench.edits.variants import EDIT, GENERATED
+from ..workbench.measure.compare import ROUNDS, Comparer, Comparison, checked_module
 from .programs import add_program_arguments, find_call
 from .screen import CommandError, Screen
 

@@ -19,7 +19,8 @@ from ...transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 from ...transpiler.ir.types import i32
 from ...transpiler.lang import arch as arches
 from ...transpiler.lang.annotations import NDArray
-from ..devices import host_compiler, vulkan
+from ..devices.host import compiler as host_compiler
+from ..devices.vulkan import device as vulkan
 from ..launch.kernel import kernel
 from ..session import session
 from .screen import Screen

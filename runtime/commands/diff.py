@@ -10,9 +10,9 @@ from pathlib import Path
 
 from ..aot.archive import open_archive
 from ..aot.differences import differences
-from ..workbench.merge import same_text
-from ..workbench.overview import UNREADABLE, UNTOUCHED, EditState, difference
-from ..workbench.slots import read_text
+from ..workbench.edits.merge import same_text
+from ..workbench.edits.slots import read_text
+from ..workbench.inspect.overview import UNREADABLE, UNTOUCHED, EditState, difference
 from .screen import Screen
 from .slots import add_slot_arguments, find_edits, find_slots
 

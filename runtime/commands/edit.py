@@ -9,8 +9,8 @@ import subprocess
 from pathlib import Path
 
 from ..session import session as sessions
-from ..workbench.overview import edits_in
-from ..workbench.slots import Slot
+from ..workbench.edits.slots import Slot
+from ..workbench.inspect.overview import edits_in
 from .programs import add_program_arguments, arch_of, find_call
 from .screen import CommandError, Screen
 

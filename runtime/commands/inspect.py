@@ -10,15 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from ...transpiler.errors import TaichiRuntimeError
+from ..devices.target_tools import tools_of
 from ..launch.inspection import Inspection
-from ..workbench.disassembly import Listing, forms_of, listings
-from ..workbench.resources import COLUMNS, Resources
+from ..workbench.inspect.inspection_tools import forms_of, listings
+from ..workbench.inspect.resources import COLUMNS, Resources
 from .programs import add_program_arguments, arch_of, find_call
 from .screen import CommandError, Screen
 
-MAP, RESOURCES = "map", "resources"
-LANGUAGES = {"vulkan": "glsl", "cuda": "cuda", "c": "c", "python": "ir"}
-SUFFIXES = {"python": ".py", "ptx": ".ptx", "sass": ".sass", "spirv": ".spvasm"}
+MAP, RESOURCES, PYTHON = "map", "resources", "python"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -102,7 +101,7 @@ def _form(inspection: Inspection, name: str) -> Any:
 
 
 def _show(inspection: Inspection, forms: dict[str, Any], missing: dict[str, str], screen: Screen) -> None:
-    module = inspection.module
+    module, below = inspection.module, forms_of(inspection.module.target)
     texts: dict[str, Any] = {
         name: inspection.ir(name) if isinstance(form, list) else form for name, form in forms.items()
     }
@@ -112,6 +111,7 @@ def _show(inspection: Inspection, forms: dict[str, Any], missing: dict[str, str]
         name: texts[name].data() if name == RESOURCES else texts[name] for name in (RESOURCES, MAP) if name in texts
     }
     screen.show_data({**data, "forms": {name: text for name, text in texts.items() if name not in (RESOURCES, MAP)}})
+    lexers = {PYTHON: PYTHON, "source": tools_of(module.target).lexer, **{form: form for form in below}}
     for name, text in texts.items():
         if len(texts) > 1:
             screen.show_title(name)
@@ -120,8 +120,7 @@ def _show(inspection: Inspection, forms: dict[str, Any], missing: dict[str, str]
         elif name == MAP:
             screen.show_code(json.dumps(text, indent=1), "json")
         else:
-            language = {"python": "python", "source": LANGUAGES[module.target]}.get(name, name)
-            screen.show_code(text, language if name in SUFFIXES or name == "source" else "ir")
+            screen.show_code(text, lexers.get(name, "ir"))
 
 
 def _show_resources(found: Resources, screen: Screen) -> None:
@@ -144,16 +143,13 @@ def _write(folder: Path, inspection: Inspection, forms: dict[str, Any], screen: 
         elif isinstance(form, Resources):
             files["resources.json"] = json.dumps(form.data(), indent=1) + "\n"
         elif isinstance(form, list):
-            files.update((_listing_name(listing), listing.text) for listing in form)
+            suffix = forms_of(inspection.module.target)[name].suffix
+            files.update((Path(listing.file).stem + suffix, listing.text) for listing in form)
         elif name != MAP:
-            suffix = SUFFIXES.get(name, f".{name.replace(':', '.')}.ir")
+            suffix = ".py" if name == PYTHON else f".{name.replace(':', '.')}.ir"
             files[inspection.module.kernel + suffix] = form
     for name, text in files.items():
         (folder / name).write_text(text, encoding="utf-8")
     screen.show_data({"folder": str(folder), "files": sorted(files)})
     for name in files:
         screen.show(str(folder / name))
-
-
-def _listing_name(listing: Listing) -> str:
-    return Path(listing.file).stem + SUFFIXES[listing.form]

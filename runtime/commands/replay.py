@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ..recording.replaying import ARCHES, RecordingFile, Replay, Replayed
+from ..recording.replaying import RecordingFile, Replay, Replayed, arch_of
 from ..session.session import current, init, reset
 from .screen import CommandError, Screen
 
@@ -34,7 +34,7 @@ def run(options: argparse.Namespace, screen: Screen) -> int:
 
 
 def _replay(file: RecordingFile, recorded: dict[str, Any]) -> Replayed:
-    arch = ARCHES.get(recorded.get("arch", ""))
+    arch = arch_of(recorded.get("arch", ""))
     if arch is None:
         raise CommandError(f"{recorded.get('arch')} cannot be replayed", "record on ti.cpu, ti.cuda or ti.vulkan")
     init(arch, enable_fallback=False)

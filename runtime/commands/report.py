@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ...transpiler.errors import TaichiCompilationError, TaichiRuntimeError
-from ..workbench.report import KernelReport, Page, render
-from ..workbench.report_content import describe_kernel, targets_in_words
+from ..workbench.inspect.report import KernelReport, Page, render
+from ..workbench.inspect.report_content import describe_kernel, targets_in_words
 from .inspect import gpu_of
 from .programs import Call, add_program_arguments, arch_of, find_call, find_calls, kernels_in, parse_spec
 from .screen import CommandError, Screen

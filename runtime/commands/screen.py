@@ -58,7 +58,7 @@ class Screen:
         self._console().print(Rule(f"[bold]{title}[/bold]", align="left"))
 
     def show_code(self, text: str, language: str) -> None:
-        """Print a text. language: "python", "cuda", "glsl", "c", "diff" or another that Pygments knows, or one of ours:
+        """Print a text. language: "python", "c++", "glsl", "c", "diff" or another that Pygments knows, or one of ours:
         "ir", "ptx", "sass" and "spirv", whose comments alone are set off.
         """
         text = text.rstrip("\n")
@@ -72,8 +72,7 @@ class Screen:
             styled = Text(text)
             styled.highlight_regex(r"(?m)(?:^|  )(?://|;) .*$|/\*.*?\*/", "dim")
         else:
-            lexer = {"cuda": "c++"}.get(language, language)
-            styled = Syntax(text, lexer, theme="ansi_dark", background_color="default").highlight(text)
+            styled = Syntax(text, language, theme="ansi_dark", background_color="default").highlight(text)
             styled.rstrip()
         self._console().print(styled, soft_wrap=True)
 

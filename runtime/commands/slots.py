@@ -10,10 +10,10 @@ from ...transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 from ...transpiler.lang.arch import ARCHES
 from ..launch.inspection import Inspection
 from ..session import session as sessions
-from ..workbench.edits import select
-from ..workbench.overview import TARGETS, UNDECIDED, EditState, Now, edits_in, slots_below, whose
-from ..workbench.slots import Slot, folder_of, slot_of
-from ..workbench.variants import EDIT
+from ..workbench.edits.selection import select
+from ..workbench.edits.slots import Slot, folder_of, slot_of
+from ..workbench.edits.variants import EDIT
+from ..workbench.inspect.overview import ARCH_OF_SUFFIX, UNDECIDED, EditState, Now, edits_in, slots_below, whose
 from .programs import Call, arch_of, find_calls, parse_spec
 from .screen import CommandError, Screen
 
@@ -41,7 +41,7 @@ def find_slots(options: argparse.Namespace, screen: Screen) -> dict[Path, Mappin
     path = Path(options.program).expanduser()
     if path.is_dir():
         return {slot.folder: {} for slot in slots_below(path.resolve())}
-    if path.is_file() and path.suffix in TARGETS:
+    if path.is_file() and path.suffix in ARCH_OF_SUFFIX:
         return {path.resolve().parent: {}}
     spec = parse_spec(options.program)
     generated, folder = _generated(options, screen)
@@ -58,7 +58,7 @@ def find_edits(options: argparse.Namespace, slots: Mapping[Path, Mapping[str, No
     wanted = arch_of(options)
     states = [state for folder, generated in slots.items() for state in edits_in(Slot(folder), generated)]
     named = Path(options.program).expanduser().resolve()
-    if named.is_file() and named.suffix in TARGETS:
+    if named.is_file() and named.suffix in ARCH_OF_SUFFIX:
         states = [state for state in states if state.path == named]
     return [state for state in states if wanted is None or ARCHES[state.target].target == wanted.target]
 
@@ -74,7 +74,7 @@ def _generated(options: argparse.Namespace, screen: Screen) -> tuple[dict[Path, 
     found: dict[Path, dict[str, Now]] = {}
     for call in calls:
         folder = folder_of(call.kernel.definition, sessions.current_config().edits_dir)
-        for arch in dict.fromkeys(TARGETS.values()):
+        for arch in dict.fromkeys(ARCH_OF_SUFFIX.values()):
             for slot, texts in _texts(call, arch, screen):
                 found.setdefault(slot, {}).update(texts)
     return found, folder

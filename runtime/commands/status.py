@@ -5,9 +5,19 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from ..workbench.overview import CONFLICTS, EDITED, MEANINGS, REFUSED, UNDECIDED, UNREADABLE, EditState, checked, whose
-from ..workbench.slots import Slot
-from ..workbench.tuned import Entry, read_entries
+from ..workbench.edits.slots import Slot
+from ..workbench.edits.tuned import Entry, read_entries
+from ..workbench.inspect.overview import (
+    CONFLICTS,
+    EDITED,
+    MEANINGS,
+    REFUSED,
+    UNDECIDED,
+    UNREADABLE,
+    EditState,
+    checked,
+    whose,
+)
 from .diff import from_here
 from .screen import Screen
 from .slots import add_slot_arguments, find_edits, find_slots

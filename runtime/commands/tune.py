@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from ..workbench.timing import SECONDS
-from ..workbench.tune import LIMIT
+from ..workbench.measure.timing import SECONDS
+from ..workbench.measure.tune import LIMIT
 from .programs import add_program_arguments, find_call
 from .screen import CommandError, Screen
 
 if TYPE_CHECKING:
-    from ..workbench.trials import Tuning
+    from ..workbench.measure.trials import Tuning
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

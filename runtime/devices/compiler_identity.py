@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from ...transpiler.errors import TaichiRuntimeError
-from ..store.compiler_files import c_compiler_identity, file_identity
 from ..store.store import Store
-from .glslang import require_tool
-from .host_compiler import find_compiler
-from .nvrtc import nvrtc_identity
+from .target_tools import tools_of
 
 MISSING = "missing"
 
@@ -18,10 +15,6 @@ def compiler_identity(target: str, store: Store | None = None) -> str:
     No compiler is run, but for the question what a C compiler calls, whose answer `store` remembers.
     """
     try:
-        if target == "c":
-            return c_compiler_identity(find_compiler().command, store)
-        if target == "vulkan":
-            return file_identity(require_tool())
-        return nvrtc_identity() if target == "cuda" else ""
+        return tools_of(target).compiler_identity(store)
     except (OSError, TaichiRuntimeError):
         return MISSING

@@ -106,6 +106,10 @@ class Device(Protocol):
     capabilities: Capabilities
     lazy_memory: bool
     """Whether memory costs nothing before it is touched, and launches end before `submit` does."""
+    index_limit: int | None
+    """The largest index of an element, None where memory ends before."""
+    cuda_memory: bool
+    """Whether its memory is that of a CUDA device, which torch and CuPy use too."""
     host_memory: bool
     """Whether `Allocation.address` is an address of this process that NumPy may read after `synchronize`."""
     copies_to_host: int

@@ -30,8 +30,9 @@ from ...transpiler.ir.snodes import (
 )
 from ...transpiler.ir.types import Struct, Tensor, Type, element_of, u8
 from ..arrays.dense_array import owner_text
-from ..arrays.memory import CLOSED, STALE, Array, Memory, bytes_of, check_count, ended_error
+from ..arrays.memory import STALE, Array, Memory, bytes_of, check_count, ended_error
 from ..arrays.suballocation import InnerMemory
+from ..session.allocation_handle import CLOSED
 from ..session.session import Session
 from .sparse_field_memory import CellMemory
 from .sparse_tree import Beside, SparseTree, describe

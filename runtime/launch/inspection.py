@@ -80,28 +80,28 @@ class Inspection:
 
     @cached_property
     def map(self) -> dict[str, Any]:
-        """Python line, IR values, emitted line, and lines of the forms below it; see `workbench/maps.py`."""
-        maps = workbench("maps")
+        """Python line, IR values, emitted line, and lines of the forms below it; see `workbench/inspect/maps.py`."""
+        maps = workbench("inspect.maps")
         made: dict[str, Any] = maps.line_map(self.module, self.places["final"], self.forms["final"], self.gpu)
         return made
 
     @cached_property
     def resources(self) -> Any:
-        """Registers, spills, shared memory and occupancy of each task; printable. See `workbench/resources.py`."""
-        return workbench("resources").resources(self.module, self.gpu, sessions.CURRENT)
+        """Registers, spills, shared memory and occupancy of each task; printable: `workbench/inspect/resources.py`."""
+        return workbench("inspect.inspection_tools").resources(self.module, self.gpu, sessions.CURRENT)
 
     def edited(self, variant: str = "edit") -> Inspection:
         """Return the same kernel with the text of an edit, as it lies in its slot, in place of the generated one.
 
         Raises: TaichiRuntimeError where there is none.
         """
-        slot = workbench("slots").slot_of(self.specialization, sessions.current_config().edits_dir)
-        module = workbench("overview").edited_as_it_lies(slot, self.module, variant)
+        slot = workbench("edits.slots").slot_of(self.specialization, sessions.current_config().edits_dir)
+        module = workbench("inspect.overview").edited_as_it_lies(slot, self.module, variant)
         return replace(self, compilation=replace(self.compilation, module=module))
 
     def names(self) -> list[str]:
         """Return what `ir` takes, in order."""
-        below = workbench("disassembly").forms_of(self.module.target)
+        below = workbench("inspect.inspection_tools").forms_of(self.module.target)
         return ["python", *self.forms, "source", *below]
 
     def ir(self, stage: str) -> str:
@@ -112,10 +112,10 @@ class Inspection:
             return self.python
         if stage in self.forms:
             return self.forms[stage]
-        tools = workbench("disassembly")
+        tools = workbench("inspect.inspection_tools")
         if stage not in tools.forms_of(self.module.target):
             raise KeyError(f"no form `{stage}`; there are {', '.join(self.names())}")
-        text: str = tools.joined(tools.listings(self.module, stage, self.gpu), ";" if stage == "spirv" else "//")
+        text: str = tools.listing_text(self.module, stage, self.gpu)
         return text
 
     def __str__(self) -> str:

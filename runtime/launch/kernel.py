@@ -45,12 +45,12 @@ if TYPE_CHECKING:
 
     from ...transpiler.backend.module.compilation import Compilation
     from ...transpiler.backend.module.interface import BackendModule
-    from ..workbench.bench import Timing
-    from ..workbench.compare import Comparison
-    from ..workbench.compile_times import CompileReport
-    from ..workbench.edits import Choice
-    from ..workbench.trials import Tuning
-    from ..workbench.variants import Variant, Variants
+    from ..workbench.edits.selection import Choice
+    from ..workbench.edits.variants import Variant, Variants
+    from ..workbench.measure.bench import Timing
+    from ..workbench.measure.compare import Comparison
+    from ..workbench.measure.compile_times import CompileReport
+    from ..workbench.measure.trials import Tuning
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -200,7 +200,7 @@ class Kernel:
         specialization, target = self._specialization(self._complete(args), arch)
         module = compile_kernel(specialization, target).module
         edits_dir = sessions.current_config().edits_dir
-        path: Path = workbench("edits").begin(specialization, module, edits_dir, variant)
+        path: Path = workbench("edits.selection").begin(specialization, module, edits_dir, variant)
         self._forget_all()
         return path
 
@@ -210,7 +210,7 @@ class Kernel:
         args = self._bind_in_session(args, kwargs)
         with COMPILING:
             specialization, kinds, compilation = self._emit(args)
-        found: Variants = workbench("edits").gather(self._session, specialization, compilation, kinds, args)
+        found: Variants = workbench("edits.selection").gather(self._session, specialization, compilation, kinds, args)
         return found
 
     @hides_own_frames
@@ -228,7 +228,9 @@ class Kernel:
         tolerances of floating-point numbers instead of those by type. See `workbench.compare.Comparison`.
         Raises: the edit's own error where it cannot run.
         """
-        found: Comparison = workbench("compare").compare(self.variants(*args), variant, rounds, relative, absolute)
+        found: Comparison = workbench("measure.compare").compare(
+            self.variants(*args), variant, rounds, relative, absolute
+        )
         return found
 
     def use(self, variant: str | None) -> None:
@@ -251,7 +253,7 @@ class Kernel:
         session = sessions.current()
         with COMPILING:
             specialization, _ = self._specialization(args, None)
-            found: CompileReport = workbench("compile_times").compile_report(specialization, session.device)
+            found: CompileReport = workbench("measure.compile_times").compile_report(specialization, session.device)
         return found
 
     @hides_own_frames
@@ -263,7 +265,7 @@ class Kernel:
         Returns a table with medians, and with the ratio to the first as an interval; "no difference" where it cannot
         tell. variants: which, the base first. seconds: for the rounds. margin: smaller differences count as none.
         """
-        found: Timing = workbench("bench").bench(self.variants(*args), variants, seconds, margin)
+        found: Timing = workbench("measure.bench").bench(self.variants(*args), variants, seconds, margin)
         return found
 
     @hides_own_frames
@@ -275,7 +277,7 @@ class Kernel:
         of the one that runs. options: seconds, limit, restart, progress.
         """
         variants, tunable = self.variants(*args), tunable_of(self.definition.function)
-        found: Tuning = workbench("tune").tune(variants, variant, tunable, **options)
+        found: Tuning = workbench("measure.tune").tune(variants, variant, tunable, **options)
         self._forget_all()
         return found
 
@@ -294,7 +296,7 @@ class Kernel:
         if self._last is None:
             return None
         choice, module = self._last
-        variant: Variant = choice.variant if choice is not None else workbench("variants").variant_of(module)
+        variant: Variant = choice.variant if choice is not None else workbench("edits.variants").variant_of(module)
         return variant
 
     def leaves_of(self, args: Sequence[Any]) -> tuple[Any, ...]:
@@ -448,16 +450,16 @@ class Kernel:
             dump(session.config.dump_dir, compilation.module, specialization)
         wanted = wanted or self._wanted
         if wanted == FASTEST:
-            gathered = workbench("edits").gather(session, specialization, compilation, kinds, tuple(args))
-            wanted = workbench("measured").fastest(gathered)
+            gathered = workbench("edits.selection").gather(session, specialization, compilation, kinds, tuple(args))
+            wanted = workbench("measure.measured").fastest(gathered)
         compilation, choice = edits_of(session, specialization, compilation, args, wanted)
         instance = Instance(session, specialization, compilation, is_kept=self.is_kept)
         session.compiled_functions += 1
         launch = instance.make_launch(compilation, kinds, keeps)
         if choice is not None and choice.dispatch is not None:
-            launch = workbench("watching").dispatch(choice, weakref.ref(self), key)
+            launch = workbench("edits.watching").dispatch(choice, weakref.ref(self), key)
         if choice is not None and choice.watched:
-            launch = workbench("watching").follow(launch, choice, weakref.ref(self), key, session.config.edits)
+            launch = workbench("edits.watching").follow(launch, choice, weakref.ref(self), key, session.config.edits)
         launch.ran = choice, compilation.module  # type: ignore[attr-defined]
         self._launchers[key], self._instances[key] = launch, instance
         instance.when_retired = functools.partial(_forget, weakref.ref(self), key)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+from ...transpiler.backend.module.interface import PACK_CODES
 from ...transpiler.errors import ShadesmithWarning
 from ...transpiler.ir.ops import OPS
 from ...transpiler.ir.types import SCALARS
@@ -20,11 +21,6 @@ from ...transpiler.options import MAX_TURNS
 
 if TYPE_CHECKING:
     from ...transpiler.backend.module.interface import BackendModule, Expression, Member, TaskSource
-
-PACK_CODES = {
-    "i8": "b", "i16": "h", "i32": "i", "i64": "q", "u8": "B", "u16": "H", "u32": "I", "u64": "Q",
-    "u1": "?", "f16": "e", "f32": "f", "f64": "d", "pointer": "Q", "texture": "Q",
-}  # fmt: skip
 
 MAX_SHIFT = 64
 """What is shifted by more is no extent, and would take as much memory as an archive says."""

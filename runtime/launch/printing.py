@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...transpiler.backend.module.interface import PACK_CODES
 from ...transpiler.backend.module.records import Turn, failure, text_writer
 from ...transpiler.errors import ShadesmithWarning, TaichiAssertionError
 from ...transpiler.ir.ops import OPS
 from ...transpiler.ir.snodes import Digit, index_at
 from ..session.session import Session
-from .launcher import PACK_CODES
 
 if TYPE_CHECKING:
     from ...transpiler.backend.module.interface import BackendModule, LoopIndices, TaskSource

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ...transpiler.backend.module.compilation import Compilation
     from ...transpiler.backend.module.interface import BackendModule
     from ..session.session import Session
-    from ..workbench.edits import Choice
+    from ..workbench.edits.selection import Choice
 
 
 def workbench(name: str) -> Any:
@@ -32,7 +32,7 @@ def edited_key(config: Config, specialization: Specialization, target: str, key:
     """Return the key of what runs: `key`, that of the generated text, unless an edit takes its place."""
     if config.edits == "off" or not _has_folder(config, specialization):
         return key
-    digest: str = workbench("edits").digest_of_edit(specialization, target, config.edits_dir)
+    digest: str = workbench("edits.selection").digest_of_edit(specialization, target, config.edits_dir)
     return sha256(f"{key} {digest}".encode()).hexdigest()[: len(key)] if digest else key
 
 
@@ -53,7 +53,7 @@ def archived_edit(config: Config, specialization: Specialization, module: Backen
     """Return what an archive for another device than the session's holds, and the digest of the edit in it, or ""."""
     if config.edits == "off" or not _has_folder(config, specialization):
         return module, ""
-    found: tuple[BackendModule, str] = workbench("edits").archived(specialization, module, config.edits_dir)
+    found: tuple[BackendModule, str] = workbench("edits.selection").archived(specialization, module, config.edits_dir)
     return found
 
 
@@ -71,5 +71,5 @@ def edits_of(
     policy = session.config.edits
     if policy == "off" or not (policy == "watch" or wanted is not None or _has_folder(session.config, specialization)):
         return compilation, None
-    choice: Choice = workbench("edits").choose(session, specialization, compilation.module, args, wanted)
+    choice: Choice = workbench("edits.selection").choose(session, specialization, compilation.module, args, wanted)
     return replace(compilation, module=choice.module), choice

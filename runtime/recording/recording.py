@@ -35,7 +35,7 @@ from ..fields.sparse_tree import Beside
 from ..launch.instance import Instance
 from ..launch.kernel import Kernel
 from ..store.atomic_files import write_text
-from ..workbench.replicas import POINTERS, Launchable, Region, StandIn, read_region, taken
+from ..workbench.measure.replicas import POINTERS, Launchable, Region, StandIn, read_region, taken
 from .yaml_subset import dump_yaml, load_yaml
 
 if TYPE_CHECKING:

@@ -25,9 +25,10 @@ from ...transpiler.backend.module.read_module import read_module
 from ...transpiler.errors import TaichiRuntimeError
 from ...transpiler.ir.types import NUMPY
 from ..arrays.memory import Array
+from ..devices.target_tools import source_tools
 from ..launch.printing import Reports
 from ..session.allocation_handle import Hold
-from ..workbench.differences import RELATIVE, SHARE
+from ..workbench.measure.differences import RELATIVE, SHARE
 from .recording import FORMAT, VERSION, ZEROS, digest_of
 from .yaml_subset import load_yaml
 
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from ...transpiler.backend.module.interface import BackendModule
     from ..session.session import Session
 
-ARCHES = {"c": "cpu", "cuda": "cuda", "vulkan": "vulkan"}
 NAME = re.compile(r"\w+-[0-9a-f]{8}")
 DIGEST = re.compile(r"[0-9a-f]{32}")
 FILE = re.compile(r"\w[\w.-]*")
@@ -72,6 +72,11 @@ class Replayed:
     def passed(self) -> bool:
         """Whether everything came out as recorded, but for rounding."""
         return not self.skipped and all(verdict.verdict != "DIFFERS" for verdict in self.memory)
+
+
+def arch_of(recorded: str) -> str | None:
+    """Return the architecture to replay launches on that were recorded on a target; None where none can run them."""
+    return next((tools.arch for tools in source_tools() if tools.name == recorded), None)
 
 
 class RecordingFile:

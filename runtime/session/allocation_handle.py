@@ -11,6 +11,9 @@ from typing import Protocol
 
 from ..devices.device import Allocation
 
+CLOSED = -1
+"""The epoch of a session that has ended: its memory is gone."""
+
 
 class Lender(Protocol):
     """The session, as far as holds need it."""

@@ -12,28 +12,25 @@ from __future__ import annotations
 
 import atexit
 import gc
-import importlib
 import logging
 import os
 import threading
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 from weakref import WeakSet
 
 from ...transpiler.errors import ShadesmithWarning, TaichiRuntimeError, as_seen_by_user
 from ...transpiler.ir.types import Scalar
 from ...transpiler.lang import arch as arches
 from ...transpiler.lang.arch import ARCHES, Arch
-from ..arrays.memory import CLOSED
 from ..config import Config, read_config
 from ..devices.device import Allocation, Device, OutOfMemory
-from .allocation_handle import Hold, Stages
+from ..devices.opening import store_for
+from ..devices.target_tools import TARGETS, tools_of
+from .allocation_handle import CLOSED, Hold, Stages
 from .programs import Programs
-
-if TYPE_CHECKING:
-    from ..store.store import Store
 
 T = TypeVar("T")
 
@@ -116,7 +113,7 @@ class Session:
         self.launches = 0
         self.pending: list[Callable[[], None]] = []
         self.programs = Programs(device)
-        self.store = _store(config)
+        self.store = store_for(config)
         self.is_closed = False
         self.stages = Stages(self)
         self.holds: WeakSet[Hold] = WeakSet()
@@ -396,19 +393,22 @@ def _open(wanted: tuple[Arch, ...], config: Config, enable_fallback: bool) -> tu
     reasons = "".join(f"\n  {reason}" for reason in missing)
     if not enable_fallback:
         raise TaichiRuntimeError(f"Arch={shown} is not supported{reasons}\n{FALLBACK_HINT} {_fallback(wanted)} instead")
-    if all(arch.target != "c" for arch in wanted):
+    if not _names_host(wanted):
         device = _try(arches.cpu, config, True, missing)
         if device is not None:
             return device, arches.cpu, f"Arch={shown} is not supported, falling back to CPU{reasons}"
     reasons = "".join(f"\n  {reason}" for reason in missing)
     note = f"Arch={shown} is not supported, falling back to ti.python, which interprets kernels and is slow{reasons}"
-    return OPENERS["python"](config, True), arches.python, note
+    return OPENERS[str(arches.python.target)](config, True), arches.python, note
+
+
+def _names_host(wanted: tuple[Arch, ...]) -> bool:
+    return any(arch.target == arches.cpu.target for arch in wanted)
 
 
 def _fallback(wanted: tuple[Arch, ...]) -> str:
     """Say what runs kernels where none of the architectures does."""
-    is_host = any(arch.target == "c" for arch in wanted)
-    return "in the interpreter ti.python, which is slow," if is_host else "on the CPU"
+    return "in the interpreter ti.python, which is slow," if _names_host(wanted) else "on the CPU"
 
 
 def _try(arch: Arch, config: Config, only: bool, missing: list[str]) -> Device | None:
@@ -428,44 +428,11 @@ def _try(arch: Arch, config: Config, only: bool, missing: list[str]) -> Device |
         return None
 
 
-def _gpu_number(environment: Mapping[str, str]) -> int:
-    text = environment.get("SHADESMITH_DEVICE") or environment.get("TI_VISIBLE_DEVICE") or "0"
-    return int(text) if text.isdigit() else 0  # a name chooses among Vulkan's devices
+def _opener(target: str) -> Callable[[Config, bool], Device]:
+    return lambda config, software: tools_of(target).open_device(config, software)
 
 
-def _sources(config: Config) -> Any:
-    """Return where texts are kept that profilers shall find, None where `profile_source` is not asked for."""
-    if not config.profile_source:
-        return None
-    return importlib.import_module("..devices.kept_sources", __package__).folder_of(config.dump_dir)
-
-
-def _store(config: Config) -> Store | None:
-    """Return where kernels are kept; the cache is loaded only where there is one."""
-    if not config.offline_cache:
-        return None
-    store: Store | None = importlib.import_module("..store.store", __package__).store_of(config)
-    return store
-
-
-def _open_module(target: str, **options: Any) -> Device:
-    """Open a device by the name of its module; loading all of them would double the time of `import shadesmith`."""
-    module = importlib.import_module(f"..devices.{target}", __package__)
-    return module.open_device(**options)  # type: ignore[no-any-return]
-
-
-OPENERS: dict[str, Callable[[Config, bool], Device]] = {
-    "c": lambda config, software: _open_module(
-        "host", threads=config.cpu_max_num_threads or None, store=_store(config)
-    ),
-    "python": lambda config, software: _open_module("python"),
-    "cuda": lambda config, software: _open_module(
-        "cuda", index=_gpu_number(os.environ), sources=_sources(config), store=_store(config)
-    ),
-    "vulkan": lambda config, software: _open_module(
-        "vulkan", allow_software=software, sources=_sources(config), store=_store(config)
-    ),
-}
+OPENERS = {target: _opener(target) for target in TARGETS}
 """How to open the device of a target. The flag says whether a software driver will do."""
 
 atexit.register(reset)

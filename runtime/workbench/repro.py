@@ -21,22 +21,20 @@ from ...transpiler.backend.assemble.render import render
 from ...transpiler.errors import TaichiRuntimeError
 from ...transpiler.ir.types import NUMPY
 from ..arrays.memory import Array
-from ..devices.host_compiler import EXACT_MATH_FLAGS, FAST_MATH_FLAGS, FLAGS, MATH_FLAGS, NATIVE
-from ..devices.vulkan_instance import FEATURES
-from .compare import checked_module
-from .differences import SPREADS, Tolerance, different, spread_of
-from .outputs import Outputs
-from .replicas import Launchable, Outcome, Recording, Region, Replicas, counts_of, record
-from .values import RESULT
+from ..devices.target_tools import part_of, tools_of
+from .measure.compare import checked_module
+from .measure.differences import SPREADS, Tolerance, different, spread_of
+from .measure.outputs import Outputs
+from .measure.replicas import Launchable, Outcome, Recording, Region, Replicas, counts_of, record
+from .measure.values import RESULT
+from .reproducer_tools import ReproducerTools
 
 if TYPE_CHECKING:
     from ...transpiler.backend.module.interface import BackendModule, ResultField, TaskSource
-    from .variants import Variants
+    from .edits.variants import Variants
 
 MAX_BYTES = 1 << 31
 """Memory beyond which no reproducer is written."""
-GROUPS_X = 65535
-"""Groups in a row of Vulkan's grid."""
 UNKNOWN_GROUPS = 1024
 """Groups of a loop whose number of turns only the device knows."""
 
@@ -80,19 +78,19 @@ def export_repro(variants: Variants, folder: str | Path, variant: str | None = N
     views = list(_views(outputs))
     for region, name in names.items():
         np.save(target / "inputs" / f"{name}.npy", _shaped(region, views))
+    tools = part_of(module.target, ReproducerTools)
     data: dict[str, Any] = {
         "kernel": module.kernel,
         "target": module.target,
         "files": [file.name for file in module.files],
-        "flags": _flags(module),
+        "flags": tools.flags(module),
         "tasks": [_task(module, task, count) for task, count in zip(module.tasks, counts_of(variants, module))],
         "arguments": _without_addresses(recording).hex(),
         "pointers": [(p.offset_bytes, names[p.region], p.address - p.region.begin) for p in recording.pointers],
         "memory": list(names.values()),
         "outputs": [_expect(target, view, names, runs) for view in views if _is_stable(view, runs)],
+        **tools.facts(),
     }
-    if module.target == "vulkan":
-        data["features"] = [(extension, kind, type) for kind, type, extension, _ in FEATURES]
     (target / "launch.json").write_text(_as_text(data), encoding="utf-8")
     for file in module.files:
         (target / file.name).write_text(file.text, encoding="utf-8")
@@ -120,7 +118,7 @@ def _as_text(data: dict[str, Any]) -> str:
 
 def _recorded(launchable: Launchable) -> tuple[Recording, Outputs]:
     """Return the call with its memory. Raises: TaichiRuntimeError where there is no reproducer of it."""
-    if launchable.session.device.name == "python":
+    if tools_of(launchable.session.device.name).is_interpreter:
         raise TaichiRuntimeError("the interpreter runs no text to export. Hint: use ti.cpu, ti.vulkan or ti.cuda")
     recording = record(launchable)
     outputs = Outputs(recording)
@@ -219,21 +217,11 @@ def _expect(folder: Path, view: _View, names: dict[Region, str], runs: Sequence[
 
 def _task(module: BackendModule, task: TaskSource, count: int) -> dict[str, Any]:
     """Return how one task is launched."""
-    groups, rows = UNKNOWN_GROUPS if count < 0 else -(-count // task.turns_per_block), 1
-    if module.target == "vulkan" and groups > GROUPS_X:
-        rows = 1 if task.strided else -(-groups // GROUPS_X)
-        groups = min(GROUPS_X, -(-groups // rows))
+    needed = UNKNOWN_GROUPS if count < 0 else -(-count // task.turns_per_block)
+    groups, rows = part_of(module.target, ReproducerTools).grid(task, needed)
     file = module.files[task.file].name
     return {"name": task.name, "entry": task.entry, "file": file, "block": task.block_dim, "groups": groups,
             "rows": rows}  # fmt: skip
-
-
-def _flags(module: BackendModule) -> list[str]:
-    """Return what the compiler is told."""
-    is_fast = bool(module.options.get("fast_math", True))
-    if module.target == "c":
-        return [*FLAGS, NATIVE, *MATH_FLAGS, *(FAST_MATH_FLAGS if is_fast else EXACT_MATH_FLAGS), "-fopenmp"]
-    return ["--std=c++17", f"-fmad={'true' if is_fast else 'false'}"] if module.target == "cuda" else []
 
 
 def _runner(module: BackendModule) -> str:

@@ -330,7 +330,7 @@ def test_nothing_is_compiled(device, monkeypatch):
 
 def test_binaries_equal_those_of_launches():
     """One manager compiles for launches and archives: the SPIR-V is the same, byte for byte."""
-    from shadesmith.runtime.devices.glslang import Glslang
+    from shadesmith.runtime.devices.vulkan.glslang import Glslang
 
     ti.init(arch=ti.vulkan)
     module = ti.aot.Module()

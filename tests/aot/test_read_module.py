@@ -9,7 +9,7 @@ import golden_kernels
 import pytest
 
 import shadesmith as ti
-from shadesmith.runtime.devices.capabilities import PORTABLE
+from shadesmith.runtime.devices.capabilities import portable
 from shadesmith.runtime.launch import launcher
 from shadesmith.transpiler.backend.module import interface
 from shadesmith.transpiler.backend.module import read_module as reader
@@ -36,7 +36,7 @@ def test_modules_of_the_corpus_come_back(session, maker):
     kernel, arguments = maker()
     for language in LANGUAGES:
         specialization, _ = kernel._specialization(kernel._complete(arguments), None)
-        able = replace(specialization, capabilities=PORTABLE[language])
+        able = replace(specialization, capabilities=portable(language))
         try:
             module = compile_kernel(able, language).module
         except UnsupportedError:

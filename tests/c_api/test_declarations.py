@@ -9,8 +9,8 @@ import vulkan
 from c_api import binding
 
 from shadesmith.runtime.devices.textures import TextureSpec
-from shadesmith.runtime.devices.vulkan_images import format_name
-from shadesmith.runtime.workbench.spirv_words import CAPABILITIES
+from shadesmith.runtime.devices.vulkan.images import format_name
+from shadesmith.runtime.devices.vulkan.spirv_words import CAPABILITIES
 from shadesmith.transpiler.ir.textures import FORMATS
 
 HERE = Path(__file__).parent

@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 
 import shadesmith as ti
-from shadesmith.runtime.devices import host_compiler, nvrtc
 from shadesmith.runtime.devices.compiler_identity import MISSING, compiler_identity
-from shadesmith.runtime.devices.glslang import Glslang, find_tool
-from shadesmith.runtime.devices.host_compiler import HostCompiler, find_compiler, load_library
+from shadesmith.runtime.devices.cuda import nvrtc
+from shadesmith.runtime.devices.host import compiler as host_compiler
+from shadesmith.runtime.devices.host.compiler import HostCompiler, find_compiler, load_library
+from shadesmith.runtime.devices.vulkan.glslang import Glslang, find_tool
 from shadesmith.runtime.session import session as sessions
 from shadesmith.runtime.store import cleaning
 from shadesmith.runtime.store import compiler_files as tools
@@ -373,7 +374,7 @@ def test_nvrtc_is_told_apart_without_loading_it():
     if not os.path.isabs(next(nvrtc._candidates())):
         pytest.skip("the system's loader finds it")
     program = (
-        "from shadesmith.runtime.devices import nvrtc\n"
+        "from shadesmith.runtime.devices.cuda import nvrtc\n"
         "assert 'libnvrtc' in nvrtc.nvrtc_identity() and 'builtins' in nvrtc.nvrtc_identity()\n"
         "assert 'libnvrtc' not in open('/proc/self/maps').read()\n"
     )

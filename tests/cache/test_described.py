@@ -14,7 +14,7 @@ import pytest
 import shadesmith as ti
 from shadesmith.runtime.cache.builtin_names import fixed_name, is_own
 from shadesmith.runtime.cache.fingerprint import Fingerprint, fingerprint
-from shadesmith.runtime.devices.capabilities import PORTABLE
+from shadesmith.runtime.devices.capabilities import portable
 from shadesmith.runtime.session import session as sessions
 from shadesmith.transpiler.backend.module.interface import BackendModule
 from shadesmith.transpiler.frontend.source.dependencies import Reads
@@ -72,6 +72,6 @@ def test_methods_count_as_their_functions() -> None:
     class Owner:
         def method(self) -> None: ...
 
-    reads = Reads(PORTABLE["c"])
+    reads = Reads(portable("c"))
     reads.add(Owner().method)
     assert Owner.method in reads.objects.values()

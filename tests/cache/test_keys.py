@@ -12,7 +12,7 @@ import pytest
 import written_programs
 
 import shadesmith as ti
-from shadesmith.runtime.devices import glslang
+from shadesmith.runtime.devices.vulkan import glslang
 
 HELPERS = """
 import shadesmith as ti

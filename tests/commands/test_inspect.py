@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from shadesmith.runtime.workbench.disassembly import find_nvdisasm
+from shadesmith.runtime.workbench.inspect.cuda_listings import find_nvdisasm
 
 PROGRAM = Path(__file__).parents[2] / "examples" / "julia.py"
 JULIA = f"{PROGRAM}:paint"

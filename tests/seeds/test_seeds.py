@@ -22,7 +22,7 @@ import pytest
 
 import shadesmith as ti
 from shadesmith.runtime.session import session as sessions
-from shadesmith.runtime.workbench.disassembly import listings
+from shadesmith.runtime.workbench.inspect.inspection_tools import listings
 
 PROGRAMS = Path(__file__).parent / "programs"
 ARCHES = {"cpu": "cpu", "vulkan": "vulkan", "cuda": "cuda"}

@@ -10,7 +10,7 @@ import textwrap
 import numpy as np
 import pytest
 
-from shadesmith.runtime.devices import cuda
+from shadesmith.runtime.devices.cuda import device as cuda
 from shadesmith.transpiler.backend.module.interface import BackendModule, Interface, SourceFile, TaskSource
 from shadesmith.transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 

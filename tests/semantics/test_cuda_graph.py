@@ -10,9 +10,9 @@ from collections import deque
 
 import pytest
 
-from shadesmith.runtime.devices import cuda_graph
-from shadesmith.runtime.devices.cuda import _starter
-from shadesmith.runtime.devices.cuda_graph import CudaGraph
+from shadesmith.runtime.devices.cuda import graph as cuda_graph
+from shadesmith.runtime.devices.cuda.device import _starter
+from shadesmith.runtime.devices.cuda.graph import CudaGraph
 from shadesmith.runtime.devices.device import Launch
 from shadesmith.transpiler.backend.module.interface import TaskSource
 from shadesmith.transpiler.errors import TaichiRuntimeError

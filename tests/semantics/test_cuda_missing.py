@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from shadesmith.runtime.devices import cuda
+from shadesmith.runtime.devices.cuda import device as cuda
 from shadesmith.transpiler.errors import TaichiRuntimeError
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from shadesmith.runtime.devices import cuda, nvrtc
+from shadesmith.runtime.devices.cuda import device as cuda
+from shadesmith.runtime.devices.cuda import nvrtc
 from shadesmith.transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 
 KERNEL = """\

@@ -27,7 +27,9 @@ class FarDevice:
 
     name = "c"
     capabilities = Capabilities("c")
-    host_memory = False
+    host_memory = cuda_memory = False
+    lazy_memory = True
+    index_limit = None
 
     def __init__(self) -> None:
         self.reads = self.writes = self.bytes_read = self.pieces = 0
@@ -190,7 +192,7 @@ def test_arguments_are_staged_in_memory_that_is_kept(device: FarDevice, written:
 
 def test_a_device_in_host_memory_takes_an_array_in_place_and_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     device = FarDevice()
-    device.name, device.host_memory, waits = "vulkan", True, []
+    device.name, device.host_memory, device.lazy_memory, waits = "vulkan", True, False, []
     device.synchronize = lambda: waits.append(1)
     monkeypatch.setitem(sessions.OPENERS, "vulkan", lambda config, software: device)
     ti.init(arch=ti.vulkan)

@@ -10,7 +10,7 @@ import pytest
 
 import shadesmith as ti
 from shadesmith.runtime.arrays.memory import BLOCK_BYTES
-from shadesmith.runtime.devices import vulkan
+from shadesmith.runtime.devices.vulkan import device as vulkan
 from shadesmith.runtime.session import session as sessions
 
 READS = 10_000

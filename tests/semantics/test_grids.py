@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import shadesmith as ti
-from shadesmith.runtime.devices.vulkan_program import GROUPS_X, fold
+from shadesmith.runtime.devices.vulkan.program import GROUPS_X, fold
 
 MAX_TURNS = 2**31 - 1
 BEHIND = 4096

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from shadesmith.runtime.devices import c_process
-from shadesmith.runtime.devices.host_compiler import HostCompiler, find_compiler, load_library
+from shadesmith.runtime.devices.host import compiler_process as c_process
+from shadesmith.runtime.devices.host.compiler import HostCompiler, find_compiler, load_library
 from shadesmith.transpiler.backend.module.interface import SourceFile
 from shadesmith.transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 

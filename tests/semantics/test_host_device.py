@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shadesmith.runtime.devices import host
-from shadesmith.runtime.devices.host import HostDevice, open_device
+from shadesmith.runtime.devices.host import device as host
+from shadesmith.runtime.devices.host.device import HostDevice, open_device
 from shadesmith.transpiler.backend.module.interface import BackendModule, Interface, SourceFile, TaskSource
 from shadesmith.transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import shadesmith as ti
-from shadesmith.runtime.devices.nvrtc import compile_cubin
+from shadesmith.runtime.devices.cuda.nvrtc import compile_cubin
 
 NAMES = (
     "main", "float", "args", "task", "task_0", "k_0", "BLOCK", "BLOCK_128", "length", "defined", "GL_EXT", "gl_Position",

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import shadesmith as ti
-from shadesmith.runtime.devices import vulkan
+from shadesmith.runtime.devices.vulkan import device as vulkan
 from shadesmith.runtime.session import session as sessions
 
 PARTS = [

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shadesmith.runtime.devices import nvrtc
+from shadesmith.runtime.devices.cuda import nvrtc
 from shadesmith.transpiler.backend import spelling
 from shadesmith.transpiler.backend.module.random_stream import RandomStream, philox
 from shadesmith.transpiler.errors import TaichiRuntimeError

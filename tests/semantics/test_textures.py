@@ -11,7 +11,7 @@ from emitted import complaint, missing_tool
 from golden_kernels import compiled
 
 import shadesmith as ti
-from shadesmith.runtime.devices.glslang import Glslang
+from shadesmith.runtime.devices.vulkan.glslang import Glslang
 from shadesmith.transpiler.backend.module.interface import SourceFile
 from shadesmith.transpiler.ir.textures import ADDRESS_MODES, FORMATS
 

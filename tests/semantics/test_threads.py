@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import shadesmith as ti
-from shadesmith.runtime.devices import vulkan
+from shadesmith.runtime.devices.vulkan import device as vulkan
 from shadesmith.runtime.session import session as sessions
 
 ROUNDS = {"cpu": 300, "vulkan": 60, "cuda": 300, "python": 20}

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from shadesmith.runtime.devices.vulkan import VulkanDevice, diagnose, open_device
+from shadesmith.runtime.devices.vulkan.device import VulkanDevice, diagnose, open_device
 from shadesmith.transpiler.backend.module.interface import BackendModule, Interface, SourceFile, TaskSource
 from shadesmith.transpiler.errors import ShadesmithWarning, TaichiCompilationError, TaichiRuntimeError, UnsupportedError
 
@@ -396,6 +396,6 @@ def test_diagnose_names_loader_devices_and_tools() -> None:
 
 
 def test_missing_validation_layer_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shadesmith.runtime.devices.vulkan_instance.VALIDATION_LAYER", "VK_LAYER_not_there")
+    monkeypatch.setattr("shadesmith.runtime.devices.vulkan.instance.VALIDATION_LAYER", "VK_LAYER_not_there")
     with pytest.warns(ShadesmithWarning, match="VK_LAYER_not_there is not installed"):
         open_device(validation=True).close()

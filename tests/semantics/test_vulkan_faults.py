@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shadesmith.runtime.devices import vulkan_instance
-from shadesmith.runtime.devices.vulkan import open_device
-from shadesmith.runtime.devices.vulkan_instance import Api, load_api
+from shadesmith.runtime.devices.vulkan import instance as vulkan_instance
+from shadesmith.runtime.devices.vulkan.device import open_device
+from shadesmith.runtime.devices.vulkan.instance import Api, load_api
 from shadesmith.transpiler.backend.module.interface import BackendModule, Interface, SourceFile, TaskSource
 from shadesmith.transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from shadesmith.runtime.devices.glslang import Glslang, is_whole
+from shadesmith.runtime.devices.vulkan.glslang import Glslang, is_whole
 from shadesmith.transpiler.backend.module.interface import SourceFile
 from shadesmith.transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 

@@ -10,13 +10,14 @@ import pytest
 import written_programs
 
 import shadesmith as ti
-from shadesmith.runtime.devices import nvrtc, vulkan_timer
-from shadesmith.runtime.devices.cuda_timer import BUSY
+from shadesmith.runtime.devices.cuda import nvrtc
+from shadesmith.runtime.devices.cuda.timer import BUSY
 from shadesmith.runtime.devices.timer import HostTimer
+from shadesmith.runtime.devices.vulkan import timer as vulkan_timer
 from shadesmith.runtime.session import session as sessions
-from shadesmith.runtime.workbench import stand
-from shadesmith.runtime.workbench.replicas import record
-from shadesmith.runtime.workbench.stand import Ground
+from shadesmith.runtime.workbench.measure import stand
+from shadesmith.runtime.workbench.measure.replicas import record
+from shadesmith.runtime.workbench.measure.stand import Ground
 from shadesmith.transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 
 WORK = """

@@ -6,7 +6,7 @@ import pytest
 from golden_kernels import compiled
 from seeded_edits import Seed, complaint, expect_refusal
 
-from shadesmith.runtime.devices import nvrtc
+from shadesmith.runtime.devices.cuda import nvrtc
 from shadesmith.transpiler.errors import TaichiRuntimeError
 
 SWAPPED = (r"(    float w;.*?\n)(    int n;.*?\n)", r"\2\1")
@@ -92,10 +92,10 @@ def test_an_empty_text_lacks_the_arguments() -> None:
 def test_the_check_compiles_for_the_architecture_of_the_device() -> None:
     from dataclasses import replace
 
-    from shadesmith.runtime.devices.capabilities import PORTABLE
+    from shadesmith.runtime.devices.capabilities import portable
 
     text = compiled("jacobi", "cuda").files[0].text
     text = text.replace("float s = ", "#if __CUDA_ARCH__ < 800\n#error too old\n#endif\nfloat s = ")
-    old = replace(PORTABLE["cuda"], extra=(("device", "Tesla T4"), ("arch", "sm_75")))
+    old = replace(portable("cuda"), extra=(("device", "Tesla T4"), ("arch", "sm_75")))
     assert complaint("cuda", {0: text}, "jacobi") == ""
     assert "too old" in complaint("cuda", {0: text}, "jacobi", old)

@@ -10,7 +10,7 @@ import pytest
 from golden_kernels import compiled
 from seeded_edits import complaint
 
-from shadesmith.runtime.devices import nvrtc
+from shadesmith.runtime.devices.cuda import nvrtc
 from shadesmith.transpiler.errors import TaichiRuntimeError
 
 KERNELS = ("jacobi", "particles", "tiles", "blocks", "checked")

@@ -12,10 +12,10 @@ from golden_kernels import compiled
 from seeded_edits import Seed, changed, complaint, expect_refusal
 
 import shadesmith as ti
-from shadesmith.runtime.devices.capabilities import PORTABLE
-from shadesmith.runtime.workbench.check import check_edit
-from shadesmith.runtime.workbench.edited import edited_module
-from shadesmith.runtime.workbench.slots import EditError
+from shadesmith.runtime.devices.capabilities import portable
+from shadesmith.runtime.workbench.check.check_edit import check_edit
+from shadesmith.runtime.workbench.edit_error import EditError
+from shadesmith.runtime.workbench.edits.edited_module import edited_module
 
 pytestmark = pytest.mark.skipif(shutil.which("glslangValidator") is None, reason="needs glslangValidator")
 SWAPPED = (r"(    float w;.*?\n)(    int n;.*?\n)", r"\2\1")
@@ -101,7 +101,7 @@ def test_a_syntax_error_is_shown_on_the_users_file(changes: tuple[tuple[str, str
     ],
 )
 def test_types_that_the_device_lacks_are_refused_where_they_stand(types: set[str], use: str, token: str) -> None:
-    small = replace(PORTABLE["vulkan"], types=frozenset(types), extra=(("device", "a small GPU"),))
+    small = replace(portable("vulkan"), types=frozenset(types), extra=(("device", "a small GPU"),))
     changes = (
         ("#version 460", "#version 460\n#extension GL_EXT_shader_explicit_arithmetic_types_int64 : require"),
         ("float s = ", use),
@@ -149,7 +149,7 @@ def test_arguments_behind_a_pointer_are_looked_at_too(tmp_path: Path, monkeypatc
     def said(changes: tuple[tuple[str, str], ...]) -> str:
         edited = edited_module(module, {module.files[0].name: changed(text, changes)})
         try:
-            check_edit(module, edited, PORTABLE["vulkan"], {})
+            check_edit(module, edited, portable("vulkan"), {})
         except EditError as error:
             return str(error)
         return ""

@@ -13,10 +13,10 @@ from seeded_edits import changed, complaint
 
 import shadesmith as ti
 from shadesmith.examples import hand_tuning
-from shadesmith.runtime.devices import nvrtc
-from shadesmith.runtime.devices.capabilities import PORTABLE
-from shadesmith.runtime.workbench.check import check_edit
-from shadesmith.runtime.workbench.edited import edited_module
+from shadesmith.runtime.devices.capabilities import portable
+from shadesmith.runtime.devices.cuda import nvrtc
+from shadesmith.runtime.workbench.check.check_edit import check_edit
+from shadesmith.runtime.workbench.edits.edited_module import edited_module
 from shadesmith.transpiler.errors import TaichiRuntimeError
 
 CASES = [(k, t) for t in ("c", "cuda", "vulkan") for k in KERNELS if (k, t) not in {(r, "vulkan") for r in RECURSIVE}]
@@ -164,7 +164,7 @@ def test_a_cast_that_the_generated_text_makes_too_passes(language: str) -> None:
     arch = {"c": ti.cpu, "cuda": ti.cuda, "vulkan": ti.vulkan}[language]
     module = component.inspect(arch=arch).module
     texts = {file.name: f"{file.text}\n// changed\n" for file in module.files}
-    check_edit(module, edited_module(module, texts), PORTABLE[language], {})
+    check_edit(module, edited_module(module, texts), portable(language), {})
 
 
 @pytest.mark.parametrize(
@@ -211,7 +211,7 @@ def test_texts_tuned_by_hand_pass(kernel: str, language: str) -> None:
     (path,) = Path(hand_tuning.__file__).parent.glob(f"edits/hand_tuning.{kernel}/*/{name}")
     edited = edited_module(module, {name: path.read_text(encoding="utf-8")})
     assert edited.files != module.files
-    check_edit(module, edited, PORTABLE[language], {name: path})
+    check_edit(module, edited, portable(language), {name: path})
 
 
 @pytest.mark.parametrize("language", ["c", "cuda", "vulkan"])
@@ -229,4 +229,4 @@ def test_edits_of_kernels_on_sparse_trees_pass(language: str) -> None:
     arch = {"c": ti.cpu, "cuda": ti.cuda, "vulkan": ti.vulkan}[language]
     module = grow.inspect(arch=arch).module
     texts = {file.name: f"{file.text}\n// changed\n" for file in module.files}
-    check_edit(module, edited_module(module, texts), PORTABLE[language], {})
+    check_edit(module, edited_module(module, texts), portable(language), {})

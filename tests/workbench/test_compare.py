@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 
 import shadesmith as ti
-from shadesmith.runtime.devices import vulkan
+from shadesmith.runtime.devices.vulkan import device as vulkan
 from shadesmith.runtime.session import session as sessions
-from shadesmith.runtime.workbench.compare import Comparer
+from shadesmith.runtime.workbench.measure.compare import Comparer
 
 Texts = str | dict[str, str]
 """What is replaced, or what by target; written as in C, numbers lose their `f` for GLSL."""

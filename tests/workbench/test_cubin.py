@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from shadesmith.runtime.devices import nvrtc
-from shadesmith.runtime.workbench.cubin import CubinError, Parameter, global_functions, read_cubin, read_usage
+from shadesmith.runtime.devices.cuda import nvrtc
+from shadesmith.runtime.devices.cuda.cubin import CubinError, Parameter, global_functions, read_cubin, read_usage
 from shadesmith.transpiler.errors import TaichiRuntimeError
 
 EXPECTED = Path(__file__).parents[1] / "golden" / "expected"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shadesmith.runtime.workbench.edited import edited_module
+from shadesmith.runtime.workbench.edits.edited_module import edited_module
 from shadesmith.transpiler.backend.module.interface import BackendModule, Interface, SourceFile, TaskSource
 
 ROW = "uint index = gl_GlobalInvocationID.x;"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shadesmith.runtime.workbench.ir_changes import Change, changes, hunks
+from shadesmith.runtime.workbench.inspect.ir_changes import Change, changes, hunks
 
 
 def shown(change: Change) -> str:

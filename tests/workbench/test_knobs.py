@@ -2,7 +2,7 @@
 
 import pytest
 
-from shadesmith.runtime.workbench.knobs import apply, evaluate, find_knobs, without_values
+from shadesmith.runtime.workbench.edits.knobs import apply, evaluate, find_knobs, without_values
 from shadesmith.transpiler.errors import TaichiCompilationError
 
 TEXT = """\

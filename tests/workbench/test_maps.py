@@ -13,9 +13,11 @@ import kernels_to_list as kernels
 import pytest
 
 import shadesmith as ti
-from shadesmith.runtime.devices.nvrtc import compile_cubin, compile_explained
-from shadesmith.runtime.workbench.cubin import read_cubin
-from shadesmith.runtime.workbench.disassembly import find_nvdisasm, listings, python_of
+from shadesmith.runtime.devices.cuda.cubin import read_cubin
+from shadesmith.runtime.devices.cuda.nvrtc import compile_cubin, compile_explained
+from shadesmith.runtime.workbench.inspect.cuda_listings import find_nvdisasm
+from shadesmith.runtime.workbench.inspect.inspection_tools import listings
+from shadesmith.runtime.workbench.inspect.listing import python_of
 
 ARCHES = {"cuda": ti.cuda, "vulkan": ti.vulkan, "c": ti.cpu}
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -145,10 +147,10 @@ def test_lines_in_the_binary_change_no_instruction() -> None:
 
 def code_of(cubin: bytes) -> list[str]:
     """Return the machine code as text without places; [] where no tool is here to read it."""
-    from shadesmith.runtime.workbench import disassembly
+    from shadesmith.runtime.workbench.inspect import cuda_listings
 
-    return disassembly._disassembled(cubin).replace("\t", "").splitlines()[:0] if find_nvdisasm() is None else [
-        line for line in disassembly._disassembled(cubin).splitlines() if re.match(r"\s*/\*", line)
+    return cuda_listings._disassembled(cubin).replace("\t", "").splitlines()[:0] if find_nvdisasm() is None else [
+        line for line in cuda_listings._disassembled(cubin).splitlines() if re.match(r"\s*/\*", line)
     ]  # fmt: skip
 
 
@@ -199,12 +201,12 @@ def test_a_form_of_another_target_lists_those_there_are() -> None:
 
 
 def test_missing_tools_are_named_with_how_to_get_them(monkeypatch) -> None:
-    from shadesmith.runtime.workbench import disassembly
+    from shadesmith.runtime.workbench.inspect import cuda_listings, spirv_listings
 
-    disassembly._disassembled.cache_clear()
-    disassembly._spirv_text.cache_clear()
-    monkeypatch.setattr(disassembly, "find_nvdisasm", lambda: None)
-    monkeypatch.setattr(disassembly.shutil, "which", lambda name: None)
+    cuda_listings._disassembled.cache_clear()
+    spirv_listings._spirv_text.cache_clear()
+    monkeypatch.setattr(cuda_listings, "find_nvdisasm", lambda: None)
+    monkeypatch.setattr(spirv_listings.shutil, "which", lambda name: None)
     inspection = kernels.smooth.inspect(arch=ti.cuda)
     with pytest.raises(ti.TaichiRuntimeError, match="pip install nvidia-cuda-nvdisasm"):
         inspection.sass
@@ -216,7 +218,7 @@ def test_missing_tools_are_named_with_how_to_get_them(monkeypatch) -> None:
 
 
 def test_an_edited_text_keeps_its_python_lines() -> None:
-    from shadesmith.runtime.workbench.edited import edited_module
+    from shadesmith.runtime.workbench.edits.edited_module import edited_module
 
     inspection = kernels.smooth.inspect(arch=ti.cuda)
     module = inspection.module

@@ -12,7 +12,7 @@ import written_programs
 
 import shadesmith as ti
 from shadesmith.runtime.session import session as sessions
-from shadesmith.runtime.workbench.merge import carried_lines, has_markers, merge, same_text
+from shadesmith.runtime.workbench.edits.merge import carried_lines, has_markers, merge, same_text
 
 SIZE = 257
 
@@ -236,7 +236,7 @@ def test_an_edit_that_cannot_be_written_is_refused_when_stale(target: str, tmp_p
     path = written_programs.write(tmp_path / "p.py", SUM.format(number=1)).run.edit(x, y)
     written_programs.replaced(path, "#include" if "#include" in path.read_text() else "void ", "// by hand\nvoid ")
     program = written_programs.write(tmp_path / "p.py", SUM.format(number=2))
-    monkeypatch.setattr("shadesmith.runtime.workbench.edits.is_writable", lambda path: False)
+    monkeypatch.setattr("shadesmith.runtime.workbench.edits.selection.is_writable", lambda path: False)
     with pytest.raises(ti.TaichiCompilationError, match="made for another text .* read-only"):
         program.run(x, y)
     ti.init(arch=sessions.CURRENT.arch, log_level=ti.WARN, edits="fallback")

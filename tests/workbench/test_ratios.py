@@ -6,8 +6,8 @@ import random
 import numpy as np
 import pytest
 
-from shadesmith.runtime.workbench.ratios import FASTER, NO_DIFFERENCE, SLOWER, _rank, least_pairs, ratio_of
-from shadesmith.runtime.workbench.timing import FIRST_ROUNDS, MAX_ROUNDS, least_rounds, measure, quartiles
+from shadesmith.runtime.workbench.measure.ratios import FASTER, NO_DIFFERENCE, SLOWER, _rank, least_pairs, ratio_of
+from shadesmith.runtime.workbench.measure.timing import FIRST_ROUNDS, MAX_ROUNDS, least_rounds, measure, quartiles
 
 RUNS = 200
 

@@ -17,7 +17,7 @@ from chromium import Browser, find
 
 import shadesmith as ti
 from shadesmith.runtime.commands.command_line import main
-from shadesmith.runtime.workbench.report import (
+from shadesmith.runtime.workbench.inspect.report import (
     KernelReport,
     Page,
     Pane,
@@ -28,7 +28,7 @@ from shadesmith.runtime.workbench.report import (
     render,
     visible,
 )
-from shadesmith.runtime.workbench.report_content import describe_kernel
+from shadesmith.runtime.workbench.inspect.report_content import describe_kernel
 
 ROOT = Path(ti.__file__).resolve().parent
 EXAMPLES = ("heat3d", "julia", "mpm88", "nbody", "pi")

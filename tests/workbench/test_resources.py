@@ -8,7 +8,8 @@ import kernels_to_list as kernels
 import pytest
 
 import shadesmith as ti
-from shadesmith.runtime.workbench.resources import LIMITS, occupancy, resources
+from shadesmith.runtime.workbench.inspect.cuda_resources import LIMITS, occupancy
+from shadesmith.runtime.workbench.inspect.inspection_tools import resources
 
 
 @pytest.mark.parametrize(
@@ -50,7 +51,7 @@ def test_a_cuda_kernel_without_a_gpu() -> None:
 
 
 def test_spills_are_seen() -> None:
-    from shadesmith.runtime.workbench.edited import edited_module
+    from shadesmith.runtime.workbench.edits.edited_module import edited_module
 
     module = kernels.smooth.inspect(arch=ti.cuda).module
     name, text = module.files[0].name, module.files[0].text
@@ -129,8 +130,8 @@ def test_occupancy_is_what_the_driver_says(target: str) -> None:
 
 
 def test_statistics_of_a_driver_are_read_by_name() -> None:
-    from shadesmith.runtime.devices.vulkan_instance import Api, load_api
-    from shadesmith.runtime.devices.vulkan_statistics import read_statistics
+    from shadesmith.runtime.devices.vulkan.instance import Api, load_api
+    from shadesmith.runtime.devices.vulkan.statistics import read_statistics
 
     real = load_api()
     ffi = real.ffi

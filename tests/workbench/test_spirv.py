@@ -9,7 +9,7 @@ import subprocess
 import pytest
 from golden_kernels import KERNELS, RECURSIVE, compiled
 
-from shadesmith.runtime.workbench.spirv import (
+from shadesmith.runtime.devices.vulkan.spirv import (
     Array,
     Image,
     Matrix,
@@ -22,7 +22,7 @@ from shadesmith.runtime.workbench.spirv import (
     reflect,
     size_bytes,
 )
-from shadesmith.runtime.workbench.spirv_stores import SOME, THROUGH, stores
+from shadesmith.runtime.workbench.check.spirv_stores import SOME, THROUGH, stores
 
 pytestmark = pytest.mark.skipif(shutil.which("glslangValidator") is None, reason="needs glslangValidator")
 HEAD = """#version 460

@@ -11,10 +11,10 @@ import written_programs
 
 import shadesmith as ti
 from shadesmith.runtime.session import session as sessions
-from shadesmith.runtime.workbench.knobs import find_knobs
-from shadesmith.runtime.workbench.trials import Trial
-from shadesmith.runtime.workbench.tune import climb
-from shadesmith.runtime.workbench.tuned import Entry, distance, read_entries, shape_class, winner, write_entry
+from shadesmith.runtime.workbench.edits.knobs import find_knobs
+from shadesmith.runtime.workbench.edits.tuned import Entry, distance, read_entries, shape_class, winner, write_entry
+from shadesmith.runtime.workbench.measure.trials import Trial
+from shadesmith.runtime.workbench.measure.tune import climb
 from shadesmith.transpiler.errors import (
     ShadesmithWarning,
     TaichiCompilationError,

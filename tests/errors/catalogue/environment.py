@@ -16,13 +16,11 @@ from .case import (
 )
 
 K = "@ti.kernel\ndef k() -> ti.i32:\n    return 3\n"
-WITHOUT_CUDA = (
-    "from unittest import mock\nwith mock.patch('shadesmith.runtime.devices.cuda.available', return_value=False):\n"
-)
+WITHOUT_CUDA = "from unittest import mock\nwith mock.patch('shadesmith.runtime.devices.cuda.device.available', return_value=False):\n"
 WITHOUT_TOOLS = "from unittest import mock\nwith mock.patch.dict('os.environ', PATH='/nowhere'):\n"
 WITHOUT_LAYER = """import os
 from unittest import mock
-layer = mock.patch('shadesmith.runtime.devices.vulkan_instance.VALIDATION_LAYER', 'VK_LAYER_not_there')
+layer = mock.patch('shadesmith.runtime.devices.vulkan.instance.VALIDATION_LAYER', 'VK_LAYER_not_there')
 with layer, mock.patch.dict(os.environ, SHADESMITH_VALIDATION='1'):
 """
 REGISTERED_NOWHERE = "space = {'ti': ti}\nexec('@ti.kernel\\ndef k():\\n    pass\\n', space)\nspace['k']()"

@@ -16,6 +16,12 @@ Expression = tuple[Any, ...]
 hosts compute (`ir.ops.HOST_OPS`).
 ("member", k) is the value packed for `Interface.members[k]`."""
 
+PACK_CODES = {
+    "i8": "b", "i16": "h", "i32": "i", "i64": "q", "u8": "B", "u16": "H", "u32": "I", "u64": "Q",
+    "u1": "?", "f16": "e", "f32": "f", "f64": "d", "pointer": "Q", "texture": "Q",
+}  # fmt: skip
+"""By type of a member of `Args`, its format as the module `struct` has it."""
+
 END_OF_BODY = ("", 0)
 """Stands for the Python line in `SourceFile.lines` where a text goes on that no Python line asked for."""
 

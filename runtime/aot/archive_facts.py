@@ -1,0 +1,42 @@
+"""What differs between targets in what an archive is made for, and in what its manifest may say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ...transpiler.backend.module.read_module import Read
+from ...transpiler.options import Capabilities
+from ..devices.target_tools import Part
+
+VULKAN_1_1, VULKAN_1_2 = "vulkan1.1", "vulkan1.2"
+NATIVE_MARCH = "-march=native"
+
+Binaries = dict[str, bytes]
+"""By kind: "spirv", "cubin", "ptx", "shared_object"."""
+
+
+def native_march() -> str:
+    """Return the option of gcc for this processor."""
+    return NATIVE_MARCH
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArchiveFacts(Part):
+    """Facts of a target about archives.
+
+    binaries: kinds of binaries that a file may have; the first is always there. requires: what the manifest says that a
+    device needs, with the readers of it. minimum: what `caps="portable"` means; march: the option of gcc for it.
+    with_capabilities: takes names of `DeviceCapability`; returns the minimum with them, and the environment of glslang;
+    None where there are no such capabilities. choice: what to choose where a kernel needs more than a module has.
+    """
+
+    MODULE: ClassVar[str] = "archive_facts"
+
+    binaries: tuple[str, ...]
+    requires: dict[str, Read]
+    minimum: Capabilities
+    choice: str
+    march: Callable[[], str] = native_march
+    with_capabilities: Callable[[Sequence[str]], tuple[Capabilities, str]] | None = None

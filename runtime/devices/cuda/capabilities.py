@@ -1,0 +1,18 @@
+"""What CUDA C can do on a GPU of today, sm_90."""
+
+from __future__ import annotations
+
+from ....transpiler.ir.types import SCALARS
+from ....transpiler.options import Capabilities
+from ..portable import BITWISE, INTEGERS, SHARED_BYTES
+
+PORTABLE = Capabilities(
+    "cuda",
+    frozenset(SCALARS),
+    frozenset((t, op) for t in INTEGERS for op in ("add", "sub", "min", "max", *BITWISE))
+    | {("f32", "add"), ("f64", "add"), ("f32", "sub"), ("f64", "sub")},
+    atomic_bits=frozenset({16, 32, 64}),
+    max_push_bytes=4096,
+    max_groups=2**31 - 1,
+    max_shared_bytes=SHARED_BYTES,
+)

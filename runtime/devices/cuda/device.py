@@ -1,0 +1,539 @@
+"""The CUDA target: memory from CuPy's pool, kernels compiled by NVRTC, launches on CuPy's current stream.
+
+In: modules of target "cuda". Out: programs whose `submit` starts the tasks and does not wait. CuPy is imported when a
+device is opened, never before. Work follows the stream that is current in CuPy at the time of each call, so that
+kernels mix with CuPy's own operations; once a second stream has been used, reads and writes wait for all of them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import functools
+import importlib.util
+import os
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ....transpiler.backend.module.interface import BackendModule, TaskSource
+from ....transpiler.errors import TaichiCompilationError, TaichiRuntimeError
+from ...store.store import Store
+from ..device import Launch, OutOfMemory, in_words
+from ..kept_sources import keep as keep_sources
+from ..textures import TextureMemory, TextureSpec
+from .capabilities import PORTABLE
+from .graph import CudaGraph
+from .nvrtc import LINES, compile_cubin
+from .textures import CudaTexture, copy_in, copy_out, make_texture
+from .timer import CudaTimer
+
+MAX_GROUPS_X = 2**31 - 1
+WAVES = 4
+"""A loop that strides starts this many times the threads the GPU holds at once: enough to even out uneven turns."""
+
+PATTERN_BYTES = 1 << 20
+"""What `fill` copies from the host; the rest is doubled on the device."""
+
+RECENT_KERNELS = 8
+"""Names an error lists: CUDA reports faults late, and not whose they are."""
+
+DRIVER = "nvcuda.dll" if os.name == "nt" else "libcuda.so.1"
+FAULTS = ("IllegalAddress", "ILLEGAL_ADDRESS", "Misaligned", "MISALIGNED", "LaunchFailure", "LAUNCH_FAILED")
+"""Parts of the runtime's and the driver's names for what a stray access causes."""
+
+INSTALL_HINT = (
+    "Install CuPy with `pip install 'shadesmith[cuda]'`; the driver comes from NVIDIA. `python -m shadesmith diagnose` "
+    "shows what is there."
+)
+
+INVALID_CONTEXT = 201
+"""`CUDA_ERROR_INVALID_CONTEXT`: a new thread has none until it calls the runtime's API."""
+
+STACK_SIZE = 0
+"""`cudaLimitStackSize`: which limit of a device is meant."""
+
+RECURSION_STACK_BYTES = 16 << 10
+"""Stack a thread has when a loaded kernel recurses, some hundred calls; CUDA's own limit of 1 KiB allows a dozen. The
+driver reserves it for all threads the GPU holds at once: 4 GiB on an H200, 0.7 GiB on a small GPU."""
+
+Submit = Callable[..., None]
+
+
+def available() -> bool:
+    """Tell whether a CUDA device can be opened: a driver with a GPU, and CuPy. Cheap where there is no driver."""
+    try:
+        driver = ctypes.CDLL(DRIVER)
+    except OSError:
+        return False
+    count = ctypes.c_int()
+    if driver.cuInit(0) != 0 or driver.cuDeviceGetCount(ctypes.byref(count)) != 0:
+        return False
+    return count.value > 0 and importlib.util.find_spec("cupy") is not None
+
+
+class CudaAllocation:
+    """Zeroed memory of CuPy's pool. pointer: CuPy's owner of it; None after `free`."""
+
+    __slots__ = ("address", "pointer", "size_bytes")
+
+    def __init__(self, pointer: Any, size_bytes: int) -> None:
+        self.pointer = pointer
+        self.address: int = pointer.ptr
+        self.size_bytes = size_bytes
+
+
+class CudaProgram:
+    """A loaded kernel. arguments: buffer of the `Args` struct; log: NVRTC's words.
+
+    submit(counts, stream): start all tasks, on CuPy's current stream if none is given.
+    """
+
+    __slots__ = ("_device", "_loaded", "_module", "arguments", "lock", "log", "submit")
+
+    def __init__(self, device: CudaDevice, module: BackendModule, loaded: Any, log: str) -> None:
+        self.log = log
+        self.lock = device.lock
+        self._device, self._module = device, module
+        self._loaded = loaded  # CuPy unloads the code with this object
+        self.arguments = (ctypes.c_ubyte * max(1, module.interface.args_size_bytes))()
+        starts = self.starts(device.launch_kernel, self.arguments)
+        self.submit = _submitter(device, module.kernel, starts, loaded)
+        if device.sources is not None and device.cupy.cuda.nvtx.available:
+            self.submit = _in_range(self.submit, device.cupy.cuda.nvtx, module.kernel)
+
+    @property
+    def name(self) -> str:
+        """The kernel's name."""
+        return self._module.kernel
+
+    def starts(self, launch: Callable[..., None], arguments: Any) -> list[Callable[[int, int], None]]:
+        """Return a function a task, of a count and a stream, that calls `launch`, the driver's or one in its place."""
+        functions = [self._loaded.get_function(task.entry).ptr for task in self._module.tasks]
+        return [
+            _starter(launch, self._device.resident_threads, task, function, arguments)
+            for task, function in zip(self._module.tasks, functions, strict=True)
+        ]
+
+    def again(self) -> CudaProgram:
+        """Return the same code with an argument block of its own."""
+        return CudaProgram(self._device, self._module, self._loaded, self.log)
+
+
+def _starter(
+    launch: Callable[..., None], resident_threads: int, task: TaskSource, function: int, arguments: Any
+) -> Callable[[int, int], None]:
+    """Return the function that launches one task, given its count and a stream."""
+    block_dim, turns = task.block_dim, task.turns_per_block
+    most = max(1, resident_threads * WAVES // block_dim) if task.strided else MAX_GROUPS_X
+    parameters = (ctypes.c_void_p * 1)(ctypes.addressof(arguments))
+    address = ctypes.addressof(parameters)
+
+    def start(count: int, stream: int, keep: Any = (parameters, arguments)) -> None:
+        groups = (count + turns - 1) // turns if count >= 0 else most
+        if groups:
+            launch(function, groups if groups < most else most, 1, 1, block_dim, 1, 1, 0, stream, address, 0)
+
+    return start
+
+
+def _submitter(device: CudaDevice, kernel: str, starts: Sequence[Callable[[int, int], None]], keep: Any) -> Submit:
+    """Return the function that starts all tasks; written for speed, since every launch passes here."""
+    current, remember, failure = device.current_stream, device.recent.append, device.failure
+
+    def submit(counts: Sequence[int], given: int | None = None, keep: Any = keep) -> None:
+        stream = current().ptr if given is None else given
+        if stream != device.stream:
+            device.note_stream(stream, given is not None)
+        remember(kernel)
+        try:
+            for start, count in zip(starts, counts, strict=True):
+                start(count, stream)
+        except failure as error:
+            if not device.enter_thread(error):
+                raise device.describe(error) from error
+            for start, count in zip(starts, counts, strict=True):
+                start(count, stream)
+
+    return submit
+
+
+def _in_range(submit: Submit, nvtx: Any, kernel: str) -> Submit:
+    """Return `submit` within a range that Nsight shows by the kernel's name."""
+    push, pop = nvtx.RangePush, nvtx.RangePop
+
+    def submit_in_range(counts: Sequence[int], given: int | None = None) -> None:
+        push(kernel)
+        try:
+            submit(counts, given)
+        finally:
+            pop()
+
+    return submit_in_range
+
+
+class CudaDevice:
+    """One GPU, as CuPy sees it. sources: the folder in which texts are kept that debug information names."""
+
+    name = "cuda"
+    host_memory = False
+    index_limit = None
+    cuda_memory = True
+    lazy_memory = False
+
+    def __init__(
+        self, cupy: Any, driver: Any, index: int, sources: Path | None = None, store: Store | None = None
+    ) -> None:
+        self.sources, self.store = sources, store
+        self.cupy = cupy
+        self.runtime = cupy.cuda.runtime
+        self.launch_kernel = driver.launchKernel
+        self.driver_error: Callable[[int], Exception] = driver.CUDADriverError
+        self.current_stream = cupy.cuda.get_current_stream
+        self.failure: tuple[type[Exception], ...] = (driver.CUDADriverError, self.runtime.CUDARuntimeError)
+        self.index = index
+        self.lock = threading.RLock()
+        self.recent: deque[str] = deque(maxlen=RECENT_KERNELS)
+        self.stream: int = self.current_stream().ptr
+        self.several_streams = False
+        self.is_given = False
+        self._kept_stream = self.current_stream()
+        self.used_bytes = 0
+        self._waiting: list[Any] = []
+        self._thread = threading.local()
+        self._context: Callable[[], int] = driver.ctxGetCurrent
+        self.copies_to_host = self.copies_to_device = 0
+        properties = self.runtime.getDeviceProperties(index)
+        self.arch = f"sm_{properties['major']}{properties['minor']}"
+        self.resident_threads = properties["multiProcessorCount"] * properties["maxThreadsPerMultiProcessor"]
+        self.title = properties["name"].decode()
+        self.driver = str(self.runtime.driverGetVersion())
+        extra = (("device", self.title), ("arch", self.arch))
+        self.capabilities = replace(PORTABLE, extra=extra)
+
+    def enter_thread(self, error: Exception) -> bool:
+        """Make the GPU's context this thread's, if the lack of one is the error; no task has started then."""
+        if getattr(error, "status", None) != INVALID_CONTEXT:
+            return False
+        self.runtime.setDevice(self.index)
+        self.runtime.free(0)
+        return True
+
+    def enter(self) -> None:
+        """Make the GPU's context this thread's, if it has none; asked once a thread."""
+        if not getattr(self._thread, "has_context", False):
+            if not self._context():
+                self.runtime.setDevice(self.index)
+                self.runtime.free(0)
+            self._thread.has_context = True
+
+    def note_stream(self, stream: int, is_given: bool = False) -> None:
+        """Remember that work is on more than one stream.
+
+        is_given: it is that of an argument (torch's), not CuPy's current one. Who changes CuPy's stream orders the work
+        on both; a change to torch's stream or back does not show in a program, so it is ordered here.
+        """
+        if is_given or self.is_given:
+            self.let_wait(stream, self.stream)
+        self.stream, self.several_streams, self.is_given = stream, True, is_given
+        self._kept_stream = self.current_stream()  # whose handle may be asked to wait later, and must live then
+
+    def let_wait(self, stream: int, other: int) -> None:
+        """Let the work to come on `stream` wait for that on `other`, on the GPU."""
+        if stream == other:
+            return
+        try:
+            if self.runtime.streamIsCapturing(stream):  # a graph is recorded, which must not wait for what is outside
+                return
+            event = self.cupy.cuda.Event(disable_timing=True)
+            self.runtime.eventRecord(event.ptr, other)
+            self.runtime.streamWaitEvent(stream, event.ptr)
+        except self.failure as error:
+            raise self.describe(error) from error
+
+    def join_stream(self, other: int, stream: int | None) -> Callable[[], None]:
+        """Let launches to come wait for what is on the stream `other`; see `GpuDevice`."""
+        own: int = self.current_stream().ptr if stream is None else stream
+        self.let_wait(own, other)
+        return lambda: self.let_wait(other, own)
+
+    def torch_stream(self) -> Callable[[], int]:
+        """Return the function that gives torch's current stream on this GPU; it is part of every launch."""
+        torch: Any = sys.modules["torch"]  # a tensor was given, so it is loaded
+        raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)  # ten times as fast as what torch documents
+        if raw is not None:
+            return functools.partial(raw, self.index)
+        return lambda: torch.cuda.current_stream(self.index).cuda_stream
+
+    def _order(self) -> int:
+        """Return the current stream, after all work on other streams has ended."""
+        stream: int = self.current_stream().ptr
+        if stream != self.stream:
+            self.note_stream(stream)
+        if self.several_streams:
+            self.synchronize()
+        return stream
+
+    def allocate(self, size_bytes: int, lazily: bool = False) -> CudaAllocation:
+        """Give zeroed memory. Raises: OutOfMemory naming the bytes asked, used and available."""
+        if self._waiting:
+            self.synchronize()
+        try:
+            pointer = self._take(max(1, size_bytes))
+            self.runtime.memsetAsync(pointer.ptr, 0, max(1, size_bytes), self._order())
+        except self.failure as error:
+            raise self.describe(error) from error
+        self.used_bytes += size_bytes
+        return CudaAllocation(pointer, size_bytes)
+
+    def lazy_bytes(self) -> int:
+        """Return 0: memory is taken when it is asked for."""
+        return 0
+
+    def _take(self, size_bytes: int) -> Any:
+        """Take memory of CuPy's pool; where there is none, the pool gives back first what it keeps for later."""
+        refused: type[Exception] = self.cupy.cuda.memory.OutOfMemoryError
+        try:
+            return self.cupy.cuda.alloc(size_bytes)
+        except refused:
+            self.synchronize()
+            self.cupy.get_default_memory_pool().free_all_blocks()
+        try:
+            return self.cupy.cuda.alloc(size_bytes)
+        except refused as error:
+            free, total = self.runtime.memGetInfo()
+            reason = f"the GPU has {in_words(total)}, shared with all that use it"
+            raise OutOfMemory(f"GPU {self.index}", size_bytes, self.used_bytes, free, reason) from error
+
+    def free(self, allocation: CudaAllocation) -> None:
+        """Give memory back to the pool, whose next user on the stream comes after all launches so far.
+
+        After work on several streams it goes back with the next allocation or `synchronize`.
+        """
+        if self.several_streams:  # on which the pool does not know our launches
+            self._waiting.append(allocation.pointer)
+        self.used_bytes -= allocation.size_bytes
+        allocation.pointer = None
+        allocation.address = allocation.size_bytes = 0
+
+    def read(self, allocation: CudaAllocation, destination: memoryview, offset_bytes: int = 0) -> None:
+        """Copy to the host and wait. Raises: TaichiRuntimeError if a launch before failed."""
+        self.copies_to_host += 1
+        address = _host_address(destination)
+        self._copy(address, allocation.address + offset_bytes, destination.nbytes, self.runtime.memcpyDeviceToHost)
+
+    def write(self, allocation: CudaAllocation, source: memoryview, offset_bytes: int = 0) -> None:
+        """Copy from the host and wait, since a pinned source would be read later otherwise."""
+        self.copies_to_device += 1
+        address = _host_address(source)
+        self._copy(allocation.address + offset_bytes, address, source.nbytes, self.runtime.memcpyHostToDevice)
+
+    def _copy(self, destination: int, source: int, size_bytes: int, kind: int, wait: bool = True) -> None:
+        if size_bytes == 0:
+            return
+        try:
+            stream = self._order()
+            self.runtime.memcpyAsync(destination, source, size_bytes, kind, stream)
+            if wait:
+                self.runtime.streamSynchronize(stream)
+        except self.failure as error:
+            raise self.describe(error) from error
+
+    def copy(self, source: CudaAllocation, destination: CudaAllocation, size_bytes: int) -> None:
+        """Copy within the GPU, without waiting."""
+        self._copy(destination.address, source.address, size_bytes, self.runtime.memcpyDeviceToDevice, wait=False)
+
+    def fill(self, allocation: CudaAllocation, pattern: bytes) -> None:
+        """Repeat `pattern`: one memset if its bytes are alike, else a piece from the host that is doubled in place."""
+        size_bytes = allocation.size_bytes
+        if len(set(pattern)) == 1:
+            try:
+                self.runtime.memsetAsync(allocation.address, pattern[0], size_bytes, self._order())
+            except self.failure as error:
+                raise self.describe(error) from error
+            return
+        done = min(size_bytes, PATTERN_BYTES)
+        self.write(allocation, memoryview(pattern * (done // len(pattern))))
+        while done < size_bytes:
+            piece = min(done, size_bytes - done)
+            self._copy(
+                allocation.address + done, allocation.address, piece, self.runtime.memcpyDeviceToDevice, wait=False
+            )
+            done += piece
+
+    def make_texture(self, spec: TextureSpec) -> CudaTexture:
+        """Make a texture of zeros. Raises: UnsupportedError naming the format or extent; OutOfMemory."""
+        if self._waiting:
+            self.synchronize()
+        texture = make_texture(self, spec)
+        self.used_bytes += spec.size_bytes
+        return texture
+
+    def free_texture(self, texture: TextureMemory) -> None:
+        """Give a texture back with the next allocation or `synchronize`, when launches that use it have ended."""
+        assert isinstance(texture, CudaTexture)
+        self.used_bytes -= texture.spec.size_bytes
+        self._waiting.append(texture.release())
+
+    def copy_to_texture(self, source: CudaAllocation, texture: TextureMemory) -> None:
+        """Set all texels from an allocation, where they lie packed, in order with launches."""
+        assert isinstance(texture, CudaTexture)
+        copy_in(self, source, texture)
+
+    def copy_from_texture(self, texture: TextureMemory, destination: CudaAllocation) -> None:
+        """Copy all texels likewise into an allocation."""
+        assert isinstance(texture, CudaTexture)
+        copy_out(self, texture, destination)
+
+    def ordered_stream(self) -> Any:
+        """Return CuPy's current stream, after all work on other streams has ended."""
+        self._order()
+        return self.current_stream()
+
+    def share(self, allocation: CudaAllocation) -> Any:
+        """Return what keeps the bytes valid: CuPy's pool gets them back with the last reference."""
+        if self.several_streams:  # others know of one stream at most
+            self.synchronize()
+        return allocation.pointer
+
+    def view(
+        self,
+        allocation: CudaAllocation,
+        offset_bytes: int,
+        shape: tuple[int, ...],
+        strides: tuple[int, ...],
+        dtype: Any,
+    ) -> Any:
+        """Return CuPy's array over a part of an allocation; see `GpuDevice`."""
+        pointer = self.share(allocation)
+        return self.cupy.ndarray(shape, dtype, memptr=pointer + offset_bytes, strides=strides)
+
+    def build(self, module: BackendModule, keep: bool = True) -> CudaProgram:
+        """Compile the module's one file for this GPU and load it.
+
+        Raises: TaichiCompilationError if NVRTC refuses it, TaichiRuntimeError if the GPU does.
+        """
+        if not module.files:  # a kernel that does nothing
+            return CudaProgram(self, module, None, "")
+        file = module.files[0]
+        kept = None if self.sources is None else keep_sources(module, self.sources)[file.name]
+        fast_math = bool(module.options.get("fast_math", True))
+        name, options = (file.name, ()) if kept is None else (str(kept), LINES)
+        cubin, log = compile_cubin(
+            file.text, self.arch, fast_math, name, file.lines, options, self.store if keep else None
+        )
+        return self._program(module, cubin, log)
+
+    def load(self, module: BackendModule, codes: Sequence[bytes]) -> CudaProgram:
+        """Make a program of a cubin, or of PTX, which the driver compiles. Raises: as `build`."""
+        if not codes:
+            return CudaProgram(self, module, None, "")
+        return self._program(module, codes[0] + b"\0", "")  # PTX is a text that ends so
+
+    def _program(self, module: BackendModule, code: bytes, log: str) -> CudaProgram:
+        """Load code for the GPU. Raises: TaichiRuntimeError where the GPU refuses it, TaichiCompilationError."""
+        loaded = self.cupy.cuda.function.Module()
+        try:
+            if module.options.get("recursive") and self.runtime.deviceGetLimit(STACK_SIZE) < RECURSION_STACK_BYTES:
+                self.runtime.deviceSetLimit(STACK_SIZE, RECURSION_STACK_BYTES)
+            loaded.load(code)
+        except self.failure as error:
+            raise self.describe(error) from error
+        try:
+            return CudaProgram(self, module, loaded, log)
+        except self.failure as error:  # an entry is missing: only a text changed by hand can do that
+            raise TaichiCompilationError(
+                f"{module.files[0].name} lacks a kernel the launcher starts: {error}."
+            ) from error
+
+    def record(self, launches: Sequence[Launch]) -> CudaGraph:
+        """Prepare launches as one CUDA graph."""
+        return CudaGraph(self, launches)
+
+    def timer(self) -> CudaTimer:
+        """Return what takes the time of launches on CuPy's current stream, by the GPU's clock."""
+        return CudaTimer(self.cupy, self.launch_kernel, self.arch, self.describe, self.failure)
+
+    def synchronize(self) -> None:
+        """Wait for all streams. Raises: TaichiRuntimeError if a launch failed."""
+        try:
+            self.runtime.deviceSynchronize()
+        except self.failure as error:
+            raise self.describe(error) from error
+        self.stream, self.several_streams, self.is_given = self.current_stream().ptr, False, False
+        self._waiting = []
+
+    def describe(self, error: Exception) -> TaichiRuntimeError:
+        """Return the error that names the kernels launched last; CUDA does not say which of them failed."""
+        kernels = ", ".join(f"`{name}`" for name in dict.fromkeys(reversed(self.recent))) or "none yet"
+        text = f"CUDA reports {error} on GPU {self.index}. Kernels launched last, newest first: {kernels}."
+        if any(word in str(error) for word in FAULTS):
+            text += (
+                "\nHint: a kernel read or wrote outside an array, most likely; ti.init(arch=ti.cuda, debug=True) finds "
+                "the line. The GPU's context is lost: start the program again."
+            )
+        return TaichiRuntimeError(text)
+
+    def close(self) -> None:
+        """Wait for all work; memory goes back with the objects that hold it. A fault is not reported any more."""
+        try:
+            self.runtime.deviceSynchronize()
+        except self.failure:
+            self.recent.clear()
+
+
+def _require_driver() -> None:
+    """Name a missing driver before what fails for want of it, CuPy too. Raises: TaichiRuntimeError."""
+    try:
+        ctypes.CDLL(DRIVER)
+    except OSError as error:
+        raise TaichiRuntimeError(f"arch=ti.cuda: no NVIDIA driver was found ({error}). {INSTALL_HINT}") from error
+
+
+def _host_address(data: memoryview) -> int:
+    """Return where contiguous host bytes lie, read-only ones too."""
+    return int(np.frombuffer(data, np.uint8).ctypes.data) if data.nbytes else 0
+
+
+def _make_context(index: int) -> None:
+    """Let the driver make the GPU's context, for 0.2 s in which CuPy is imported; whatever fails, CuPy will tell."""
+    with contextlib.suppress(OSError):
+        driver = ctypes.CDLL(DRIVER)
+        device, context = ctypes.c_int(), ctypes.c_void_p()
+        if driver.cuInit(0) == 0 and driver.cuDeviceGet(ctypes.byref(device), index) == 0:
+            driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), device)
+
+
+def open_device(index: int = 0, sources: Path | None = None, store: Store | None = None) -> CudaDevice:
+    """Open GPU number `index`. Raises: TaichiRuntimeError with what is missing: driver, GPU or CuPy.
+
+    sources: cubins carry lines of their text, which is kept in that folder, and launches stand in ranges of NVTX.
+    store: where compiled kernels are kept.
+    """
+    making = threading.Thread(target=_make_context, args=(index,), daemon=True)
+    making.start()
+    try:
+        import cupy
+        from cupy_backends.cuda.api import driver
+    except ImportError as error:
+        _require_driver()
+        raise TaichiRuntimeError(
+            f"arch=ti.cuda needs CuPy, which cannot be imported: {error}. {INSTALL_HINT}"
+        ) from error
+    try:
+        count = cupy.cuda.runtime.getDeviceCount()
+        if index >= count:
+            raise TaichiRuntimeError(f"There is no GPU number {index}: the driver shows {count}.")
+        making.join()
+        cupy.cuda.Device(index).use()
+        cupy.cuda.runtime.free(0)  # makes the context, which loading a kernel needs, where there is none yet
+        return CudaDevice(cupy, driver, index, sources, store)
+    except cupy.cuda.runtime.CUDARuntimeError as error:
+        _require_driver()
+        raise TaichiRuntimeError(f"No CUDA device can be opened: {error}. {INSTALL_HINT}") from error

@@ -1,0 +1,264 @@
+"""CUDA graphs: launches that the driver starts by one call.
+
+In: launches. Out: `CudaGraph`, kernel nodes that follow each other where they touch the same memory, instantiated once.
+A launch whose arguments change sets the parameters of its nodes; a task without turns is a node that is switched off.
+Only where other arrays make other launches follow each other it is built again. The driver's own functions are called
+through ctypes, since CuPy captures graphs but does not change their nodes (14.2).
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import Any, Protocol
+from weakref import finalize
+
+from ....transpiler.errors import TaichiRuntimeError
+from ..device import Launch
+from ..hazards import Hazards
+
+Start = Callable[[int, int], None]
+
+
+class NodeParameters(ctypes.Structure):
+    """`CUDA_KERNEL_NODE_PARAMS_v2`; the first version ends before `kernel`."""
+
+    _fields_ = (
+        ("function", ctypes.c_void_p),
+        *((f"grid_{axis}", ctypes.c_uint) for axis in "xyz"),
+        *((f"block_{axis}", ctypes.c_uint) for axis in "xyz"),
+        ("shared_bytes", ctypes.c_uint),
+        ("parameters", ctypes.c_void_p),
+        ("extra", ctypes.c_void_p),
+        ("kernel", ctypes.c_void_p),
+        ("context", ctypes.c_void_p),
+    )
+
+
+HANDLE = ctypes.c_void_p
+SIGNATURES: dict[str, tuple[Any, ...]] = {
+    "cuGraphCreate": (ctypes.POINTER(HANDLE), ctypes.c_uint),
+    "cuGraphAddKernelNode": (
+        ctypes.POINTER(HANDLE), HANDLE, ctypes.POINTER(HANDLE), ctypes.c_size_t, ctypes.POINTER(NodeParameters),
+    ),
+    "cuGraphInstantiateWithFlags": (ctypes.POINTER(HANDLE), HANDLE, ctypes.c_ulonglong),
+    "cuGraphExecKernelNodeSetParams": (HANDLE, HANDLE, ctypes.POINTER(NodeParameters)),
+    "cuGraphNodeSetEnabled": (HANDLE, HANDLE, ctypes.c_uint),
+    "cuGraphLaunch": (HANDLE, HANDLE),
+    "cuGraphExecDestroy": (HANDLE,),
+    "cuGraphDestroy": (HANDLE,),
+}  # fmt: skip
+"""Functions of the driver by the names that its documentation has; all return a CUresult."""
+
+SECOND_VERSIONS = ("cuGraphAddKernelNode", "cuGraphExecKernelNodeSetParams")
+"""Functions for which drivers from 12.0 on have a second version, which takes the longer struct."""
+
+
+@cache
+def functions() -> dict[str, Callable[..., int]]:
+    """Return the driver's functions by name."""
+    library = ctypes.CDLL("libcuda.so.1")
+    found: dict[str, Callable[..., int]] = {}
+    for name, types in SIGNATURES.items():
+        newer = getattr(library, f"{name}_v2", None) if name in SECOND_VERSIONS else None
+        function = getattr(library, name) if newer is None else newer
+        function.argtypes, function.restype = types, ctypes.c_int
+        found[name] = function
+    return found
+
+
+class Owner(Protocol):
+    """The device, as far as a graph needs it."""
+
+    current_stream: Callable[[], Any]
+    driver_error: Callable[[int], Exception]
+    recent: deque[str]
+    stream: int
+
+    def note_stream(self, stream: int, is_given: bool = False) -> None:
+        """Remember that work is on more than one stream."""
+
+    def enter(self) -> None:
+        """Make the GPU's context this thread's, if it has none."""
+
+    def describe(self, error: Exception) -> TaichiRuntimeError:
+        """Return the error that names the kernels launched last."""
+
+
+class Noted:
+    """Stands for the driver's `launchKernel`. last: what it was called with, None where it was not."""
+
+    __slots__ = ("last",)
+
+    def __init__(self) -> None:
+        self.last: tuple[int, ...] | None = None
+
+    def launch(self, *launched: int) -> None:
+        """Note a launch."""
+        self.last = launched
+
+
+class Node:
+    """One task in the graph."""
+
+    __slots__ = ("count", "handle", "has_turns", "is_enabled", "parameters", "reference", "start")
+
+    def __init__(self, start: Start) -> None:
+        self.start = start
+        self.parameters = NodeParameters(grid_x=1, grid_y=1, grid_z=1, block_x=1, block_y=1, block_z=1)
+        self.reference = ctypes.byref(self.parameters)
+        self.handle = HANDLE()
+        self.is_enabled = self.has_turns = True
+        self.count = -2
+        """Turns that the launch has; parameters are for them."""
+
+
+class CudaGraph:
+    """Launches as one CUDA graph."""
+
+    def __init__(self, device: Owner, launches: Sequence[Launch]) -> None:
+        device.enter()  # in a thread without a context 580.159 crashes where nodes are added
+        self._device = device
+        self._launches = list(launches)
+        self._names = list(dict.fromkeys(launch.program.name for launch in launches))
+        self._edges = _edges_of(launches)
+        self._built = Built(device, launches, self._edges)
+        self._changed: dict[int, Launch] = {}
+        self._has_moved = False
+
+    def update(self, number: int, launch: Launch) -> None:
+        """Replace a launch from the next run on."""
+        old = self._launches[number]
+        if launch.touched is not old.touched and launch.touched != old.touched:
+            self._has_moved = True
+        self._launches[number] = self._changed[number] = launch
+
+    def run(self) -> None:
+        """Launch the graph on CuPy's current stream."""
+        device = self._device
+        device.enter()
+        if self._changed:
+            self._renew()
+        if self._built.is_empty:
+            return
+        stream = device.current_stream().ptr
+        if stream != device.stream:
+            device.note_stream(stream)
+        device.recent.extend(self._names)
+        self._built.launch(stream)
+
+    def _renew(self) -> None:
+        """Set what has changed; build the graph anew where launches follow each other otherwise."""
+        edges = _edges_of(self._launches) if self._has_moved else self._edges
+        if edges != self._edges:
+            self._edges, self._built = edges, Built(self._device, self._launches, edges)
+        else:
+            self._built.update(self._changed)
+        self._changed, self._has_moved = {}, False
+
+
+def _edges_of(launches: Sequence[Launch]) -> list[list[int]]:
+    """Return for each launch the launches that it must come after; those without tasks have no part in it."""
+    hazards = Hazards()
+    return [
+        sorted(hazards.add(number, launch.touched)) if launch.counts else [] for number, launch in enumerate(launches)
+    ]
+
+
+class Built:
+    """A graph, instantiated: each task after the one before in its launch, and each launch after some others."""
+
+    def __init__(self, device: Owner, launches: Sequence[Launch], edges: Sequence[Sequence[int]]) -> None:
+        self._device = device
+        self._driver = functions()
+        self._noted = Noted()
+        self._blocks: list[Any] = []
+        self._nodes: list[list[Node]] = []
+        for launch in launches:
+            block = (ctypes.c_ubyte * max(1, len(launch.arguments)))()
+            ctypes.memmove(block, launch.arguments, len(launch.arguments))
+            self._blocks.append(block)
+            self._nodes.append([Node(start) for start in launch.program.starts(self._noted.launch, block)])
+        self._graph, self._exec = HANDLE(), HANDLE()
+        programs = [launch.program for launch in launches]
+        finalize(self, _destroy, device.enter, self._driver, (self._exec, self._graph), programs).atexit = False
+        self._build(launches, edges)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to launch."""
+        return not any(self._nodes)
+
+    def launch(self, stream: int) -> None:
+        """Launch the graph."""
+        self._call("cuGraphLaunch", self._exec, stream)
+
+    def update(self, launches: Mapping[int, Launch]) -> None:
+        """Set the parameters of the nodes of some launches, by number; runs under way keep theirs."""
+        set_parameters, move, graph = self._driver["cuGraphExecKernelNodeSetParams"], ctypes.memmove, self._exec
+        for number, launch in launches.items():
+            move(self._blocks[number], launch.arguments, len(launch.arguments))
+            for node, count in zip(self._nodes[number], launch.counts, strict=True):
+                if count != node.count:
+                    node.has_turns = self._fill(node, count)
+                if node.has_turns:
+                    self._check(set_parameters(graph, node.handle, node.reference))
+                if node.is_enabled != node.has_turns:
+                    self._enable(node)
+
+    def _build(self, launches: Sequence[Launch], edges: Sequence[Sequence[int]]) -> None:
+        self._call("cuGraphCreate", ctypes.byref(self._graph), 0)
+        for launch, nodes, before in zip(launches, self._nodes, edges, strict=True):
+            ends = [self._nodes[other][-1].handle.value for other in before]
+            for node, count in zip(nodes, launch.counts, strict=True):
+                node.has_turns = self._fill(node, count)
+                if not node.has_turns:
+                    self._fill(node, 1)  # a node needs a grid, also while it is switched off
+                    node.count = count
+                self._add(node, ends)
+                ends = [node.handle.value]
+        self._call("cuGraphInstantiateWithFlags", ctypes.byref(self._exec), self._graph, 0)
+        for node in (node for nodes in self._nodes for node in nodes if not node.has_turns):
+            self._enable(node)
+
+    def _add(self, node: Node, before: Sequence[int | None]) -> None:
+        handles = (HANDLE * len(before))(*before) if before else None
+        handle, count = ctypes.byref(node.handle), len(before)
+        self._call("cuGraphAddKernelNode", handle, self._graph, handles, count, node.reference)
+
+    def _fill(self, node: Node, count: int) -> bool:
+        """Set the parameters of a node for so many turns. Returns False where there is nothing to start."""
+        self._noted.last, node.count = None, count
+        node.start(count, 0)
+        if self._noted.last is None:
+            return False
+        function, grid_x, _, _, block_x, _, _, _, _, parameters, _ = self._noted.last
+        made = node.parameters
+        made.function, made.grid_x, made.block_x, made.parameters = function, grid_x, block_x, parameters
+        return True
+
+    def _enable(self, node: Node) -> None:
+        """Switch a node on or off, as it has turns or not."""
+        self._call("cuGraphNodeSetEnabled", self._exec, node.handle, int(node.has_turns))
+        node.is_enabled = node.has_turns
+
+    def _call(self, name: str, *args: Any) -> None:
+        """Call the driver. Raises: TaichiRuntimeError with what it says."""
+        self._check(self._driver[name](*args))
+
+    def _check(self, code: int) -> None:
+        if code:
+            error = self._device.driver_error(code)
+            raise self._device.describe(error) from error
+
+
+def _destroy(
+    enter: Callable[[], None], driver: dict[str, Callable[..., int]], handles: Sequence[HANDLE], programs: object
+) -> None:
+    """Destroy a graph; the driver lets runs end that are under way. programs: whose code it runs until then."""
+    enter()  # any thread may find that nobody needs it
+    for name, handle in zip(("cuGraphExecDestroy", "cuGraphDestroy"), handles, strict=True):
+        if handle.value:
+            driver[name](handle)

@@ -1,0 +1,221 @@
+"""NVIDIA's run-time compiler by ctypes: CUDA C in, a cubin for one architecture out. Needs no GPU and no CuPy.
+
+Not through CuPy: that appends `-ftz=true`, needs 0.7 s to import and refuses to compile without a GPU. A cubin, not
+PTX: a driver older than the compiler refuses its PTX, while it runs cubins of the same major version.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from ....transpiler.backend.module.interface import SourceFile
+from ....transpiler.errors import TaichiRuntimeError
+from ...store.binaries import Binaries, Request, find_or_make
+from ...store.compiler_files import file_identity
+from ...store.stats import COUNTS
+from ...store.store import Store
+from ..compiler_messages import CompilerFailure, describe_log
+
+DEFAULT_ARCH = "sm_90"
+"""Compiled for where no device says otherwise."""
+
+MAJORS = ("13", "12")
+"""Major versions of CUDA whose library is looked for, newest first."""
+
+QUIET = ("--ptxas-options=--suppress-stack-size-warning",)
+"""Of a recursive function ptxas says that it cannot know the stack's size; `CudaDevice.build` makes room for it."""
+
+LINES = ("-lineinfo",)
+"""Debug information that tells the lines of the text, by its name, and changes no instruction."""
+
+INSTALL_HINT = "Install it with `pip install 'shadesmith[cuda]'` (or `pip install nvidia-cuda-nvrtc`)."
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """What NVRTC made of a text. log: its warnings, and what ptxas was asked to say."""
+
+    cubin: bytes
+    ptx: str
+    log: str
+
+
+def compile_cubin(
+    text: str,
+    arch: str = DEFAULT_ARCH,
+    fast_math: bool = True,
+    name: str = "kernel.cu",
+    lines: tuple[tuple[int, str, int], ...] = (),
+    options: Sequence[str] = (),
+    store: Store | None = None,
+) -> tuple[bytes, str]:
+    """Compile CUDA C; return the cubin and the log, which holds the warnings.
+
+    fast_math allows fused multiply-add; denormals, division and square root are exact either way. name, lines: as in
+    `SourceFile`, for messages. options: further ones of NVRTC. store: what processes before have compiled, and where
+    this is kept.
+    Raises: TaichiCompilationError with the emitted and the Python line; TaichiRuntimeError where NVRTC is missing.
+    """
+    file = SourceFile(name, text, lines)
+
+    def request() -> Request:
+        return Request("NVRTC", nvrtc_identity(), _options(arch, fast_math, options), file, exact=bool(options))
+
+    def make() -> dict[str, bytes]:
+        compiled = _compile(file, arch, fast_math, options, with_ptx=False)
+        return {"cubin": compiled.cubin, "log": compiled.log.encode()}
+
+    made = find_or_make(store, request, make, _is_whole)
+    return made["cubin"], made["log"].decode()
+
+
+def compile_ptx(file: SourceFile, arch: str, fast_math: bool) -> bytes:
+    """Compile to PTX for `arch` ("compute_75"), which drivers turn into code for GPUs like it and newer ones.
+
+    Raises: as `compile_cubin`.
+    """
+    return _compile(file, arch, fast_math, (), with_ptx=True, with_cubin=False).ptx.encode()
+
+
+def compile_explained(file: SourceFile, arch: str, fast_math: bool) -> Compiled:
+    """Compile as `compile_cubin` does, with the lines of the text in PTX and cubin, and resources in the log.
+
+    The machine code is the same, to the bit. Raises: as `compile_cubin`.
+    """
+    return _compile(file, arch, fast_math, (*LINES, "--ptxas-options=-v"), with_ptx=True)
+
+
+def _compile(
+    file: SourceFile, arch: str, fast_math: bool, more: Sequence[str], with_ptx: bool, with_cubin: bool = True
+) -> Compiled:
+    library = load_nvrtc()
+    program = ctypes.c_void_p()
+    source = file.text.encode()
+    _check(library, library.nvrtcCreateProgram(ctypes.byref(program), source, file.name.encode(), 0, None, None))
+    try:
+        COUNTS.compiler_ran("NVRTC")
+        options = _options(arch, fast_math, more)
+        array = (ctypes.c_char_p * len(options))(*(option.encode() for option in options))
+        status = library.nvrtcCompileProgram(program, len(options), array)
+        log = _text(_fetch(library, program, "ProgramLog")).strip()
+        if status != 0:
+            reason = library.nvrtcGetErrorString(status).decode()
+            message = f"NVRTC refused the emitted text {file.name} ({reason}):\n{describe_log(file, log)}"
+            raise CompilerFailure(message, log)
+        ptx = _text(_fetch(library, program, "PTX")) if with_ptx else ""
+        cubin = _fetch(library, program, "CUBIN") if with_cubin else b""
+        return Compiled(cubin, ptx, log)
+    finally:
+        library.nvrtcDestroyProgram(ctypes.byref(program))
+
+
+def _is_whole(found: Binaries) -> bool:
+    return found.keys() == {"cubin", "log"} and found["cubin"][:4] == b"\x7fELF"
+
+
+def _options(arch: str, fast_math: bool, more: Sequence[str]) -> tuple[str, ...]:
+    return (f"-arch={arch}", "--std=c++17", f"-fmad={'true' if fast_math else 'false'}", *QUIET, *more)
+
+
+def _text(data: bytes) -> str:
+    return data.rstrip(b"\0").decode(errors="replace")
+
+
+def version() -> tuple[int, int]:
+    """Return NVRTC's major and minor version. Raises: TaichiRuntimeError where it is missing."""
+    library, major, minor = load_nvrtc(), ctypes.c_int(), ctypes.c_int()
+    _check(library, library.nvrtcVersion(ctypes.byref(major), ctypes.byref(minor)))
+    return major.value, minor.value
+
+
+@cache
+def nvrtc_identity() -> str:
+    """Return which NVRTC this is, without loading it where its place is known.
+
+    What it calls at run time (libnvrtc-builtins) lies beside it and belongs to it.
+    Raises: TaichiRuntimeError where it is missing.
+    """
+    path = next(_candidates(), "")
+    if not os.path.isabs(path) or not os.path.exists(path):
+        path = _path_of(load_nvrtc())
+    folder = os.path.dirname(os.path.realpath(path))
+    beside = sorted(name for name in os.listdir(folder) if name.startswith("libnvrtc"))
+    return "\n".join(file_identity(os.path.join(folder, name)) for name in beside)
+
+
+def _path_of(library: ctypes.CDLL) -> str:
+    """Return from which file a library was loaded that the loader found by name; others may have loaded another one."""
+    found = _Place()
+    if ctypes.CDLL(None).dladdr(ctypes.cast(library.nvrtcVersion, ctypes.c_void_p), ctypes.byref(found)) == 0:
+        raise OSError(f"nobody knows from where {library._name} was loaded")
+    return os.fsdecode(found.path)
+
+
+class _Place(ctypes.Structure):
+    """`Dl_info` of dlfcn.h."""
+
+    _fields_ = (
+        ("path", ctypes.c_char_p),
+        ("base", ctypes.c_void_p),
+        ("name", ctypes.c_char_p),
+        ("address", ctypes.c_void_p),
+    )
+
+
+@cache
+def load_nvrtc() -> ctypes.CDLL:
+    """Load the library from NVIDIA's wheels, a CUDA installation or the system.
+
+    Raises: TaichiRuntimeError with how to install it.
+    """
+    for path in _candidates():
+        try:
+            library = ctypes.CDLL(path)
+        except OSError:
+            continue
+        library.nvrtcGetErrorString.restype = ctypes.c_char_p
+        return library
+    raise TaichiRuntimeError(
+        f"NVRTC, the compiler for arch=ti.cuda, was not found (libnvrtc.so.13 or .12). {INSTALL_HINT}"
+    )
+
+
+def _candidates() -> Iterator[str]:
+    names = [f"libnvrtc.so.{major}" for major in MAJORS]
+    for folder in _wheel_folders():
+        for name in names:
+            if (folder / name).exists():
+                yield str(folder / name)
+    yield from names
+    for variable in ("CUDA_PATH", "CUDA_HOME"):
+        if variable in os.environ:
+            yield str(Path(os.environ[variable], "lib64", "libnvrtc.so"))
+    yield "/usr/local/cuda/lib64/libnvrtc.so"
+
+
+def _wheel_folders() -> Sequence[Path]:
+    """Folders of the wheels nvidia-cuda-nvrtc (CUDA 13) and nvidia-cuda-nvrtc-cu12, newest first."""
+    specification = importlib.util.find_spec("nvidia")
+    if specification is None:
+        return ()
+    parents = [Path(parent) for parent in specification.submodule_search_locations or ()]
+    return [parent / inner / "lib" for inner in ("cu13", "cuda_nvrtc") for parent in parents]
+
+
+def _fetch(library: ctypes.CDLL, program: ctypes.c_void_p, what: str) -> bytes:
+    size = ctypes.c_size_t()
+    _check(library, library[f"nvrtcGet{what}Size"](program, ctypes.byref(size)))
+    buffer = ctypes.create_string_buffer(size.value)
+    _check(library, library[f"nvrtcGet{what}"](program, buffer))
+    return buffer.raw
+
+
+def _check(library: ctypes.CDLL, status: int) -> None:
+    if status != 0:
+        raise TaichiRuntimeError(f"NVRTC failed: {library.nvrtcGetErrorString(status).decode()}.")

@@ -1,0 +1,104 @@
+"""Events of a CUDA stream: two a span, recorded between launches on CuPy's current stream.
+
+In: spans between launches. Out: seconds by the GPU's clock. A GPU that has nothing to do stamps an event at once, and
+the time Python takes to launch the next kernel would be in the span: so before a span a kernel keeps the GPU busy until
+all of it has been queued.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from ....transpiler.errors import TaichiRuntimeError
+from .nvrtc import compile_cubin
+
+MAX_HOLD_SECONDS = 0.01
+"""A GPU that also draws a screen must not be kept for long."""
+
+BUSY = """\
+extern "C" __global__ void keep_busy(unsigned long long nanoseconds) {
+    unsigned long long begin, now;
+    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(begin));
+    do {
+        asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
+    } while (now - begin < nanoseconds);
+}
+"""
+
+
+@cache
+def _busy_cubin(arch: str) -> bytes:
+    return compile_cubin(BUSY, arch, name="keep_busy.cu")[0]
+
+
+class CudaTimer:
+    """A timer of events. cupy: the package; launch_kernel: the driver's; describe, failure: as the device has them."""
+
+    clock = "the device's time stamps"
+    resolution = 5e-7
+    """As the runtime documents `cudaEventElapsedTime`."""
+
+    def __init__(
+        self,
+        cupy: Any,
+        launch_kernel: Callable[..., None],
+        arch: str,
+        describe: Callable[[Exception], TaichiRuntimeError],
+        failure: tuple[type[Exception], ...],
+    ) -> None:
+        self._cupy, self._launch_kernel = cupy, launch_kernel
+        self._describe, self._failure = describe, failure
+        self._spans: list[tuple[Any, Any]] = []
+        self._idle: list[Any] = []
+        module = cupy.cuda.function.Module()
+        module.load(_busy_cubin(arch))
+        self._busy = module.get_function("keep_busy")
+        self._nanoseconds = ctypes.c_ulonglong()
+        self._parameters = (ctypes.c_void_p * 1)(ctypes.addressof(self._nanoseconds))
+
+    def hold(self, seconds: float) -> None:
+        """Keep the GPU busy for some seconds."""
+        self._nanoseconds.value = int(min(seconds, MAX_HOLD_SECONDS) * 1e9)
+        stream = self._cupy.cuda.get_current_stream().ptr
+        address = ctypes.addressof(self._parameters)
+        try:
+            self._launch_kernel(self._busy.ptr, 1, 1, 1, 1, 1, 1, 0, stream, address, 0)
+        except self._failure as error:
+            raise self._describe(error) from error
+
+    def start(self) -> None:
+        """Record the first event of a span."""
+        self._spans.append((self._record(), None))
+
+    def stop(self) -> None:
+        """Record the second."""
+        begin, _ = self._spans.pop()
+        self._spans.append((begin, self._record()))
+
+    def _record(self) -> Any:
+        event = self._idle.pop() if self._idle else self._cupy.cuda.Event()
+        try:
+            event.record(self._cupy.cuda.get_current_stream())
+        except self._failure as error:
+            raise self._describe(error) from error
+        return event
+
+    def read(self) -> list[float]:
+        """Wait, and return the lengths of all spans since `read` was last called [s]."""
+        spans, self._spans = self._spans, []
+        if not spans:
+            return []
+        try:
+            spans[-1][1].synchronize()
+            found = [self._cupy.cuda.get_elapsed_time(begin, end) * 1e-3 for begin, end in spans]
+        except self._failure as error:
+            raise self._describe(error) from error
+        self._idle += [event for span in spans for event in span]
+        return found
+
+    def close(self) -> None:
+        """Give the events back."""
+        self._spans, self._idle = [], []

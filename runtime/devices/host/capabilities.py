@@ -1,0 +1,14 @@
+"""What C can do on every host of 64 bit."""
+
+from __future__ import annotations
+
+from ....transpiler.ir.types import SCALARS
+from ....transpiler.options import Capabilities
+from ..portable import BITWISE, INTEGERS, SHARED_BYTES
+
+PORTABLE = Capabilities(
+    "c",
+    frozenset(SCALARS),
+    frozenset((t, op) for t in INTEGERS for op in ("add", "sub", *BITWISE)),
+    max_shared_bytes=SHARED_BYTES,
+)

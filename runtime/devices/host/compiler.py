@@ -1,0 +1,289 @@
+"""The host's C compiler: finds it, gives it a text, and loads what it made.
+
+In: C text. Out: the bytes of a shared object, and the library loaded from them. Nothing stays in the file system. What
+starts processes is `compiler_process.py`, which is loaded when the first one is started: a warm start compiles nothing.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import os
+import shlex
+from _ctypes import dlclose, dlopen, dlsym
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from ....transpiler.backend.module.interface import SourceFile
+from ....transpiler.errors import TaichiRuntimeError
+from ...store.binaries import Request, find_or_make
+from ...store.compiler_files import c_compiler_identity, find_program
+from ...store.stats import COUNTS
+from ...store.store import Store
+from ..compiler_messages import INSTALL_C_COMPILER, CompilerFailure, describe_log
+from ..loading import loader
+
+CANDIDATES = ("gcc", "cc", "clang")
+
+FLAGS = ("-std=gnu11", "-O3", "-fPIC", "-shared", "-w", "-fwrapv", "-fdiagnostics-color=never")
+"""-O3, not -O2: gcc vectorises loops of unknown length only there (8 ms more for saxpy).
+-fwrapv: integers wrap as on the GPU. -w: warnings are for our tests, not for users."""
+
+NATIVE = "-march=native"
+"""For this processor; `aot` compiles for others too."""
+
+CONCERNS = ("-Wno-unused", "-Wcast-qual", "-Wimplicit-function-declaration", "-Wno-unknown-pragmas")
+"""What an edited text is looked through for: a `const` that is cast away, a function that is declared nowhere."""
+
+MATH_FLAGS = ("-fno-math-errno", "-fno-trapping-math")
+"""Without them no sqrt and no conditional is vectorised; neither changes a result."""
+
+FAST_MATH_FLAGS = ("-ffp-contract=fast", "-fassociative-math", "-fno-signed-zeros", "-freciprocal-math")
+"""Reassociation for reductions, and fused multiply-add. Not -ffast-math: that lets NaN and infinity mean anything."""
+
+EXACT_MATH_FLAGS = ("-ffp-contract=off",)
+
+GCC_FLAGS = ("-pipe", "-nostdlib", "-fno-use-linker-plugin", "-fno-diagnostics-show-caret")
+GCC_LIBRARIES = ("-lm", "-lgcc")
+"""Start files and the C library are left out (4 of 40 ms): a loaded object needs no start, and the process has libc.
+libgcc has the conversions of _Float16."""
+
+
+class _Process(Protocol):
+    """What is taken from `compiler_process`."""
+
+    def run_tools(self, commands: Sequence[Sequence[str]], text: str, folder: str) -> list[tuple[int, str]]: ...
+
+    def what_happened(self, program: str, code: int) -> str: ...
+
+    def private_folder(self) -> AbstractContextManager[str]: ...
+
+    def temporary_folder(self) -> str: ...
+
+
+_process: Callable[[], _Process] = loader(".compiler_process", __package__)
+"""The module that starts compilers."""
+
+
+@dataclass(frozen=True, slots=True)
+class HostCompiler:
+    """A C compiler on this machine. command: program and its own arguments. gcc: it takes gcc's options."""
+
+    command: tuple[str, ...]
+    gcc: bool
+
+    def compile(
+        self,
+        file: SourceFile,
+        fast_math: bool,
+        openmp: bool,
+        hidden: Sequence[Sequence[str]] = ((),),
+        store: Store | None = None,
+        anew: bool = False,
+        march: str = NATIVE,
+    ) -> list[bytes]:
+        """Return shared objects made of one text: for each element of `hidden` one without those functions.
+
+        They are compiled side by side, so a text with several tasks is ready sooner. A function is left out by making
+        it static (`-Df="static f"`): the compiler drops it before the costly part.
+        store: what processes before have compiled, and where this is kept. anew: compile in any case. march: which
+        processors they are for, "" for all of the kind.
+        Raises: TaichiCompilationError with the emitted and the Python line where the compiler refuses the text, or
+        where it hangs, dies or writes nothing; TaichiRuntimeError where it cannot be started at all.
+        """
+        flags, libraries = self._flags(fast_math, openmp, march), self._libraries(openmp)
+        made = find_or_make(
+            store,
+            lambda: Request(
+                "cc",
+                c_compiler_identity(self.command, store),
+                (*flags, *libraries, *(" ".join(("hidden", *names)) for names in hidden)),
+                file,
+            ),
+            lambda: self._make(file, flags, libraries, hidden),
+            lambda found: len(found) == len(hidden),
+            anew,
+        )
+        return list(made.values())
+
+    def _make(
+        self, file: SourceFile, flags: Sequence[str], libraries: Sequence[str], hidden: Sequence[Sequence[str]]
+    ) -> dict[str, bytes]:
+        COUNTS.compiler_ran("cc")
+        process = _process()
+        with process.private_folder() as folder:
+            outputs = [os.path.join(folder, f"kernel_{number}.so") for number in range(len(hidden))]
+            commands = [
+                (*self.command, *flags, *(f"-D{name}=static {name}" for name in names))
+                + ("-x", "c", "-", "-o", output, *libraries)
+                for names, output in zip(hidden, outputs)
+            ]
+            for code, log in process.run_tools(commands, file.text, folder):
+                if code != 0:
+                    what = process.what_happened(self.command[0], code)
+                    raise CompilerFailure(f"{what} {file.name}:\n{describe_log(file, log)}", log)
+            return {os.path.basename(output): self._library_bytes(file, output) for output in outputs}
+
+    def is_known_without_openmp(self, store: Store | None) -> bool:
+        """Tell whether a process before has found that this compiler lacks OpenMP, so that nobody need try again."""
+        return store is not None and store.look("tools", self._openmp_question(store))[0] is not None
+
+    def note_without_openmp(self, store: Store | None) -> None:
+        """Remember that this compiler lacks OpenMP."""
+        if store is not None:
+            store.put("tools", self._openmp_question(store), {"openmp": False}, {}, self.command[0])
+
+    def _openmp_question(self, store: Store) -> bytes:
+        return f"openmp\n{c_compiler_identity(self.command, store)}".encode()
+
+    def examine(self, text: str, openmp: bool) -> tuple[bytes | None, str]:
+        """Compile quickly, to see what the compiler says; return the object file, None if it refuses, and its log.
+
+        Raises: as `compile` does where it hangs or cannot be started.
+        """
+        process = _process()
+        with process.private_folder() as folder:
+            output = os.path.join(folder, "kernel.o")
+            flags = [NATIVE, *(flag for flag in FLAGS if flag not in ("-O3", "-w", "-shared"))]
+            gcc = ("-pipe", "-fno-diagnostics-show-caret") if self.gcc else ("-fno-caret-diagnostics",)
+            parallel = ("-fopenmp",) if openmp else ()
+            command = (*self.command, *flags, *CONCERNS, *gcc, *parallel, "-x", "c", "-c", "-", "-o", output)
+            code, log = process.run_tools([command], text, folder)[0]
+            if code == 0 and os.path.exists(output):
+                return _bytes_of(output), log
+            return None, log if code >= 0 else f"{log}\n{process.what_happened(self.command[0], code)}"
+
+    def _library_bytes(self, file: SourceFile, output: str) -> bytes:
+        try:
+            return _bytes_of(output)
+        except OSError as error:
+            text = f"`{self.command[0]}` claims success on {file.name}, but wrote no library ({error.strerror})."
+            raise CompilerFailure(text, "") from error
+
+    def _flags(self, fast_math: bool, openmp: bool, march: str) -> tuple[str, ...]:
+        precision = FAST_MATH_FLAGS if fast_math else EXACT_MATH_FLAGS
+        processor = (march,) if march else ()
+        more = (*(GCC_FLAGS if self.gcc else ()), *(("-fopenmp",) if openmp else ()))
+        return (*FLAGS, *processor, *MATH_FLAGS, *precision, *more)
+
+    def _libraries(self, openmp: bool) -> tuple[str, ...]:
+        if not self.gcc:
+            return ("-lm",)
+        return ("-lgomp", *GCC_LIBRARIES) if openmp else GCC_LIBRARIES
+
+
+def lacks_openmp(log: str) -> bool:
+    """Tell whether a compiler's log says that OpenMP itself is missing, not that the text is wrong."""
+    return any(name in log for name in ("libgomp", "-lgomp", "-lomp", "fopenmp"))
+
+
+def find_compiler() -> HostCompiler:
+    """Return the compiler named by CC, or the first of `CANDIDATES` on the path.
+
+    Raises: TaichiRuntimeError with how to install one.
+    """
+    wanted = os.environ.get("CC", "").strip()
+    words = [wanted] if find_program(wanted) else shlex.split(wanted)  # a path may hold spaces
+    names = (words,) if wanted else tuple([name] for name in CANDIDATES)
+    for name, *arguments in names:
+        path = find_program(name)
+        if path is not None:
+            return HostCompiler((path, *arguments), _is_gcc(path))
+    what = f"The C compiler `{wanted}` named by CC was not found." if wanted else "No C compiler was found."
+    raise TaichiRuntimeError(f"{what} {INSTALL_C_COMPILER}")
+
+
+def identity(store: Store | None) -> str:
+    """Return which C compiler is used here, and for which machine. Raises: OSError, TaichiRuntimeError without one."""
+    return c_compiler_identity(find_compiler().command, store)
+
+
+def _is_gcc(path: str) -> bool:
+    """The real name tells at no cost (cc -> gcc-12); only a name that says nothing is run, which takes 3 ms."""
+    name = os.path.basename(os.path.realpath(path))
+    if "clang" in name:
+        return False
+    if "gcc" in name and os.name == "posix" and os.uname().sysname != "Darwin":
+        return True
+    process = _process()
+    with process.private_folder() as folder:
+        return "Free Software Foundation" in process.run_tools([(path, "--version")], "", folder)[0][1]
+
+
+def _bytes_of(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()
+
+
+class Library:
+    """A loaded shared object; it is unloaded with this object, so whoever calls its functions keeps it.
+
+    Not `ctypes.CDLL`: that makes a class for every library, and its functions keep it in cycles.
+    """
+
+    __slots__ = ("_handle",)
+
+    def __init__(self, path: str) -> None:
+        self._handle = 0
+        self._handle = dlopen(path, os.RTLD_NOW | os.RTLD_LOCAL)
+
+    def function(self, name: str, *arguments: Any) -> Callable[..., None]:
+        """Return the function `name` of the library or of what it is linked with. Raises: OSError without it."""
+        return ctypes.CFUNCTYPE(None, *arguments)(dlsym(self._handle, name))
+
+    def __del__(self, close: Callable[[int], object] = dlclose) -> None:  # bound early: modules vanish at exit
+        if self._handle:
+            close(self._handle)
+
+
+def load_library(binary: bytes) -> Library:
+    """Load the bytes of a shared object into this process: from memory where the system has files there.
+
+    Raises: TaichiRuntimeError where the system refuses, as on a folder mounted `noexec`.
+    """
+    library = _load_from_memory(binary)
+    return _load_from_folder(binary) if library is None else library
+
+
+_loaded = itertools.count()
+
+
+def _load_from_memory(binary: bytes) -> Library | None:
+    """Load from a file that has no place on a disk, in 40 us where a folder takes 260; None where that is refused.
+
+    The loader gives an old library again for a path it knows, and numbers of closed files come again: so each path is
+    spelled in its own way, `//` and `/./` for the bits of a running number.
+    """
+    if not hasattr(os, "memfd_create"):
+        return None
+    try:
+        descriptor = os.memfd_create("kernel.so", os.MFD_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        with open(descriptor, "wb", buffering=0, closefd=False) as file:
+            file.write(binary)
+        bits = "".join("/." if bit == "1" else "/" for bit in f"{next(_loaded):b}")
+        return Library(f"/proc/self/fd{bits}/{descriptor}")
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
+
+
+def _load_from_folder(binary: bytes) -> Library:
+    """Load from a folder that is removed at once; its name is new each time."""
+    process = _process()
+    with process.private_folder() as folder:
+        path = os.path.join(folder, "kernel.so")
+        with open(path, "wb") as file:
+            file.write(binary)
+        try:
+            return Library(path)
+        except OSError as error:
+            raise TaichiRuntimeError(
+                f"The compiled kernel cannot be loaded: {error}.\n"
+                f"Hint: if {process.temporary_folder()} is mounted `noexec`, set TMPDIR to another folder."
+            ) from error

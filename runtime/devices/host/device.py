@@ -1,0 +1,371 @@
+"""The C target: memory of this process, kernels compiled by the host's C compiler, all cores through OpenMP.
+
+In: modules of target "c". Out: programs whose `submit` calls the tasks directly and returns when they are done, so
+there is nothing to wait for. Loops without OpenMP in the compiler run on one core.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import math
+import os
+import platform
+import warnings
+from collections.abc import Callable, Sequence
+from functools import cache
+
+import numpy as np
+
+from ....transpiler.backend.module.interface import BackendModule, SourceFile
+from ....transpiler.errors import ShadesmithWarning, TaichiCompilationError, TaichiRuntimeError
+from ...store.store import Store
+from ..calls import Calls
+from ..compiler_messages import CompilerFailure
+from ..device import Launch
+from ..host_memory import LAZY_BYTES, Budget
+from ..host_textures import HoldsTextures
+from ..timer import HostTimer, Timer
+from .capabilities import PORTABLE
+from .compiler import HostCompiler, Library, find_compiler, lacks_openmp, load_library
+
+ALIGNMENT = 64
+"""[bytes] a cache line, and the widest vector register."""
+
+CHARACTERS_PER_COMPILER = 4000
+"""Emitted text that keeps a compiler busy for about 50 ms; a second one is not started for less."""
+
+
+SPIN_COUNT = "10000"
+"""How long an idle OpenMP thread spins (about 0.1 ms) before it sleeps. libgomp's own 300,000 keeps cores busy for
+milliseconds after each kernel; sleeping at once costs 16 us a launch instead of 1."""
+
+Submit = Callable[..., None]
+
+
+class HostAllocation:
+    """Zeroed memory. array: the same bytes as a NumPy array, which keeps them alive even after `free`."""
+
+    __slots__ = ("address", "array", "is_lazy", "size_bytes")
+
+    def __init__(self, size_bytes: int, is_lazy: bool = False) -> None:
+        self.is_lazy = is_lazy
+        block = np.zeros(size_bytes + ALIGNMENT, np.uint8)  # large blocks come from calloc: pages are made when touched
+        start = -block.ctypes.data % ALIGNMENT
+        self.array = block[start : start + size_bytes]
+        self.address = self.array.ctypes.data if size_bytes else block.ctypes.data
+        self.size_bytes = size_bytes
+
+
+class HostProgram:
+    """A loaded kernel. arguments: buffer of the `Args` struct; submit(counts, packed): run all tasks.
+
+    libraries: by task, the one that holds its function.
+    """
+
+    __slots__ = ("_libraries", "_module", "arguments", "submit")
+    lock = None
+    """None is needed: each launch brings its arguments."""
+
+    def __init__(self, module: BackendModule, libraries: Sequence[Library]) -> None:
+        self._module, self._libraries = module, libraries
+        self.arguments = (ctypes.c_ubyte * max(1, module.interface.args_size_bytes))()
+        functions = [library.function(task.entry, ctypes.c_void_p) for task, library in zip(module.tasks, libraries)]
+        self.submit = _submitter(functions, ctypes.addressof(self.arguments), (self.arguments, libraries))
+
+    def again(self) -> HostProgram:
+        """Return the same code with an argument block of its own."""
+        return HostProgram(self._module, self._libraries)
+
+
+def _submitter(functions: Sequence[Callable[[int | bytes], None]], address: int, keep: object) -> Submit:
+    """Return the function that runs the tasks. The compiled loops know their own lengths, so counts are not looked at.
+
+    It takes the packed arguments too; without them those at `address` are used, which threads must not share.
+    keep: what has to live as long as the result does.
+    """
+    if len(functions) == 1:
+        (only,) = functions
+
+        def submit_one(counts: Sequence[int], arguments: int | bytes = address, keep: object = keep) -> None:
+            only(arguments)
+
+        return submit_one
+
+    def submit(counts: Sequence[int], arguments: int | bytes = address, keep: object = keep) -> None:
+        for function in functions:
+            function(arguments)
+
+    return submit
+
+
+class HostDevice(HoldsTextures):
+    """This process as a device."""
+
+    name = "c"
+    host_memory = True
+    index_limit = None
+    cuda_memory = False
+    lazy_memory = True
+
+    def __init__(self, compiler: HostCompiler, threads: int | None, store: Store | None = None) -> None:
+        self.compiler = compiler
+        self.store = store
+        self.threads = threads
+        self.openmp = True
+        self._openmp_is_known = False
+        self._limited: Library | None = None
+        self.capabilities = PORTABLE
+        self.used_bytes = self._lazy_bytes = 0
+        self._budget = Budget("the host")
+        self.copies_to_host = self.copies_to_device = 0
+
+    @property
+    def title(self) -> str:
+        """Its name: the processor's, and how many threads a loop uses."""
+        threads = self.threads or _usable_cores()
+        return f"{_processor()}, {threads} {'thread' if threads == 1 else 'threads'}"
+
+    @property
+    def driver(self) -> str:
+        """Nothing stands between it and us."""
+        return ""
+
+    def allocate(self, size_bytes: int, lazily: bool = False) -> HostAllocation:
+        """Give zeroed memory, aligned to a cache line. Raises: OutOfMemory if there is not that much."""
+        if not lazily:
+            self._budget.check(size_bytes, self.used_bytes - self._lazy_bytes)
+        try:
+            allocation = HostAllocation(size_bytes, lazily)
+        except (MemoryError, ValueError) as error:  # ValueError: beyond the largest array
+            raise self._budget.refusal(size_bytes, self.used_bytes - self._lazy_bytes) from error
+        self.used_bytes += size_bytes
+        self._lazy_bytes += size_bytes if lazily else 0
+        return allocation
+
+    def lazy_bytes(self) -> int:
+        """Return how much memory may be promised to what will not touch all of it."""
+        return self._budget.available_bytes(self.used_bytes - self._lazy_bytes) or LAZY_BYTES
+
+    def free(self, allocation: HostAllocation) -> None:
+        """Give memory back as soon as no NumPy view of it is left."""
+        self.used_bytes -= allocation.size_bytes
+        self._lazy_bytes -= allocation.size_bytes if allocation.is_lazy else 0
+        allocation.array = allocation.array[:0].copy()
+        allocation.address = allocation.size_bytes = 0
+
+    def read(self, allocation: HostAllocation, destination: memoryview, offset_bytes: int = 0) -> None:
+        """Copy to `destination`."""
+        self.copies_to_host += 1
+        target = np.frombuffer(destination, np.uint8)
+        np.copyto(target, allocation.array[offset_bytes : offset_bytes + target.size])
+
+    def write(self, allocation: HostAllocation, source: memoryview, offset_bytes: int = 0) -> None:
+        """Copy from `source`."""
+        self.copies_to_device += 1
+        data = np.frombuffer(source, np.uint8)
+        np.copyto(allocation.array[offset_bytes : offset_bytes + data.size], data)
+
+    def copy(self, source: HostAllocation, destination: HostAllocation, size_bytes: int) -> None:
+        """Copy within the process."""
+        np.copyto(destination.array[:size_bytes], source.array[:size_bytes])
+
+    def fill(self, allocation: HostAllocation, pattern: bytes) -> None:
+        """Repeat `pattern` over the memory."""
+        allocation.array.view(f"u{len(pattern)}")[:] = np.frombuffer(pattern, f"u{len(pattern)}")
+
+    def share(self, allocation: HostAllocation) -> object:
+        """Return what keeps the bytes valid."""
+        return allocation.array
+
+    def build(self, module: BackendModule, keep: bool = True) -> HostProgram:
+        """Compile the module's one file and load it. Raises: TaichiCompilationError, TaichiRuntimeError."""
+        if not module.files:  # a kernel without effect
+            return HostProgram(module, [])
+        entries = [task.entry for task in module.tasks]
+        parts = _split(module.files[0], entries, self.threads or _usable_cores())
+        hidden = [[entry for entry in entries if entry not in part] for part in parts]
+        libraries = self._load(module, hidden, self.store if keep else None)
+        if self.threads is not None and self.openmp:
+            self._limited = _limit_threads(libraries, self.threads) or self._limited
+        owners = [next(library for part, library in zip(parts, libraries) if entry in part) for entry in entries]
+        try:
+            return HostProgram(module, owners)
+        except OSError as error:  # an entry is missing: only a text changed by hand can do that
+            text = f"{module.files[0].name} lacks a function the launcher calls: {error}."
+            raise TaichiCompilationError(text) from error
+
+    def load(self, module: BackendModule, codes: Sequence[bytes]) -> HostProgram:
+        """Load shared objects, which is to run what is in them. Raises: TaichiRuntimeError where the system refuses."""
+        libraries = [load_library(code) for code in codes]
+        if self.threads is not None and libraries:
+            self._limited = _limit_threads(libraries, self.threads) or self._limited
+        try:
+            return HostProgram(module, [libraries[task.file] for task in module.tasks])
+        except OSError as error:
+            text = f"the shared object of kernel `{module.kernel}` lacks a function the launcher calls: {error}."
+            raise TaichiRuntimeError(text) from error
+
+    def _load(self, module: BackendModule, hidden: Sequence[Sequence[str]], store: Store | None) -> list[Library]:
+        """Compile and load; what was kept and cannot be loaded, for it is of another system, is compiled anew."""
+        try:
+            return [load_library(binary) for binary in self._compile(module, hidden, store)]
+        except TaichiCompilationError:
+            raise
+        except TaichiRuntimeError:
+            if store is None:
+                raise
+        return [load_library(binary) for binary in self._compile(module, hidden, store, anew=True)]
+
+    def _compile(
+        self, module: BackendModule, hidden: Sequence[Sequence[str]], store: Store | None, anew: bool = False
+    ) -> list[bytes]:
+        file, fast_math = module.files[0], bool(module.options.get("fast_math", True))
+        if self.openmp and not self._openmp_is_known and self.compiler.is_known_without_openmp(store):
+            self._leave_openmp()
+        self._openmp_is_known = True
+        try:
+            return self.compiler.compile(file, fast_math, self.openmp, hidden, store, anew)
+        except CompilerFailure as error:
+            if not (self.openmp and lacks_openmp(error.log)):
+                raise
+        self._leave_openmp()
+        made = self.compiler.compile(file, fast_math, False, hidden, store, anew)
+        self.compiler.note_without_openmp(store)
+        return made
+
+    def _leave_openmp(self) -> None:
+        self.openmp = False
+        warnings.warn(
+            f"`{self.compiler.command[0]}` has no OpenMP, so kernels run on one core. Install gcc or libomp.",
+            ShadesmithWarning,
+            stacklevel=2,
+        )
+
+    def record(self, launches: Sequence[Launch]) -> Calls:
+        """Prepare launches to be started together."""
+        return Calls(launches)
+
+    def synchronize(self) -> None:
+        """Return at once: a launch ends before `submit` does."""
+
+    def timer(self) -> Timer:
+        """Return what takes the time of launches."""
+        return HostTimer(self.synchronize)
+
+    def close(self) -> None:
+        """Let the next device use all cores again; memory and libraries go with the objects that hold them."""
+        if self._limited is not None:
+            _limit_threads([self._limited], _default_threads())
+
+
+def _limit_threads(libraries: Sequence[Library], count: int) -> Library | None:
+    """Set how many threads the loops of launches from this thread use; return the library that was asked for it.
+
+    A library without a parallel loop is not linked with OpenMP's runtime (`--as-needed`), and lacks its functions.
+    """
+    for library in libraries:
+        with contextlib.suppress(OSError):
+            library.function("omp_set_num_threads", ctypes.c_int)(count)
+            return library
+    return None
+
+
+def _default_threads() -> int:
+    """Return how many threads loops use where nobody has asked for a number."""
+    wanted = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
+    return int(wanted) if wanted.isdigit() and int(wanted) else _core_limit() or _usable_cores()
+
+
+def open_device(threads: int | None = None, store: Store | None = None) -> HostDevice:
+    """Open the host. threads: how many a loop may use; None: OMP_NUM_THREADS, or the cores this process may use.
+
+    store: where compiled kernels are kept.
+    Raises: TaichiRuntimeError where there is no C compiler.
+    """
+    compiler = find_compiler()
+    count = threads or (None if "OMP_NUM_THREADS" in os.environ else _core_limit())
+    _start_openmp(count)
+    return HostDevice(compiler, count, store)
+
+
+def _start_openmp(threads: int | None) -> None:
+    """Load libgomp with our settings, which it reads once, and make it survive a fork.
+
+    A child has none of the pool's threads, and its first loop would wait for them for ever; so the pool ends before a
+    fork and comes back with the next loop, in parent and child.
+    """
+    settings = {"GOMP_SPINCOUNT": SPIN_COUNT} if "OMP_WAIT_POLICY" not in os.environ else {}
+    if threads is not None:
+        settings["OMP_NUM_THREADS"] = str(threads)
+    added = {name: value for name, value in settings.items() if name not in os.environ}
+    os.environ.update(added)
+    try:
+        _load_openmp()
+    finally:
+        for name in added:
+            del os.environ[name]
+
+
+@cache
+def _load_openmp() -> None:
+    """Load libgomp and register the fork handler, once a process: Python cannot take a handler back."""
+    try:
+        library = ctypes.CDLL("libgomp.so.1")
+    except OSError:  # another OpenMP, or none: loops still run
+        return
+    pause = getattr(library, "omp_pause_resource_all", None)
+    if pause is not None and hasattr(os, "register_at_fork"):
+        os.register_at_fork(before=lambda: pause(2))  # omp_pause_hard
+
+
+def _split(file: SourceFile, entries: Sequence[str], cores: int) -> list[list[str]]:
+    """Share the tasks of a long text out to compilers that run side by side; each gets about as many characters.
+
+    The first Python line begins the first task, and a task's text ends with its entry. Short texts stay whole: each
+    compiler reads everything and needs 25 ms to start (0.2 s of mpm88 become 0.1 s on two cores).
+    """
+    count = min(cores, len(entries), len(file.text) // CHARACTERS_PER_COMPILER)
+    if count < 2:
+        return [list(entries)]
+    head = file.text.splitlines(keepends=True)[: file.lines[0][0] - 1 if file.lines else 0]
+    ends = [file.text.find(f" {entry}(") for entry in entries]
+    sizes = {entry: end - begin for entry, begin, end in zip(entries, [len("".join(head)), *ends], ends)}
+    parts: list[list[str]] = [[] for _ in range(count)]
+    loads = [0] * len(parts)
+    for entry in sorted(entries, key=lambda name: -sizes[name]):
+        lightest = loads.index(min(loads))
+        parts[lightest].append(entry)
+        loads[lightest] += sizes[entry]
+    return parts
+
+
+@cache
+def _processor() -> str:
+    """Return what the processor calls itself."""
+    with contextlib.suppress(OSError):
+        for line in _text_of("/proc/cpuinfo").splitlines():
+            name, _, value = line.partition(":")
+            if name.strip() == "model name" and value.strip():
+                return value.strip()
+    return platform.processor() or platform.machine() or "a processor"
+
+
+def _text_of(path: str) -> str:
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return file.read()
+
+
+def _usable_cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _core_limit() -> int | None:
+    """Return the cores a container's CPU quota leaves, None without a quota: more threads would only be throttled."""
+    try:
+        quota, period = _text_of("/sys/fs/cgroup/cpu.max").split()
+    except (OSError, ValueError):
+        return None
+    if quota == "max":
+        return None
+    return max(1, min(math.ceil(int(quota) / int(period)), _usable_cores()))

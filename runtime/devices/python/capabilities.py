@@ -1,0 +1,9 @@
+"""What the interpreter can do."""
+
+from __future__ import annotations
+
+from ....transpiler.ir.types import SCALARS
+from ....transpiler.options import Capabilities
+from ..portable import SHARED_BYTES
+
+PORTABLE = Capabilities("python", frozenset(SCALARS), max_shared_bytes=SHARED_BYTES)

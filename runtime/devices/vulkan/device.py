@@ -1,0 +1,318 @@
+"""The Vulkan device: opens a driver, and puts instance, memory, programs and queue behind the protocol of `device.py`.
+
+Loader and driver are reached when `open_device` is called, not on import.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from ....transpiler.backend.module.interface import BackendModule
+from ....transpiler.errors import TaichiRuntimeError
+from ...store.compiler_files import find_program
+from ...store.store import Store
+from ..device import Allocation, Launch
+from ..textures import TextureMemory, TextureSpec
+from ..timer import Timer
+from .glslang import INSTALL_HINT, LINES_AND_SOURCE, WHOLE_SOURCE, Glslang, find_tool, run_tool
+from .images import Images, VulkanTexture
+from .instance import (
+    NON_SEMANTIC,
+    STATISTICS,
+    Adapter,
+    Api,
+    Instance,
+    choose_adapter,
+    create_device,
+    layer_names,
+    load_api,
+    read_capabilities,
+    version_text,
+)
+from .labels import Labels
+from .memory import Memory, VulkanAllocation
+from .program import Builder, VulkanProgram
+from .queue import Queue
+from .recording import VulkanRecording
+from .timer import make_timer
+
+DRIVER_FOLDERS = ("/usr/share/vulkan/icd.d", "/usr/local/share/vulkan/icd.d", "/etc/vulkan/icd.d")
+
+
+class VulkanDevice:
+    """A Vulkan device as the session sees it.
+
+    is_software: whether the processor does the work, so that `ti.gpu` can prefer hardware. messages: what the
+    validation layer said, also while closing.
+    """
+
+    name = "vulkan"
+    index_limit = 2**31 - 1
+    cuda_memory = False
+    lazy_memory = False
+
+    def __init__(
+        self,
+        api: Api,
+        instance: Instance,
+        adapter: Adapter,
+        force_staging: bool,
+        sources: Path | None = None,
+        store: Store | None = None,
+    ) -> None:
+        self._api, self._instance = api, instance
+        self.store = store
+        self.adapter = adapter
+        self.is_software = adapter.is_software
+        self.messages = instance.messages
+        self.capabilities = read_capabilities(adapter)
+        self._is_closed = False
+        self.copies_to_host = self.copies_to_device = 0
+        self._closing = ExitStack()
+        self._closing.callback(instance.close)
+        try:
+            self._open(force_staging, sources)
+        except BaseException:
+            self._closing.close()
+            raise
+
+    def _open(self, force_staging: bool, sources: Path | None) -> None:
+        """Make the parts, each with how it goes; what was made last goes first."""
+        api, adapter = self._api, self.adapter
+        self._handle, queue = create_device(api, adapter)
+        self._closing.callback(lambda: api.lib.vkDestroyDevice(self._handle, api.ffi.NULL))
+        self._queue = Queue(api, adapter, self._handle, queue)
+        self._closing.callback(self._queue.close)
+        self._memory = Memory(api, adapter, self._handle, self._queue, force_staging)
+        self._closing.callback(self._memory.close)
+        self._images = Images(api, adapter, self._handle, self._queue, self._memory)
+        self._closing.callback(self._images.close)
+        glslang = Glslang(validate=self._instance.validation, flags=_debug_flags(adapter) if sources else ())
+        labels = Labels(api, self._instance.handle, self._handle) if self._instance.names else None
+        sets = self._images.sets
+        self._builder = Builder(api, adapter, self._handle, self._queue, self._memory, glslang, sets, labels, sources)
+        self._closing.callback(self._builder.close)
+        self.host_memory = self._memory.addresses_are_host_pointers()
+
+    def allocate(self, size_bytes: int, lazily: bool = False) -> VulkanAllocation:
+        """Give zeroed memory. Raises: OutOfMemory naming the bytes asked, used and available."""
+        return self._memory.allocate(size_bytes)
+
+    def lazy_bytes(self) -> int:
+        """Return 0: memory is taken when it is asked for."""
+        return 0
+
+    @property
+    def title(self) -> str:
+        """Its name."""
+        return self.adapter.name
+
+    @property
+    def driver(self) -> str:
+        """Name and version of its driver."""
+        return self.adapter.driver
+
+    @property
+    def used_bytes(self) -> int:
+        """What all allocations that live have asked for [bytes]."""
+        return self._memory.lent_bytes
+
+    def free(self, allocation: Allocation) -> None:
+        """Give memory back, once launches that use it have ended. Any thread and any finalizer may call it."""
+        self._memory.free(_ours(allocation))
+
+    def read(self, allocation: Allocation, destination: memoryview, offset_bytes: int = 0) -> None:
+        """Copy device memory to the host after all launches before; `destination` is contiguous bytes."""
+        self.copies_to_host += 1
+        self._memory.read(_ours(allocation), destination, offset_bytes)
+
+    def write(self, allocation: Allocation, source: memoryview, offset_bytes: int = 0) -> None:
+        """Copy host bytes to the device after all launches before; `source` may be reused on return."""
+        self.copies_to_device += 1
+        self._memory.write(_ours(allocation), source, offset_bytes)
+
+    def copy(self, source: Allocation, destination: Allocation, size_bytes: int) -> None:
+        """Copy within the device, in order with launches."""
+        self._memory.copy(_ours(source), _ours(destination), size_bytes)
+
+    def fill(self, allocation: Allocation, pattern: bytes) -> None:
+        """Repeat `pattern` (1, 2, 4 or 8 bytes) over the memory, in order with launches."""
+        self._memory.fill(_ours(allocation), pattern)
+
+    def make_texture(self, spec: TextureSpec) -> VulkanTexture:
+        """Make a texture of zeros. Raises: UnsupportedError naming format or extent; OutOfMemory."""
+        return self._images.make(spec)
+
+    def free_texture(self, texture: TextureMemory) -> None:
+        """Give a texture back, once launches that use it have ended. Any thread and any finalizer may call it."""
+        self._images.free(_ours_too(texture))
+
+    def copy_to_texture(self, source: Allocation, texture: TextureMemory) -> None:
+        """Set all texels from an allocation, where they lie packed, in order with launches."""
+        self._images.copy_in(_ours(source), _ours_too(texture))
+
+    def copy_from_texture(self, texture: TextureMemory, destination: Allocation) -> None:
+        """Copy all texels likewise into an allocation."""
+        self._images.copy_out(_ours_too(texture), _ours(destination))
+
+    def share(self, allocation: Allocation) -> object:
+        """Return what keeps the bytes valid; the device stays open, if need be unseen, as long as there is one."""
+        return self._memory.lend(_ours(allocation))
+
+    def build(self, module: BackendModule, keep: bool = True) -> VulkanProgram:
+        """Compile the module's files. Raises: TaichiCompilationError with the emitted line and the Python line."""
+        self._queue.require()
+        self._queue.collect()
+        return self._builder.build(module, self.store if keep else None)
+
+    def load(self, module: BackendModule, codes: Sequence[bytes]) -> VulkanProgram:
+        """Make a program of SPIR-V; damaged SPIR-V crashes drivers, so whoever calls this has checked it."""
+        self._queue.require()
+        self._queue.collect()
+        return self._builder.build(module, binaries=codes)
+
+    def statistics(self, module: BackendModule) -> dict[str, Any]:
+        """Return what the driver says the tasks of a module take: "device", "tasks", and a "reason" if it says nothing.
+
+        Raises: TaichiCompilationError where a text is refused.
+        """
+        title = f"{self.adapter.name} ({self.adapter.driver})"
+        if "pipelineExecutableInfo" not in self.adapter.features:
+            return {"device": title, "tasks": {}, "reason": f"its driver does not tell (it lacks {STATISTICS})"}
+        self._queue.require()
+        return {"device": title, "tasks": self._builder.statistics(module), "reason": ""}
+
+    def record(self, launches: Sequence[Launch]) -> VulkanRecording:
+        """Prepare launches to be submitted together."""
+        return VulkanRecording(self._queue, self._memory, launches)
+
+    def synchronize(self) -> None:
+        """Wait for all launches. Raises: TaichiRuntimeError if one failed."""
+        self._queue.synchronize()
+
+    def timer(self) -> Timer:
+        """Return what takes the time of launches by the device's clock."""
+        return make_timer(self._api, self.adapter, self._handle, self._queue)
+
+    def close(self) -> None:
+        """Free everything; the device cannot be used afterwards. A forked child leaves its parent's device alone."""
+        if self._is_closed or not self._queue.is_ours:
+            return
+        if self._memory.leases:
+            self._queue.synchronize()
+            self._memory.when_unused = self.close
+            return
+        self._is_closed = True
+        with self._closing:
+            self._queue.finish()
+
+
+def _debug_flags(adapter: Adapter) -> tuple[str, ...]:
+    """Return glslang's flags for debug information that the device takes."""
+    return (WHOLE_SOURCE,) if NON_SEMANTIC in adapter.extensions else LINES_AND_SOURCE
+
+
+def _ours(allocation: Allocation) -> VulkanAllocation:
+    assert isinstance(allocation, VulkanAllocation)
+    return allocation
+
+
+def _ours_too(texture: TextureMemory) -> VulkanTexture:
+    assert isinstance(texture, VulkanTexture)
+    return texture
+
+
+def open_device(
+    preference: int | str | None = None,
+    validation: bool | None = None,
+    allow_software: bool = True,
+    force_staging: bool = False,
+    api: Api | None = None,
+    sources: Path | None = None,
+    store: Store | None = None,
+) -> VulkanDevice:
+    """Open a Vulkan device: discrete before integrated before software, unless one is named.
+
+    preference: number or part of the name, also by SHADESMITH_DEVICE or TI_VISIBLE_DEVICE. validation: also by
+    SHADESMITH_VALIDATION=1. force_staging: treat memory as if the host could not see it. api: functions to use
+    instead of the installed ones. sources: SPIR-V carries its source, which is kept in that folder, and pipelines and
+    dispatches get names. store: where compiled kernels are kept.
+    Raises: TaichiRuntimeError with what is missing and how to get it.
+    """
+    if api is None:
+        api = load_api()
+        _keep_driver_loaded(api)
+    if validation is None:
+        validation = os.environ.get("SHADESMITH_VALIDATION", "0") not in ("", "0")
+    instance = Instance(api, validation, names=sources is not None)
+    try:
+        adapter = choose_adapter(instance.adapters(), preference, allow_software)
+    except BaseException:
+        instance.close()
+        raise
+    return VulkanDevice(api, instance, adapter, force_staging, sources, store)
+
+
+_residents: list[Instance] = []
+
+
+def _keep_driver_loaded(api: Api) -> None:
+    """Hold one instance for the life of the process, so that the loader never unloads the driver.
+
+    NVIDIA's 580.159 cannot be loaded again after some 40 cycles of `ti.init` and `ti.reset`: vkCreateInstance then says
+    VK_ERROR_INCOMPATIBLE_DRIVER (each load takes static thread storage that unloading does not give back).
+    """
+    if not _residents:
+        _residents.append(Instance(api, validation=False))
+
+
+def diagnose() -> list[str]:
+    """Return lines about loader, layers, drivers, devices and tools: what is there, what is missing, how to get it."""
+    lines = []
+    try:
+        api = load_api()
+        lines += _diagnose_loader(api)
+        instance = Instance(api, validation=False)
+    except TaichiRuntimeError as error:
+        lines.append(f"Vulkan: {error}")
+    else:
+        adapters = instance.adapters()
+        lines += [f"device {adapter.describe()}" for adapter in adapters]
+        lines += [
+            f"device {adapter.index} lacks {', '.join(adapter.lacks())}" for adapter in adapters if adapter.lacks()
+        ]
+        if not adapters:
+            lines.append("no Vulkan 1.2 device: apt-get install mesa-vulkan-drivers")
+        instance.close()
+    lines.append(_diagnose_tool("glslangValidator", find_tool(), INSTALL_HINT))
+    lines.append(_diagnose_tool("spirv-val", find_program("spirv-val"), "apt-get install spirv-tools"))
+    return lines
+
+
+def _diagnose_loader(api: Api) -> list[str]:
+    version = api.ffi.new("uint32_t*")
+    api.lib.vkEnumerateInstanceVersion(version)
+    named = os.environ.get("VK_DRIVER_FILES") or os.environ.get("VK_ICD_FILENAMES")
+    files = (
+        named.split(os.pathsep) if named else [str(p) for f in DRIVER_FOLDERS for p in sorted(Path(f).glob("*.json"))]
+    )
+    return [
+        f"Vulkan loader {version_text(version[0])}",
+        "driver files: " + (", ".join(files) or "none"),
+        "layers: " + (", ".join(layer_names(api)) or "none"),
+    ]
+
+
+def _diagnose_tool(name: str, path: str | None, hint: str) -> str:
+    if path is None:
+        return f"{name}: not found; {hint}"
+    try:
+        _, output, _ = run_tool([path, "--version"], b"", 10.0)
+    except (OSError, TimeoutError, OverflowError) as error:
+        return f"{name}: {path} does not run ({type(error).__name__})"
+    first = output.decode(errors="replace").splitlines()
+    return f"{name}: {path} ({first[0] if first else 'no version'})"

@@ -1,0 +1,268 @@
+"""Turn emitted GLSL into SPIR-V by the `glslangValidator` tool.
+
+In: `SourceFile`s. Out: SPIR-V bytes that were checked to be whole, since damaged modules crash drivers (mesa 22.3).
+The tool reads standard input and writes standard output, so no file of ours ever lies on a disk. It is treated as
+a stranger: it may be missing, hang, crash (glslang 12 does on very large expressions), or print without end.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import linecache
+import re
+import signal
+import sys
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol
+
+from ....transpiler.backend.module.interface import SourceFile
+from ....transpiler.errors import TaichiCompilationError, TaichiRuntimeError
+from ...store.binaries import Request, find_or_make
+from ...store.compiler_files import file_identity, find_program
+from ...store.stats import COUNTS
+from ...store.store import Store
+from ..loading import loader
+
+ENVIRONMENT = "vulkan1.2"
+TIME_LIMIT_SECONDS = 60.0
+CACHE_ENTRIES = 512
+SHOWN_CHARACTERS = 4000
+
+SPIRV_MAGIC = 0x07230203
+FUNCTION_END = 0x00010038.to_bytes(4, sys.byteorder)
+"""The last instruction of a module."""
+SPIRV_HEADER_WORDS = 5
+OP_FUNCTION_END = 56
+
+MODULE = "spirv"
+"""Name of the only part of an entry in the cache."""
+
+WHOLE_SOURCE = "-gVS"
+"""Source, lines, types and variables by NonSemantic.Shader.DebugInfo.100: what RenderDoc steps through."""
+LINES_AND_SOURCE = ("-g",)
+"""Source and lines as instructions of their own, which every device takes."""
+
+OP_EXTENDED = 12
+
+INSTALL_HINT = "apt-get install glslang-tools"
+MESSAGE = re.compile(r"^(ERROR|WARNING): [^:\n]+:(\d+): (.*)$")
+
+
+class Glslang:
+    """Compiles GLSL for Vulkan and remembers what it compiled. Safe to use from several threads.
+
+    validate: hand every module to `spirv-val` as well, where that tool is installed. flags: further ones of the tool.
+    environment: the Vulkan that the shader is for.
+    """
+
+    def __init__(
+        self,
+        validate: bool = False,
+        time_limit_seconds: float = TIME_LIMIT_SECONDS,
+        flags: tuple[str, ...] = (),
+        environment: str = ENVIRONMENT,
+    ) -> None:
+        self._flags, self._environment = flags, environment
+        self._validate = validate
+        self._time_limit = time_limit_seconds
+        self._modules: OrderedDict[bytes, bytes] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def compile(self, file: SourceFile, kernel: str, path: Path | None = None, store: Store | None = None) -> bytes:
+        """Return the SPIR-V of a compute shader. path: where the same text lies, to be named in debug information.
+
+        store: what processes before have compiled, and where this is kept.
+        Raises: TaichiCompilationError with the tool's words, the emitted line and the Python line; TaichiRuntimeError
+        where the tool is missing.
+        """
+        key = hashlib.sha256(f"{path}\0{file.text}".encode()).digest()
+        with self._lock:
+            if key in self._modules:
+                self._modules.move_to_end(key)
+                return self._modules[key]
+        made = find_or_make(
+            store,
+            lambda: self._request(file, path),
+            lambda: {MODULE: self._make(file, kernel, path)},
+            lambda found: MODULE in found and is_whole(found[MODULE]),
+        )
+        module = made[MODULE]
+        with self._lock:
+            self._modules[key] = module
+            while len(self._modules) > CACHE_ENTRIES:
+                self._modules.popitem(last=False)
+        return module
+
+    def _target(self) -> tuple[str, ...]:
+        return "-S", "comp", "--target-env", self._environment, "--quiet"
+
+    def _request(self, file: SourceFile, path: Path | None) -> Request:
+        settings = (*self._target(), *self._flags, "validated" if self._validate else "", str(path or ""))
+        return Request("glslangValidator", file_identity(require_tool()), settings, file, exact=bool(self._flags))
+
+    def _make(self, file: SourceFile, kernel: str, path: Path | None) -> bytes:
+        module = self._run(file, kernel, path, self._debug_flags(file))
+        if WHOLE_SOURCE in self._flags and has_null_id(module):
+            module = self._run(file, kernel, path, LINES_AND_SOURCE)
+        return module
+
+    def _debug_flags(self, file: SourceFile) -> tuple[str, ...]:
+        """Return the flags for a text: with a whole source, glslang 12 crashes on a `#line` that names a file."""
+        named = "GL_GOOGLE_cpp_style_line_directive" in file.text
+        return LINES_AND_SOURCE if named and WHOLE_SOURCE in self._flags else self._flags
+
+    def _run(self, file: SourceFile, kernel: str, path: Path | None, flags: tuple[str, ...]) -> bytes:
+        tool = require_tool()
+        COUNTS.compiler_ran("glslangValidator")
+        source = "--stdin" if path is None else str(path)
+        command = [tool, source, *self._target(), *flags, "-o", "/dev/stdout"]
+        code, output, errors = self._converse(command, file.text.encode(), f"glslangValidator on {file.name}")
+        if code < 0:
+            raise _failure(file, kernel, f"glslangValidator crashed ({_signal_name(-code)})", output + errors)
+        if code != 0:
+            raise _failure(file, kernel, "glslangValidator refused the emitted text", output + errors)
+        output = without_warnings(output)
+        if not is_whole(output):
+            raise _failure(file, kernel, "glslangValidator ended well but gave no whole SPIR-V module", errors)
+        if self._validate:
+            self._check(output, file, kernel)
+        return output
+
+    def _check(self, module: bytes, file: SourceFile, kernel: str) -> None:
+        tool = find_program("spirv-val")
+        if tool is None:
+            return
+        command = [tool, "--target-env", self._environment, "--scalar-block-layout", "-"]
+        code, output, errors = self._converse(command, module, f"spirv-val on {file.name}")
+        if code != 0:
+            raise _failure(file, kernel, "spirv-val refused the SPIR-V of the emitted text", output + errors)
+
+    def _converse(self, command: list[str], text: bytes, what: str) -> tuple[int, bytes, bytes]:
+        try:
+            return run_tool(command, text, self._time_limit)
+        except TimeoutError:
+            raise TaichiCompilationError(f"{what} did not end within {self._time_limit:g} s and was stopped") from None
+        except OverflowError as error:
+            raise TaichiCompilationError(f"{what} printed over {error} bytes and was stopped") from None
+        except OSError as error:
+            raise TaichiRuntimeError(f"{what} could not be started: {error}") from error
+
+
+def find_tool() -> str | None:
+    """Return the path of the GLSL compiler; newer packages call it `glslang`."""
+    return find_program("glslangValidator") or find_program("glslang")
+
+
+def require_tool() -> str:
+    """Return the path of the GLSL compiler. Raises: TaichiRuntimeError with how to install it."""
+    tool = find_tool()
+    if tool is None:
+        raise TaichiRuntimeError(
+            f"`glslangValidator` was not found; Vulkan kernels are compiled by it. Hint: {INSTALL_HINT}"
+        )
+    return tool
+
+
+def identity() -> str:
+    """Return which glslangValidator there is. Raises: OSError, TaichiRuntimeError without one."""
+    return file_identity(require_tool())
+
+
+class _Process(Protocol):
+    """What is taken from `tool_process`."""
+
+    def run_tool(self, command: list[str], text: bytes, time_limit_seconds: float) -> tuple[int, bytes, bytes]: ...
+
+
+_process: Callable[[], _Process] = loader("..tool_process", __package__)
+"""The module that starts processes, which is loaded for the first one."""
+
+
+def run_tool(command: list[str], text: bytes, time_limit_seconds: float) -> tuple[int, bytes, bytes]:
+    """Run a program on `text` as its standard input; return exit code, output and error output.
+
+    Raises: TimeoutError, OverflowError (too much output), OSError (cannot start). No process is left in any case.
+    """
+    return _process().run_tool(command, text, time_limit_seconds)
+
+
+def without_warnings(output: bytes) -> bytes:
+    """Return a module without what glslang says behind it, of names with `__` for example, even if told to be quiet."""
+    end = output.rfind(FUNCTION_END) + len(FUNCTION_END)
+    return output[:end] if output[end:].lstrip().startswith((b"WARNING", b"stdin")) else output
+
+
+def is_whole(module: bytes) -> bool:
+    """Return whether the bytes are a SPIR-V module whose instructions end exactly where the bytes end."""
+    if len(module) % 4 or len(module) < 4 * (SPIRV_HEADER_WORDS + 1):
+        return False
+    words = memoryview(module).cast("I")
+    if words[0] != SPIRV_MAGIC:
+        return False
+    position, word = SPIRV_HEADER_WORDS, 0
+    while position < len(words):
+        word = words[position]
+        if word >> 16 == 0:
+            return False
+        position += word >> 16
+    return position == len(words) and word & 0xFFFF == OP_FUNCTION_END
+
+
+def has_null_id(module: bytes) -> bool:
+    """Tell whether an extended instruction refers to id 0, which is none.
+
+    glslang 12.0 describes buffer references so under `-gVS`; spirv-val refuses such a module, and drivers may crash.
+    """
+    words = memoryview(module).cast("I")
+    position = SPIRV_HEADER_WORDS
+    while position < len(words):
+        count = words[position] >> 16
+        if words[position] & 0xFFFF == OP_EXTENDED and 0 in words[position + 5 : position + count].tolist():
+            return True
+        position += count
+    return False
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _failure(file: SourceFile, kernel: str, what: str, output: bytes) -> TaichiCompilationError:
+    text = output[: 4 * SHOWN_CHARACTERS + 4].decode(errors="replace")
+    said = "".join(c if c.isprintable() or c in "\r\n\t" else "?" for c in text)
+    if len(said) > SHOWN_CHARACTERS:
+        said = said[:SHOWN_CHARACTERS] + " ..."
+    return TaichiCompilationError(f"{what} ({file.name} of kernel `{kernel}`)\n{_explain(file, said)}".rstrip())
+
+
+def _explain(file: SourceFile, said: str) -> str:
+    """Put the emitted line and the Python line under each message that names a line."""
+    text_lines = file.text.splitlines()
+    result: list[str] = []
+    for message in said.splitlines():
+        match = MESSAGE.match(message)
+        if match is None:
+            if message.strip() not in ("", "stdin", "SPIR-V is not generated for failed compile or link"):
+                result.append(message)
+            continue
+        line = int(match[2])
+        result.append(f"{match[1]}: {file.name}:{line}: {match[3]}")
+        if "#line" not in file.text and 0 < line <= len(text_lines):
+            result.append(f"{line:6} | {text_lines[line - 1]}")
+            result.extend(_python_line(file, line))
+    return "\n".join(result)
+
+
+def _python_line(file: SourceFile, line: int) -> list[str]:
+    """Say which Python line the emitted line came from, if one did."""
+    place = file.python_place(line)
+    if place is None:
+        return []
+    name, line_python = place
+    return [f'  File "{name}", line {line_python}', f"    {linecache.getline(name, line_python).strip()}".rstrip()]

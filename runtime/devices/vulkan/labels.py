@@ -1,0 +1,53 @@
+"""Names for RenderDoc and Nsight: pipelines bear those of their tasks, and each dispatch stands in a label.
+
+In: a device whose instance has VK_EXT_debug_utils. Out: functions to record commands with in place of the plain ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .instance import Api
+
+
+class Labels:
+    """Names of one device's pipelines. bind, dispatch: `vkCmdBindPipeline` and `vkCmdDispatch`, with labels."""
+
+    def __init__(self, api: Api, instance: Any, device: Any) -> None:
+        self._api, self._device = api, device
+        self._name = api.function(instance, "vkSetDebugUtilsObjectNameEXT")
+        self._labels: dict[int, Any] = {}
+        begin = api.function(instance, "vkCmdBeginDebugUtilsLabelEXT")
+        end = api.function(instance, "vkCmdEndDebugUtilsLabelEXT")
+        plain_bind, plain_dispatch = api.lib.vkCmdBindPipeline, api.lib.vkCmdDispatch
+        labels = self._labels
+
+        def bind(commands: Any, point: int, pipeline: Any) -> None:
+            begin(commands, labels[self._number(pipeline)])
+            plain_bind(commands, point, pipeline)
+
+        def dispatch(commands: Any, x: int, y: int, z: int) -> None:
+            plain_dispatch(commands, x, y, z)
+            end(commands)
+
+        self.bind: Callable[..., None] = bind
+        self.dispatch: Callable[..., None] = dispatch
+
+    def name(self, pipeline: Any, text: str) -> None:
+        """Let tools show a pipeline, and its dispatches, by a name."""
+        api, number = self._api, self._number(pipeline)
+        kept = api.text(text)
+        kind = api.constants.VK_OBJECT_TYPE_PIPELINE
+        info = api.new(
+            "VkDebugUtilsObjectNameInfoEXT",
+            "DEBUG_UTILS_OBJECT_NAME_INFO_EXT",
+            objectType=kind,
+            objectHandle=number,
+            pObjectName=kept,
+        )
+        api.check(self._name(self._device, info), f"naming {text}")
+        self._labels[number] = api.new("VkDebugUtilsLabelEXT", "DEBUG_UTILS_LABEL_EXT", pLabelName=kept)
+
+    def _number(self, pipeline: Any) -> int:
+        return int(self._api.ffi.cast("uint64_t", pipeline))

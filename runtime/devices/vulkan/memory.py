@@ -1,0 +1,550 @@
+"""Device memory: buffers with addresses, small ones cut from slabs, and the ways between host and device.
+
+Where the device's own memory is host memory (lavapipe, integrated devices) it stays mapped, and a read is a wait and
+a `memmove`. Elsewhere data passes through a ring of staging blocks, so that copying on both sides overlaps.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import weakref
+from bisect import bisect_left
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ....transpiler.errors import TaichiRuntimeError
+from ..device import OutOfMemory, in_words
+from ..host_memory import Budget, clear_fresh
+from .instance import MEMORY_BUDGET, Adapter, Api
+from .queue import BATCH, Queue
+
+ALIGNMENT = 256
+SLAB_BYTES = 64 << 20
+SMALL_BYTES = 4 << 20
+"""Allocations up to this come from slabs: drivers may allow as few as 4,096 pieces of memory."""
+STAGING_BYTES = 8 << 20
+STAGING_BLOCKS = 4
+INLINE_BYTES = 65536
+"""Most that vkCmdUpdateBuffer carries inside a command buffer."""
+
+OUT_OF_MEMORY = (-1, -2)
+DEVICE_ADDRESS_USAGE = 0x20000
+DEVICE_ADDRESS_ALLOCATION = 2
+"""VK_BUFFER_USAGE_ and VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT, which are None in the package (1.3.275)."""
+
+
+class Block:
+    """A piece of driver memory with one buffer over it.
+
+    size_bytes: of the buffer; taken_bytes: of the memory. pointer: its host address, 0 if not mapped.
+    """
+
+    __slots__ = ("address", "buffer", "heap", "memory", "pointer", "size_bytes", "taken_bytes")
+
+    def __init__(self, size_bytes: int, taken_bytes: int, heap: int) -> None:
+        self.size_bytes, self.taken_bytes, self.heap = size_bytes, taken_bytes, heap
+        self.buffer: Any = None
+        self.memory: Any = None
+        self.address = self.pointer = 0
+
+
+class Slab:
+    """A block cut into allocations; free ranges are kept in order and merged."""
+
+    def __init__(self, block: Block) -> None:
+        self.block = block
+        self._offsets = [0]
+        self._sizes = [block.size_bytes]
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is allocated from it."""
+        return self._sizes == [self.block.size_bytes]
+
+    def take(self, size_bytes: int) -> int | None:
+        """Return the offset of a free range, now taken, or None."""
+        for index, size in enumerate(self._sizes):
+            if size >= size_bytes:
+                offset = self._offsets[index]
+                if size == size_bytes:
+                    del self._offsets[index], self._sizes[index]
+                else:
+                    self._offsets[index] += size_bytes
+                    self._sizes[index] -= size_bytes
+                return offset
+        return None
+
+    def give(self, offset: int, size_bytes: int) -> None:
+        """Take a range back."""
+        index = bisect_left(self._offsets, offset)
+        if index < len(self._offsets) and offset + size_bytes == self._offsets[index]:
+            size_bytes += self._sizes[index]
+            del self._offsets[index], self._sizes[index]
+        if index and self._offsets[index - 1] + self._sizes[index - 1] == offset:
+            self._sizes[index - 1] += size_bytes
+        else:
+            self._offsets.insert(index, offset)
+            self._sizes.insert(index, size_bytes)
+
+
+class VulkanAllocation:
+    """Memory on the device: `offset` bytes into a block. slab: None where the block is its own."""
+
+    __slots__ = ("address", "block", "is_free", "leases", "offset", "padded_bytes", "size_bytes", "slab")
+
+    def __init__(self, block: Block, offset: int, size_bytes: int, padded_bytes: int, slab: Slab | None) -> None:
+        self.block, self.offset, self.slab = block, offset, slab
+        self.size_bytes, self.padded_bytes = size_bytes, padded_bytes
+        self.address = block.address + offset
+        self.is_free = False
+        self.leases: set[int] = set()
+
+
+@dataclass(frozen=True, slots=True)
+class ImageMemory:
+    """Memory of one image. asked_bytes: of its texels; taken_bytes: of the memory."""
+
+    handle: Any
+    taken_bytes: int
+    heap: int
+    asked_bytes: int
+
+
+class Lease:
+    """Stands for someone who uses the bytes of an allocation beside us."""
+
+    __slots__ = ("__weakref__",)
+
+
+class Memory:
+    """All memory of a device. is_mapped: whether the host sees device memory; force_staging: pretend it does not.
+
+    lent_bytes: what allocations that live have asked for; `used_bytes` is what the driver gave for it.
+    leases: of bytes that others use. when_unused: to be called when there is none any more.
+    """
+
+    def __init__(self, api: Api, adapter: Adapter, device: Any, queue: Queue, force_staging: bool) -> None:
+        self._api, self._adapter, self._device, self._queue = api, adapter, device, queue
+        self.leases: set[int] = set()
+        self.when_unused: Callable[[], None] | None = None
+        self._properties = api.ffi.new("VkPhysicalDeviceMemoryProperties*")
+        api.lib.vkGetPhysicalDeviceMemoryProperties(adapter.handle, self._properties)
+        vk = api.constants
+        local = vk.VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT
+        visible = vk.VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | vk.VK_MEMORY_PROPERTY_HOST_COHERENT_BIT
+        cached = visible | vk.VK_MEMORY_PROPERTY_HOST_CACHED_BIT
+        self.is_mapped = not force_staging and self._has_type(local | cached)
+        # Uncached mapped memory (the window over PCIe) is read at a few MB/s, so it does not count as mapped.
+        self._data_types = (local | cached,) if self.is_mapped else (local, 0)
+        self._staging_types = (cached, visible)
+        self._argument_types = (local | visible, visible)
+        self._visible = visible
+        self._used = [0] * self._properties.memoryHeapCount
+        self.lent_bytes = 0
+        self._budget = Budget(adapter.name) if adapter.is_software else None
+        self._most_bytes = self._read_most_bytes()
+        self._slabs: list[Slab] = []
+        self._blocks: set[Block] = set()
+        self._staging = Staging(self, queue)
+
+    def _has_type(self, flags: int) -> bool:
+        types = self._properties.memoryTypes[0 : self._properties.memoryTypeCount]
+        return any(type.propertyFlags & flags == flags for type in types)
+
+    @property
+    def used_bytes(self) -> int:
+        """Bytes taken from the driver."""
+        return sum(self._used)
+
+    def addresses_are_host_pointers(self) -> bool:
+        """Whether the device's addresses are this process's (lavapipe)."""
+        if not self.is_mapped:
+            return False
+        if not self._slabs:
+            self._slabs.append(Slab(self.make_block(SLAB_BYTES, self._data_types, SLAB_BYTES)))
+        block = self._slabs[0].block
+        return bool(block.address == block.pointer)
+
+    # --- allocate and free
+
+    def allocate(self, size_bytes: int) -> VulkanAllocation:
+        """Give zeroed memory. Raises: OutOfMemory naming the bytes asked, used and available."""
+        with self._queue.lock:
+            self._queue.require()
+            self._queue.collect()
+            try:
+                allocation = self._carve(size_bytes)
+            except OutOfMemory:
+                self._queue.synchronize()  # memory freed while launches were under way comes back now
+                allocation = self._carve(size_bytes)
+            if allocation.slab is None and self.is_mapped and self._adapter.is_software:
+                clear_fresh(allocation.block.pointer, allocation.padded_bytes)
+            elif allocation.block.pointer and self.is_mapped:
+                ctypes.memset(allocation.block.pointer + allocation.offset, 0, allocation.padded_bytes)
+            else:
+                self._fill(allocation, 0)
+            self.lent_bytes += size_bytes
+        return allocation
+
+    def _carve(self, size_bytes: int) -> VulkanAllocation:
+        padded = max(1, -(-size_bytes // ALIGNMENT)) * ALIGNMENT
+        if padded > SMALL_BYTES:
+            block = self.make_block(padded, self._data_types, size_bytes)
+            return VulkanAllocation(block, 0, size_bytes, padded, None)
+        for slab in self._slabs:
+            offset = slab.take(padded)
+            if offset is not None:
+                return VulkanAllocation(slab.block, offset, size_bytes, padded, slab)
+        slab = Slab(self.make_block(SLAB_BYTES, self._data_types, size_bytes))
+        self._slabs.append(slab)
+        return VulkanAllocation(slab.block, slab.take(padded) or 0, size_bytes, padded, slab)
+
+    def free(self, allocation: VulkanAllocation) -> None:
+        """Give memory back once all launches recorded so far have ended: now, if they have. Twice is harmless."""
+        if not allocation.is_free and allocation.block in self._blocks:  # else the device was closed meanwhile
+            allocation.is_free = True
+            if not allocation.leases:
+                self._queue.retire(lambda: self._release(allocation))
+                self._queue.collect_if_free()
+
+    def lend(self, allocation: VulkanAllocation) -> Lease:
+        """Return an object as long as which lives the bytes stay valid, whoever frees them."""
+        lease = Lease()
+        self.leases.add(id(lease))
+        allocation.leases.add(id(lease))
+        weakref.finalize(lease, self._take_back, allocation, id(lease)).atexit = False
+        return lease
+
+    def _take_back(self, allocation: VulkanAllocation, lease: int) -> None:
+        """Do what waited for the end of a lease: free its allocation, and close the device after the last one.
+
+        Any thread may come here, in the midst of anything: operations on sets are done at once.
+        """
+        allocation.leases.discard(lease)
+        self.leases.discard(lease)
+        if allocation.is_free and not allocation.leases:
+            self._queue.retire(lambda: self._release(allocation))
+            self._queue.collect_if_free()
+        if self.when_unused is not None and not self.leases:
+            self.when_unused()
+
+    def _release(self, allocation: VulkanAllocation) -> None:
+        if allocation.block not in self._blocks:  # closed meanwhile
+            return
+        self.lent_bytes -= allocation.size_bytes
+        slab = allocation.slab
+        if slab is None:
+            self.destroy_block(allocation.block)
+            return
+        slab.give(allocation.offset, allocation.padded_bytes)
+        if slab.is_empty and len(self._slabs) > 1:
+            self._slabs.remove(slab)
+            self.destroy_block(slab.block)
+
+    def close(self) -> None:
+        """Free everything."""
+        for block in list(self._blocks):
+            self.destroy_block(block)
+        self._slabs.clear()
+
+    # --- blocks of driver memory
+
+    def make_staging_block(self, size_bytes: int) -> Block:
+        """Return mapped memory that the host reads fast."""
+        return self.make_block(size_bytes, self._staging_types, size_bytes)
+
+    def make_argument_block(self, size_bytes: int) -> Block:
+        """Return mapped memory that the device reads fast."""
+        return self.make_block(size_bytes, self._argument_types, size_bytes)
+
+    def make_block(self, size_bytes: int, choices: tuple[int, ...], asked_bytes: int) -> Block:
+        """Take memory from the driver, of the first kind among `choices` (property flags) that there is."""
+        api = self._api
+        null = api.ffi.NULL
+        vk = api.constants
+        usage = vk.VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | DEVICE_ADDRESS_USAGE
+        usage |= vk.VK_BUFFER_USAGE_TRANSFER_SRC_BIT | vk.VK_BUFFER_USAGE_TRANSFER_DST_BIT
+        info = api.new("VkBufferCreateInfo", "BUFFER_CREATE_INFO", size=size_bytes, usage=usage)
+        made = api.ffi.new("VkBuffer*")
+        code = api.lib.vkCreateBuffer(self._device, info, null, made)
+        if code in OUT_OF_MEMORY:
+            raise self._refusal(asked_bytes, 0, "the driver makes no buffer of this size")
+        api.check(code, "making a buffer")
+        needs = api.ffi.new("VkMemoryRequirements*")
+        api.lib.vkGetBufferMemoryRequirements(self._device, made[0], needs)
+        index = self._choose_type(needs.memoryTypeBits, choices)
+        block = Block(size_bytes, needs.size, self._properties.memoryTypes[index].heapIndex)
+        block.buffer = made[0]
+        try:
+            self._back(block, index, asked_bytes)
+        except BaseException:
+            api.lib.vkDestroyBuffer(self._device, block.buffer, null)
+            if block.memory is not None:
+                api.lib.vkFreeMemory(self._device, block.memory, null)
+            raise
+        self._used[block.heap] += block.taken_bytes
+        self._blocks.add(block)
+        return block
+
+    def _choose_type(self, allowed: int, choices: tuple[int, ...]) -> int:
+        for flags in choices:
+            for index in range(self._properties.memoryTypeCount):
+                if allowed >> index & 1 and self._properties.memoryTypes[index].propertyFlags & flags == flags:
+                    return index
+        raise TaichiRuntimeError(f"{self._adapter.name} has no memory for buffers that the host can reach")
+
+    def _back(self, block: Block, type_index: int, asked_bytes: int) -> None:
+        """Allocate, bind and map the memory of a block."""
+        api, lib, device = self._api, self._api.lib, self._device
+        flags = api.new(
+            "VkMemoryAllocateFlagsInfo",
+            "MEMORY_ALLOCATE_FLAGS_INFO",
+            flags=DEVICE_ADDRESS_ALLOCATION,
+        )
+        block.memory = self._take(block.taken_bytes, type_index, asked_bytes, flags)
+        api.check(lib.vkBindBufferMemory(device, block.buffer, block.memory, 0), "binding memory")
+        if self._properties.memoryTypes[type_index].propertyFlags & self._visible == self._visible:
+            pointer = api.ffi.new("void**")
+            api.check(lib.vkMapMemory(device, block.memory, 0, block.size_bytes, 0, pointer), "mapping memory")
+            block.pointer = int(api.ffi.cast("uintptr_t", pointer[0]))
+        address = api.new("VkBufferDeviceAddressInfo", "BUFFER_DEVICE_ADDRESS_INFO", buffer=block.buffer)
+        block.address = lib.vkGetBufferDeviceAddress(device, address)
+
+    def _take(self, size_bytes: int, type_index: int, asked_bytes: int, flags: Any) -> Any:
+        """Return memory of the driver's. flags: a struct behind what is asked."""
+        api, heap = self._api, self._properties.memoryTypes[type_index].heapIndex
+        if size_bytes > self._available(heap):
+            raise self._refusal(asked_bytes, heap, "")
+        info = api.new(
+            "VkMemoryAllocateInfo",
+            "MEMORY_ALLOCATE_INFO",
+            pNext=flags,
+            allocationSize=size_bytes,
+            memoryTypeIndex=type_index,
+        )
+        made = api.ffi.new("VkDeviceMemory*")
+        code = api.lib.vkAllocateMemory(self._device, info, api.ffi.NULL, made)
+        if code in OUT_OF_MEMORY:
+            raise self._refusal(asked_bytes, heap, f"the driver said {api.code_name(code)}")
+        api.check(code, "allocating memory")
+        return made[0]
+
+    def take_for_image(self, image: Any, asked_bytes: int) -> ImageMemory:
+        """Take and bind memory for an image, of texels of `asked_bytes`. Raises: OutOfMemory."""
+        api = self._api
+        needs = api.ffi.new("VkMemoryRequirements*")
+        api.lib.vkGetImageMemoryRequirements(self._device, image, needs)
+        index = self._choose_type(needs.memoryTypeBits, (api.constants.VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, 0))
+        heap = self._properties.memoryTypes[index].heapIndex
+        taken = ImageMemory(self._take(needs.size, index, asked_bytes, api.ffi.NULL), needs.size, heap, asked_bytes)
+        self._used[heap] += taken.taken_bytes
+        self.lent_bytes += asked_bytes
+        code = api.lib.vkBindImageMemory(self._device, image, taken.handle, 0)
+        if code < 0:
+            self.give_back(taken)
+        if code in OUT_OF_MEMORY:
+            raise self._refusal(asked_bytes, heap, f"the driver said {api.code_name(code)}")
+        api.check(code, "binding memory")
+        return taken
+
+    def give_back(self, taken: ImageMemory) -> None:
+        """Give the memory of an image back to the driver."""
+        self._used[taken.heap] -= taken.taken_bytes
+        self.lent_bytes -= taken.asked_bytes
+        self._api.lib.vkFreeMemory(self._device, taken.handle, self._api.ffi.NULL)
+
+    def destroy_block(self, block: Block) -> None:
+        """Give a block back to the driver."""
+        self._blocks.discard(block)
+        self._used[block.heap] -= block.taken_bytes
+        self._api.lib.vkDestroyBuffer(self._device, block.buffer, self._api.ffi.NULL)
+        self._api.lib.vkFreeMemory(self._device, block.memory, self._api.ffi.NULL)
+
+    def give_block(self, block: Block) -> None:
+        """Give a block back, unless the device was closed meanwhile."""
+        if block in self._blocks:
+            self.destroy_block(block)
+
+    def _available(self, heap: int) -> int:
+        """Return how many bytes may still be taken from a heap."""
+        if self._budget is not None:  # lavapipe's heap is a constant, and asking for more gets the process killed
+            available = self._budget.available_bytes(self.used_bytes)
+            return int(self._properties.memoryHeaps[heap].size) if available is None else available
+        api = self._api
+        size: int = self._properties.memoryHeaps[heap].size
+        if MEMORY_BUDGET not in self._adapter.extensions:
+            return size - self._used[heap]
+        budget = api.new("VkPhysicalDeviceMemoryBudgetPropertiesEXT", "PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT")
+        query = api.new("VkPhysicalDeviceMemoryProperties2", "PHYSICAL_DEVICE_MEMORY_PROPERTIES_2", pNext=budget)
+        api.lib.vkGetPhysicalDeviceMemoryProperties2(self._adapter.handle, query)
+        return max(0, int(budget.heapBudget[heap] - budget.heapUsage[heap]))
+
+    def _refusal(self, asked_bytes: int, heap: int, reason: str) -> OutOfMemory:
+        most = self._most_bytes
+        if 0 < most < asked_bytes:
+            reason = f"the driver promises pieces of at most {in_words(most)}"
+        return OutOfMemory(self._adapter.name, asked_bytes, self.lent_bytes, self._available(heap), reason)
+
+    def _read_most_bytes(self) -> int:
+        """Return the largest piece of memory that the driver says it gives; it may give more."""
+        api = self._api
+        limits = api.new("VkPhysicalDeviceMaintenance3Properties", "PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES")
+        query = api.new("VkPhysicalDeviceProperties2", "PHYSICAL_DEVICE_PROPERTIES_2", pNext=limits)
+        api.lib.vkGetPhysicalDeviceProperties2(self._adapter.handle, query)
+        return int(limits.maxMemoryAllocationSize)
+
+    # --- data
+
+    def read(self, allocation: VulkanAllocation, destination: memoryview, offset_bytes: int) -> None:
+        """Copy to the host after everything recorded before."""
+        _check_range(allocation, offset_bytes, destination.nbytes)
+        if not destination.nbytes:
+            return
+        target = self._host_address(destination, writable=True)
+        if self.is_mapped:
+            self._queue.synchronize()
+            ctypes.memmove(target, allocation.block.pointer + allocation.offset + offset_bytes, destination.nbytes)
+        else:
+            self._staging.read(allocation, offset_bytes, target, destination.nbytes)
+
+    def write(self, allocation: VulkanAllocation, source: memoryview, offset_bytes: int) -> None:
+        """Copy from the host after everything recorded before."""
+        size = source.nbytes
+        _check_range(allocation, offset_bytes, size)
+        if not size:
+            return
+        origin = self._host_address(source, writable=False)
+        queue = self._queue
+        queue.require()
+        if self.is_mapped and queue.is_idle:
+            ctypes.memmove(allocation.block.pointer + allocation.offset + offset_bytes, origin, size)
+        elif size <= INLINE_BYTES and size % 4 == 0 and offset_bytes % 4 == 0:
+            with queue.lock:
+                commands = queue.open_commands()
+                data = self._api.ffi.cast("void*", origin)
+                place = allocation.offset + offset_bytes
+                self._api.lib.vkCmdUpdateBuffer(commands, allocation.block.buffer, place, size, data)
+                self._flush_if_full()
+        elif self.is_mapped:
+            queue.synchronize()
+            ctypes.memmove(allocation.block.pointer + allocation.offset + offset_bytes, origin, size)
+        else:
+            self._staging.write(allocation, offset_bytes, origin, size)
+
+    def _host_address(self, view: memoryview, writable: bool) -> int:
+        ffi = self._api.ffi
+        return int(ffi.cast("uintptr_t", ffi.from_buffer(view, require_writable=writable)))
+
+    def copy(self, source: VulkanAllocation, destination: VulkanAllocation, size_bytes: int) -> None:
+        """Copy within the device, in order."""
+        _check_range(source, 0, size_bytes)
+        _check_range(destination, 0, size_bytes)
+        if size_bytes:
+            with self._queue.lock:
+                self.record_copy(source.block, source.offset, destination.block, destination.offset, size_bytes)
+                self._flush_if_full()
+
+    def record_copy(self, source: Block, source_offset: int, target: Block, target_offset: int, size: int) -> None:
+        """Record one copy. The lock must be held."""
+        region = self._api.new("VkBufferCopy", srcOffset=source_offset, dstOffset=target_offset, size=size)
+        commands = self._queue.open_commands()
+        self._api.lib.vkCmdCopyBuffer(commands, source.buffer, target.buffer, 1, region)
+
+    def fill(self, allocation: VulkanAllocation, pattern: bytes) -> None:
+        """Repeat 1, 2, 4 or 8 bytes over the memory, in order."""
+        eight = pattern * (8 // len(pattern))
+        with self._queue.lock:
+            if eight[:4] == eight[4:]:
+                self._fill(allocation, int.from_bytes(eight[:4], "little"))
+            else:
+                self._fill_eight(allocation, eight)
+
+    def _fill(self, allocation: VulkanAllocation, word: int) -> None:
+        commands = self._queue.open_commands()
+        block, size = allocation.block, allocation.padded_bytes
+        self._api.lib.vkCmdFillBuffer(commands, block.buffer, allocation.offset, size, word)
+        self._flush_if_full()
+
+    def _fill_eight(self, allocation: VulkanAllocation, eight: bytes) -> None:
+        """Write a first piece, then double it: Vulkan's own fill knows four bytes only."""
+        block, start = allocation.block, allocation.offset
+        done = min(INLINE_BYTES, allocation.padded_bytes)
+        commands = self._queue.open_commands()
+        self._api.lib.vkCmdUpdateBuffer(commands, block.buffer, start, done, eight * (done // 8))
+        while done < allocation.padded_bytes:
+            size = min(done, allocation.padded_bytes - done)
+            self.record_copy(block, start, block, start + done, size)
+            done += size
+        self._flush_if_full()
+
+    def _flush_if_full(self) -> None:
+        if self._queue.recorded >= BATCH:
+            self._queue.flush()
+
+
+class Staging:
+    """A ring of mapped blocks through which data passes, made when first needed. serial: work that uses a block."""
+
+    def __init__(self, memory: Memory, queue: Queue) -> None:
+        self._memory, self._queue = memory, queue
+        self._blocks: list[Block] = []
+        self._serials = [0] * STAGING_BLOCKS
+        self._next = 0
+
+    def _take(self) -> int:
+        """Return the number of the next block, once the device is done with it."""
+        if len(self._blocks) < STAGING_BLOCKS:
+            self._blocks.append(self._memory.make_staging_block(STAGING_BYTES))
+            return len(self._blocks) - 1
+        number = self._next
+        self._next = (number + 1) % STAGING_BLOCKS
+        if self._serials[number] == self._queue.serial:
+            self._queue.flush()
+        self._queue.wait(self._serials[number])
+        return number
+
+    def write(self, allocation: VulkanAllocation, offset: int, origin: int, size: int) -> None:
+        """Copy `size` bytes at host address `origin` to the device; the host may change them on return."""
+        with self._queue.lock:
+            for done in range(0, size, STAGING_BYTES):
+                piece = min(STAGING_BYTES, size - done)
+                number = self._take()
+                block = self._blocks[number]
+                ctypes.memmove(block.pointer, origin + done, piece)
+                self._memory.record_copy(block, 0, allocation.block, allocation.offset + offset + done, piece)
+                self._serials[number] = self._queue.serial
+                if size > STAGING_BYTES:
+                    self._queue.flush()  # the device copies this piece while the host prepares the next
+
+    def read(self, allocation: VulkanAllocation, offset: int, target: int, size: int) -> None:
+        """Copy `size` bytes from the device to host address `target`, and wait for them."""
+        under_way: deque[tuple[int, int, int]] = deque()
+        with self._queue.lock:
+            for done in range(0, size, STAGING_BYTES):
+                if len(under_way) == STAGING_BLOCKS:
+                    self._finish(under_way.popleft(), target)
+                piece = min(STAGING_BYTES, size - done)
+                number = self._take()
+                source = allocation.offset + offset + done
+                self._memory.record_copy(allocation.block, source, self._blocks[number], 0, piece)
+                self._serials[number] = self._queue.flush()
+                under_way.append((number, done, piece))
+            while under_way:
+                self._finish(under_way.popleft(), target)
+        self._queue.collect()
+
+    def _finish(self, piece: tuple[int, int, int], target: int) -> None:
+        number, done, size = piece
+        self._queue.wait(self._serials[number])
+        ctypes.memmove(target + done, self._blocks[number].pointer, size)
+
+
+def _check_range(allocation: VulkanAllocation, offset_bytes: int, size_bytes: int) -> None:
+    if allocation.is_free:
+        raise TaichiRuntimeError("this array's memory was freed")
+    if offset_bytes < 0 or offset_bytes + size_bytes > allocation.size_bytes:
+        raise TaichiRuntimeError(
+            f"bytes {offset_bytes} to {offset_bytes + size_bytes} of an allocation of {allocation.size_bytes} bytes"
+        )

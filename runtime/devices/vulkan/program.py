@@ -1,0 +1,394 @@
+"""Build compute pipelines from a `BackendModule` and launch them. `submit` is the launch path: speed outranks form.
+
+Arguments up to the push-constant limit travel in push constants; longer ones are copied into a host-visible block that
+belongs to the open command buffer, and the push constants hold its address.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Callable, Sequence
+from concurrent import futures
+from copy import copy
+from functools import partial
+from pathlib import Path
+from typing import Any
+from weakref import WeakSet, finalize
+
+from ....transpiler.backend.module.interface import BackendModule, TaskSource
+from ....transpiler.errors import TaichiCompilationError, TaichiRuntimeError, UnsupportedError
+from ...store.store import Store
+from ..kept_sources import keep
+from .glslang import Glslang
+from .images import DescriptorSets, VulkanTexture
+from .instance import MAX_PUSH_BYTES, Adapter, Api
+from .labels import Labels
+from .memory import Memory
+from .queue import BATCH, EAGER_THREADS, Queue
+from .statistics import read_statistics
+
+STRIDED_GROUPS = 1024
+"""Groups of a task whose count only the device knows; its loop strides."""
+STRIDED_THREADS = 1 << 20
+"""Threads of a loop that strides on a GPU: a few times what a large one holds at once."""
+GROUPS_X = 65535
+"""Groups along one axis that every device takes; 2^31 - 1 turns of one thread a group are 32,769 rows of them."""
+ARGUMENT_ALIGNMENT = 64
+ARGUMENT_BLOCK_BYTES = 64 << 10
+POINTER_BYTES = 8
+
+
+class PipelineLayouts:
+    """The pipeline layouts of a device, one per size of the push constants [bytes] and kinds of textures."""
+
+    def __init__(self, api: Api, device: Any, sets: DescriptorSets) -> None:
+        self._api, self._device, self._sets = api, device, sets
+        self._layouts: dict[tuple[int, tuple[bool, ...]], Any] = {}
+
+    def get(self, size_bytes: int, kinds: tuple[bool, ...]) -> Any:
+        """Return the layout, made when first asked for. kinds: whether each texture is a storage image."""
+        key = size_bytes, kinds
+        if key not in self._layouts:
+            self._layouts[key] = self._make(size_bytes, kinds)
+        return self._layouts[key]
+
+    def _make(self, size_bytes: int, kinds: tuple[bool, ...]) -> Any:
+        api = self._api
+        members: dict[str, Any] = {}
+        if kinds:
+            members["pSetLayouts"] = api.array("VkDescriptorSetLayout", [self._sets.layout(kinds)])
+            members["setLayoutCount"] = 1
+        if size_bytes:
+            stage = api.constants.VK_SHADER_STAGE_COMPUTE_BIT
+            members["pPushConstantRanges"] = api.new("VkPushConstantRange", stageFlags=stage, size=size_bytes)
+            members["pushConstantRangeCount"] = 1
+        made = api.ffi.new("VkPipelineLayout*")
+        info = api.new("VkPipelineLayoutCreateInfo", "PIPELINE_LAYOUT_CREATE_INFO", **members)
+        code = api.lib.vkCreatePipelineLayout(self._device, info, api.ffi.NULL, made)
+        api.check(code, "making a pipeline layout")
+        return made[0]
+
+    def close(self) -> None:
+        """Destroy them."""
+        for layout in self._layouts.values():
+            self._api.lib.vkDestroyPipelineLayout(self._device, layout, self._api.ffi.NULL)
+        self._layouts.clear()
+
+
+class Builder:
+    """Turns modules into programs on one device.
+
+    labels: names for tools. sources: the folder in which texts are kept that debug information names.
+    """
+
+    def __init__(
+        self,
+        api: Api,
+        adapter: Adapter,
+        device: Any,
+        queue: Queue,
+        memory: Memory,
+        glslang: Glslang,
+        sets: DescriptorSets,
+        labels: Labels | None = None,
+        sources: Path | None = None,
+    ) -> None:
+        self._sets = sets
+        self._api, self._adapter, self._device = api, adapter, device
+        self._labels, self._sources = labels, sources
+        self._queue, self._memory, self._glslang = queue, memory, glslang
+        self._layouts = PipelineLayouts(api, device, sets)
+        self._programs: WeakSet[VulkanProgram] = WeakSet()
+
+    def build(
+        self, module: BackendModule, store: Store | None = None, binaries: Sequence[bytes] | None = None
+    ) -> VulkanProgram:
+        """Compile all files at once, since nearly all of the tool's time is its start, and make a pipeline per task.
+
+        store: where SPIR-V is kept. binaries: SPIR-V of each file, where it is there.
+        """
+        for task in module.tasks:
+            if task.block_dim > self._adapter.max_block_dim:
+                raise UnsupportedError(
+                    f"task {task.name} wants {task.block_dim} threads a block; {self._adapter.name} has at most"
+                    f" {self._adapter.max_block_dim}\nHint: give `ti.loop_config(block_dim=...)` a smaller number"
+                )
+        layout = self._layout(module)
+        codes = self._compile(module, store) if binaries is None else binaries
+        program = VulkanProgram(self._api, self._queue, self._memory, module, layout, self._adapter.is_software)
+        if module.interface.textures:
+            program.take_textures(self._sets, _kinds_of(module))
+        if self._labels is not None:
+            program.show(self._labels)
+        self._programs.add(program)
+        for task in module.tasks:  # the program owns each pipeline at once, so a later failure leaks none
+            pipeline = self._pipeline(codes[task.file], task, module, layout)
+            program.add(task, pipeline)
+            if self._labels is not None:
+                self._labels.name(pipeline, task.name)
+        return program
+
+    def statistics(self, module: BackendModule) -> dict[str, dict[str, Any]]:
+        """Return what the driver says each task takes, by its name; the device must have the extension for it."""
+        layout, codes = self._layout(module), self._compile(module)
+        found: dict[str, dict[str, Any]] = {}
+        for task in module.tasks:
+            capture = self._api.constants.VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR
+            pipeline = self._pipeline(codes[task.file], task, module, layout, capture)
+            try:
+                found[task.name] = read_statistics(self._api, self._device, pipeline)
+            finally:
+                self._api.lib.vkDestroyPipeline(self._device, pipeline, self._api.ffi.NULL)
+        return found
+
+    def _layout(self, module: BackendModule) -> Any:
+        size = module.interface.args_size_bytes
+        pushed = -(-size // 4) * 4 if size <= MAX_PUSH_BYTES else POINTER_BYTES
+        return self._layouts.get(pushed, _kinds_of(module))
+
+    def _compile(self, module: BackendModule, store: Store | None = None) -> list[bytes]:
+        """Return the SPIR-V of each file."""
+        paths = {} if self._sources is None else keep(module, self._sources)
+        workers = min(len(module.files), (os.cpu_count() or 1))
+        if workers <= 1:
+            return [self._glslang.compile(file, module.kernel, paths.get(file.name), store) for file in module.files]
+        with futures.ThreadPoolExecutor(workers) as pool:
+            compile = self._glslang.compile
+            return list(pool.map(lambda file: compile(file, module.kernel, paths.get(file.name), store), module.files))
+
+    def _pipeline(self, code: bytes, task: TaskSource, module: BackendModule, layout: Any, flags: int = 0) -> Any:
+        api, null = self._api, self._api.ffi.NULL
+        words = api.ffi.new("uint32_t[]", len(code) // 4)
+        api.ffi.memmove(words, code, len(code))
+        shader = api.ffi.new("VkShaderModule*")
+        info = api.new("VkShaderModuleCreateInfo", "SHADER_MODULE_CREATE_INFO", codeSize=len(code), pCode=words)
+        api.check(api.lib.vkCreateShaderModule(self._device, info, null, shader), f"loading {task.name}")
+        stage = api.new(
+            "VkPipelineShaderStageCreateInfo",
+            "PIPELINE_SHADER_STAGE_CREATE_INFO",
+            stage=api.constants.VK_SHADER_STAGE_COMPUTE_BIT,
+            module=shader[0],
+            pName=api.text(task.entry),
+        )
+        info = api.new(
+            "VkComputePipelineCreateInfo",
+            "COMPUTE_PIPELINE_CREATE_INFO",
+            flags=flags,
+            stage=stage[0],
+            layout=layout,
+        )
+        made = api.ffi.new("VkPipeline*")
+        code_made = api.lib.vkCreateComputePipelines(self._device, null, 1, info, null, made)
+        api.lib.vkDestroyShaderModule(self._device, shader[0], null)
+        if code_made < 0:
+            raise TaichiCompilationError(
+                f"the Vulkan driver ({self._adapter.driver}) refused task {task.name} of kernel `{module.kernel}`:"
+                f" {api.code_name(code_made)}"
+            )
+        return made[0]
+
+    def close(self) -> None:
+        """Destroy the pipelines of programs that still live, and the layouts."""
+        for program in self._programs:
+            for pipeline in program.pipelines:
+                self._api.lib.vkDestroyPipeline(self._device, pipeline, self._api.ffi.NULL)
+            program.pipelines.clear()
+        self._layouts.close()
+
+
+def _kinds_of(module: BackendModule) -> tuple[bool, ...]:
+    """Return for each texture of a module, by binding, whether it is a storage image."""
+    return tuple(texture.storage for texture in module.interface.textures)
+
+
+def _destroy(api: Api, queue: Queue, pipelines: list[Any]) -> None:
+    def destroy() -> None:
+        for pipeline in pipelines:
+            api.lib.vkDestroyPipeline(queue.device, pipeline, api.ffi.NULL)
+        pipelines.clear()
+
+    queue.retire(destroy)
+
+
+def fold(groups: int) -> tuple[int, int]:
+    """Return the groups in a row, and the rows, of a grid with room for `groups`: fewer than `rows` too many."""
+    rows = -(-groups // GROUPS_X)
+    return -(-groups // rows), rows
+
+
+class VulkanProgram:
+    """A kernel's pipelines. arguments: writable buffer the launcher packs into. Pipelines go when the program goes."""
+
+    def __init__(
+        self, api: Api, queue: Queue, memory: Memory, module: BackendModule, layout: Any, is_software: bool
+    ) -> None:
+        self._is_software = is_software
+        self.pipelines: list[Any] = []
+        self._tasks: list[tuple[Any, int, int, TaskSource]] = []
+        self._queue, self._memory, self._name = queue, memory, module.kernel
+        self.lock = queue.lock
+        self._layout = layout
+        self._origin: VulkanProgram | None = None
+        self._find_set: Callable[[Sequence[VulkanTexture]], Any] | None = None
+        self._set: Any = None
+        self._textures: Sequence[VulkanTexture] = ()
+        self._make_arguments(api, module.interface.args_size_bytes)
+        self._functions = (
+            api.lib.vkCmdPipelineBarrier,
+            api.lib.vkCmdPushConstants,
+            api.lib.vkCmdBindPipeline,
+            api.lib.vkCmdDispatch,
+        )
+        self._null = api.ffi.NULL
+        self._compute = api.constants.VK_SHADER_STAGE_COMPUTE_BIT
+        finalize(self, _destroy, api, queue, self.pipelines).atexit = False
+
+    def show(self, labels: Labels) -> None:
+        """Record launches with labels."""
+        barrier, push, _, _ = self._functions
+        self._functions = (barrier, push, labels.bind, labels.dispatch)
+
+    def take_textures(self, sets: DescriptorSets, kinds: tuple[bool, ...]) -> None:
+        """Be a program with textures, which needs `use_textures` before each `submit`."""
+        self._find_set = partial(sets.get, kinds)
+        self._bind_sets = self._queue.api.lib.vkCmdBindDescriptorSets
+
+    def use_textures(self, textures: Sequence[VulkanTexture]) -> None:
+        """Say which textures, by binding, the next `submit` is for; `lock` is held until then.
+
+        Raises: UnsupportedError where one of them cannot be stored into.
+        """
+        if textures != self._textures:  # the same objects as in the last launch, mostly
+            assert self._find_set is not None
+            self._set, self._textures = self._find_set(textures), textures
+
+    def _make_arguments(self, api: Api, size: int) -> None:
+        self._block = api.ffi.new("char[]", max(size, 4) + 3)
+        self.arguments = api.ffi.buffer(self._block, size)
+        self._address = int(api.ffi.cast("uintptr_t", self._block))
+        self._pushed: Any = self._block
+        self._push_bytes = -(-size // 4) * 4
+        self._indirect_bytes = 0
+        if size > MAX_PUSH_BYTES:
+            self._pushed = api.ffi.new("uint64_t*")
+            self._push_bytes, self._indirect_bytes = POINTER_BYTES, size
+
+    def again(self) -> VulkanProgram:
+        """Return the same code with an argument block of its own."""
+        made = copy(self)
+        made._origin = self  # which owns the pipelines
+        made._make_arguments(self._queue.api, len(self.arguments))
+        return made
+
+    def onto(self, tape: Any) -> VulkanProgram:
+        """Return the same code that records into `tape` instead of the queue's open command buffer."""
+        made = self.again()
+        made._queue = tape
+        return made
+
+    @property
+    def name(self) -> str:
+        """The kernel's name."""
+        return self._name
+
+    @property
+    def indirect_bytes(self) -> int:
+        """Bytes of arguments that are too long for push constants, else 0."""
+        return self._indirect_bytes
+
+    def add(self, task: TaskSource, pipeline: Any) -> None:
+        """Take over the pipeline of the next task."""
+        self.pipelines.append(pipeline)
+        self._tasks.append((pipeline, task.turns_per_block, self._most_groups(task), task))
+
+    def _most_groups(self, task: TaskSource) -> int:
+        """Return how many groups a row may have. On a GPU a loop that strides needs no more than keep it busy; on a
+        processor more groups cost little, and lavapipe ends a loop that strides over 65,535 turns."""
+        if not task.strided or self._is_software:
+            return GROUPS_X
+        return min(GROUPS_X, STRIDED_THREADS // task.block_dim)
+
+    def _fewer(self, task: TaskSource, groups: int, most: int) -> tuple[int, int]:
+        """Return groups in a row, and rows, for more than `most`.
+
+        Raises: TaichiRuntimeError for a text, changed by hand, that knows one row alone and does not stride.
+        """
+        if task.strided:
+            return most, 1
+        if not task.folded:
+            raise TaichiRuntimeError(
+                f"task {task.name} of kernel `{self._name}` needs {groups} groups; its edited text knows one row of "
+                f"{GROUPS_X}. Hint: number groups by gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x, or let "
+                "a thread take more turns (#define ITEMS)"
+            )
+        return fold(groups)
+
+    def submit(self, counts: Sequence[int]) -> None:
+        """Start the tasks in order with the packed arguments."""
+        with self.lock:
+            self.submit_held(counts)
+
+    def submit_held(self, counts: Sequence[int]) -> None:
+        """Start the tasks likewise; the caller holds `lock`, since before it packed the arguments.
+
+        There is a barrier before every dispatch but the first of a batch: 0.8 us to record, no measurable time of
+        lavapipe's. To leave one out, two dispatches must share no memory; slots do not tell (two arguments may be one
+        array), and comparing all addresses costs as much as the barrier.
+        """
+        queue = self._queue
+        barrier, push, bind, dispatch = self._functions
+        null = self._null
+        if os.getpid() != queue.owner:
+            queue.require()
+        commands = queue.commands or queue.begin()
+        if self._indirect_bytes:
+            self._store_arguments()
+            commands = queue.commands
+        if self._push_bytes:
+            push(commands, self._layout, 32, 0, self._push_bytes, self._pushed)
+        if self._set is not None:
+            self._bind_sets(commands, 1, self._layout, 0, 1, self._set, 0, null)
+        recorded = queue.recorded
+        queue.recorded = recorded + len(self._tasks)  # at once: Ctrl-C may come in the middle
+        threads = 0
+        for (pipeline, block, most, task), count in zip(self._tasks, counts, strict=True):
+            rows = 1
+            if count > 0:
+                groups = (count + block - 1) // block
+                if groups > most:
+                    groups, rows = self._fewer(task, groups, most)
+            elif count == -1:
+                groups = most if most < STRIDED_GROUPS else STRIDED_GROUPS
+                count = groups * block
+            else:
+                continue
+            if recorded:
+                barrier(commands, queue.stages, queue.stages, 0, 1, queue.barrier, 0, null, 0, null)
+            bind(commands, 1, pipeline)
+            dispatch(commands, groups, rows, 1)
+            recorded += 1
+            threads += count
+        queue.recent.append(self._name)
+        if queue.recorded >= BATCH or threads >= EAGER_THREADS:
+            queue.offer()
+
+    def _store_arguments(self) -> None:
+        """Copy the arguments behind those of earlier launches in the open batch, and push their address."""
+        queue, size = self._queue, self._indirect_bytes
+        slot = queue.slot
+        assert slot is not None
+        if slot.arguments_used and slot.arguments_used + size > slot.arguments.size_bytes:
+            queue.flush()
+            queue.begin()
+            slot = queue.slot
+            assert slot is not None
+        if slot.arguments is None or size > slot.arguments.size_bytes:
+            if slot.arguments is not None:
+                self._memory.destroy_block(slot.arguments)
+            slot.arguments = None
+            slot.arguments = self._memory.make_argument_block(max(ARGUMENT_BLOCK_BYTES, size))
+        offset = slot.arguments_used
+        ctypes.memmove(slot.arguments.pointer + offset, self._address, size)
+        slot.arguments_used = -(-(offset + size) // ARGUMENT_ALIGNMENT) * ARGUMENT_ALIGNMENT
+        self._pushed[0] = slot.arguments.address + offset

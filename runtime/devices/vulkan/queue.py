@@ -1,0 +1,384 @@
+"""Record commands, submit them in batches, wait for them, and retire what they used.
+
+In: dispatches (written by `VulkanProgram.submit` straight into the open command buffer) and copies. Out: a serial
+number per submission, counted by one timeline semaphore; what must outlive the device's work waits for its serial.
+
+This is a launch path: a submit costs 3 us where a launch with its own submit and wait costs 30 to 80 (lavapipe), so
+commands gather in an open command buffer until someone needs the result, `BATCH` dispatches are recorded, or the work
+is large.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import warnings
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ....transpiler.errors import ShadesmithWarning, TaichiRuntimeError
+from .instance import Adapter, Api
+
+BATCH = 64
+"""Commands after which a command buffer is submitted."""
+EAGER_THREADS = 1 << 20
+"""Work [threads] worth a submit of its own at once, so that the device starts while Python goes on."""
+IN_FLIGHT = 16
+"""Command buffers at once; with `BATCH` this bounds how far Python may run ahead."""
+SLICE_NANOSECONDS = 100_000_000
+"""Python looks at signals (Ctrl-C) between slices of a wait."""
+RECENT = 8
+
+VK_TIMEOUT = 2
+VK_ERROR_DEVICE_LOST = -4
+
+
+class Submission:
+    """What hands command buffers over. value: the serial that the semaphore reaches then; info: the struct."""
+
+    __slots__ = ("info", "value")
+
+    def __init__(self, api: Api, handles: Sequence[Any], semaphore: Any) -> None:
+        self.value = api.ffi.new("uint64_t*")
+        timeline = api.new(
+            "VkTimelineSemaphoreSubmitInfo",
+            "TIMELINE_SEMAPHORE_SUBMIT_INFO",
+            signalSemaphoreValueCount=1,
+            pSignalSemaphoreValues=self.value,
+        )
+        self.info = api.new(
+            "VkSubmitInfo",
+            "SUBMIT_INFO",
+            pNext=timeline,
+            commandBufferCount=len(handles),
+            pCommandBuffers=api.array("VkCommandBuffer", handles),
+            signalSemaphoreCount=1,
+            pSignalSemaphores=api.array("VkSemaphore", [semaphore]),
+        )
+
+
+class CommandSlot:
+    """A command buffer with the structs of its submission. serial: of its last submission."""
+
+    __slots__ = ("arguments", "arguments_used", "handle", "serial", "submit_info", "value")
+
+    def __init__(self, api: Api, handle: Any, semaphore: Any) -> None:
+        self.handle = handle
+        self.serial = 0
+        self.arguments: Any = None
+        self.arguments_used = 0
+        submission = Submission(api, [handle], semaphore)
+        self.value, self.submit_info = submission.value, submission.info
+
+
+class Queue:
+    """The one queue of a device. Its public fields are read by `VulkanProgram.submit`, which may not pay for calls.
+
+    lock: held while recording. owner: the process that may use it, or -1 once it is lost or closed.
+    commands: the open command buffer or None. recorded: commands in it; a barrier is due before the next if not 0.
+    is_held: nothing is submitted but by who waits for it: a timer wants all it measures in one command buffer.
+    """
+
+    def __init__(self, api: Api, adapter: Adapter, device: Any, handle: Any) -> None:
+        self.api, self.device, self.handle = api, device, handle
+        self.lock = threading.RLock()
+        self.owner = self._process = os.getpid()
+        self.slot: CommandSlot | None = None
+        self.commands: Any = None
+        self.recorded = 0
+        self.is_held = False
+        self.serial = 1
+        self.completed = 0
+        self.recent: deque[str] = deque(maxlen=RECENT)
+        self._refusal = ""
+        self._flying: deque[CommandSlot] = deque()
+        self._idle: list[CommandSlot] = []
+        self._count = 0
+        self._waits: list[tuple[Any, Any]] = []
+        self._retiring: deque[tuple[int, Callable[[], None]]] = deque()
+        self._pool = api.ffi.NULL
+        self._semaphore = api.ffi.new("VkSemaphore*")
+        try:
+            self._make_objects(adapter)
+        except BaseException:
+            self.close()
+            raise
+
+    def _make_objects(self, adapter: Adapter) -> None:
+        api, vk = self.api, self.api.constants
+        null = api.ffi.NULL
+        pool = api.ffi.new("VkCommandPool*")
+        info = api.new(
+            "VkCommandPoolCreateInfo",
+            "COMMAND_POOL_CREATE_INFO",
+            flags=vk.VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT,
+            queueFamilyIndex=adapter.queue_family,
+        )
+        api.check(api.lib.vkCreateCommandPool(self.device, info, null, pool), "making a command pool")
+        self._pool = pool[0]
+        kind = api.new(
+            "VkSemaphoreTypeCreateInfo", "SEMAPHORE_TYPE_CREATE_INFO", semaphoreType=vk.VK_SEMAPHORE_TYPE_TIMELINE
+        )
+        info = api.new("VkSemaphoreCreateInfo", "SEMAPHORE_CREATE_INFO", pNext=kind)
+        api.check(api.lib.vkCreateSemaphore(self.device, info, null, self._semaphore), "making a semaphore")
+        self._begin_info = api.new(
+            "VkCommandBufferBeginInfo",
+            "COMMAND_BUFFER_BEGIN_INFO",
+            flags=vk.VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT,
+        )
+        self._begin_tape_info = api.new(
+            "VkCommandBufferBeginInfo",
+            "COMMAND_BUFFER_BEGIN_INFO",
+            flags=vk.VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT,
+        )
+        self._make_barriers()
+
+    def _make_barriers(self) -> None:
+        """Prepare the two barriers: between commands, and at the end of a batch, which the host may read after."""
+        vk = self.api.constants
+        written = vk.VK_ACCESS_SHADER_WRITE_BIT | vk.VK_ACCESS_TRANSFER_WRITE_BIT
+        touched = written | vk.VK_ACCESS_SHADER_READ_BIT | vk.VK_ACCESS_TRANSFER_READ_BIT
+        self.stages = vk.VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | vk.VK_PIPELINE_STAGE_TRANSFER_BIT
+        self._end_stages = self.stages | vk.VK_PIPELINE_STAGE_HOST_BIT
+        self.barrier = self._barrier(written, touched)
+        self._end_barrier = self._barrier(written, touched | vk.VK_ACCESS_HOST_READ_BIT | vk.VK_ACCESS_HOST_WRITE_BIT)
+
+    def _barrier(self, before: int, after: int) -> Any:
+        return self.api.new("VkMemoryBarrier", "MEMORY_BARRIER", srcAccessMask=before, dstAccessMask=after)
+
+    def begin(self) -> Any:
+        """Open a command buffer and return it. The lock must be held, none may be open."""
+        slot = self._free_slot()
+        try:
+            self._answer(self.api.lib.vkBeginCommandBuffer(slot.handle, self._begin_info), "recording")
+        except TaichiRuntimeError:
+            self._idle.append(slot)
+            raise
+        slot.arguments_used = 0
+        self.slot, self.commands, self.recorded = slot, slot.handle, 0
+        return slot.handle
+
+    def _free_slot(self) -> CommandSlot:
+        if not self._idle and self._flying:
+            self.poll()
+        if self._idle:
+            return self._idle.pop()
+        if self._count < IN_FLIGHT:
+            return self._new_slot()
+        self.wait(self._flying[0].serial)
+        return self._idle.pop()
+
+    def _new_slot(self) -> CommandSlot:
+        slot = CommandSlot(self.api, self.allocate_commands(), self._semaphore[0])
+        self._count += 1
+        return slot
+
+    # --- command buffers that are kept (`vulkan_recording`); the lock must be held
+
+    def allocate_commands(self) -> Any:
+        """Return a command buffer of its own."""
+        api = self.api
+        made = api.ffi.new("VkCommandBuffer*")
+        info = api.new(
+            "VkCommandBufferAllocateInfo", "COMMAND_BUFFER_ALLOCATE_INFO", commandPool=self._pool, commandBufferCount=1
+        )
+        api.check(api.lib.vkAllocateCommandBuffers(self.device, info, made), "making a command buffer")
+        return made[0]
+
+    def free_commands(self, handles: Sequence[Any]) -> None:
+        """Give command buffers back that the device is done with."""
+        array = self.api.array("VkCommandBuffer", handles)
+        self.api.lib.vkFreeCommandBuffers(self.device, self._pool, len(handles), array)
+
+    def begin_tape(self, handle: Any) -> None:
+        """Open a command buffer that may be submitted again while the device still runs it."""
+        self._answer(self.api.lib.vkBeginCommandBuffer(handle, self._begin_tape_info), "recording")
+
+    def end_tape(self, handle: Any, is_last: bool) -> None:
+        """Close it. is_last: what was written shall be seen by the host and by all work after."""
+        if is_last:
+            self._end_batch(handle)
+        self._answer(self.api.lib.vkEndCommandBuffer(handle), "ending a command buffer")
+
+    def make_submission(self, handles: Sequence[Any]) -> Submission:
+        """Return what submits command buffers together, in order."""
+        return Submission(self.api, handles, self._semaphore[0])
+
+    def submit(self, submission: Submission) -> int:
+        """Submit kept command buffers, after all that is recorded; return the serial that ends them."""
+        self.flush()
+        if self.serial - self.completed > IN_FLIGHT:
+            self.wait(self.serial - IN_FLIGHT)
+        serial = submission.value[0] = self.serial
+        code = self.api.lib.vkQueueSubmit(self.handle, 1, submission.info, self.api.ffi.NULL)
+        self._answer(code, "submitting work")
+        self.serial += 1
+        return serial
+
+    def _end_batch(self, handle: Any) -> None:
+        null = self.api.ffi.NULL
+        end = self._end_barrier
+        self.api.lib.vkCmdPipelineBarrier(handle, self.stages, self._end_stages, 0, 1, end, 0, null, 0, null)
+
+    def require(self) -> None:
+        """Raise TaichiRuntimeError if the device cannot be used: lost, closed, or owned by a parent process."""
+        if os.getpid() == self.owner:
+            return
+        raise TaichiRuntimeError(
+            self._refusal
+            or "this process was forked from one that uses a Vulkan device, which drivers do not survive: "
+            "call `ti.init` in the child before any use, or start processes by `spawn`"
+        )
+
+    def open_commands(self) -> Any:
+        """Return the open command buffer, ready for a command that depends on all before. The lock must be held."""
+        self.require()
+        commands = self.commands or self.begin()
+        if self.recorded:
+            null = self.api.ffi.NULL
+            self.api.lib.vkCmdPipelineBarrier(commands, self.stages, self.stages, 0, 1, self.barrier, 0, null, 0, null)
+        self.recorded += 1
+        return commands
+
+    def offer(self) -> None:
+        """Submit what is recorded, unless it is held."""
+        if not self.is_held:
+            self.flush()
+
+    def flush(self) -> int:
+        """Submit what is recorded and return the serial that ends it all."""
+        with self.lock:
+            self.require()
+            slot = self.slot
+            if slot is None:
+                return self.serial - 1
+            lib, null = self.api.lib, self.api.ffi.NULL
+            self._end_batch(slot.handle)
+            self.slot = self.commands = None
+            slot.serial = slot.value[0] = self.serial
+            try:
+                self._answer(lib.vkEndCommandBuffer(slot.handle), "ending a command buffer")
+                self._answer(lib.vkQueueSubmit(self.handle, 1, slot.submit_info, null), "submitting work")
+            except TaichiRuntimeError:
+                self._idle.append(slot)
+                raise
+            self._flying.append(slot)
+            self.serial += 1
+            return slot.serial
+
+    def wait(self, serial: int) -> None:
+        """Wait until the device has done everything up to `serial`; Ctrl-C works meanwhile."""
+        self.require()
+        if self.completed < serial:
+            info, value = self._waits.pop() if self._waits else self._new_wait()
+            value[0] = serial
+            wait = self.api.lib.vkWaitSemaphores
+            while self._answer(wait(self.device, info, SLICE_NANOSECONDS), "waiting") == VK_TIMEOUT:
+                pass
+            self._waits.append((info, value))
+            with self.lock:
+                self._complete(serial)
+
+    def _new_wait(self) -> tuple[Any, Any]:
+        """Return the struct of a wait and the number in it. Each thread that waits has its own meanwhile."""
+        value = self.api.ffi.new("uint64_t*")
+        info = self.api.new(
+            "VkSemaphoreWaitInfo",
+            "SEMAPHORE_WAIT_INFO",
+            semaphoreCount=1,
+            pSemaphores=self._semaphore,
+            pValues=value,
+        )
+        return info, value
+
+    def synchronize(self) -> None:
+        """Wait for everything, and free what was waiting for it."""
+        self.wait(self.flush())
+        self.collect()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether the device is known to have nothing to do."""
+        return self.commands is None and self.completed == self.serial - 1
+
+    def poll(self) -> None:
+        """Ask how far the device has come."""
+        reached = self.api.ffi.new("uint64_t*")
+        code = self.api.lib.vkGetSemaphoreCounterValue(self.device, self._semaphore[0], reached)
+        self._answer(code, "asking for progress")
+        self._complete(reached[0])
+
+    def _complete(self, serial: int) -> None:
+        self.completed = max(self.completed, serial)
+        while self._flying and self._flying[0].serial <= self.completed:
+            self._idle.append(self._flying.popleft())
+
+    def _answer(self, code: int, action: str) -> int:
+        """Check an answer that may tell of a lost device."""
+        if code == VK_ERROR_DEVICE_LOST:
+            names = ", ".join(dict.fromkeys(reversed(self.recent))) or "none"
+            self._refusal = (
+                f"the Vulkan device was lost while {action}; kernels submitted last, newest first: {names}."
+                " Usual causes are an access out of bounds or a loop without end: run with `ti.init(debug=True)`."
+                " Device data is gone; `ti.reset()` and `ti.init()` start anew"
+            )
+            self.owner = -1
+            self.require()
+        self.api.check(code, action)
+        return code
+
+    def retire(self, action: Callable[[], None]) -> None:
+        """Do `action` once all work given so far has ended. Takes no lock: finalizers call it, at any moment."""
+        self._retiring.append((self.serial, action))
+
+    def collect(self) -> None:
+        """Do the retired actions whose work has ended."""
+        with self.lock:
+            if self._retiring and self.completed < self.serial - 1:
+                self.poll()
+            idle = self.is_idle
+            while self._retiring and (idle or self._retiring[0][0] <= self.completed):
+                self._retiring.popleft()[1]()
+
+    def collect_if_free(self) -> None:
+        """Do the retired actions whose work has ended, unless something is being recorded; never waits.
+
+        Finalizers come here, at any moment: also while this thread is in the middle of a call that holds the lock.
+        """
+        held: Callable[[], bool] = getattr(self.lock, "_is_owned")  # noqa: B009 - as `threading.Condition` asks it
+        if os.getpid() != self.owner or held() or not self.lock.acquire(blocking=False):
+            return
+        try:
+            self.collect()
+        except TaichiRuntimeError:  # the device is lost: the next call says so
+            pass
+        finally:
+            self.lock.release()
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether this process made it. A forked child may not even close what its parent owns."""
+        return os.getpid() == self._process
+
+    def finish(self) -> None:
+        """Wait for the device for the last time, and refuse all later use. Failures are a warning: all goes anyway."""
+        try:
+            if os.getpid() == self.owner:
+                self.synchronize()
+        except TaichiRuntimeError as error:
+            warnings.warn(str(error), ShadesmithWarning, stacklevel=4)
+        finally:
+            self.api.lib.vkDeviceWaitIdle(self.device)  # a lost device answers at once; nothing may be destroyed before
+            self.owner = -1
+            self._refusal = "the Vulkan device was closed; arrays and kernels made on it cannot be used"
+
+    def close(self) -> None:
+        """Do what was retired and destroy the queue's objects."""
+        lib, null = self.api.lib, self.api.ffi.NULL
+        with self.lock:
+            self.commands = self.slot = None
+            while self._retiring:
+                self._retiring.popleft()[1]()
+        lib.vkDestroySemaphore(self.device, self._semaphore[0], null)
+        lib.vkDestroyCommandPool(self.device, self._pool, null)

@@ -1,0 +1,46 @@
+"""C, compiled for the host."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
+
+from ...config import Config
+from ...devices.host.capabilities import PORTABLE
+from ...devices.loading import loader
+from ...devices.opening import store_for
+from ...devices.target_tools import TargetTools
+
+if TYPE_CHECKING:
+    from ...devices.device import Device
+    from ...store.store import Store
+
+
+class _DeviceModule(Protocol):
+    def open_device(self, threads: int | None = None, store: Store | None = None) -> Device: ...
+
+
+class _CompilerModule(Protocol):
+    def identity(self, store: Store | None) -> str: ...
+
+
+_device: Callable[[], _DeviceModule] = loader("...devices.host.device", __package__)
+_compiler: Callable[[], _CompilerModule] = loader("...devices.host.compiler", __package__)
+
+
+def _open(config: Config, allow_software: bool) -> Device:
+    return _device().open_device(threads=config.cpu_max_num_threads or None, store=store_for(config))
+
+
+TOOLS = TargetTools(
+    name="c",
+    arch="cpu",
+    portable=PORTABLE,
+    open_device=_open,
+    compiler_identity=lambda store: _compiler().identity(store),
+    language="c",
+    title="C",
+    lexer="c",
+    suffix=".c",
+    build_stages=("cc", "dlopen"),
+)

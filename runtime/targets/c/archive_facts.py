@@ -1,0 +1,25 @@
+"""What archives of C are made for, and what their manifests say."""
+
+from __future__ import annotations
+
+import platform
+
+from ....transpiler.backend.module.read_module import many, text
+from ...aot.archive_facts import ArchiveFacts
+from ...devices.host.capabilities import PORTABLE
+
+PORTABLE_MARCH = {"x86_64": "-march=x86-64-v2", "amd64": "-march=x86-64-v2"}
+"""For a processor of that kind from 2009 on; others take their compiler's own default."""
+
+
+def _march() -> str:
+    return PORTABLE_MARCH.get(platform.machine().lower(), "")
+
+
+TOOLS = ArchiveFacts(
+    binaries=("shared_object",),
+    requires={"system": text(40), "machine": text(40), "cpu": many(text(40), 500)},
+    minimum=PORTABLE,
+    choice="another GPU",
+    march=_march,
+)

@@ -1,0 +1,22 @@
+"""How edited sources in C are checked and launched: the compiler divides the iterations, whatever the source says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ....transpiler.backend.module.interface import TaskSource
+from ...workbench.check.c import check_c
+from ...workbench.check.check_input import Edit
+from ...workbench.check.edit_tools import EditTools
+
+
+def _check(edits: Sequence[Edit]) -> None:
+    for edit in edits:
+        check_c(edit)
+
+
+def _launch_shape(task: TaskSource, text: str) -> TaskSource:
+    return task
+
+
+TOOLS = EditTools(check=_check, launch_shape=_launch_shape)

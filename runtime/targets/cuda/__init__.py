@@ -1,0 +1,57 @@
+"""CUDA C, compiled by NVRTC."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Protocol
+
+from ...config import Config
+from ...devices.cuda.capabilities import PORTABLE
+from ...devices.loading import loader
+from ...devices.opening import sources_for, store_for
+from ...devices.target_tools import TargetTools
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ...devices.device import Device
+    from ...store.store import Store
+
+
+class _DeviceModule(Protocol):
+    def open_device(self, index: int = 0, sources: Path | None = None, store: Store | None = None) -> Device: ...
+
+
+class _CompilerModule(Protocol):
+    def nvrtc_identity(self) -> str: ...
+
+
+_device: Callable[[], _DeviceModule] = loader("...devices.cuda.device", __package__)
+_compiler: Callable[[], _CompilerModule] = loader("...devices.cuda.nvrtc", __package__)
+
+
+def _open(config: Config, allow_software: bool) -> Device:
+    return _device().open_device(gpu_number(os.environ), sources_for(config), store_for(config))
+
+
+def gpu_number(environment: Mapping[str, str]) -> int:
+    """Return which GPU the environment names."""
+    text = environment.get("SHADESMITH_DEVICE") or environment.get("TI_VISIBLE_DEVICE") or "0"
+    return int(text) if text.isdigit() else 0  # a name chooses among Vulkan's devices
+
+
+TOOLS = TargetTools(
+    name="cuda",
+    arch="cuda",
+    portable=PORTABLE,
+    open_device=_open,
+    compiler_identity=lambda store: _compiler().nvrtc_identity(),
+    language="cuda",
+    title="CUDA",
+    lexer="c++",
+    suffix=".cu",
+    build_stages=("NVRTC", "cuModuleLoad"),
+    gpus=r"sm_\d+[a-z]?",
+    default_gpu="sm_90",
+)

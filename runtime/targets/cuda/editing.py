@@ -1,0 +1,34 @@
+"""How edited sources in CUDA C are checked and launched."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ....transpiler.backend.module.interface import TaskSource
+from ...workbench.check.check_input import Edit
+from ...workbench.check.constants import constant, items_of, without_comments
+from ...workbench.check.cuda import check_cuda
+from ...workbench.check.edit_tools import EditTools
+
+_STRIDES = re.compile(r"\bgridDim\s*\.\s*x\b")
+
+
+def _check(edits: Sequence[Edit]) -> None:
+    for edit in edits:
+        check_cuda(edit)
+
+
+def _launch_shape(task: TaskSource, text: str) -> TaskSource:
+    strided = task.strided and bool(_STRIDES.search(without_comments(text)))
+    return replace(task, block_dim=_block_of(task, text), items=items_of(text), strided=strided, folded=True)
+
+
+def _block_of(task: TaskSource, text: str) -> int:
+    """Return how many threads of a block a source is for; the generated number where it does not say."""
+    names = (f"BLOCK_{task.block_dim}", "BLOCK")
+    return next((n for name in names if (n := constant(text, name)) is not None and n > 0), task.block_dim)
+
+
+TOOLS = EditTools(check=_check, launch_shape=_launch_shape)

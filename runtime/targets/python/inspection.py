@@ -1,0 +1,14 @@
+"""How kernels of the interpreter are looked into: nothing lies below them."""
+
+from __future__ import annotations
+
+from ....transpiler.backend.module.interface import BackendModule
+from ...workbench.inspect.inspection_tools import InspectionTools
+from ...workbench.inspect.resources import Resources
+
+
+def _none(module: BackendModule, gpu: str, session: object) -> Resources:
+    return Resources(module.target, reason="the interpreter takes none")
+
+
+TOOLS = InspectionTools(resources=_none)

@@ -1,0 +1,50 @@
+"""GLSL, compiled by glslang for Vulkan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
+
+from ...config import Config
+from ...devices.loading import loader
+from ...devices.opening import sources_for, store_for
+from ...devices.target_tools import TargetTools
+from ...devices.vulkan.capabilities import PORTABLE
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ...devices.device import Device
+    from ...store.store import Store
+
+
+class _DeviceModule(Protocol):
+    def open_device(
+        self, *, allow_software: bool = True, sources: Path | None = None, store: Store | None = None
+    ) -> Device: ...
+
+
+class _CompilerModule(Protocol):
+    def identity(self) -> str: ...
+
+
+_device: Callable[[], _DeviceModule] = loader("...devices.vulkan.device", __package__)
+_compiler: Callable[[], _CompilerModule] = loader("...devices.vulkan.glslang", __package__)
+
+
+def _open(config: Config, allow_software: bool) -> Device:
+    return _device().open_device(allow_software=allow_software, sources=sources_for(config), store=store_for(config))
+
+
+TOOLS = TargetTools(
+    name="vulkan",
+    arch="vulkan",
+    portable=PORTABLE,
+    open_device=_open,
+    compiler_identity=lambda store: _compiler().identity(),
+    language="glsl",
+    title="GLSL",
+    lexer="glsl",
+    suffix=".comp",
+    build_stages=("glslang", "pipelines"),
+)

@@ -1,0 +1,72 @@
+"""What archives of GLSL are made for, and what their manifests say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ....transpiler.backend.module.read_module import many, number, optional, text
+from ....transpiler.options import Capabilities
+from ...aot.archive_facts import VULKAN_1_1, VULKAN_1_2, ArchiveFacts
+from ...devices.portable import BITWISE
+from ...devices.vulkan.capabilities import ATOMICS as BASIC_ATOMICS
+
+MINIMUM = Capabilities(
+    "vulkan",
+    atomics=BASIC_ATOMICS,
+    atomic_bits=frozenset({32}),
+    max_push_bytes=128,
+    max_block_dim=128,
+    max_shared_bytes=16384,
+    recursion=False,
+    subgroup_size=None,
+    subgroup_features=frozenset({"basic"}),
+)
+"""What version 1.1 promises of every device, 32-bit types alone; beside it shaders need bufferDeviceAddress and
+scalarBlockLayout, as all of ours do."""
+
+TYPES = {
+    "spirv_has_int8": ("i8", "u8"), "spirv_has_int16": ("i16", "u16"), "spirv_has_int64": ("i64", "u64"),
+    "spirv_has_float16": ("f16",), "spirv_has_float64": ("f64",),
+}  # fmt: skip
+ATOMICS = {
+    "spirv_has_atomic_float_add": [("f32", "add"), ("f32", "sub")],
+    "spirv_has_atomic_float_minmax": [("f32", "min"), ("f32", "max")],
+    "spirv_has_atomic_float64_add": [("f64", "add"), ("f64", "sub")],
+    "spirv_has_atomic_float64_minmax": [("f64", "min"), ("f64", "max")],
+    "spirv_has_atomic_int64": [
+        (t, op) for t in ("i64", "u64") for op in ("add", "sub", "min", "max", *BITWISE)
+    ],
+}  # fmt: skip
+SUBGROUPS = "spirv_has_subgroup_"
+
+
+def _with_capabilities(names: Sequence[str]) -> tuple[Capabilities, str]:
+    types = {name for item in names for name in TYPES.get(item, ())}
+    atomics = {pair for item in names for pair in ATOMICS.get(item, ())}
+    subgroups = {item.removeprefix(SUBGROUPS) for item in names if item.startswith(SUBGROUPS)}
+    newer = any(item in names for item in ("spirv_version_1_4", "spirv_version_1_5"))
+    found = replace(
+        MINIMUM,
+        types=MINIMUM.types | types,
+        atomics=MINIMUM.atomics | atomics,
+        shared_atomics=frozenset(pair for pair in atomics if pair[0] in ("f32", "f64")),
+        atomic_bits=MINIMUM.atomic_bits | ({64} if "spirv_has_atomic_int64" in names else set()),
+        subgroup_features=MINIMUM.subgroup_features | subgroups,
+    )
+    return found, VULKAN_1_2 if newer or subgroups else VULKAN_1_1
+
+
+TOOLS = ArchiveFacts(
+    binaries=("spirv",),
+    requires={
+        "spirv": many(number(0, 255), 2, 2),
+        "capabilities": many(text(100), 200),
+        "extensions": many(text(100), 200),
+        "features": many(text(100), 200),
+        "subgroup_size": optional(number(1, 1024)),
+    },
+    minimum=MINIMUM,
+    choice="caps=None, or more of ti.DeviceCapability",
+    with_capabilities=_with_capabilities,
+)

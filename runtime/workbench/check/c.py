@@ -1,0 +1,190 @@
+"""Check an edited C text: it is compiled once with assertions behind it, and its object file is looked at."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections.abc import Callable
+
+from ....transpiler.backend.module.interface import TaskSource
+from ...devices.cuda.cubin import CubinError, global_functions, undefined_names
+from ...devices.host.compiler import find_compiler, lacks_openmp
+from .c_layout import Assertion, Assertions, C, failures
+from .check_input import Edit, casts_away, is_about_const, named_in, note_errors, unclosed_brace
+from .complaints import Complaint, of_gcc, place_of
+from .declared import Declarations
+from .mistakes import missing_entry, store_to_read_only
+from .places import Block, Place, Text
+
+TAIL = "shadesmith-interface"
+"""What the compiler is told as the file of the lines behind the edited text."""
+
+_FUNCTION = re.compile(r"^(?:[A-Za-z_][\w \t*]*?[ \t*])([A-Za-z_]\w*)[ \t]*\(([^;{}]*)\)\s*\{", re.MULTILINE)
+_ENDS_EARLY = re.compile(r"at end of input|expected (?:a )?[\"']\}")
+_LOST_CONST = ("-Wdiscarded-qualifiers", "-Wcast-qual", "-Wincompatible-pointer-types-discards-qualifiers")
+_UNDECLARED = "-Wimplicit-function-declaration"
+
+
+def check_c(edit: Edit) -> None:
+    """Note all mistakes of an edited C text."""
+    generated = Text(edit.generated_text)
+    assertions = Assertions(C, generated, edit.text)
+    assertions.of_args(edit.generated)
+    assert_entries(edit, assertions, functions_of(edit.text), "the function", _head, _fits)
+    lines = assertions.lines
+    code, log = _compile(with_tail(edit.counted_text, lines))
+    complaints = of_gcc(log)
+    errors = [c for c in complaints if c.level == "error" and c.file != TAIL]
+    read_only = read_only_names(generated.blocks.get("Args"), generated, edit.text)
+    if errors:
+        Declarations(generated, edit.text, edit.sheet, C.cast).compare()
+        if not edit.sheet.mistakes:
+            note_errors(edit, errors, read_only)
+        return
+    note_failures(edit, lines, [c for c in complaints if c.level == "error"])
+    warnings = [c for c in complaints if c.level == "warning" and c.file != TAIL]
+    _note_warnings(edit, warnings, read_only, {read_only[name] for name, _ in casts_away(generated, read_only)})
+    if code is not None:
+        _check_object(edit, code)
+    elif not edit.sheet.mistakes:
+        edit.sheet.add(None, f"the compiler refused the text: {log.strip()[:1000]}")
+
+
+def _compile(text: str) -> tuple[bytes | None, str]:
+    compiler = find_compiler()
+    code, log = compiler.examine(text, openmp=True)
+    if code is None and lacks_openmp(log):
+        code, log = compiler.examine(text, openmp=False)
+    return code, log
+
+
+def with_tail(text: str, lines: list[Assertion]) -> str:
+    """Return a text with lines behind it; the compiler counts them from 1, in a file of their own."""
+    tail = "\n".join(line.code for line in lines)
+    return f'{text}\n#line 1 "{TAIL}"\n{tail}\n'
+
+
+def note_failures(edit: Edit, lines: list[Assertion], complaints: list[Complaint]) -> None:
+    """Note the mistakes behind the assertions that failed."""
+    numbers = {complaint.line - 1 for complaint in complaints if complaint.file == TAIL}
+    failed = {number for number in numbers if number < len(lines) and lines[number].mistake is not None}
+    strays = [c for c in complaints if c.file == TAIL and c.line - 1 not in failed]
+    brace = unclosed_brace(edit.text)
+    if any(_ENDS_EARLY.search(complaint.text) for complaint in complaints) or (strays and brace is not None):
+        edit.sheet.add(brace, "error: the text ends before all that was opened is closed", "close it with `}`")
+        return
+    for line in failures(lines, failed, edit.text.blocks):
+        assert line.mistake is not None
+        edit.sheet.add(line.place, *line.mistake)
+    if strays and not failed:
+        last = Place(max(1, len(edit.text.text.rstrip().split("\n"))), 1)
+        edit.sheet.add(last, f"error: {strays[0].text}", "the text ends in the middle of something")
+
+
+def read_only_names(args: Block | None, *texts: Text) -> dict[str, str]:
+    """Return the names by which texts reach arrays that are only read: members of `Args` and macros on them."""
+    members = {m.name for m in args.members or () if m.stars and m.is_const} if args is not None else set()
+    names = {member: member.removesuffix("_data") for member in members}
+    for text in texts:
+        names |= {macro: macro.removesuffix("_") for macro, member in text.accessors().items() if member in members}
+    return names
+
+
+def functions_of(text: Text, without: str = r"\bstatic\b") -> dict[str, Place]:
+    """Return the functions a text defines, with their places, but for those whose head has a word in it."""
+    found: dict[str, Place] = {}
+    for match in _FUNCTION.finditer(text.code):
+        if not re.search(without, match[0]):
+            found.setdefault(match[1], text.place(*match.span(1)))
+    return found
+
+
+def assert_entries(
+    edit: Edit,
+    assertions: Assertions,
+    defined: dict[str, Place],
+    what: str,
+    head_of: Callable[[TaskSource], str],
+    fits: Callable[[str], str],
+) -> None:
+    """Assert that everything is there which the launcher starts, each with the parameters it gives.
+
+    defined: what the text defines. what: its kind. fits: the condition that an entry has the right type.
+    """
+    check = assertions.language.check
+    entries = {old.entry for old, _ in edit.tasks}
+    instead = [name for name in defined if name not in entries]
+    missing = [old.entry for old, _ in edit.tasks if old.entry not in defined]
+    for old, _ in edit.tasks:
+        renamed = instead[0] if len(missing) == len(instead) == 1 and missing[0] == old.entry else None
+        head = head_of(old)
+        others = [place for name, place in defined.items() if name in entries]
+        place = defined[renamed] if renamed is not None else edit.text.word(old.entry) or next(iter(others), None)
+        text = missing_entry(old.entry, renamed, what, head)
+        assertions.lines.append(Assertion(check(f"sizeof(&{old.entry}) > 0"), place, text, (), old.entry, "entry"))
+        needs = (*assertions.args, len(assertions.lines) - 1)
+        wrong = (
+            f"`{old.entry}` has other parameters or another result than the launcher gives it",
+            f"its head is `{head}`; new arguments are parameters of the kernel in Python",
+        )
+        assertions.lines.append(Assertion(check(fits(old.entry)), place, wrong, needs, old.entry, "parameters"))
+
+
+def _head(task: TaskSource) -> str:
+    return f"void {task.entry}(const struct Args *arguments)"
+
+
+def _fits(entry: str) -> str:
+    return " || ".join(f"__builtin_types_compatible_p(__typeof__({entry}), {type})" for type in ENTRY_TYPES)
+
+
+ENTRY_TYPES = ("void(const struct Args *)", "void(struct Args *)")
+
+
+def _note_warnings(edit: Edit, warnings: list[Complaint], read_only: dict[str, str], cast: set[str]) -> None:
+    """Note what a C compiler lets pass, but what cannot be right. cast: arrays that the generated text casts too."""
+    for complaint in warnings:
+        place = place_of(complaint, edit.text)
+        if place is None:
+            continue
+        if complaint.flag in _LOST_CONST and is_about_const(complaint.text):
+            name = named_in(edit.text, place, read_only)
+            if name is not None and not (name in cast and complaint.flag == "-Wcast-qual"):
+                edit.sheet.add(place, *store_to_read_only(name, "loses its `const`"))
+        elif complaint.flag == _UNDECLARED:
+            name = "".join(re.findall(r"'(\w+)'", complaint.text)[:1])
+            edit.sheet.add(
+                place, f"function `{name}` is declared nowhere", "define it above, or include the header that has it"
+            )
+
+
+def _is_in_libraries(name: str) -> bool:
+    """Tell whether a name is defined by what the process has, or by libraries that texts are linked with."""
+    for library in (None, "libm.so.6", "libgomp.so.1"):
+        try:
+            getattr(ctypes.CDLL(library), name)
+        except (OSError, AttributeError):
+            continue
+        return True
+    return False
+
+
+def _check_object(edit: Edit, code: bytes) -> None:
+    """Note entries that the object file does not offer."""
+    try:
+        offered = global_functions(code)
+        defined = functions_of(edit.text, "$^")  # `inline` ones are called here, but not where they are optimised
+        for name in sorted(undefined_names(code)):
+            place = None if name in defined else edit.text.word(name)
+            if place is not None and not _is_in_libraries(name):
+                edit.sheet.add(place, f"`{name}` is declared, but defined nowhere", "define it in this text")
+    except CubinError:  # another format than ELF: the loader will tell
+        return
+    for old, _ in edit.tasks:
+        if old.entry not in offered:
+            place = edit.text.find(rf"(?<!\w)({re.escape(old.entry)})\s*\([^;{{}}]*\)\s*\{{")
+            edit.sheet.add(
+                place,
+                f"`{old.entry}` cannot be seen from outside the text: it is `static`, `inline` or hidden",
+                f"its head is `void {old.entry}(const struct Args *arguments)`",
+            )

@@ -1,0 +1,38 @@
+"""Refuse an edited text whose interface is not that of the generated one, before anything of it runs.
+
+In: two modules, the generated and the edited one, and what the device can do. Out: nothing, or an `EditError` with
+every mistake, each at its line of the user's file. What compilers know is asked from them: GLSL is compiled and its
+SPIR-V reflected, CUDA C and C are compiled with assertions behind them, and the binary is looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from ....transpiler.backend.module.interface import BackendModule
+from ....transpiler.options import Capabilities
+from ...devices.target_tools import part_of
+from .check_input import Edit
+from .edit_tools import EditTools
+from .mistakes import Sheet, refuse
+from .places import Text
+
+
+def check_edit(
+    generated: BackendModule, edited: BackendModule, capabilities: Capabilities, paths: Mapping[str, Path]
+) -> None:
+    """Check the files of `edited` that differ from the generated ones.
+
+    capabilities: of the device that will run it. paths: the users' files by the names of the module's files.
+    Raises: EditError with all mistakes; TaichiRuntimeError where a compiler is missing.
+    """
+    edits = [
+        Edit(generated, edited, number, capabilities, Sheet(paths.get(new.name, Path(new.name)), Text(new.text), []))
+        for number, (old, new) in enumerate(zip(generated.files, edited.files, strict=True))
+        if old.text != new.text
+    ]
+    if not edits:
+        return
+    part_of(generated.target, EditTools).check(edits)
+    refuse(edit.sheet for edit in edits)

@@ -1,0 +1,67 @@
+"""Integers that a source defines by a macro or constant: the threads of a block, the iterations of a thread.
+
+In: a source in C, CUDA C or GLSL. Out: numbers, None where the source does not say.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+ITEMS = "ITEMS"
+_NUMBER = re.compile(r"\b(0[xX][0-9a-fA-F]+|\d+)[uUlL]*\b")
+_COMMENTS = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+([^\n]+)$", re.MULTILINE)
+_CONSTANT = re.compile(r"\bconst(?:expr)?\s+(?:unsigned\s+)?(?:u?int|long|unsigned)\s+(\w+)\s*=\s*([^;]+);")
+_OPERATORS: dict[type, Callable[[int, int], int]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.LShift: operator.lshift,
+    ast.Div: operator.floordiv, ast.Mod: operator.mod,
+}  # fmt: skip
+
+
+def without_comments(text: str) -> str:
+    """Return a source with a blank in place of each comment."""
+    return _COMMENTS.sub(" ", text)
+
+
+def constant(text: str, name: str) -> int | None:
+    """Return the integer that a text defines by `#define name ...` or `const int name = ...;`, None if it does not."""
+    known = constants(text)
+    return evaluate(known[name], known) if name in known else None
+
+
+def items_of(text: str) -> int:
+    """Return how many iterations a thread has; one where the source does not say."""
+    return max(1, constant(text, ITEMS) or 1)
+
+
+def constants(text: str) -> dict[str, str]:
+    """Return what a text defines by name: macros without parameters, and constants."""
+    bare = without_comments(text)
+    return {name: value.strip() for found in (_DEFINE, _CONSTANT) for name, value in found.findall(bare)}
+
+
+def evaluate(expression: str, known: Mapping[str, str], depth: int = 0) -> int | None:
+    """Return the value of an integer expression of numbers, names and + - * / % <<; None for anything else."""
+    try:
+        return _value(ast.parse(_NUMBER.sub(r"\1", expression).strip(), mode="eval").body, known, depth)
+    except (SyntaxError, ValueError, ZeroDivisionError, MemoryError, RecursionError):
+        return None
+
+
+def _value(node: Any, known: Mapping[str, str], depth: int) -> int:
+    match node:
+        case ast.Constant(value=int() as number):
+            return number
+        case ast.Name(id=name) if name in known and depth < len(known):
+            found = evaluate(known[name], known, depth + 1)
+            if found is not None:
+                return found
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
+            one, other = _value(left, known, depth), _value(right, known, depth)
+            if not (isinstance(op, ast.LShift) and not 0 <= other < 64):
+                return _OPERATORS[type(op)](one, other)
+    raise ValueError

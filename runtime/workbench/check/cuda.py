@@ -1,0 +1,226 @@
+"""Check an edited CUDA C text: it is compiled with assertions behind it, its cubin is looked at. No GPU is needed."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from math import prod
+
+from ....transpiler.backend.module.interface import TaskSource
+from ...devices.compiler_messages import CompilerFailure
+from ...devices.cuda.cubin import Cubin, CubinError, CubinKernel, read_cubin
+from ...devices.cuda.nvrtc import DEFAULT_ARCH, compile_cubin
+from .c import TAIL, assert_entries, note_failures, read_only_names, with_tail
+from .c_layout import CUDA, CUDA_TEMPLATES, Assertion, Assertions
+from .check_input import Edit, casts_away, check_block_is_said, check_blocks, note_errors
+from .complaints import Complaint, of_nvrtc
+from .declared import Declarations
+from .mistakes import store_to_read_only
+from .places import Place, Text
+
+OFFSET_PROBE = 'struct Pair { int one, two; }; static_assert(__builtin_offsetof(Pair, two) == sizeof(int), "");'
+"""Refused by NVRTC 12 and 13.0, which know no `offsetof`, nor another constant expression that tells an offset."""
+REGISTERS_OF_BLOCK = 65536
+"""Registers that one multiprocessor has, so at most those of a block."""
+REGISTER_UNIT = 8
+WARP = 32
+
+_KERNEL = re.compile(r"\b__global__\b[^;{}()]*?\b([A-Za-z_]\w*)\s*\([^;{}]*\)\s*\{")
+_BOUNDS = re.compile(r"\b__(?:launch_bounds|block_size|cluster_dims)__\s*\((?:[^()]|\([^()]*\))*\)")
+_MANGLED = re.compile(r"_Z(\d+)(\w+)")
+
+
+def check_cuda(edit: Edit) -> None:
+    """Note all mistakes of an edited CUDA C text."""
+    check_blocks(edit)
+    check_block_is_said(edit)
+    knows_blocks = not edit.sheet.mistakes
+    generated = Text(edit.generated_text)
+    read_only = read_only_names(generated.blocks.get("Args"), generated, edit.text)
+    assertions = Assertions(CUDA, generated, edit.text, asks_offsets=_knows_offsets())
+    assertions.lines += [Assertion(line) for line in CUDA_TEMPLATES.strip().splitlines()]
+    assertions.of_args(edit.generated)
+    assert_entries(edit, assertions, _kernels_of(edit.text), "the kernel", _head, _fits)
+    cubin, complaints = _compile(edit, with_tail(edit.counted_text, assertions.lines))
+    errors = [complaint for complaint in complaints if complaint.level == "error"]
+    own = [complaint for complaint in errors if complaint.file != TAIL]
+    if own:
+        _check_marks(edit)
+        if any(complaint.line for complaint in own) and not edit.sheet.mistakes:
+            Declarations(generated, edit.text, edit.sheet, CUDA.cast).compare()
+        if not edit.sheet.mistakes:
+            _note_own_errors(edit, own, read_only)
+        return
+    note_failures(edit, assertions.lines, errors)
+    _check_dynamic_shared(edit)
+    _check_casts(edit, generated, read_only)
+    if errors:
+        cubin, _ = _compile(edit, edit.counted_text)
+    if cubin is not None:
+        _check_cubin(edit, cubin, knows_blocks)
+
+
+@cache
+def _knows_offsets() -> bool:
+    """Tell whether NVRTC can say where a member lies."""
+    try:
+        compile_cubin(OFFSET_PROBE)
+    except CompilerFailure:
+        return False
+    return True
+
+
+def _compile(edit: Edit, text: str) -> tuple[Cubin | None, list[Complaint]]:
+    """Return the cubin, None if the text is refused, and what the compiler says."""
+    arch = dict(edit.capabilities.extra).get("arch", DEFAULT_ARCH)
+    try:
+        binary, _ = compile_cubin(text, arch, bool(edit.edited.options.get("fast_math", True)), edit.name)
+    except CompilerFailure as error:
+        said = of_nvrtc(error.log)
+        if not any(complaint.level == "error" for complaint in said):
+            said.append(Complaint("", 0, 0, "error", error.log.strip()[:1000] or "NVRTC gave no reason"))
+        return None, said
+    try:
+        return read_cubin(binary), []
+    except CubinError as error:
+        return None, [Complaint("", 0, 0, "error", f"NVRTC gave a cubin that cannot be read: {error}")]
+
+
+def _note_own_errors(edit: Edit, errors: list[Complaint], read_only: dict[str, str]) -> None:
+    """Note errors in the user's text; ptxas names no line, so what it speaks of is looked for."""
+    with_line = [complaint for complaint in errors if complaint.line]
+    note_errors(edit, with_line, read_only, column_counts_from_text=True)
+    for complaint in errors if not with_line else ():
+        place, text, hint = _explain_ptxas(edit, complaint.text)
+        edit.sheet.add(place, text, hint)
+
+
+def _explain_ptxas(edit: Edit, said: str) -> tuple[Place | None, str, str]:
+    """Return place, text and hint for what ptxas says."""
+    shared = re.search(r"uses too much shared data \((0x[0-9a-f]+) bytes, (0x[0-9a-f]+) max\)", said)
+    if shared is not None:
+        asked, most = int(shared[1], 16), int(shared[2], 16)
+        place = edit.text.find(r"\b__shared__\b[^;]*")
+        text = f"a block shares {asked} bytes, more than the {most} bytes it may have"
+        return place, text, "make the arrays in shared memory smaller"
+    unresolved = re.search(r"Unresolved extern function '([^']+)'", said)
+    if unresolved is not None:
+        mangled = _MANGLED.match(unresolved[1])
+        name = mangled[2][: int(mangled[1])] if mangled is not None else unresolved[1]
+        return edit.text.word(name), f"function `{name}` is declared, but defined nowhere", "define it in this text"
+    lacking = re.search(r"'([^']+)'.*not supported on \.target '([^']+)'", said) or re.search(
+        r"'([^']+)'.*requires \.target (sm_\w+)", said
+    )
+    assembly = edit.text.find(r"\basm\b")
+    if lacking is not None:
+        word = re.match(r"[\w.]*", lacking[1])
+        place = _place_in_text(edit.text, word[0]) if word is not None and word[0] else None
+        arch = dict(edit.capabilities.extra).get("arch", DEFAULT_ARCH)
+        return place or assembly, f"{edit.device} ({arch}) lacks `{lacking[1]}`: {said}", "write it without"
+    named = re.search(r"'\.?(\w+)", said)
+    return (_place_in_text(edit.text, named[1]) if named is not None else None) or assembly, f"error: {said}", ""
+
+
+def _place_in_text(text: Text, word: str) -> Place | None:
+    """Return where a word stands, in literals too: ptxas speaks of what is written in `asm`."""
+    start = text.text.find(word)
+    return text.place(start, start + len(word)) if start >= 0 else None
+
+
+def _kernels_of(text: Text) -> dict[str, Place]:
+    """Return the kernels a text defines, with their places."""
+    code = _BOUNDS.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text.code)
+    return {match[1]: text.place(*match.span(1)) for match in _KERNEL.finditer(code)}
+
+
+def _head(task: TaskSource) -> str:
+    bounds = " __launch_bounds__(BLOCK)" if task.block_dim > 1 else ""
+    return f'extern "C" __global__ void{bounds} {task.entry}(const Args args)'
+
+
+def _fits(entry: str) -> str:
+    return f"shadesmith_same<decltype({entry}), void(Args)>::value"
+
+
+def _check_marks(edit: Edit) -> None:
+    """Note kernels that are none any more, in a text that is refused for that."""
+    kernels = _kernels_of(edit.text)
+    for old, _ in edit.tasks:
+        place = _definition(edit, old.entry)
+        if place is not None and old.entry not in kernels:
+            edit.sheet.add(place, *_lost_mark(old, "`__global__`"))
+
+
+def _definition(edit: Edit, entry: str) -> Place | None:
+    return edit.text.find(rf"(?<!\w)({re.escape(entry)})\s*\([^;{{}}]*\)\s*\{{")
+
+
+def _lost_mark(old: TaskSource, mark: str) -> tuple[str, str]:
+    text = f"kernel `{old.entry}` lost its {mark}, so the launcher does not find it"
+    return text, f"its head is `{_head(old)}`"
+
+
+def _check_cubin(edit: Edit, cubin: Cubin, knows_blocks: bool) -> None:
+    """Note kernels that the launcher will not find or cannot start. knows_blocks: their sizes could be read."""
+    size = edit.generated.interface.args_size_bytes
+    for old, new in edit.tasks:
+        place = _definition(edit, old.entry)
+        kernel = cubin.kernels.get(old.entry)
+        if kernel is None and place is not None:
+            mangled = any(f"{len(old.entry)}{old.entry}" in name for name in cubin.kernels)
+            gone = '`extern "C"`' if mangled else "`__global__`"
+            edit.sheet.add(place, *_lost_mark(old, gone))
+        elif kernel is not None:
+            if knows_blocks:
+                _check_threads(edit, kernel, new.block_dim, place)
+            has_args = bool(edit.generated.interface.members)
+            if has_args and (len(kernel.parameters) != 1 or kernel.parameters[0].size_bytes != size):
+                sizes = ", ".join(f"{parameter.size_bytes}" for parameter in kernel.parameters) or "none"
+                text = f"`{old.entry}` takes parameters of {sizes} bytes, the launcher gives one of {size}"
+                if not edit.sheet.mistakes:
+                    edit.sheet.add(place, text, f"its head is `{_head(old)}`")
+
+
+def _check_threads(edit: Edit, kernel: CubinKernel, block: int, place: Place | None) -> None:
+    """Note blocks that a kernel was not compiled for."""
+    bounds = edit.text.find(rf"\b(__launch_bounds__|__block_size__)\b[^;{{}}]*?\b{re.escape(kernel.name)}\b") or place
+    if kernel.required_threads is not None and kernel.required_threads != (block, 1, 1):
+        shown = " x ".join(map(str, kernel.required_threads))
+        edit.sheet.add(
+            bounds,
+            f"`{kernel.name}` is compiled for blocks of {shown} threads, but the launcher starts {block} x 1 x 1",
+            f"leave out `__block_size__`, or write `#define BLOCK {kernel.required_threads[0]}` and `((BLOCK, 1, 1))`",
+        )
+    elif kernel.max_threads is not None and prod(kernel.max_threads) < block:
+        edit.sheet.add(
+            bounds,
+            f"`{kernel.name}` is compiled for blocks of up to {prod(kernel.max_threads)} threads, but `BLOCK` is "
+            f"{block}",
+            "write `__launch_bounds__(BLOCK)`, which is right for every `BLOCK`",
+        )
+    registers = -(-kernel.registers // REGISTER_UNIT) * REGISTER_UNIT * -(-block // WARP) * WARP
+    if registers > REGISTERS_OF_BLOCK:
+        edit.sheet.add(
+            bounds,
+            f"`{kernel.name}` needs {kernel.registers} registers a thread, {registers} for a block of {block}: more "
+            f"than the {REGISTERS_OF_BLOCK} of a multiprocessor",
+            "write `__launch_bounds__(BLOCK)`, so that the compiler makes do with fewer, or make `BLOCK` smaller",
+        )
+
+
+def _check_dynamic_shared(edit: Edit) -> None:
+    place = edit.text.find(r"\bextern\s+(?:__align__\s*\([^)]*\)\s*)?__shared__[^;]*")
+    if place is not None:
+        edit.sheet.add(
+            place,
+            "the launcher gives a block no shared memory beside what the text declares with its size",
+            "write the size: `__shared__ float tile[BLOCK];`",
+        )
+
+
+def _check_casts(edit: Edit, generated: Text, read_only: dict[str, str]) -> None:
+    """Note casts that take the const off an array that is only read, which C++ allows without a word."""
+    known = {name for name, _ in casts_away(generated, read_only)}
+    for name, place in casts_away(edit.text, read_only):
+        if name not in known:
+            edit.sheet.add(place, *store_to_read_only(read_only[name], "loses its `const`"))

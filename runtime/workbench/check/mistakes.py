@@ -1,0 +1,180 @@
+"""What is wrong with an edited text, in words that a person can act on.
+
+Each mistake has a place in the user's file, what was expected and found, and a remedy. The functions are the vocabulary
+that all three languages share, so that the same mistake reads the same in each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..edit_error import EditError
+from .places import Place, Text
+
+MOST_SHOWN = 8
+"""Mistakes in one message; more are mostly consequences."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """One thing that is wrong. place: None where no line is to blame; it is shown at the top of the file then."""
+
+    place: Place | None
+    text: str
+    hint: str = ""
+
+
+@dataclass(slots=True)
+class Sheet:
+    """The mistakes of one file. path: of the user's file."""
+
+    path: Path
+    text: Text
+    mistakes: list[Mistake]
+
+    def add(self, place: Place | None, text: str, hint: str = "") -> None:
+        """Note a mistake, unless it is known already."""
+        mistake = Mistake(place, text, hint)
+        if mistake not in self.mistakes:
+            self.mistakes.append(mistake)
+
+    def shown(self) -> list[str]:
+        """Return the mistakes as text, in the order of their lines."""
+        ordered = sorted(self.mistakes, key=lambda mistake: mistake.place.line if mistake.place else 0)
+        return [self._show(mistake) for mistake in ordered]
+
+    def _show(self, mistake: Mistake) -> str:
+        place = mistake.place or Place(1, 1)
+        line = self.text.line(place.line).rstrip().expandtabs(1)
+        parts = [f"{self.path}:{place.line}: {mistake.text}"]
+        if line and mistake.place is not None:
+            start = min(place.column, len(line) + 1)
+            width = max(1, min(place.width, len(line) - start + 1))
+            gutter = f"{place.line:6} | "
+            parts += [f"{gutter}{line}", f"{' ' * (len(gutter) - 2)}| {' ' * (start - 1)}{'^' * width}"]
+        if mistake.hint:
+            parts.append(f"  Hint: {mistake.hint}")
+        return "\n".join(parts)
+
+
+def refuse(sheets: Iterable[Sheet]) -> None:
+    """Raise EditError with all mistakes, if there are any."""
+    shown = [text for sheet in sheets for text in sheet.shown()]
+    if not shown:
+        return
+    more = len(shown) - MOST_SHOWN
+    if more > 0:
+        shown = [*shown[:MOST_SHOWN], f"... and {more} more {'mistake' if more == 1 else 'mistakes'}"]
+    raise EditError("\n".join(shown))
+
+
+def missing_struct(name: str) -> tuple[str, str]:
+    """The whole struct is gone or renamed."""
+    return (
+        f"the struct `{name}` is missing, by which the launcher gives the arguments",
+        f"put `{name}` of the generated text back, under this name",
+    )
+
+
+def missing_member(struct: str, name: str, declared: str, extra: str | None) -> tuple[str, str]:
+    """A member is gone. extra: one that stands there and should not, perhaps the same with another name."""
+    instead = f", found `{extra}` in its place" if extra else ""
+    hint = f"name it `{name}` again" if extra else f"put `{declared} {name};` back in its place"
+    if extra:
+        hint += "; a `#define` may give it a second name"
+    return f"member `{name}` of `{struct}` is missing{instead}", hint
+
+
+def extra_member(struct: str, name: str) -> tuple[str, str]:
+    """A member that the host does not fill."""
+    return (
+        f"`{struct}` has a member `{name}` that the host knows nothing of: it would hold no value of yours",
+        "remove it; a constant is a `#define`, a new argument is a parameter of the kernel in Python",
+    )
+
+
+def retyped_member(struct: str, name: str, expected: str, found: str | None) -> tuple[str, str]:
+    """A member of another type."""
+    what = f", found `{found}`" if found and found != expected else ", found another type"
+    return (
+        f"member `{name}` of `{struct}` has another type: expected `{expected}`{what}",
+        f"declare it as `{expected}` and convert the value where it is used",
+    )
+
+
+def element_type(struct: str, name: str, expected: str, found: str | None, cast: str) -> tuple[str, str]:
+    """A pointer to elements of another type. cast: how the language reads memory as something else."""
+    what = f", found `{found}`" if found and found != expected else ", found another type"
+    return (
+        f"`{name}` of `{struct}` points to elements of another type: expected `{expected}`{what}",
+        f"leave the declaration, and read wider elements by {cast}",
+    )
+
+
+def moved_member(struct: str, name: str, expected: int, found: int | None, order: Sequence[str]) -> tuple[str, str]:
+    """A member at another offset, where the host does not put it."""
+    what = f", found byte {found}" if found is not None and found != expected else ""
+    return (
+        f"member `{name}` of `{struct}` lies elsewhere: expected byte {expected}{what}",
+        f"the order is {', '.join(f'`{one}`' for one in order)}; leave out `packed` and alignments",
+    )
+
+
+def wrong_size(struct: str, expected: int, found: int | None) -> tuple[str, str]:
+    """A struct of another size, though its members are right."""
+    what = f", found {found}" if found is not None else ""
+    return (
+        f"`{struct}` has another size: expected {expected} bytes{what}",
+        "the host lays elements out by this size; leave out members and alignments that the generated text lacks",
+    )
+
+
+def dropped_const(struct: str, name: str, declared: str) -> tuple[str, str]:
+    """A pointer to read-only elements that lost its const."""
+    return (
+        f"`{name}` of `{struct}` lost its `const`: the kernel in Python only reads this array, so what is written to "
+        "it would never reach the host",
+        f"declare it as `{declared}`; to write to the array, write to it in Python too",
+    )
+
+
+def store_to_read_only(name: str, how: str = "is stored to") -> tuple[str, str]:
+    """A store to an array that the module says is only read."""
+    return (
+        f"`{name}` {how} here, but the kernel in Python only reads it: the host keeps its own copy, and what is "
+        "written would be lost or seen too late",
+        f"write to another array, or write to `{name}` in Python too",
+    )
+
+
+def missing_entry(name: str, found: str | None, what: str, head: str) -> tuple[str, str]:
+    """The function the launcher starts is gone. found: one that is there instead."""
+    instead = f", found `{found}`" if found else ""
+    hint = f"name it `{name}` again" if found else f"the launcher starts `{head}`; put it back"
+    return f"{what} `{name}` is missing{instead}", hint
+
+
+def block_not_a_number(name: str) -> tuple[str, str]:
+    """The size of a block cannot be read."""
+    return (
+        f"`{name}` is no whole number that the launcher can read before the text is compiled",
+        f"write a number or an expression of numbers and `#define`d names: `#define {name} 128`",
+    )
+
+
+def missing_block(name: str, block: int) -> tuple[str, str]:
+    """The size of a block is not said any more."""
+    return (
+        f"`{name}` is gone: the launcher reads from it how many threads a block has",
+        f"write `#define {name} {block}` with the number the text is made for",
+    )
+
+
+def block_too_large(block: int, most: int, device: str) -> tuple[str, str]:
+    """More threads than the device takes."""
+    return (
+        f"a block of {block} threads is more than {device} takes: {most}",
+        f"make the block {most} threads or smaller",
+    )

@@ -1,0 +1,11 @@
+"""The error for an edited source that cannot run."""
+
+from __future__ import annotations
+
+from ...transpiler.errors import TaichiCompilationError
+
+
+class EditError(TaichiCompilationError):
+    """An edited text that cannot run. The message begins with the place in the user's file: `jacobi.cu:17: ...`."""
+
+    __module__ = TaichiCompilationError.__module__

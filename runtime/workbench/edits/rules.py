@@ -1,0 +1,73 @@
+"""When a named variant runs: the line `// @when device == "NVIDIA H200" and x.shape[0] >= 1024` of its text.
+
+In: texts, and the arguments of a launch. Out: which variant. A rule is a Python condition on `device`, `target` and
+`arch`, on the kernel's parameters and on shapes of arrays by their names; nothing else can be reached from it.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..edit_error import EditError
+
+_WHEN = re.compile(r"^\s*//\s*@when\b[ \t:]*(.*)$", re.MULTILINE)
+FACTS = ("device", "target", "arch")
+_ALLOWED = (
+    ast.Expression, ast.BoolOp, ast.And, ast.Or, ast.UnaryOp, ast.Not, ast.USub, ast.BinOp, ast.Add, ast.Sub, ast.Mult,
+    ast.FloorDiv, ast.Mod, ast.Compare, ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.In, ast.NotIn,
+    ast.Constant, ast.Name, ast.Load, ast.Tuple, ast.Attribute, ast.Subscript,
+)  # fmt: skip
+HINT = 'Hint: write `// @when x.shape[0] >= 1024 and "H200" in device`'
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A condition. text: as written. names: what it reads. holds: of a mapping of names to values."""
+
+    text: str
+    names: frozenset[str]
+    holds: Callable[[Mapping[str, Any]], bool]
+
+    @property
+    def is_static(self) -> bool:
+        """Whether it can be decided before there are arguments."""
+        return self.names <= set(FACTS)
+
+
+def rule_of(text: str, path: Path, known: frozenset[str]) -> Rule | None:
+    """Return the rule in a text, None where there is none. known: names of parameters and arrays.
+
+    Raises: EditError for one that is no condition, or reads what it cannot.
+    """
+    found = _WHEN.search(text)
+    if found is None:
+        return None
+    place = f"{path}:{text[: found.start(1)].count(chr(10)) + 1}"
+    condition = found[1].strip()
+    try:
+        tree = ast.parse(condition, mode="eval")
+    except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
+        reason = getattr(error, "msg", str(error))
+        raise EditError(f"{place}: `@when {condition}` is no Python condition: {reason}. {HINT}") from None
+    for node in ast.walk(tree):
+        if not isinstance(node, _ALLOWED) or (isinstance(node, ast.Attribute) and node.attr not in ("shape", "ndim")):
+            raise EditError(f"{place}: `@when` takes comparisons of names, shapes and constants alone. {HINT}")
+    names = frozenset(node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
+    unknown = sorted(names - known - set(FACTS))
+    if unknown:
+        listed = ", ".join((*FACTS, *sorted(known)))
+        raise EditError(f"{place}: `@when` reads `{unknown[0]}`, which is not known here; known are {listed}. {HINT}")
+    code = compile(tree, f"<rule of {path.name}>", "eval")
+
+    def holds(values: Mapping[str, Any]) -> bool:
+        try:
+            return bool(eval(code, {"__builtins__": {}}, dict(values)))  # noqa: S307 - made of the nodes above alone
+        except (TypeError, IndexError, ValueError, ZeroDivisionError, OverflowError, AttributeError) as error:
+            raise EditError(f"{place}: `@when {condition}` cannot be decided: {error}. {HINT}") from None
+
+    return Rule(condition, names, holds)

@@ -1,0 +1,434 @@
+"""Which text of a kernel runs: the generated one, or one that a person made of it.
+
+In: a session, a specialization and its generated module. Out: `Choice`, the module that runs and the `Variant` that
+says why. A copy that nobody touched is no edit. When the generated text has changed since an edit was begun, the two
+are merged; what cannot be merged, compiled or launched is refused or left out as `ti.init(edits=...)` says, and nothing
+typed is lost.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ....transpiler.backend.module.interface import BackendModule
+from ....transpiler.errors import TaichiCompilationError, warn_user
+from ....transpiler.frontend.source.specialization import Specialization
+from ...cache.compiler import compile_kernel
+from ...devices.target_tools import tools_of
+from ...launch.tuning import tunable_of
+from ...store.atomic_files import write_text
+from ..check.check_edit import check_edit
+from ..edit_error import EditError
+from .edited_module import edited_module
+from .merge import Merged, has_markers, merge, same_text
+from .rules import Rule, rule_of
+from .slots import Slot, is_writable, python_file, read_text, shown, slot_of, without_checks
+from .tuned import shape_class, tuned_module
+from .variants import EDIT, GENERATED, TUNED, Variant, Variants, digest_of, unknown_variant, variant_of
+
+if TYPE_CHECKING:
+    from ....transpiler.backend.module.compilation import Compilation
+    from ...session.session import Session
+
+CONFLICT = ".conflict"
+"""Ending of the copy that holds a merge with its markers, beside the edit."""
+BEFORE = ".before"
+"""Ending, in `.base`, of what an edit was before it was merged."""
+NEW = ".new"
+"""Ending, in `.base`, of the generated text that a conflict is with."""
+WROTE = ".wrote"
+"""Ending, in `.base`, of a conflict as it was written, to see whether somebody works on it."""
+
+
+_VARIANT = re.compile(r"@[\w-]+(?=\.\w+$)")
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What runs. watched: files whose change makes the choice anew; none where nobody can change them.
+
+    dispatch: where the arguments of each launch decide, which variant that is.
+    """
+
+    module: BackendModule
+    variant: Variant
+    watched: tuple[Path, ...] = ()
+    dispatch: Callable[[Sequence[Any]], str] | None = None
+
+
+def choose(
+    session: Session,
+    specialization: Specialization,
+    module: BackendModule,
+    args: Sequence[object] = (),
+    wanted: str | None = None,
+) -> Choice:
+    """Return what a launch runs, built and checked.
+
+    args: of the launch; what was tuned for their shapes is used. wanted: the variant that somebody asked for.
+
+    The device has compiled it then, so that building it again costs nothing. Raises: TaichiCompilationError for an edit
+    that cannot run, unless the policy is fallback; TaichiRuntimeError for a variant that is not there.
+    """
+    policy = session.config.edits
+    if not module.files:
+        return Choice(module, variant_of(module))
+    slot = slot_of(specialization, session.config.edits_dir)
+    if not slot.folder.is_dir():
+        if wanted not in (None, EDIT, GENERATED):
+            raise unknown_variant(module, wanted, (), slot.folder)
+        _tell_of_debug(session, specialization, module)
+        return Choice(module, variant_of(module), (slot.folder,) if policy == "watch" else ())
+    watched: tuple[Path, ...] = ()
+    try:
+        found = select(specialization, slot, module, wanted)
+        watched = _watched(slot, module, found.name)
+        if found.dispatch is not None:
+            return Choice(module, variant_of(module), watched, found.dispatch)
+        written, paths = (module, ()) if found.name == GENERATED else load(slot, module, found.name)
+        variant = GENERATED if written is module else found.name or EDIT
+        edited, knobs = _tuned(session, specialization, slot, module, written, variant, args)
+        if edited is module:
+            return Choice(module, variant_of(module, reason=found.reason), watched)
+        build(session, module, edited, paths)
+    except TaichiCompilationError as error:
+        if policy != "fallback":
+            raise
+        warn_user(f"{error}\nThe generated text of kernel `{module.kernel}` runs instead (edits='fallback')")
+        return Choice(module, variant_of(module, reason="the edit was left out"), watched)
+    return Choice(edited, replace(variant_of(edited, variant, paths, found.reason), knobs=knobs), watched)
+
+
+def _watched(slot: Slot, module: BackendModule, name: str) -> tuple[Path, ...]:
+    """Return the files that a launch has to look at, and the folder, which tells of new ones."""
+    if not is_writable(slot.folder):
+        return ()
+    names = dict.fromkeys((name if name != GENERATED else "", *slot.variants(_files(module))))
+    return (slot.folder, *(slot.path(file.name, name) for name in names for file in module.files))
+
+
+@dataclass(frozen=True, slots=True)
+class _Selection:
+    """name: "" for the unnamed text. reason: the rule that holds. dispatch: as in `Choice`."""
+
+    name: str
+    reason: str = ""
+    dispatch: Callable[[Sequence[Any]], str] | None = None
+
+
+def select(specialization: Specialization, slot: Slot, module: BackendModule, wanted: str | None = None) -> _Selection:
+    """Return which text of a slot runs: the variant asked for, else the first by name whose `@when` holds, else the
+    unnamed text. Raises: EditError for a rule that is none; TaichiRuntimeError for a variant that is not there."""
+    names = slot.variants(_files(module))
+    if wanted is not None:
+        if wanted in (EDIT, GENERATED):
+            return _Selection("" if wanted == EDIT else GENERATED, "asked for")
+        if wanted not in names:
+            raise unknown_variant(module, wanted, names, slot.folder)
+        return _Selection(wanted, "asked for")
+    leaves = [leaf.name for leaf in specialization.definition.leaves]
+    shapes = {array.name: _Shape(array.shape) for array in module.interface.arrays if array.shape is not None}
+    facts = {"target": module.target, "device": "", "arch": "", **dict(specialization.capabilities.extra), **shapes}
+    rules: list[tuple[str, Rule]] = []
+    for name in names:
+        for file in module.files:
+            path = slot.path(file.name, name)
+            rule = rule_of(read_text(path) or "", path, frozenset((*leaves, *shapes)))
+            if rule is not None and not (rule.names <= facts.keys() and not rule.holds(facts)):
+                rules.append((name, rule))
+                break
+    first = rules[0] if rules else None
+    if first is None:
+        return _Selection("")
+    if first[1].names <= facts.keys():
+        return _Selection(first[0], f"@when {first[1].text}")
+
+    def decide(args: Sequence[Any]) -> str:
+        values = {**facts, **dict(zip(leaves, args))}
+        return next((name for name, rule in rules if rule.holds(values)), EDIT)
+
+    return _Selection("", dispatch=decide)
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """A captured field as rules see it."""
+
+    shape: tuple[int, ...]
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+
+def _files(module: BackendModule) -> tuple[str, ...]:
+    return tuple(file.name for file in module.files)
+
+
+def build(session: Session, generated: BackendModule, edited: BackendModule, paths: Sequence[Path]) -> None:
+    """Check an edit against the generated interface and compile it. Raises: TaichiCompilationError for a bad edit."""
+    names = {_VARIANT.sub("", path.name): path for path in paths}
+    check_edit(generated, edited, session.device.capabilities, names)
+    try:
+        session.programs.find(edited)
+    except EditError:
+        raise
+    except TaichiCompilationError as error:  # the driver's compiler knows neither file nor line
+        where = next((f"{path}:1" for path in paths), generated.kernel)
+        raise EditError(f"{where}: the device refuses this text, which is right for its compiler: {error}") from error
+
+
+def load(slot: Slot, module: BackendModule, variant: str = "") -> tuple[BackendModule, tuple[Path, ...]]:
+    """Return the module with the texts of a slot and the files they come from; the module itself if none is changed.
+
+    Raises: EditError for what is no text, and for an edit that conflicts with the text generated now.
+    """
+    texts: dict[str, str] = {}
+    paths: list[Path] = []
+    for file in module.files:
+        text = _current(slot, file.name, file.text, module.kernel, variant)
+        if text is not None:
+            texts[file.name] = text
+            paths.append(slot.path(file.name, variant))
+    return (edited_module(module, texts), tuple(paths)) if texts else (module, ())
+
+
+def begin(specialization: Specialization, module: BackendModule, edits_dir: str, variant: str = "") -> Path:
+    """Write the texts to edit, with their base, where there are none yet.
+
+    Returns the file, or the slot's folder where there are several. A copy that nobody touched is written anew if the
+    generated text has changed. Raises: OSError; EditError for a variant's name that no file can bear.
+    """
+    if variant and not re.fullmatch(r"[\w-]+", variant):
+        raise EditError(f"`{variant}` cannot name a variant. Hint: use letters, digits, `_` and `-`")
+    if not module.files:
+        why = "it does nothing"
+        if tools_of(module.target).is_interpreter:
+            why = "the interpreter runs no text. Hint: name a target, `kernel.edit(..., arch=ti.cuda)`"
+        raise EditError(f"kernel `{module.kernel}` has no text to edit: {why}")
+    slot = slot_of(specialization, edits_dir)
+    paths = []
+    for file in module.files:
+        path, base = slot.path(file.name, variant), slot.base(file.name, variant)
+        text = read_text(path)
+        if text is None or (text == read_text(base) and text != file.text):
+            write_text(base, file.text)
+            write_text(path, file.text)
+        paths.append(path)
+    slot.write_facts(_facts(specialization, module))
+    return paths[0] if len(paths) == 1 else slot.folder
+
+
+def _facts(specialization: Specialization, module: BackendModule) -> dict[str, object]:
+    definition = specialization.definition
+    file = python_file(definition)
+    arguments = zip(definition.leaves, specialization.arguments)
+    return {
+        "kernel": definition.function.__qualname__,
+        "file": file.name if file is not None else None,
+        "arguments": {leaf.name: shown(argument) for leaf, argument in arguments},
+    }
+
+
+def digest_of_edit(specialization: Specialization, target: str, edits_dir: str) -> str:
+    """Return a digest of the texts that take the place of the generated ones, "" where none does.
+
+    Raises: EditError for an edit that cannot be read or merged.
+    """
+    slot = slot_of(specialization, edits_dir)
+    if not slot.folder.is_dir():
+        return ""
+    module = compile_kernel(specialization, target).module
+    name = select(specialization, slot, module).name
+    edited, _ = load(slot, module, name) if name != GENERATED else (module, ())
+    return "" if edited is module else digest_of(edited)
+
+
+def archived(specialization: Specialization, module: BackendModule, edits_dir: str) -> tuple[BackendModule, str]:
+    """Return what an archive for another device than the session's holds, and the digest of the edit in it, or "".
+
+    Raises: EditError for an edit that cannot be read, merged or launched.
+    """
+    slot = slot_of(specialization, edits_dir)
+    if not module.files or not slot.folder.is_dir():
+        return module, ""
+    found = select(specialization, slot, module)
+    if found.dispatch is not None:
+        warn_user(
+            f"which edit of kernel `{module.kernel}` runs depends on each launch's arguments (`@when`); the generated "
+            "text is archived. Hint: `kernel.use(...)` names one"
+        )
+        return module, ""
+    edited, paths = load(slot, module, found.name) if found.name != GENERATED else (module, ())
+    if edited is module:
+        return module, ""
+    check_edit(module, edited, specialization.capabilities, {_VARIANT.sub("", path.name): path for path in paths})
+    return edited, digest_of(edited)
+
+
+def gather(
+    session: Session,
+    specialization: Specialization,
+    compilation: Compilation,
+    kinds: Sequence[str],
+    args: tuple[object, ...],
+) -> Variants:
+    """Return all texts of one specialization. Edits that cannot be loaded stand in `errors`."""
+    module = compilation.module
+    slot = slot_of(specialization, session.config.edits_dir)
+    found = Variants(session, specialization, compilation, kinds, args, slot, module, {}, {}, variant_of(module))
+    if session.config.edits != "off" and slot.folder.is_dir():
+        for name in ("", *slot.variants(_files(module))):
+            try:
+                edited, paths = load(slot, module, name)
+            except TaichiCompilationError as error:
+                found.errors[name or EDIT] = error
+                continue
+            if edited is not module:
+                found.edits[name or EDIT], found.paths[name or EDIT] = edited, paths
+        chosen = select(specialization, slot, module).name or EDIT
+        if chosen in found.edits:
+            found.chosen = variant_of(found.edits[chosen], chosen, found.paths[chosen])
+        elif chosen in found.errors:
+            found.chosen = replace(found.chosen, variant=chosen)
+            return found
+        _gather_tuned(found)
+    return found
+
+
+def _tuned(
+    session: Session,
+    specialization: Specialization,
+    slot: Slot,
+    module: BackendModule,
+    written: BackendModule,
+    variant: str,
+    args: Sequence[object],
+) -> tuple[BackendModule, dict[str, str]]:
+    """Return a variant's module with what a search found for this device and these shapes, and these values."""
+    tunable, shapes = tunable_of(specialization.definition.function), shape_class(module, args)
+    return tuned_module(slot, module, written, variant, session.device.title, shapes, tunable)
+
+
+def _gather_tuned(found: Variants) -> None:
+    """Add the text that runs with the values a search found, as `tuned`, unless somebody named a variant so."""
+    name = found.chosen.variant
+    written = found.module(name)
+    tuned, knobs = _tuned(found.session, found.specialization, found.slot, found.generated, written, name, found.args)
+    if tuned is not written and TUNED not in found.edits:
+        found.edits[TUNED], found.paths[TUNED] = tuned, found.paths.get(name, ())
+        found.chosen = replace(found.chosen, digest=digest_of(tuned), knobs=knobs)
+
+
+def _current(slot: Slot, name: str, generated: str, kernel: str, variant: str) -> str | None:
+    """Return the edited text of one file, merged with the generated one if that has changed; None if nobody edited."""
+    path = slot.path(name, variant)
+    text, base = read_text(path), read_text(slot.base(name, variant))
+    if text is None:
+        return None
+    if base is None:
+        base = _adopted(slot, name, generated, variant)
+    if text in (base, generated):
+        return None
+    if same_text(base, generated):
+        return text
+    return _merged(slot, name, variant, text, base, generated, kernel)
+
+
+def _adopted(slot: Slot, name: str, generated: str, variant: str) -> str:
+    """Take the generated text as the base of a file that came without one: it was put there by hand."""
+    with suppress(OSError):
+        write_text(slot.base(name, variant), generated)
+    return generated
+
+
+def _merged(slot: Slot, name: str, variant: str, text: str, base: str, generated: str, kernel: str) -> str:
+    """Bring an edit up to the text generated now. Raises: EditError for a conflict, or where nothing can be written."""
+    path = slot.path(name, variant)
+    resolved = _resolved(slot, name, variant, generated)
+    merged = merge(base, text, generated, (path.name, "generated before", "generated now"))
+    if resolved is not None:
+        merged = Merged(resolved, 0, merged.kept)
+    if not is_writable(path):
+        raise EditError(
+            f"{path}:1: this edit was made for another text than is generated now for kernel `{kernel}`, and it cannot "
+            "be merged where it lies, since the file is read-only. Hint: merge it where it is developed, or run with "
+            "ti.init(edits='fallback')"
+        )
+    if merged.conflicts:
+        raise _conflict(slot, name, variant, merged, generated, kernel)
+    before = _beside(slot, name, variant, BEFORE)
+    write_text(before, text)
+    write_text(path, merged.text)
+    write_text(slot.base(name, variant), generated)
+    for ending in (NEW, WROTE):
+        _beside(slot, name, variant, ending).unlink(missing_ok=True)
+    path.with_name(path.name + CONFLICT).unlink(missing_ok=True)
+    lines = f"{merged.kept} {'line' if merged.kept == 1 else 'lines'}"
+    warn_user(
+        f"{path}:1: kernel `{kernel}` has changed; this edit was merged with the text generated now, with {lines} of "
+        f"yours kept. It was before: {before}. Hint: `shadesmith diff` shows what is left of it"
+    )
+    return merged.text
+
+
+def _resolved(slot: Slot, name: str, variant: str, generated: str) -> str | None:
+    """Return the text of a conflict in which somebody has decided all, None where that has not happened."""
+    path = slot.path(name, variant)
+    text = read_text(path.with_name(path.name + CONFLICT))
+    if text is None or has_markers(text) or text == read_text(_beside(slot, name, variant, WROTE)):
+        return None
+    new = read_text(_beside(slot, name, variant, NEW))
+    if new is None or same_text(new, generated):
+        return text
+    again = merge(new, text, generated)  # it changed once more in the meantime
+    return None if again.conflicts else again.text
+
+
+def _conflict(slot: Slot, name: str, variant: str, merged: Merged, generated: str, kernel: str) -> EditError:
+    """Write the copy with markers, unless somebody is at work on one, and return the error that names it."""
+    path = slot.path(name, variant)
+    copy, wrote, new = (path.with_name(path.name + CONFLICT), *(_beside(slot, name, variant, e) for e in (WROTE, NEW)))
+    found = read_text(copy)
+    if found is not None and found != read_text(wrote):  # somebody works on it
+        if not same_text(read_text(new) or "", generated):
+            numbers = (copy.with_name(f"{copy.name}-{number}") for number in itertools.count(2))
+            os.replace(copy, next(path for path in numbers if not path.exists()))
+            found = None
+    if found is None or found == read_text(wrote):
+        write_text(copy, merged.text)
+        write_text(wrote, merged.text)
+        write_text(new, generated)
+    shown = read_text(copy) or merged.text
+    line = next((k for k, text in enumerate(shown.splitlines(), 1) if has_markers(text)), 1)
+    return EditError(
+        f"{copy}:{line}: kernel `{kernel}` has changed where {path.name} was edited: {merged.conflicts} "
+        f"{'conflict' if merged.conflicts == 1 else 'conflicts'}. The edit is unchanged. Hint: decide between the "
+        "markers in this copy; when none is left it replaces the edit"
+    )
+
+
+def _beside(slot: Slot, name: str, variant: str, ending: str) -> Path:
+    base = slot.base(name, variant)
+    return base.with_name(base.name + ending)
+
+
+def _tell_of_debug(session: Session, specialization: Specialization, module: BackendModule) -> None:
+    """Warn that an edit is left out, since it is one of the text without checks."""
+    options = without_checks(specialization.options)
+    if options == specialization.options:
+        return
+    plain = replace(specialization, options=options)
+    slot = slot_of(plain, session.config.edits_dir)
+    if any(slot.path(file.name).is_file() for file in module.files):
+        warn_user(
+            f"{slot.folder} holds edits of kernel `{module.kernel}`, which are of its text without checks; with debug "
+            "the generated text runs. Hint: `kernel.edit(...)` under debug=True makes a slot for the checked text"
+        )

@@ -1,0 +1,326 @@
+"""`kernel.compare(*args)`: whether two texts of a kernel compute the same, output by output, on copies of arguments.
+
+In: the `Variants` of a call. Out: a `Comparison`, which prints as a table. Both texts run several times from the same
+contents. Runs with an odd number begin with arrays that are only written filled with a pattern, and with other guards:
+so a value that stood there before is not taken for one that was computed, and what is read outside of arrays shows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ....transpiler.errors import TaichiRuntimeError
+from ...arrays.foreign import dense_strides
+from ...devices.target_tools import tools_of
+from ..edits import selection as edits
+from ..edits.variants import EDIT, GENERATED, Variants
+from .differences import Mismatch, Output, Tolerance, different, judge, merged
+from .outputs import Located, Outputs
+from .replicas import PATTERNS, Launchable, Outcome, Region, Replicas, Trespass, counts_of, record, run_or_name
+from .values import Values
+
+if TYPE_CHECKING:
+    from ....transpiler.backend.module.interface import BackendModule
+
+ROUNDS = 3
+TURN = re.compile(r"=\s*atomic\w*\((?!&?report[.\[])")
+"""In a text: what an atomic gives is used, which depends on the order of threads; a report's goes nowhere else."""
+MORE_ROUNDS = 5
+"""Further runs of the generated text where another differs from it: perhaps it differs from itself."""
+CHAOTIC_ROUNDS = 40
+"""The same where it has been seen to differ from itself elsewhere: what threads race for may come out alike many times
+(one of 8 runs of a kernel on an H200)."""
+CHAOTIC_BYTES = 1 << 26
+"""Memory that all those runs may take together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What `kernel.compare` found. outputs: by name, `x`, `p.mass`, `return value`.
+
+    passed: no output differs by more than rounding explains, and nothing was written out of bounds.
+    out_of_bounds: what was, as text. nondeterministic: outputs that differ from run to run of the generated text.
+    notes: what else is worth knowing.
+    """
+
+    kernel: str
+    target: str
+    variant: str
+    rounds: int
+    outputs: dict[str, Output]
+    out_of_bounds: tuple[str, ...] = ()
+    nondeterministic: tuple[str, ...] = ()
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def passed(self) -> bool:
+        """Whether the two texts may stand for each other."""
+        return not self.out_of_bounds and all(output.passed for output in self.outputs.values())
+
+    @property
+    def title(self) -> str:
+        """What was compared."""
+        rounds = f"{self.rounds} rounds" if self.rounds > 1 else "1 round"
+        return f"compare {self.kernel} on {self.target}: generated and {self.variant}, {rounds}"
+
+    def __bool__(self) -> bool:
+        return self.passed
+
+    def rows(self) -> list[tuple[str, ...]]:
+        """Return the table: name, type, verdict, largest differences, first mismatch."""
+        return [("output", "type", "result", "max abs", "max ulp", "first difference: generated, found"),
+                *(_row(output) for output in self.outputs.values())]  # fmt: skip
+
+    def remarks(self) -> list[str]:
+        """Return what stands below the table."""
+        found = [f"out of bounds: {text}" for text in self.out_of_bounds]
+        if self.nondeterministic:
+            names = ", ".join(self.nondeterministic)
+            found.append(f"not deterministic: runs of the generated text differ in {names}")
+        return [*found, *self.notes]
+
+    def __str__(self) -> str:
+        rows = self.rows()
+        widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+        return "\n".join([self.title, *lines, *self.remarks(), "passed" if self.passed else "FAILED"])
+
+    def to_json(self) -> dict[str, Any]:
+        """Return all of it as plain data."""
+        return {**asdict(self), "passed": self.passed}
+
+
+def _row(output: Output) -> tuple[str, ...]:
+    changed = "" if output.is_written else ", read"
+    if output.equal:
+        return output.name, f"{output.type}{changed}", output.verdict, "0", "" if output.max_ulp is None else "0", ""
+    ulps = "" if output.max_ulp is None else f"{output.max_ulp:,}"
+    size = f"{output.max_abs:.3g}" if output.max_ulp is not None else f"{output.max_abs:,.0f}"
+    more = f" (and {output.count - 1:,} more)" if output.count > 1 else ""
+    return (output.name, f"{output.type}{changed}", output.verdict, size, ulps,
+            f"{output.first}{more}")  # fmt: skip
+
+
+class Comparer:
+    """The generated text of one call, run and kept, against which any number of texts can be compared.
+
+    rounds: runs of each text, at least 2 to see whether they agree. relative, absolute: tolerances instead of those by
+    type (`differences`).
+    """
+
+    def __init__(
+        self,
+        launchable: Launchable,
+        rounds: int = ROUNDS,
+        relative: float | None = None,
+        absolute: float | None = None,
+    ) -> None:
+        if tools_of(launchable.session.device.name).is_interpreter:
+            raise TaichiRuntimeError("the interpreter runs no text to compare. Hint: use ti.cpu, ti.vulkan or ti.cuda")
+        if rounds < 1:
+            raise ValueError(f"rounds={rounds}: each text has to run at least once")
+        self.launchable, self.rounds = launchable, rounds
+        self.tolerance = Tolerance(relative, absolute)
+        self.recording = record(launchable)
+        self.outputs = Outputs(self.recording)
+        self._replicas = Replicas(self.recording)
+        arrays = [located for region in self.recording.regions for located in self.outputs.only_written(region)]
+        self._poisoned = {located.slot.name for located in arrays}
+        self._base = [self._run(launchable.generated, self.recording.counts, k, GENERATED) for k in range(rounds)]
+        self._more = [MORE_ROUNDS, CHAOTIC_ROUNDS]
+        slots = launchable.generated.interface.arrays if TURN.search(launchable.generated.source()) else ()
+        self._unordered = {slot.name for slot in slots if slot.written and not slot.read}
+
+    def against(self, name: str, module: BackendModule) -> Comparison:
+        """Compare a module with the generated one. Raises: TaichiRuntimeError where the device reports a fault."""
+        counts = counts_of(self.launchable, module)
+        runs = [self._run(module, counts, k, name) for k in range(self.rounds)]
+        outputs = self._judged(runs)
+        while not all(output.passed for output in outputs.values()) and self._run_more():
+            outputs = self._judged(runs)
+        unstable = self._different(self._alike())
+        return Comparison(
+            self.launchable.generated.kernel, module.target, name, self.rounds, outputs,
+            tuple(self._out_of_bounds(runs)), tuple(unstable), tuple(self._notes(name, runs, unstable)),
+        )  # fmt: skip
+
+    def close(self) -> None:
+        """Give the copies back."""
+        self._replicas = Replicas(self.recording)
+
+    # --- runs
+
+    def _run(self, module: BackendModule, counts: Sequence[int], number: int, name: str) -> Outcome:
+        pattern = PATTERNS[number % 2]
+        prepare = partial(self._poison, pattern) if number % 2 else None
+        return run_or_name(name, lambda: self._replicas.run(module, counts, pattern, prepare))
+
+    def _poison(self, pattern: int, region: Region, contents: Any) -> Any:
+        return self.outputs.poisoned(region, contents, pattern)
+
+    def _run_more(self) -> bool:
+        """Run the generated text again, to see whether it agrees with itself; return False where that is known."""
+        count = self._more.pop(0) if self._more else 0
+        if count == CHAOTIC_ROUNDS:
+            size = sum(region.size_bytes for region in self.recording.regions)
+            count = min(count, CHAOTIC_BYTES // max(1, size)) if self._different(self._alike()) else 0
+        self._base += [self._run(self.launchable.generated, self.recording.counts, 0, GENERATED) for _ in range(count)]
+        return count > 0
+
+    def _alike(self) -> list[Outcome]:
+        """Return the runs of the generated text that began as the first."""
+        return [*self._base[: self.rounds : 2], *self._base[self.rounds :]]
+
+    # --- what they gave
+
+    def _judged(self, runs: Sequence[Outcome]) -> dict[str, Output]:
+        alike = [self._values(outcome) for outcome in self._alike()]
+        rounds: dict[str, list[Output]] = {}
+        for number, run in enumerate(runs):
+            expected, found = self._values(self._base[number]), self._values(run)
+            for label, values in expected.items():
+                base = [outcome[label] for outcome in alike]
+                pattern = PATTERNS[number % 2] if number % 2 and values.name in self._poisoned else None
+                output = judge(base, values, found[label], self.tolerance, pattern, values.name in self._unordered)
+                rounds.setdefault(label, []).append(output)
+            for label, output in self._judged_texts(self._base[number], run).items():
+                rounds.setdefault(label, []).append(output)
+        return {label: merged(found) for label, found in rounds.items()}
+
+    def _values(self, outcome: Outcome) -> dict[str, Values]:
+        """Return all numbers that a run left, by label."""
+        return self.outputs.values(outcome.contents) | {values.label: values for values in outcome.textures}
+
+    def _judged_texts(self, base: Outcome, run: Outcome) -> dict[str, Output]:
+        found: dict[str, Output] = {}
+        one, other = self.outputs.texts(base.contents), self.outputs.texts(run.contents)
+        for name, text in one.items():
+            same = text == other[name]
+            lines = zip([*text.splitlines(), ""], [*other[name].splitlines(), ""], strict=False)
+            number, pair = next(((k, pair) for k, pair in enumerate(lines) if pair[0] != pair[1]), (0, (text, "")))
+            first = None if same else Mismatch(f"{name}, line {number + 1}", (number,), repr(pair[0]), repr(pair[1]))
+            found[name] = Output(name, "text", (), True, same, same, count=int(not same), first=first)
+        return found
+
+    def _varying(self, runs: Sequence[Outcome]) -> list[str]:
+        """Return the outputs in which runs that began alike, each other one, differ."""
+        return self._different(runs[::2])
+
+    def _different(self, alike: Sequence[Outcome]) -> list[str]:
+        first, *others = [self._values(outcome) for outcome in alike]
+        return [label for label, values in first.items() if any(_differ(values, other[label]) for other in others)]
+
+    def _notes(self, name: str, runs: Sequence[Outcome], unstable: Sequence[str]) -> list[str]:
+        notes = []
+        changing = [label for label in self._varying(runs) if label not in unstable]
+        if changing:
+            notes.append(f"`{name}` differs from run to run in {', '.join(changing)}: a race, or a missing barrier?")
+        base = self._base[0].trespasses
+        if base:
+            texts = ", ".join(self._text(trespass) for trespass in base)
+            notes.append(f"the generated text writes out of bounds too: {texts}; `ti.init(debug=True)` says where")
+        return notes
+
+    # --- writes where no array is
+
+    def _out_of_bounds(self, runs: Sequence[Outcome]) -> list[str]:
+        """Return the writes outside of arrays that the generated text does not make."""
+        found: dict[Any, str] = {}
+        for number, run in enumerate(runs):
+            known = {(trespass.region, trespass.is_behind): trespass for trespass in self._base[number].trespasses}
+            for trespass in run.trespasses:
+                if known.get((trespass.region, trespass.is_behind)) != trespass:
+                    found.setdefault((trespass.region, trespass.is_behind), self._text(trespass))
+            for region in self.recording.regions:
+                text = self._stray(region, self._base[number], run)
+                if text:
+                    found.setdefault(region, text)
+        return list(found.values())
+
+    def _stray(self, region: Region, base: Outcome, run: Outcome) -> str:
+        """Return words on bytes that differ though no array of the kernel is there; "" for none."""
+        if region.role != "data" or region in self.outputs.sparse_regions:
+            return ""
+        one, other = base.contents[region], run.contents[region]
+        if np.array_equal(one, other):
+            return ""
+        found = np.flatnonzero((one != other) & ~self.outputs.covered(region))
+        if not found.size:
+            return ""
+        first = int(found[0])
+        owner = region.hold.owner if region.hold is not None else region.name
+        size = f"{found.size} bytes of {owner} that no array of the kernel holds, the first at byte {first}"
+        return self._place(region, first, size) or size
+
+    def _text(self, trespass: Trespass) -> str:
+        """Return words on bytes changed outside of a region."""
+        region, offset = trespass.region, trespass.offset_bytes
+        where = f"{offset} bytes behind its end" if trespass.is_behind else f"{-offset} bytes before its begin"
+        size = f"{trespass.count_bytes} bytes changed, the first {where}"
+        found = self._place(region, offset + (region.size_bytes if trespass.is_behind else 0), size)
+        return found or f"{region.name if region.role == 'data' else f'the {region.role}'} ({size})"
+
+    def _place(self, region: Region, offset_bytes: int, size: str) -> str:
+        """Return what the only array of a region calls a place outside of it: `b[128, 0] of shape (128, 64)`, or ""."""
+        here = [located for located in self.outputs.located if located.region is region]
+        index = _index_outside(here[0], offset_bytes) if len(here) == 1 else None
+        if index is None:
+            return ""
+        return f"{here[0].slot.name}[{', '.join(map(str, index))}] of shape {here[0].shape} ({size})"
+
+
+def _index_outside(located: Located, offset_bytes: int) -> tuple[int, ...] | None:
+    """Return the index, out of range along the first axis, of what would be at a place; None for arrays with gaps."""
+    extents, item_bytes = located.extents, located.item_bytes
+    if not extents or 0 in extents[1:] or not item_bytes or located.slot.place is not None:
+        return None
+    if located.strides != dense_strides(extents, item_bytes):
+        return None
+    item, index = (offset_bytes - located.begin_bytes) // item_bytes, []
+    for extent in reversed(extents[1:]):
+        item, part = divmod(item, extent)
+        index.append(part)
+    offsets = located.slot.offset or (0,) * len(extents)
+    return tuple(part + begin for part, begin in zip((item, *reversed(index)), offsets, strict=True))
+
+
+def _differ(one: Values, other: Values) -> bool:
+    if one.keys is not None and other.keys is not None and not np.array_equal(one.keys, other.keys):
+        return True
+    return bool(different(one.array, other.array).any())
+
+
+def compare(
+    variants: Variants,
+    variant: str | None = None,
+    rounds: int = ROUNDS,
+    relative: float | None = None,
+    absolute: float | None = None,
+) -> Comparison:
+    """Compare a variant of a kernel with its generated text on copies of the arguments; see `Comparison`.
+
+    variant: its name; None: the one that a launch runs, or the unnamed edit. relative, absolute: tolerances instead of
+    those by type. Raises: the edit's own error where it cannot run; TaichiRuntimeError where there is no such variant,
+    and where the device reports a fault.
+    """
+    if variant is None:
+        variant = variants.chosen.variant if variants.chosen.variant != GENERATED else EDIT
+    module = checked_module(variants, variant)
+    return Comparer(variants, rounds, relative, absolute).against(variant, module)
+
+
+def checked_module(variants: Variants, name: str) -> BackendModule:
+    """Return the module of a variant, after its interface was checked and it was compiled; nothing else may run.
+
+    Raises: the edit's own error where it cannot run; TaichiRuntimeError where there is no such variant.
+    """
+    module = variants.module(name)
+    if name != GENERATED:
+        edits.build(variants.session, variants.generated, module, variants.paths.get(name, ()))
+    return module

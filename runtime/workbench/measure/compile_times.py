@@ -1,0 +1,80 @@
+"""`kernel.report(*args)`: where the time goes when a kernel is compiled, from Python's text to what can be launched.
+
+In: a specialization and the device of a session. Out: `CompileReport`. The kernel is compiled anew for it, and nothing
+is taken from a cache: neither what is kept on disk nor what the process remembers.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from ....transpiler.frontend.build.build import build
+from ....transpiler.frontend.source.definition import parse
+from ....transpiler.frontend.source.specialization import Specialization
+from ....transpiler.ir.forms import FrontendResult
+from ....transpiler.pipeline import compile_kernel
+from ...devices.target_tools import tools_of
+from ...store.stats import COUNTS
+
+if TYPE_CHECKING:
+    from ....transpiler.backend.module.interface import BackendModule
+    from ...devices.device import Device
+
+_NUMBERS = itertools.count()
+
+
+@dataclass(frozen=True, slots=True)
+class CompileReport:
+    """times: [s] by stage, in order: "parse", "frontend", "pass NAME" each, "between passes" (checks of the IR under
+    `debug`), "emit", a compiler, and how its code is loaded. They leave out little: wall: [s] from begin to end.
+    """
+
+    kernel: str
+    target: str
+    device: str
+    times: dict[str, float]
+    wall: float
+
+    def __str__(self) -> str:
+        rows = [*self.times.items(), ("all", self.wall)]
+        width = max(len(name) for name, _ in rows)
+        lines = [f"{name:<{width}}  {1e3 * time:9.3f} ms  {time / self.wall:6.1%}" for name, time in rows]
+        return "\n".join([f"{self.kernel} on {self.device}, compiled anew", *lines])
+
+
+def compile_report(specialization: Specialization, device: Device) -> CompileReport:
+    """Compile for a device, and say what took how long. Raises: as the first launch does."""
+    times: dict[str, float] = {}
+    begin = perf_counter()
+    parse(specialization.definition.function)
+    times["parse"] = perf_counter() - begin
+
+    def timed_frontend(wanted: Specialization) -> FrontendResult:
+        start = perf_counter()
+        result = build(wanted)
+        times["frontend"] = perf_counter() - start
+        return result
+
+    compilation = compile_kernel(specialization, device.name, frontend=timed_frontend)
+    times |= {f"pass {name}": time for name, time in compilation.passes.items()}
+    times["between passes"] = compilation.times["passes"] - sum(compilation.passes.values())
+    times["emit"] = compilation.times["emit"]
+    if compilation.module.program is None:
+        times |= _build_times(compilation.module, device)
+    wall = perf_counter() - begin
+    return CompileReport(compilation.module.kernel, device.name, device.title, times, wall)
+
+
+def _build_times(module: BackendModule, device: Device) -> dict[str, float]:
+    """Compile texts that no one has compiled before: they differ in a comment at their end."""
+    number = next(_NUMBERS)
+    files = tuple(replace(file, text=f"{file.text}// timed {number}\n") for file in module.files)
+    tool, load = tools_of(device.name).build_stages
+    before, start = COUNTS.snapshot().compiler_seconds, perf_counter()
+    device.build(replace(module, files=files), keep=False)
+    all_of_it = perf_counter() - start
+    compiling = min(COUNTS.snapshot().compiler_seconds - before, all_of_it)
+    return {tool: compiling, load: all_of_it - compiling}

@@ -1,0 +1,299 @@
+"""`kernel.tune`: try the values of a text's knobs, and keep those with which it is fastest.
+
+In: the variants of a call, with knobs (`knobs.py`). Out: a `Tuning`, which prints as a table; the winner is stored for
+the device and the class of shapes, and later launches use it.
+
+Each setting is compiled and checked as an edit is, compared with the generated text on copies of the arguments, and
+only then timed against the text as it is written, in turns. What was tried is stored at once: a search that was stopped
+goes on where it was. The fastest three are timed once more, together; one wins only where it is surely faster.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from itertools import islice, product
+from typing import TYPE_CHECKING
+
+from ....transpiler.errors import TaichiCompilationError, TaichiRuntimeError
+from ...launch.tuning import Tunable
+from ..edits import selection as edits
+from ..edits.knobs import Knobs
+from ..edits.tuned import (
+    Entry,
+    combinations,
+    offered,
+    read_entries,
+    shape_class,
+    text_digest,
+    with_values,
+    write_entry,
+)
+from ..edits.variants import GENERATED, Variants
+from .bench import Timing, time_modules
+from .compare import Comparer, Comparison
+from .ratios import FASTER, SLOWER, Ratio, ratio_of
+from .replicas import counts_of
+from .stand import Ground
+from .timing import SECONDS
+from .trials import FAILED, REFUSED, TIMED, WRONG, Setting, Trial, Tuning
+
+if TYPE_CHECKING:
+    from ....transpiler.backend.module.interface import BackendModule
+
+LIMIT = 100
+"""Settings that are tried at most."""
+TRIAL_SECONDS = 0.4
+"""For the rounds of one setting; the last comparison takes longer."""
+FINALISTS = 3
+WRITTEN = "as written"
+
+Progress = Callable[[str, int, int], None]
+"""Told before each trial: the setting in words, how many were tried, how many there are at most."""
+
+
+def tune(
+    variants: Variants,
+    variant: str | None = None,
+    tunable: Tunable | None = None,
+    seconds: float = SECONDS,
+    limit: int = LIMIT,
+    restart: bool = False,
+    progress: Progress | None = None,
+) -> Tuning:
+    """Try the settings of a text's knobs, store the winner, and return all that was found.
+
+    variant: whose text; None: of the one that a launch runs. tunable: what Python offers beside the text. seconds: for
+    the last comparison. limit: of settings; where there are more, one knob after the other is tried. restart: forget
+    earlier trials. Raises: TaichiRuntimeError where there is nothing to tune, and where the text as written does not
+    compute what the generated one does; TaichiCompilationError at the line of a comment that cannot be understood.
+    """
+    name = variants.chosen.variant if variant is None else variant
+    search = _Search(variants, name, tunable or Tunable(), progress or (lambda label, number, total: None))
+    search.begin(restart)
+    search.explore(limit)
+    search.decide(seconds)
+    return search.tuning
+
+
+class _Search:
+    """One search. Copies and the generated text's results are made once, for all settings."""
+
+    def __init__(self, variants: Variants, name: str, tunable: Tunable, progress: Progress) -> None:
+        self.variants, self.name, self.progress = variants, name, progress
+        self.written = variants.module(name)
+        self.paths = variants.paths.get(name, ())
+        by_name = {path.name.replace(f"@{name}", ""): str(path) for path in self.paths}
+        knobs = offered(self.written, tunable, by_name)
+        if not knobs:
+            raise _nothing(variants, self.written, tunable)
+        generated, device = variants.generated, variants.session.device
+        if name != GENERATED:
+            edits.build(variants.session, generated, self.written, self.paths)
+        shapes = shape_class(generated, variants.args)
+        turns = max((1, *counts_of(variants, generated)))
+        self.tuning = Tuning(generated.kernel, name, device.title, shapes, knobs, turns=turns)
+        self.entry = Entry(device.title, shapes, name, text_digest(self.written, knobs))
+        self.known: dict[str, Trial] = {}
+        self.total = 0
+        self._comparer: Comparer | None = None
+        self._ground: Ground | None = None
+
+    def begin(self, restart: bool) -> None:
+        """Take over what an earlier search of this text has tried."""
+        for entry in read_entries(self.variants.slot) if not restart else ():
+            same = (entry.device, entry.shapes, entry.variant, entry.text)
+            if same == (self.entry.device, self.entry.shapes, self.entry.variant, self.entry.text):
+                trials = [Trial.of_json(trial, self.tuning.knobs) for trial in entry.trials]
+                self.known = {trial.label: trial for trial in trials}
+
+    def explore(self, limit: int) -> None:
+        """Try all settings, or where they are too many one knob after the other, until nothing gets better."""
+        self.total = min(limit, combinations(self.tuning.knobs))
+        if combinations(self.tuning.knobs) <= limit:
+            for setting in settings(self.tuning.knobs):
+                self.try_setting(setting)
+        else:
+            climb(self.tuning.knobs, limit, self.try_setting)
+
+    def try_setting(self, setting: Setting) -> Trial:
+        """Return the trial of a setting, made now or known from before, and store it."""
+        label = Trial(setting, TIMED).label
+        found = self.known.get(label)
+        if found is None:
+            self.progress(label, len(self.tuning.trials), self.total)
+            found = self._tried(setting, label)
+        else:
+            self.tuning.resumed += 1
+        self.tuning.trials.append(found)
+        self._store()
+        return found
+
+    def _tried(self, setting: Setting, label: str) -> Trial:
+        session, generated = self.variants.session, self.variants.generated
+        comparer, laps = self.comparer, _Laps()
+        if all(values == self.tuning.knobs[name].written for name, values in setting.items()):
+            row = self._timed({WRITTEN: self.written}, TRIAL_SECONDS).rows[0]
+            return Trial(setting, TIMED, "", row.median, costs=(0.0, 0.0, laps.lap()))
+        module = with_values(generated, self.written, setting)
+        try:
+            edits.build(session, generated, module, self.paths)
+        except TaichiCompilationError as error:
+            return Trial(setting, REFUSED, first_line(error), costs=laps.all())
+        laps.lap()
+        try:
+            comparison = comparer.against(label, module)
+            laps.lap()
+            if not comparison.passed:
+                return Trial(setting, WRONG, first_difference(comparison), costs=laps.all())
+            row = self._timed({WRITTEN: self.written, label: module}, TRIAL_SECONDS).rows[1]
+        except TaichiRuntimeError as error:
+            self._require_device(setting, label, error)
+            return Trial(setting, FAILED, first_line(error), costs=laps.all())
+        assert isinstance(row.ratio, Ratio)
+        interval = row.ratio.low, row.ratio.high
+        return Trial(setting, TIMED, "", row.median, row.ratio.estimate, interval, laps.all())
+
+    def _require_device(self, setting: Setting, label: str, error: TaichiRuntimeError) -> None:
+        """Stop where a setting has broken the device for all that follow; it counts as failed from now on."""
+        try:
+            self.variants.session.device.synchronize()
+        except TaichiRuntimeError:
+            self.tuning.trials.append(Trial(setting, FAILED, first_line(error)))
+            self._store()
+            raise TaichiRuntimeError(
+                f"{label} of kernel `{self.tuning.kernel}` broke the device: {error}\n"
+                "Hint: start the program again; the search goes on behind this setting"
+            ) from error
+
+    @property
+    def comparer(self) -> Comparer:
+        """What compares with the generated text; the text as written has passed."""
+        if self._comparer is None:
+            comparer = Comparer(self.variants)
+            if self.name != GENERATED:
+                comparison = comparer.against(self.name, self.written)
+                if not comparison.passed:
+                    raise TaichiRuntimeError(
+                        f"`{self.name}` of kernel `{self.tuning.kernel}` does not compute what the generated text does "
+                        f"({first_difference(comparison)}), so it is not tuned. Hint: see `kernel.compare(...)`"
+                    )
+            self._comparer = comparer
+        return self._comparer
+
+    def _timed(self, modules: dict[str, BackendModule], seconds: float) -> Timing:
+        if self._ground is None:
+            self._ground = Ground(self.comparer.recording)
+        return time_modules(self.variants, modules, seconds, ground=self._ground)
+
+    def decide(self, seconds: float) -> None:
+        """Time the fastest together, and store which of them wins."""
+        timed = [trial for trial in self.tuning.trials if trial.status == TIMED and trial.ratio < 1]
+        finalists = list(islice(sorted(timed, key=lambda trial: trial.ratio), FINALISTS))
+        if finalists:
+            generated = self.variants.generated
+            modules = {WRITTEN: self.written}
+            modules |= {trial.label: with_values(generated, self.written, trial.setting) for trial in finalists}
+            final = self.tuning.final = self._timed(modules, seconds)
+            row = final[self._plainest(finalists, final)]
+            if row.verdict == FASTER and row.ratio is not None:
+                self.tuning.best = next(trial.setting for trial in finalists if trial.label == row.name)
+                self.entry.ratio = row.ratio.estimate
+        self.entry.best = self.tuning.best
+        self._store()
+
+    def _plainest(self, finalists: list[Trial], final: Timing) -> str:
+        """Return which of the fastest, between which there is no difference, changes least of the text as written."""
+        best = final[final.fastest].times
+
+        def changes(trial: Trial) -> int:
+            written = self.tuning.knobs
+            return sum(values[k] != written[name].written[k] for name, values in trial.setting.items() for k in values)
+
+        for trial in sorted(finalists, key=changes):
+            row = final[trial.label]
+            if row.verdict == FASTER and ratio_of(row.times, best).verdict() != SLOWER:
+                return trial.label
+        return final.fastest
+
+    def _store(self) -> None:
+        self.entry.trials = [trial.to_json() for trial in self.tuning.trials]
+        write_entry(self.variants.slot, self.entry)
+
+
+class _Laps:
+    """Takes the time of what is done one after the other."""
+
+    def __init__(self) -> None:
+        self._spent: list[float] = []
+        self._begin = time.perf_counter()
+
+    def lap(self) -> float:
+        """End a lap and return its time [s]."""
+        now = time.perf_counter()
+        self._spent.append(now - self._begin)
+        self._begin = now
+        return self._spent[-1]
+
+    def all(self) -> tuple[float, ...]:
+        """End the last lap and return all."""
+        self.lap()
+        return tuple(self._spent)
+
+
+def settings(knobs: dict[str, Knobs]) -> Iterator[Setting]:
+    """Yield all settings that the conditions allow, in the order of the text."""
+    for values in product(*(list(found.combinations()) for found in knobs.values())):
+        yield dict(zip(knobs, values, strict=True))
+
+
+def climb(knobs: dict[str, Knobs], limit: int, try_setting: Callable[[Setting], Trial]) -> None:
+    """Change one value after the other of the best setting so far, from the written one on, until nothing is better."""
+    best: Setting = {name: found.written for name, found in knobs.items()}
+    tried = {Trial(best, TIMED).label}
+    ratio, goes_on = 1.0, True
+    while goes_on:
+        goes_on = False
+        for setting in neighbours(knobs, best):
+            label = Trial(setting, TIMED).label
+            if label in tried:
+                continue
+            if len(tried) > limit:
+                return
+            tried.add(label)
+            trial = try_setting(setting)
+            if trial.status == TIMED and trial.interval[1] < 1 and trial.ratio < ratio:
+                best, ratio, goes_on = setting, trial.ratio, True
+
+
+def neighbours(knobs: dict[str, Knobs], setting: Setting) -> Iterator[Setting]:
+    """Yield the settings that differ in one value and are allowed."""
+    for name, found in knobs.items():
+        for knob in found.knobs:
+            for value in knob.values:
+                values = {**setting[name], knob.name: value}
+                if values != setting[name] and found.allow(values):
+                    yield {**setting, name: values}
+
+
+def first_line(error: Exception) -> str:
+    """Return the line of an error that says most: the compiler's, where there is one."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return next((line for line in lines if "error" in line.lower()), lines[0] if lines else type(error).__name__)
+
+
+def first_difference(comparison: Comparison) -> str:
+    """Return what a comparison found first."""
+    if comparison.out_of_bounds:
+        return f"out of bounds: {comparison.out_of_bounds[0]}"
+    return next((str(found.first) for found in comparison.outputs.values() if not found.passed), "it differs")
+
+
+def _nothing(variants: Variants, module: BackendModule, tunable: Tunable) -> TaichiRuntimeError:
+    names = ", ".join(tunable.given)
+    found = f"; `ti.tune` names {names}, which the text does not define" if names else ""
+    return TaichiRuntimeError(
+        f"the text of kernel `{module.kernel}` for {variants.session.device.title} offers nothing to tune{found}. "
+        "Hint: write `// @tune BLOCK = 64 | 128 | 256` into the text that `kernel.edit(...)` shows, or "
+        "`@ti.tune(block_dim=[64, 128, 256])` above the kernel"
+    )
