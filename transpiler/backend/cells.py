@@ -21,8 +21,10 @@ from functools import partial
 from ..ir.snodes import Node, axes_of, cell_digits, chunks_of, path_in_part, pool_above, shape_of, sparse_above
 from ..ir.sparse import CELL_MEMBERS, Need, mask_words, needed_by, node_name
 from ..ir.tasks import Kernel
-from .naming import Names
-from .target import Target
+from .languages.language import Language
+from .languages.naming import Names
+from .languages.spelling_forms import PRIMARY
+from .languages.target import Target
 from .trees import CELL, linear
 
 INDENT = "    "
@@ -63,6 +65,11 @@ class CellTexts:
     wraps: bool = False
     """Whether what is passed on has to be copied: GLSL does not pass on members of a readonly block."""
 
+    @property
+    def language(self) -> Language:
+        """The language of the target."""
+        return self.target.language
+
     # --- names and members
 
     def name(self, node: Node) -> str:
@@ -99,7 +106,7 @@ class CellTexts:
         what = need[0]
         if what == "capacity":
             return "int"
-        if self.target.has_pointers:
+        if self.language.has_pointers:
             return "Pool *" if what == "pool" else "uint32_t *" if need in self.writes else "const uint32_t *"
         return REFERENCES[what] if what == "pool" or need in self.writes else ""
 
@@ -129,8 +136,10 @@ class CellTexts:
             return f"{head}({', '.join([CELL, *_inside(node, letters)])}) ({self._linear(node, letters, CELL)})"
         if what == "number":
             place = self.element("numbers", node, self._entry(node, letters))
-            if self.target.name == "cuda" and ("numbers", node) in self.writes:
-                place = f"__ldcg(&{place})"  # others write it: the cache of a multiprocessor may be stale
+            if ("numbers", node) in self.writes:
+                place = self.language.volatile_load.format(
+                    place
+                )  # others write it: the cache of a multiprocessor may be stale
             return f"{head}({indices}) {place}"
         if what == "is_active" and node.kind == "bitmasked":
             return f"{head}({indices}) bit_is_set({self.passed('mask', node)}, {self._entry(node, letters)})"
@@ -139,21 +148,22 @@ class CellTexts:
         if what == "length":
             of_list = letters[: len(self._list_axes(node))]
             length = self.element("lengths", node, self._row(node, of_list))
-            return f"{head}({', '.join(of_list)}) {f'(int){length}' if self.target.name == 'c' else f'int({length})'}"
+            text, _ = self.language.converted("int", length, PRIMARY)
+            return f"{head}({', '.join(of_list)}) {text}"
         return ""
 
     def of_pool(self, node: Node, what: str) -> str:
         """Return a counter of a pool, or its cells."""
-        return f"{self.texts['pool', node]}{self.target.arrow}{what}"
+        return f"{self.texts['pool', node]}{self.language.arrow}{what}"
 
     def element(self, what: str, node: Node, index: str) -> str:
         """Return an element of an array of words."""
-        return f"{self.texts[what, node]}{'' if self.target.has_pointers else '.v'}[{index}]"
+        return f"{self.texts[what, node]}{'' if self.language.has_pointers else '.v'}[{index}]"
 
     def passed(self, what: str, node: Node) -> str:
         """Return a member of `Args` as an argument of a function."""
         text = self.texts[what, node]
-        if self.target.has_pointers or what == "capacity":
+        if self.language.has_pointers or what == "capacity":
             return text
         plain = what != "pool" and (what, node) not in self.writes
         return f"{REFERENCES[what]}({text})" if self.wraps or plain else text
@@ -182,7 +192,7 @@ class CellTexts:
         """Return which chunk of its list an item lies in."""
         if chunks_of(node) == 1:
             return "0"
-        item = self.target.unsigned.format(self._item(node, letters))
+        item = self.language.unsigned.format(self._item(node, letters))
         return f"{item} / {node.chunk}" if node.chunk > 1 else item
 
     def _item(self, node: Node, letters: Sequence[str]) -> str:
@@ -219,7 +229,7 @@ class CellTexts:
             dimension = axes_of(node).index(axis)
             ratio = shape_of(node)[dimension] // extent
             letter = letters[dimension]
-            divided = (unsigned or self.target.unsigned).format(letter)
+            divided = (unsigned or self.language.unsigned).format(letter)
             found.append(letter if ratio == 1 else f"{divided} / {ratio}")
         return found
 
@@ -232,10 +242,9 @@ class CellTexts:
         letters = list(LETTERS[: len(axes_of(counted))]) if counted is not None else []
         write = {"activate": self._activate, "deactivate": self._deactivate, "append": self._append}[what]
         result, lines = write(node, letters)
-        kinds = {"vulkan": "{} ", "cuda": "__device__ inline {} ", "c": "static inline {} "}
-        args = {"vulkan": [], "cuda": ["const Args &args"], "c": ["const struct Args args"]}[self.target.name]
-        parameters = ", ".join([*args, *(f"int {letter}" for letter in letters)])
-        head = f"{kinds[self.target.name].format(result)}{self.word(what, node)}({parameters}) {{"
+        language = self.target.language
+        parameters = ", ".join([*language.args_parameters, *(f"int {letter}" for letter in letters)])
+        head = f"{language.helper_qualifier}{result} {self.word(what, node)}({parameters}) {{"
         own = "|".join(letters) or "$"
         lines = [re.sub(rf"(?<!\w)\(({own})\)", r"\1", line) for line in lines]  # a macro's need parentheses
         return "\n".join([head, *(INDENT + line for line in lines), "}"])
@@ -248,9 +257,8 @@ class CellTexts:
         outer = sparse_above(node)[:-1]
         if not outer:
             return [], ""
-        args = [] if self.target.name == "vulkan" else ["args"]
         indices = self.scaled(counted, outer[-1], letters, "{}")
-        call = f"{self.word('activate', outer[-1])}({', '.join([*args, *indices])})"
+        call = f"{self.word('activate', outer[-1])}({', '.join([*self.language.args, *indices])})"
         pool = pool_above(node)
         if pool is None:
             return [f"{call};"], ""
@@ -259,13 +267,11 @@ class CellTexts:
 
     @property
     def _word(self) -> str:
-        return "uint" if self.target.name == "vulkan" else "uint32_t"
+        return self.language.types["u32"]
 
     def _place(self, text: str) -> str:
         """Return a position as an argument, which is unsigned."""
-        if self.target.name != "vulkan":
-            return text
-        return f"uint({text})"
+        return self.language.unsigned_argument.format(text)
 
     def _activate(self, node: Node, letters: list[str]) -> tuple[str, list[str]]:
         lines, cell = self._above(node, node, letters, "SPARE")
@@ -286,7 +292,7 @@ class CellTexts:
             return "void", self._call("deactivate_cell", node, self._place(self._entry(node, letters)))
         row, chunks = self._row(node, letters), chunks_of(node)
         lines = [f"{self._word} list = {self._place(row)};", f"{self.element('lengths', node, 'list')} = 0u;"]
-        entry = _sum(_product("list", chunks), "uint(chunk)" if self.target.name == "vulkan" else "chunk")
+        entry = _sum(_product("list", chunks), self._place("chunk"))
         if chunks == 1:
             return "void", [*lines, f"{self.deactivate_cell(node, 'list')};"]
         lines.append(f"for (int chunk = 0; chunk < {chunks}; chunk++) {{")

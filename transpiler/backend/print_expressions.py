@@ -40,9 +40,8 @@ from ..ir.statements import (
 )
 from ..ir.types import Scalar, Struct, Tensor, Type, element_of, member_offset
 from .accessors import Used, cell_of, clamped, less_offset, strided
-from .layout import WIDENED, Layout
-from .signatures import Signature
-from .spelling import (
+from .languages.signatures import Signature
+from .languages.spelling import (
     const_helpers,
     const_precedence,
     spell_cast,
@@ -57,9 +56,10 @@ from .spelling import (
     type_helpers,
     type_name,
 )
-from .spelling_forms import INFIX, MULTIPLY, OR, PRIMARY, TERNARY, UNARY, Spelling
-from .target import Target
-from .tensors import COMPONENTS, is_native, is_short_vector
+from .languages.spelling_forms import INFIX, MULTIPLY, OR, PRIMARY, TERNARY, UNARY, Spelling
+from .languages.target import Target
+from .languages.tensors import COMPONENTS, is_native, is_short_vector, is_small
+from .layout import WIDENED, Layout
 from .trees import place_number
 
 LOGICAL = frozenset({"{0} && {1}", "{0} || {1}"})
@@ -78,7 +78,7 @@ class Expressions:
     """The texts of values of one function. loop_names: what the text calls the index of a loop along an axis."""
 
     def __init__(self, target: Target, layout: Layout) -> None:
-        self.target = target
+        self.target, self.language = target, target.language
         self.layout = layout
         self.texts: dict[Statement, Written] = {}
         self.helpers: dict[str, None] = {}
@@ -90,8 +90,10 @@ class Expressions:
         self.signatures: Mapping[Function, Signature] = {}
         self.parameters: dict[Parameter, str] = {}
         """Of the real function that is printed; a kernel's are members of `args`."""
-        self.index, self.random, self.failed = "0u", "&rng" if target.name == "c" else "rng", "failed"
+        self.index, self.random, self.failed = "0u", "rng", "failed"
         """What calls pass on: the number of this turn, the stream of random numbers, whether a check failed."""
+        if target.language.reference_is_pointer:
+            self.random = "&rng"
         self.block: Any = None
         self.variable_names: dict[Statement, str] = {}
 
@@ -135,8 +137,8 @@ class Expressions:
             self.structs_used[type] = None
             self.need(*self.layout.structs.helpers(type, False))
             return self.layout.structs.type_text(type, False)
-        self.need(*type_helpers(self.target.name, type))
-        return type_name(self.target.name, type)
+        self.need(*type_helpers(self.language, type))
+        return type_name(self.language, type)
 
     # --- places
 
@@ -163,8 +165,14 @@ class Expressions:
                 self.uses_args = True
                 return self.layout.temporaries[temporary]
             case Reference(parameter=parameter):
-                return f"*{self.parameters[parameter]}" if self.target.name == "c" else self.parameters[parameter]
-            case MatrixPtr(origin=Reference(parameter=parameter) as origin, indices=indices) if self.target.name == "c":
+                return (
+                    f"*{self.parameters[parameter]}"
+                    if self.language.reference_is_pointer
+                    else self.parameters[parameter]
+                )
+            case MatrixPtr(origin=Reference(parameter=parameter) as origin, indices=indices) if (
+                self.language.reference_is_pointer
+            ):
                 name = self.parameters[parameter]
                 text = self.element(f"(*{name})", origin.type, indices, True).text.replace(f"&(*{name})", name)
                 return f"{name}->{text.removeprefix(f'(*{name}).')}" if text.startswith(f"(*{name}).") else text
@@ -179,7 +187,7 @@ class Expressions:
         """Return the text of an element of the tensor whose text is `owner`."""
         assert isinstance(tensor, Tensor)
         numbers = [int(i.value) if isinstance(i, Const) else None for i in indices]
-        spelling = spell_element(self.target.name, tensor, numbers, is_place)
+        spelling = spell_element(self.language, tensor, numbers, is_place)
         self.need(*spelling.helpers)
         return Written(spelling.format(owner, *(self.of(i).text for i in indices)), spelling.precedence)
 
@@ -205,7 +213,7 @@ class Expressions:
         assert kind is not None
         if isinstance(kind, Struct):
             return Written(place)
-        spelling = spell_load(self.target.name, kind)
+        spelling = spell_load(self.language, kind)
         self.need(*spelling.helpers)
         return Written(spelling.format(place), spelling.precedence)
 
@@ -215,7 +223,7 @@ class Expressions:
             return self.of(argument).text
         if isinstance(argument, Reference):
             return self.parameters[argument.parameter]
-        return f"{'&' if self.target.name == 'c' else ''}{self.place(argument)}"
+        return f"{'&' if self.language.reference_is_pointer else ''}{self.place(argument)}"
 
     def words(self, pointer: Statement) -> tuple[str, str]:
         """Return the memory a GLSL place lies in, as a buffer reference, and its number among the scalars there."""
@@ -289,10 +297,10 @@ class Expressions:
 
     def without_type(self, type: Type, text: str) -> str:
         """Return a literal of `type`, as C and CUDA write them, without the name of the type: `{x, y}`."""
-        if not self.target.has_pointers:
+        if not self.language.has_pointers:
             return text
         name = self.layout.structs.type_text(type, False)
-        literal = f"({name}){{" if self.target.name == "c" else f"{name}{{"
+        literal = self.language.zero_literal.format(type=name).rstrip("0}")
         return text[len(literal) - 1 :] if text.startswith(literal) else text
 
     def zero(self, kind: Type) -> str:
@@ -300,7 +308,7 @@ class Expressions:
         if isinstance(kind, Struct):
             return _zero_struct(self, kind)
         if isinstance(kind, Scalar):
-            return spell_const(self.target.name, Const(_zero_of(kind), type=kind))
+            return spell_const(self.language, Const(_zero_of(kind), type=kind))
         return _init(self, MatrixInit([Const(_zero_of(kind.element), type=kind.element)] * kind.size, type=kind)).text
 
     def to_memory(self, value: Statement) -> str:
@@ -308,7 +316,7 @@ class Expressions:
         assert value.type is not None
         if isinstance(value.type, Struct):
             return self.of(value).text
-        return self.spelled(spell_store(self.target.name, value.type), value).text
+        return self.spelled(spell_store(self.language, value.type), value).text
 
     def negated(self, condition: Statement) -> str:
         """Return the text of `not condition`."""
@@ -354,8 +362,8 @@ def _zero_of(kind: Scalar) -> int | float | bool:
 
 
 def _const(e: Expressions, value: Const) -> Written:
-    e.need(*const_helpers(e.target.name, value))
-    return Written(spell_const(e.target.name, value), const_precedence(e.target.name, value))
+    e.need(*const_helpers(e.language, value))
+    return Written(spell_const(e.language, value), const_precedence(e.language, value))
 
 
 def _argument(e: Expressions, value: ArgLoad) -> Written:
@@ -366,7 +374,7 @@ def _argument(e: Expressions, value: ArgLoad) -> Written:
     kind = value.type
     if isinstance(kind, Scalar) and kind.name in WIDENED:
         name = e.type_text(kind)
-        return Written(f"({name}){text}", UNARY) if e.target.name == "c" else Written(f"{name}({text})")
+        return Written(*e.language.converted(name, text, PRIMARY))
     return Written(text)
 
 
@@ -408,28 +416,28 @@ def _load(e: Expressions, value: LocalLoad | GlobalLoad) -> Written:
 
 
 def _operation(e: Expressions, value: Operation) -> Written:
-    return e.spelled(spell_operation(e.target.name, value, e.target.exact), *value.operands)
+    return e.spelled(spell_operation(e.language, value, e.target.exact), *value.operands)
 
 
 def _cast(e: Expressions, value: Cast) -> Written:
-    return e.spelled(spell_cast(e.target.name, value), value.value)
+    return e.spelled(spell_cast(e.language, value), value.value)
 
 
 def _init(e: Expressions, value: MatrixInit) -> Written:
     assert isinstance(value.type, Tensor)
-    first, kind, target = value.elements[0], value.type, e.target.name
+    first, kind, language = value.elements[0], value.type, e.language
     if len(value.elements) > 1 and all(_is_same(first, other) for other in value.elements):
         if isinstance(first, Const) and repr(first.value) in ("0", "0.0", "False") and not is_short_vector(kind):
             name = e.type_text(kind)
-            if e.target.has_pointers:
-                return Written(f"({name}){{0}}" if target == "c" else f"{name}{{}}")
-            if is_native(target, kind):  # a GLSL matrix of one number has that on its diagonal
+            if language.zero_literal:
+                return Written(language.zero_literal.format(type=name))
+            if is_native(language, kind):  # a GLSL matrix of one number has that on its diagonal
                 return Written(f"{name}({e.of(first).text})")
         is_short = is_short_vector(kind) and (isinstance(first, Const) or e.of(first).text.isidentifier())
-        if not (e.target.has_pointers and is_short):
-            return e.spelled(spell_splat(target, kind), first)
-    written = e.spelled(spell_init(target, kind), *value.elements)
-    return (_swizzle(e, value) if is_native(target, kind) else None) or written
+        if not (language.has_pointers and is_short):
+            return e.spelled(spell_splat(language, kind), first)
+    written = e.spelled(spell_init(language, kind), *value.elements)
+    return (_swizzle(e, value) if is_native(language, kind) else None) or written
 
 
 def _swizzle(e: Expressions, value: MatrixInit) -> Written | None:
@@ -462,7 +470,7 @@ def _struct_init(e: Expressions, value: StructInit) -> Written:
     for member, (_, kind) in zip(value.values, value.type.members, strict=True):
         if structs.as_bytes(value.type, kind):
             texts.append(e.to_memory(member))
-        elif e.target.name == "cuda" and isinstance(kind, Scalar) and 1 < kind.bits < 32 and kind.is_integral:
+        elif e.language.braces_refuse_narrowing and isinstance(kind, Scalar) and is_small(kind):
             texts.append(f"({e.type_text(kind)}){e.operand(member, UNARY)}")  # braces do not narrow in C++
         else:
             texts.append(e.of(member).text)
@@ -473,9 +481,9 @@ def _zero_struct(e: Expressions, kind: Struct) -> str:
     """Return the struct whose every part is 0: by the rule of C's initializers, by all members in GLSL."""
     structs = e.layout.structs
     name = e.type_text(kind)
-    if e.target.has_pointers:
-        return f"({name}){{0}}" if e.target.name == "c" else f"{name}{{}}"
-    zeros = [e.zero(stored_type("vulkan", t) if structs.as_bytes(kind, t) else t) for _, t in kind.members]
+    if e.language.zero_literal:
+        return e.language.zero_literal.format(type=name)
+    zeros = [e.zero(stored_type(e.language, t) if structs.as_bytes(kind, t) else t) for _, t in kind.members]
     return structs.init(kind, zeros)
 
 

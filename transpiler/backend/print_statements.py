@@ -34,13 +34,13 @@ from ..ir.statements import (
     is_const,
 )
 from ..ir.types import Scalar, Tensor, i32
-from .atomics import is_native
-from .naming import Names
+from .languages.atomics import is_native
+from .languages.naming import Names
+from .languages.spelling import Spelling, spell_atomic, spell_operation
+from .languages.target import Target
 from .placement import ATOMS, PLACES, Placement
 from .print_expressions import Expressions, Written, is_shared, result_of
 from .print_notes import inert, left_out
-from .spelling import Spelling, spell_atomic, spell_operation
-from .target import Target
 
 MAX_WIDTH = 100
 """Columns an expression may grow to before a part of it gets a name."""
@@ -403,12 +403,12 @@ def _compound(p: Statements, store: LocalStore | GlobalStore, place: str, operat
 
 
 def _spelled(target: Target, operation: Operation) -> Spelling:
-    return spell_operation(target.name, operation, target.exact)
+    return spell_operation(target.language, operation, target.exact)
 
 
 def infix_symbol(target: Target, operation: Operation) -> str | None:
     """Return the symbol of an operation printed as `{0} symbol {1}` that has a compound assignment, else None."""
-    if isinstance(operation.type, Tensor) and not target.tensor_assignment:
+    if isinstance(operation.type, Tensor) and not target.language.has_tensor_assignment:
         return None
     first, _, rest = _spelled(target, operation).text.partition(" ")
     symbol, _, last = rest.partition(" ")
@@ -423,7 +423,7 @@ def _atomic(p: Statements, atomic: AtomicOp) -> None:
     shared = is_shared(atomic.pointer)
     native = is_native(p.shared_atomics if shared else p.atomics, atomic.op, atomic.type)
     try:
-        spelling = spell_atomic(p.e.target.name, atomic.op, atomic.type, native)
+        spelling = spell_atomic(p.e.language, atomic.op, atomic.type, native)
         if shared and len(spelling.operand_precedence) > 2:
             raise UnsupportedError(f"this device has no atomic {atomic.op} of {atomic.type} in shared memory")
     except UnsupportedError as error:
@@ -555,7 +555,7 @@ def bound(e: Expressions, value: Statement) -> Written:
     if value.type == i32:
         return e.of(value)
     text = e.of(value).text
-    return Written(f"(int)({text})", 15) if e.target.name == "c" else Written(f"int({text})")
+    return Written(*e.language.converted("int", text))
 
 
 def _break(p: Statements, statement: Break) -> None:
@@ -570,7 +570,7 @@ def _continue(p: Statements, statement: Continue) -> None:
 def _return(p: Statements, statement: Return) -> None:
     p.e.uses_args = True
     for name, value in zip(p.result_names, statement.values, strict=True):
-        p.emit(f"args.result{p.e.target.arrow}{name} = {p.e.to_memory(value)};", statement.location)
+        p.emit(f"args.result{p.e.language.arrow}{name} = {p.e.to_memory(value)};", statement.location)
 
 
 WRITERS: dict[type, Callable[..., None]] = {

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..ir.functions import Function, called, reachable
-from ..ir.sparse import CELL_STATEMENTS, DeactivateEntry, PoolCount
-from ..ir.statements import CHECKS, RECORDS, ArrayShape, GlobalPtr, Rand
-from ..ir.tasks import Kernel
-from ..ir.textures import TEXTURE_STATEMENTS
+from ...ir.functions import Function, called, reachable
+from ...ir.sparse import CELL_STATEMENTS, DeactivateEntry, PoolCount
+from ...ir.statements import CHECKS, RECORDS, ArrayShape, GlobalPtr, Rand
+from ...ir.tasks import Kernel
+from ...ir.textures import TEXTURE_STATEMENTS
 from .naming import Names, legal
 from .target import Target
 
@@ -43,10 +43,10 @@ def signatures(kernel: Kernel, target: Target, taken: frozenset[str]) -> dict[Fu
 
 def _signature(function: Function, target: Target, names: Names) -> Signature:
     found = {type(statement) for statement in reachable(function.body)}
-    has_args = target.has_pointers  # GLSL's arguments are global
+    has_args = target.language.has_pointers  # GLSL's arguments are global
     name = names.declare(function.name)
     several = len(function.results) > 1
-    members = Names(target.reserved)
+    members = Names(target.language.reserved)
     return Signature(
         name=name,
         takes_args=has_args and not found.isdisjoint(NEEDS_ARGS),

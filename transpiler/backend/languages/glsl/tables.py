@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..ir.types import Scalar, f32, i32
-from .spelling_forms import (
+from ....ir.types import Scalar, f32, i32
+from ..c_family.tables import ANY as ANY_C
+from ..c_family.tables import BOOLEANS, COMPARISONS
+from ..spelling_forms import (
     ADD,
     ASSIGN,
     EQUAL,
@@ -27,8 +29,6 @@ from .spelling_forms import (
     with_operands,
     written,
 )
-from .tables_c import ANY as ANY_C
-from .tables_c import BOOLEANS, COMPARISONS
 
 TYPES: dict[str, str] = {
     "i8": "int8_t", "i16": "int16_t", "i32": "int", "i64": "int64_t",

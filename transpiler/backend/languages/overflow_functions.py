@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ..ir.types import Scalar, Tensor
+from ...ir.types import Scalar, Tensor
 from . import literals
+from .language import Language
 from .spelling_forms import Spelling
 from .tensors import element_text, name_of, spell_element
 
@@ -18,10 +19,10 @@ Loop = tuple[str, int]
 
 
 class Steps:
-    """Writes steps on numbers of one type. multiply: as the target writes it; keys: helpers of what is read."""
+    """Writes steps on numbers of one type. multiply: as the language writes it; keys: helpers of what is read."""
 
-    def __init__(self, target: str, scalar: Scalar, multiply: Spelling) -> None:
-        self.target = target
+    def __init__(self, language: Language, scalar: Scalar, multiply: Spelling) -> None:
+        self.language = language
         self.scalar = scalar
         self.multiply = multiply
         self.keys: list[str] = []
@@ -56,7 +57,7 @@ class Steps:
         tests: list[str] = []
         for p, q in ((1, 2), (2, 0), (0, 1)):
             factors = [
-                (element_text(self.target, a, "a", (m,)), element_text(self.target, b, "b", (n,)))
+                (element_text(self.language, a, "a", (m,)), element_text(self.language, b, "b", (n,)))
                 for m, n in ((p, q), (q, p))
             ]
             tests += [f"mul_overflows_{self.scalar}({x}, {y})" for x, y in factors]
@@ -65,18 +66,18 @@ class Steps:
         return "    return " + "\n        || ".join(tests) + ";"
 
     def _start(self) -> str:
-        zero = literals.literal(self.target, self.scalar, 0).text
-        return f"{name_of(self.target, self.scalar)} sum = {zero};"
+        zero = literals.literal(self.language, self.scalar, 0).text
+        return f"{name_of(self.language, self.scalar)} sum = {zero};"
 
     def _multiply(self, left: str, right: str) -> list[str]:
-        product = f"{name_of(self.target, self.scalar)} product = {self.multiply.text.format(left, right)};"
+        product = f"{name_of(self.language, self.scalar)} product = {self.multiply.text.format(left, right)};"
         return [*_leave_if(f"mul_overflows_{self.scalar}({left}, {right})"), product]
 
     def _add(self, term: str) -> list[str]:
         return [*_leave_if(f"add_overflows_{self.scalar}(sum, {term})"), f"sum += {term};"]
 
     def _element(self, tensor: Tensor, name: str, indices: Sequence[str]) -> str:
-        spelling = spell_element(self.target, tensor, indices, False)
+        spelling = spell_element(self.language, tensor, indices, False)
         self.keys += spelling.helpers
         return spelling.text.format(name)
 

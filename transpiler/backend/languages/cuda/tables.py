@@ -7,9 +7,9 @@ float by itself (cuda_fp16.h costs 100 ms a compile).
 
 from __future__ import annotations
 
-from ..ir.types import Scalar, f32, i32
-from . import tables_c
-from .spelling_forms import ADD, PRIMARY, UNARY, Spelling, c_cast, call, constructor, written
+from ....ir.types import Scalar, f32, i32
+from ..c_family import tables as tables_c
+from ..spelling_forms import ADD, PRIMARY, UNARY, Spelling, c_cast, call, constructor, written
 
 TYPES: dict[str, str] = {**tables_c.TYPES, "f16": "half"}
 

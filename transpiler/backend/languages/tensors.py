@@ -1,4 +1,4 @@
-"""Vectors and matrices on each target: names, structs where there is no native type, elements, construction.
+"""Vectors and matrices on each language: names, structs where there is no native type, elements, construction.
 
 GLSL has vectors of 2 to 4 elements of every scalar type and float matrices up to 4x4; its matrices are made of columns,
 so our (n rows, m columns) is `mat{m}x{n}` and element (i, j) is `M[j][i]`. All else is a generated struct of the same
@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from math import prod
 
-from ..ir.types import SCALARS, Scalar, Struct, Tensor, Type
+from ...ir.types import SCALARS, Scalar, Struct, Tensor, Type
+from .language import Language
 from .literals import scalar_name
 from .spelling_forms import ASSIGN, PRIMARY, UNARY, Spelling
 
@@ -30,17 +31,17 @@ def tensor_name(tensor: Tensor) -> str:
     return f"{prefix}mat{columns}" if rows == columns else f"{prefix}mat{columns}x{rows}"
 
 
-def is_native(target: str, tensor: Tensor) -> bool:
+def is_native(language: Language, tensor: Tensor) -> bool:
     """Return whether the language has the type itself."""
-    if target != "vulkan" or not all(2 <= extent <= 4 for extent in tensor.shape):
+    if not language.has_vectors or not all(2 <= extent <= 4 for extent in tensor.shape):
         return False
     return len(tensor.shape) == 1 or tensor.element.is_float
 
 
-def name_of(target: str, type: Type) -> str:
+def name_of(language: Language, type: Type) -> str:
     """Return the name of a scalar or tensor in registers; structs are `structs.Structs`' business."""
     assert not isinstance(type, Struct)
-    return tensor_name(type) if isinstance(type, Tensor) else scalar_name(target, type)
+    return tensor_name(type) if isinstance(type, Tensor) else scalar_name(language, type)
 
 
 def parse_type(text: str) -> Scalar | Tensor:
@@ -56,9 +57,9 @@ def is_short_vector(tensor: Tensor) -> bool:
     return len(tensor.shape) == 1 and tensor.size <= 4
 
 
-def has_row_vectors(target: str, tensor: Tensor) -> bool:
+def has_row_vectors(language: Language, tensor: Tensor) -> bool:
     """Return whether a generated GLSL matrix is an array of native vectors, its rows."""
-    return target == "vulkan" and len(tensor.shape) == 2 and is_native(target, Tensor(tensor.shape[1:], tensor.element))
+    return len(tensor.shape) == 2 and is_native(language, Tensor(tensor.shape[1:], tensor.element))
 
 
 def struct_key(tensor: Tensor) -> str:
@@ -66,9 +67,9 @@ def struct_key(tensor: Tensor) -> str:
     return f"struct {tensor}"
 
 
-def struct_text(target: str, tensor: Tensor) -> str:
+def struct_text(language: Language, tensor: Tensor) -> str:
     """Return the declaration of a tensor type that the language lacks."""
-    element, name = scalar_name(target, tensor.element), tensor_name(tensor)
+    element, name = scalar_name(language, tensor.element), tensor_name(tensor)
     comment = ""
     if is_short_vector(tensor):
         members = f"{element} {', '.join(COMPONENTS[: tensor.size])};"
@@ -78,46 +79,44 @@ def struct_text(target: str, tensor: Tensor) -> str:
         rows, columns = tensor.shape
         comment = f"// {rows} rows of {columns}.\n"
         row = tensor_name(Tensor((columns,), tensor.element))
-        members = f"{row} m[{rows}];" if has_row_vectors(target, tensor) else f"{element} m[{rows}][{columns}];"
-    if target == "c":
-        return f"{comment}typedef struct {{\n    {members}\n}} {name};"
-    return f"{comment}struct {name} {{\n    {members}\n}};"
+        members = f"{row} m[{rows}];" if has_row_vectors(language, tensor) else f"{element} m[{rows}][{columns}];"
+    return comment + language.struct_declaration.format(name=name, body=f"    {members}")
 
 
-def element_text(target: str, tensor: Tensor, value: str, indices: Sequence[int | str]) -> str:
+def element_text(language: Language, tensor: Tensor, value: str, indices: Sequence[int | str]) -> str:
     """Return the text of one element of `value`, a primary expression; an index is a number or a text."""
     if len(tensor.shape) == 2:
         row, column = indices
-        return f"{value}[{column}][{row}]" if is_native(target, tensor) else f"{value}.m[{row}][{column}]"
+        return f"{value}[{column}][{row}]" if is_native(language, tensor) else f"{value}.m[{row}][{column}]"
     (index,) = indices
     if not is_short_vector(tensor):
         return f"{value}.e[{index}]"
     if isinstance(index, int) and 0 <= index < tensor.size:
         return f"{value}.{COMPONENTS[index]}"
-    if is_native(target, tensor):
+    if is_native(language, tensor):
         return f"{value}[{index}]"
-    if target == "vulkan":
+    if not language.has_pointers:
         return f"{value}.x"  # a vector of one element, which GLSL cannot index
-    return f"(({scalar_name(target, tensor.element)} *)&{value})[{index}]"
+    return f"(({scalar_name(language, tensor.element)} *)&{value})[{index}]"
 
 
-def spell_element(target: str, tensor: Tensor, indices: Sequence[int | str | None], place: bool) -> Spelling:
+def spell_element(language: Language, tensor: Tensor, indices: Sequence[int | str | None], place: bool) -> Spelling:
     """Return how an element is read or, with `place`, written; None stands for an index given as operand {1}, {2}."""
     texts = [f"{{{axis + 1}}}" if index is None else _escaped(index) for axis, index in enumerate(indices)]
     needs = (PRIMARY,) + (ASSIGN,) * len(texts)
-    if target != "vulkan" and is_short_vector(tensor) and not isinstance(indices[0], int) and not place:
+    if not language.has_vectors and is_short_vector(tensor) and not isinstance(indices[0], int) and not place:
         key = f"at({tensor}, i32) -> {tensor.element}"
-        return Spelling(f"{at_name(target, tensor)}({{0}}, {texts[0]})", PRIMARY, (ASSIGN, ASSIGN), (key,))
-    return Spelling(element_text(target, tensor, "{0}", texts), PRIMARY, needs)
+        return Spelling(f"{at_name(language, tensor)}({{0}}, {texts[0]})", PRIMARY, (ASSIGN, ASSIGN), (key,))
+    return Spelling(element_text(language, tensor, "{0}", texts), PRIMARY, needs)
 
 
 def _escaped(index: int | str) -> int | str:
     return index if isinstance(index, int) else index.replace("{", "{{").replace("}", "}}")
 
 
-def at_name(target: str, tensor: Tensor) -> str:
+def at_name(language: Language, tensor: Tensor) -> str:
     """Return the name of the function that reads an element of a struct by a computed index."""
-    return "at" if target == "cuda" else f"{tensor_name(tensor)}_at"
+    return "at" if language.has_operators else f"{tensor_name(tensor)}_at"
 
 
 def positions(tensor: Tensor) -> list[tuple[int, ...]]:
@@ -127,21 +126,21 @@ def positions(tensor: Tensor) -> list[tuple[int, ...]]:
     return [(i, j) for i in range(tensor.shape[0]) for j in range(tensor.shape[1])]
 
 
-def init_text(target: str, tensor: Tensor, elements: Sequence[str]) -> str:
+def init_text(language: Language, tensor: Tensor, elements: Sequence[str]) -> str:
     """Return the expression that makes a tensor of `elements`, row by row; a primary expression."""
     name = tensor_name(tensor)
-    if is_native(target, tensor):
+    if is_native(language, tensor):
         if len(tensor.shape) == 2:  # GLSL wants columns
             rows, columns = tensor.shape
             elements = [elements[i * columns + j] for j in range(columns) for i in range(rows)]
         return f"{name}({', '.join(elements)})"
-    return _glsl_struct(tensor, elements) if target == "vulkan" else _braces(target, tensor, elements)
+    return _braces(language, tensor, elements) if language.has_braces else _constructors(language, tensor, elements)
 
 
-def _braces(target: str, tensor: Tensor, elements: Sequence[str]) -> str:
+def _braces(language: Language, tensor: Tensor, elements: Sequence[str]) -> str:
     name = tensor_name(tensor)
-    if tensor.element.is_integral and 1 < tensor.element.bits < 32 and target == "cuda":  # braces do not narrow in C++
-        elements = [f"({scalar_name(target, tensor.element)}){element}" for element in elements]
+    if language.braces_refuse_narrowing and is_small(tensor.element):
+        elements = [f"({scalar_name(language, tensor.element)}){element}" for element in elements]
     text = ", ".join(elements)
     if len(tensor.shape) == 2:
         columns = tensor.shape[1]
@@ -149,37 +148,41 @@ def _braces(target: str, tensor: Tensor, elements: Sequence[str]) -> str:
         text = "{" + ", ".join("{" + ", ".join(row) + "}" for row in rows) + "}"
     elif not is_short_vector(tensor):
         text = "{" + text + "}"
-    return f"({name}){{{text}}}" if target == "c" else f"{name}{{{text}}}"
+    return language.struct_literal.format(type=name, values=text)
 
 
-def _glsl_struct(tensor: Tensor, elements: Sequence[str]) -> str:
-    name, element = tensor_name(tensor), scalar_name("vulkan", tensor.element)
+def is_small(type: Scalar) -> bool:
+    """Return whether numbers of a type are integers of 8 or 16 bits."""
+    return type.is_integral and 1 < type.bits < 32
+
+
+def _constructors(language: Language, tensor: Tensor, elements: Sequence[str]) -> str:
+    name, element = tensor_name(tensor), scalar_name(language, tensor.element)
     if is_short_vector(tensor):
         return f"{name}({elements[0]})"
     if len(tensor.shape) == 1:
         return f"{name}({element}[{tensor.size}]({', '.join(elements)}))"
     count, columns = tensor.shape
-    is_vector = has_row_vectors("vulkan", tensor)
+    is_vector = has_row_vectors(language, tensor)
     row_type = tensor_name(Tensor((columns,), tensor.element)) if is_vector else f"{element}[{columns}]"
     rows = [f"{row_type}({', '.join(elements[k : k + columns])})" for k in range(0, tensor.size, columns)]
     outer = f"{row_type}[{count}]" if is_vector else f"{element}[{count}][{columns}]"
     return f"{name}({outer}({', '.join(rows)}))"
 
 
-def spell_init(target: str, tensor: Tensor) -> Spelling:
+def spell_init(language: Language, tensor: Tensor) -> Spelling:
     """Return how a tensor is made from its elements {0}, {1}, ..., row by row."""
     fields = [f"\0{k}\1" for k in range(prod(tensor.shape))]
-    text = init_text(target, tensor, fields).replace("{", "{{").replace("}", "}}").replace("\0", "{").replace("\1", "}")
-    narrows = target == "cuda" and tensor.element.is_integral and 1 < tensor.element.bits < 32
-    return Spelling(text, PRIMARY, (UNARY if narrows else ASSIGN,) * tensor.size, type_keys(target, tensor))
+    text = (
+        init_text(language, tensor, fields).replace("{", "{{").replace("}", "}}").replace("\0", "{").replace("\1", "}")
+    )
+    narrows = language.braces_refuse_narrowing and is_small(tensor.element)
+    return Spelling(text, PRIMARY, (UNARY if narrows else ASSIGN,) * tensor.size, type_keys(language, tensor))
 
 
-def type_keys(target: str, type: Type) -> tuple[str, ...]:
+def type_keys(language: Language, type: Type) -> tuple[str, ...]:
     """Return the keys of what declares `type`: a struct, or CUDA's name of a scalar."""
-    if isinstance(type, Tensor) and not is_native(target, type):
+    if isinstance(type, Tensor) and not is_native(language, type):
         return (struct_key(type),)
-    return (scalar_name(target, type),) if isinstance(type, Scalar) and target == "cuda" and _is_declared(type) else ()
-
-
-def _is_declared(type: Scalar) -> bool:
-    return type.name not in ("i32", "f32", "f64", "u1")
+    is_declared = isinstance(type, Scalar) and type.name in language.declared_types
+    return (name_of(language, type),) if is_declared else ()

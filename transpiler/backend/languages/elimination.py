@@ -9,53 +9,54 @@ keeps small matrices in registers then.
 
 from __future__ import annotations
 
-from ..ir.types import Tensor
+from ...ir.types import Tensor
 from . import literals
+from .language import Language
 from .tensors import element_text, name_of, tensor_name
 
 
-def determinant(target: str, matrix: Tensor, absolute: str) -> str:
+def determinant(language: Language, matrix: Tensor, absolute: str) -> str:
     """Return the body of a function of `a`; `absolute` is the template of the absolute value of {0}."""
-    return _determinant_3(target, matrix) if matrix.shape[0] == 3 else _determinant_n(target, matrix, absolute)
+    return _determinant_3(language, matrix) if matrix.shape[0] == 3 else _determinant_n(language, matrix, absolute)
 
 
-def inverse(target: str, matrix: Tensor, absolute: str, maximum: str) -> str:
+def inverse(language: Language, matrix: Tensor, absolute: str, maximum: str) -> str:
     """Return the body of a function of `a`; a singular matrix gives infinities and nan.
 
     maximum: the template of the greater of {0} and {1}.
     """
     if matrix.shape[0] == 3:
-        size = absolute.format(_element(target, matrix, "i", "j"))
-        return _inverse_3(target, matrix, maximum.format("largest", size))
-    return _inverse_n(target, matrix, absolute)
+        size = absolute.format(_element(language, matrix, "i", "j"))
+        return _inverse_3(language, matrix, maximum.format("largest", size))
+    return _inverse_n(language, matrix, absolute)
 
 
-def _element(target: str, matrix: Tensor, row: int | str, column: int | str, name: str = "a") -> str:
-    return element_text(target, matrix, name, (row, column))
+def _element(language: Language, matrix: Tensor, row: int | str, column: int | str, name: str = "a") -> str:
+    return element_text(language, matrix, name, (row, column))
 
 
-def _cofactor(target: str, matrix: Tensor, row: int, column: int) -> str:
+def _cofactor(language: Language, matrix: Tensor, row: int, column: int) -> str:
     """Return the cofactor of a 3x3 matrix: with rows and columns taken in a cycle the sign is always plus."""
     (i, k), (j, m) = ((row + 1) % 3, (row + 2) % 3), ((column + 1) % 3, (column + 2) % 3)
-    factors = [_element(target, matrix, *position) for position in ((i, j), (k, m), (i, m), (k, j))]
+    factors = [_element(language, matrix, *position) for position in ((i, j), (k, m), (i, m), (k, j))]
     return f"cross_{matrix.element}({', '.join(factors)})"
 
 
-def _determinant_3(target: str, matrix: Tensor) -> str:
-    terms = [f"{_element(target, matrix, 0, k)} * {_cofactor(target, matrix, 0, k)}" for k in range(3)]
+def _determinant_3(language: Language, matrix: Tensor) -> str:
+    terms = [f"{_element(language, matrix, 0, k)} * {_cofactor(language, matrix, 0, k)}" for k in range(3)]
     return "    return " + "\n        + ".join(terms) + ";"
 
 
-def _inverse_3(target: str, matrix: Tensor, larger: str) -> str:
-    scalar = name_of(target, matrix.element)
-    zero, one = (literals.literal(target, matrix.element, value).text for value in (0, 1))
-    a, r = _element(target, matrix, "i", "j"), _element(target, matrix, "i", "j", "r")
+def _inverse_3(language: Language, matrix: Tensor, larger: str) -> str:
+    scalar = name_of(language, matrix.element)
+    zero, one = (literals.literal(language, matrix.element, value).text for value in (0, 1))
+    a, r = _element(language, matrix, "i", "j"), _element(language, matrix, "i", "j", "r")
     cofactors = "\n".join(
-        f"    {_element(target, matrix, i, j, 'r')} = {_cofactor(target, matrix, j, i)};"
+        f"    {_element(language, matrix, i, j, 'r')} = {_cofactor(language, matrix, j, i)};"
         for i in range(3)
         for j in range(3)
     )
-    row = " + ".join(f"{_element(target, matrix, 0, k)} * {_element(target, matrix, k, 0, 'r')}" for k in range(3))
+    row = " + ".join(f"{_element(language, matrix, 0, k)} * {_element(language, matrix, k, 0, 'r')}" for k in range(3))
     return f"""\
     {scalar} largest = {zero};  // brought to 1, so that no product leaves the range of numbers
     for (int i = 0; i < 3; i++) {{
@@ -80,12 +81,12 @@ def _inverse_3(target: str, matrix: Tensor, larger: str) -> str:
     return r;"""
 
 
-def _determinant_n(target: str, matrix: Tensor, absolute: str) -> str:
-    n, scalar = matrix.shape[0], name_of(target, matrix.element)
-    zero, one = (literals.literal(target, matrix.element, value).text for value in (0, 1))
+def _determinant_n(language: Language, matrix: Tensor, absolute: str) -> str:
+    n, scalar = matrix.shape[0], name_of(language, matrix.element)
+    zero, one = (literals.literal(language, matrix.element, value).text for value in (0, 1))
 
     def a(row: str, column: str) -> str:
-        return _element(target, matrix, row, column)
+        return _element(language, matrix, row, column)
 
     return f"""\
     {scalar} r = {one};
@@ -113,15 +114,15 @@ def _determinant_n(target: str, matrix: Tensor, absolute: str) -> str:
     return r;"""
 
 
-def _inverse_n(target: str, matrix: Tensor, absolute: str) -> str:
-    n, scalar = matrix.shape[0], name_of(target, matrix.element)
-    zero, one = (literals.literal(target, matrix.element, value).text for value in (0, 1))
+def _inverse_n(language: Language, matrix: Tensor, absolute: str) -> str:
+    n, scalar = matrix.shape[0], name_of(language, matrix.element)
+    zero, one = (literals.literal(language, matrix.element, value).text for value in (0, 1))
 
     def a(row: str, column: str) -> str:
-        return _element(target, matrix, row, column)
+        return _element(language, matrix, row, column)
 
     def r(row: str, column: str) -> str:
-        return _element(target, matrix, row, column, "r")
+        return _element(language, matrix, row, column, "r")
 
     return f"""\
     {tensor_name(matrix)} r;

@@ -36,6 +36,15 @@ class Spelling:
         return self.text.format(*operands)
 
 
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """One generated function. uses: keys of structs, library chunks and other generated functions."""
+
+    name: str
+    text: str
+    uses: tuple[str, ...]
+
+
 INFIX: dict[str, tuple[int, int, int, bool]] = {
     "+": (ADD, ADD, MULTIPLY, False),
     "-": (ADD, ADD, MULTIPLY, False),

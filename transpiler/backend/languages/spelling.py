@@ -1,7 +1,7 @@
 """How types, numbers, operations, casts, atomics and tensor accesses are written, and what helpers they need.
 
 In: statements of the IR, or their types. Out: `Spelling` (a template and its precedences), names, and the text of the
-helper functions a file uses. Targets are "vulkan" (GLSL 460), "cuda" (NVRTC) and "c" (C11 with GNU extensions).
+helper functions a file uses. `registry` has the languages.
 
 All texts of `Spelling` are `str.format` templates, also those without operands: print `spelling.format(...)`.
 """
@@ -13,20 +13,11 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
 
-from ..ir.statements import Cast, Const, Operation
-from ..ir.types import Scalar, Struct, Tensor, Type, element_of, scalars_of, u1, u8, with_element
-from . import (
-    atomics,
-    collectives,
-    helpers,
-    literals,
-    tables_glsl,
-    tensor_functions,
-    tensors,
-    tensors_glsl,
-    texture_functions,
-)
-from .spelling_forms import EXACT, Spelling, call, same, with_helpers
+from ...ir.statements import Cast, Const, Operation
+from ...ir.types import Scalar, Struct, Tensor, Type, element_of, scalars_of, u1, u8, with_element
+from . import atomics, collectives, helpers, literals, tensor_functions, tensors, texture_functions
+from .language import Language
+from .spelling_forms import EXACT, Generated, Spelling, call, same, with_helpers
 
 __all__ = [
     "Spelling",
@@ -49,63 +40,61 @@ __all__ = [
     "type_name",
 ]
 
-TABLES = tensor_functions.TABLES
 
-
-def type_name(target: str, type: Type) -> str:
+def type_name(language: Language, type: Type) -> str:
     """Return the name of a type in registers; `type_helpers` gives the keys of what declares it."""
-    return tensors.name_of(target, type)
+    return tensors.name_of(language, type)
 
 
-def type_helpers(target: str, type: Type) -> tuple[str, ...]:
+def type_helpers(language: Language, type: Type) -> tuple[str, ...]:
     """Return the keys of the declarations that the name of `type` needs."""
-    return tensors.type_keys(target, type)
+    return tensors.type_keys(language, type)
 
 
-def stored_type(target: str, type: Type) -> Type:
+def stored_type(language: Language, type: Type) -> Type:
     """Return the type whose layout `type` has in memory: GLSL has no bool there, so u1 is a byte of 0 or 1."""
-    is_truth = target == "vulkan" and not isinstance(type, Struct) and element_of(type) == u1
+    is_truth = not language.bool_in_memory and not isinstance(type, Struct) and element_of(type) == u1
     return with_element(type, u8) if is_truth else type
 
 
-def storage_name(target: str, type: Type) -> str:
+def storage_name(language: Language, type: Type) -> str:
     """Return the name of a type in memory."""
-    return type_name(target, stored_type(target, type))
+    return type_name(language, stored_type(language, type))
 
 
-def storage_helpers(target: str, type: Type) -> tuple[str, ...]:
+def storage_helpers(language: Language, type: Type) -> tuple[str, ...]:
     """Return the keys of the declarations that `storage_name` needs."""
-    return type_helpers(target, stored_type(target, type))
+    return type_helpers(language, stored_type(language, type))
 
 
-def spell_load(target: str, type: Type) -> Spelling:
+def spell_load(language: Language, type: Type) -> Spelling:
     """Return how a place in memory {0} is read as a value of `type`."""
-    stored = stored_type(target, type)
-    return same() if stored == type else _cast(target, stored, type, False)
+    stored = stored_type(language, type)
+    return same() if stored == type else _cast(language, stored, type, False)
 
 
-def spell_store(target: str, type: Type) -> Spelling:
+def spell_store(language: Language, type: Type) -> Spelling:
     """Return what is assigned to a place in memory to store the value {0} of `type`."""
-    stored = stored_type(target, type)
-    return Spelling("{0}", 1, (1,)) if stored == type else _cast(target, type, stored, False)
+    stored = stored_type(language, type)
+    return Spelling("{0}", 1, (1,)) if stored == type else _cast(language, type, stored, False)
 
 
-def spell_const(target: str, const: Const) -> str:
+def spell_const(language: Language, const: Const) -> str:
     """Return the text of a number; `const_precedence` says how tight it binds (-1 is a unary minus)."""
-    return literals.literal(target, _scalar(const.type), const.value).text
+    return literals.literal(language, _scalar(const.type), const.value).text
 
 
-def const_precedence(target: str, const: Const) -> int:
+def const_precedence(language: Language, const: Const) -> int:
     """Return the precedence of `spell_const`'s text."""
-    return literals.literal(target, _scalar(const.type), const.value).precedence
+    return literals.literal(language, _scalar(const.type), const.value).precedence
 
 
-def const_helpers(target: str, const: Const) -> tuple[str, ...]:
+def const_helpers(language: Language, const: Const) -> tuple[str, ...]:
     """Return the keys that `spell_const`'s text needs (f16 in CUDA)."""
-    return literals.literal(target, _scalar(const.type), const.value).helpers
+    return literals.literal(language, _scalar(const.type), const.value).helpers
 
 
-def spell_operation(target: str, operation: Operation, exact: bool = False) -> Spelling:
+def spell_operation(language: Language, operation: Operation, exact: bool = False) -> Spelling:
     """Return how an operation is written, by its name, the types of its operands and, for shifts, a constant count.
 
     exact: within 4 units in the last place for all arguments, where the language's own operation may be coarser.
@@ -113,26 +102,23 @@ def spell_operation(target: str, operation: Operation, exact: bool = False) -> S
     types = tuple(o.type for o in operation.operands if o.type is not None)
     assert operation.type is not None
     op = operation.op
-    if exact and target == "vulkan" and tables_glsl.is_coarse(op, element_of(types[0])):
+    if exact and language.coarse(op, element_of(types[0])):
         op = EXACT + op
-    spelling = _operation(target, op, types, operation.type)
+    spelling = _operation(language, op, types, operation.type)
     if operation.op in ("shl", "sar", "shr") and isinstance(operation.operands[1], Const):
         return _without_mask(spelling, operation.operands[1])
     return spelling
 
 
 @lru_cache(maxsize=4096)
-def _operation(target: str, op: str, types: tuple[Type, ...], result: Type) -> Spelling:
+def _operation(language: Language, op: str, types: tuple[Type, ...], result: Type) -> Spelling:
     if all(isinstance(t, Scalar) for t in types):
-        spelling = TABLES[target].operation(op, _scalar(types[1] if op == "select" else types[0]))
-        return _with_called(target, spelling)
-    if target == "vulkan":
-        native = tensors_glsl.spell(op, types, result)
-        if native is not None:
-            return _with_called(target, native)
-    elif op == "select" and isinstance(types[0], Scalar) and types[1] == types[2]:
-        return TABLES[target].operation(op, element_of(result))
-    return tensor_functions.spell_call(target, _plain_name(op, element_of(types[0])), types, result)
+        spelling = language.operation(op, _scalar(types[1] if op == "select" else types[0]))
+        return _with_called(language, spelling)
+    native = language.tensor_operation(op, types, result)
+    if native is not None:
+        return _with_called(language, native)
+    return tensor_functions.spell_call(language, _plain_name(op, element_of(types[0])), types, result)
 
 
 def _plain_name(op: str, element: Scalar) -> str:
@@ -148,63 +134,64 @@ SAME_ON_BOOLEANS = {
 }  # fmt: skip
 
 
-def spell_cast(target: str, cast: Cast) -> Spelling:
+def spell_cast(language: Language, cast: Cast) -> Spelling:
     """Return how a conversion, or with `bits` a change of type under the same bits, is written."""
     assert cast.value.type is not None and cast.type is not None
-    return _cast(target, cast.value.type, cast.type, cast.bits)
+    return _cast(language, cast.value.type, cast.type, cast.bits)
 
 
 @lru_cache(maxsize=4096)
-def _cast(target: str, old: Type, new: Type, bits: bool) -> Spelling:
+def _cast(language: Language, old: Type, new: Type, bits: bool) -> Spelling:
     if isinstance(old, Tensor) and isinstance(new, Tensor):
-        native = tensors_glsl.cast(old, new, bits) if target == "vulkan" else None
-        return native or tensor_functions.spell_call(target, "bit_cast" if bits else "cast", (old,), new)
-    table = TABLES[target]
-    spelling = (table.bit_cast if bits else table.cast)(_scalar(old), _scalar(new))
-    return _with_called(target, with_helpers(spelling, *type_helpers(target, new)))
+        native = language.tensor_cast(old, new, bits)
+        return native or tensor_functions.spell_call(language, "bit_cast" if bits else "cast", (old,), new)
+    spelling = (language.bit_cast if bits else language.cast)(_scalar(old), _scalar(new))
+    return _with_called(language, with_helpers(spelling, *type_helpers(language, new)))
 
 
-def spell_element(target: str, tensor: Tensor, indices: Sequence[int | str | None], place: bool = True) -> Spelling:
+def spell_element(
+    language: Language, tensor: Tensor, indices: Sequence[int | str | None], place: bool = True
+) -> Spelling:
     """Return how an element of the tensor {0} is written or read.
 
     indices: a number, the text of an index, or None for an index that comes as operand {1} (axis 0) or {2} (axis 1).
     place: {0} is a place (a variable, a parameter, an element of an array); False for other values, which C can not
     index: they go through a function where the index is computed.
     """
-    return tensors.spell_element(target, tensor, tuple(indices), place)
+    return tensors.spell_element(language, tensor, tuple(indices), place)
 
 
 @lru_cache(maxsize=1024)
-def spell_init(target: str, tensor: Tensor) -> Spelling:
+def spell_init(language: Language, tensor: Tensor) -> Spelling:
     """Return how a tensor is made from its elements {0}, {1}, ... row by row."""
-    return tensors.spell_init(target, tensor)
+    return tensors.spell_init(language, tensor)
 
 
-def spell_splat(target: str, tensor: Tensor) -> Spelling:
+def spell_splat(language: Language, tensor: Tensor) -> Spelling:
     """Return how a tensor is made whose elements are all {0}."""
-    if target == "vulkan" and len(tensor.shape) == 1 and tensors.is_native(target, tensor):
+    if len(tensor.shape) == 1 and tensors.is_native(language, tensor):
         return call(tensors.tensor_name(tensor))
-    return tensor_functions.spell_call(target, "splat", (tensor.element,), tensor)
+    return tensor_functions.spell_call(language, "splat", (tensor.element,), tensor)
 
 
-def spell_atomic(target: str, op: str, type: Scalar, native: bool) -> Spelling:
+def spell_atomic(language: Language, op: str, type: Scalar, native: bool) -> Spelling:
     """Return how an atomic operation is written; it gives the old value.
 
     {0} is the place, {1} the value. GLSL's loops of compare-and-swap also take {2}, the buffer reference (or 64 bit
     address) of the array, and {3}, the place's number (uint) among elements of `type` in it. native: what
     `atomics.is_native` says of the capabilities; the other targets know themselves.
 
-    Raises: UnsupportedError where the target lacks compare-and-swap of that width.
+    Raises: UnsupportedError where the language lacks compare-and-swap of that width.
     """
-    return atomics.spell(target, op, type, native)
+    return atomics.spell(language, op, type, native)
 
 
-def helpers_source(target: str, keys: Iterable[str]) -> str:
+def helpers_source(language: Language, keys: Iterable[str]) -> str:
     """Return the declarations and functions that `keys` need, dependencies first, or an empty text."""
-    library_keys, structs, functions = _closure(target, tuple(dict.fromkeys(keys)))
-    texts = [helper.text for helper in helpers.order(target, library_keys)]
-    texts += [tensors.struct_text(target, tensor) for tensor in structs]
-    texts += [_generate(target, key).text for key in functions]
+    library_keys, structs, functions = _closure(language, tuple(dict.fromkeys(keys)))
+    texts = [helper.text for helper in helpers.order(language, library_keys)]
+    texts += [tensors.struct_text(language, tensor) for tensor in structs]
+    texts += [_generate(language, key).text for key in functions]
     return "".join(f"{text}\n{_gap(text, below)}" for text, below in pairwise([*texts, ""])).rstrip("\n")
 
 
@@ -213,28 +200,28 @@ def _gap(text: str, below: str) -> str:
     return "" if all(t.startswith("#define") and "\n" not in t for t in (text, below)) else "\n"
 
 
-def helper_names(target: str, keys: Iterable[str]) -> list[str]:
+def helper_names(language: Language, keys: Iterable[str]) -> list[str]:
     """Return all names that `helpers_source` would define, so that a user's names can keep away from them."""
-    library_keys, structs, functions = _closure(target, tuple(dict.fromkeys(keys)))
-    names = [helper.name for helper in helpers.order(target, library_keys)]
+    library_keys, structs, functions = _closure(language, tuple(dict.fromkeys(keys)))
+    names = [helper.name for helper in helpers.order(language, library_keys)]
     names += [tensors.tensor_name(tensor) for tensor in structs]
-    return names + [_generate(target, key).name for key in functions]
+    return names + [_generate(language, key).name for key in functions]
 
 
 def _is_generated(key: str) -> bool:
     return " -> " in key or key.startswith(("atomic ", "subgroup ", "texel "))
 
 
-def _generate(target: str, key: str) -> tensor_functions.Generated:
+def _generate(language: Language, key: str) -> Generated:
     if key.startswith("subgroup "):
-        return collectives.generate(target, key)
+        return collectives.generate(language, key)
     if key.startswith("texel "):
-        return texture_functions.generate(target, key)
-    return atomics.generate(target, key) if key.startswith("atomic ") else tensor_functions.generate(target, key)
+        return texture_functions.generate(language, key)
+    return atomics.generate(language, key) if key.startswith("atomic ") else tensor_functions.generate(language, key)
 
 
 @lru_cache(maxsize=256)
-def _closure(target: str, keys: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[Tensor, ...], tuple[str, ...]]:
+def _closure(language: Language, keys: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[Tensor, ...], tuple[str, ...]]:
     """Return library keys, structs, and generated functions in an order in which each stands behind what it uses."""
     libraries: dict[str, None] = {}
     structs: dict[Tensor, None] = {}
@@ -245,12 +232,12 @@ def _closure(target: str, keys: tuple[str, ...]) -> tuple[tuple[str, ...], tuple
             tensor = tensors.parse_type(key.removeprefix("struct "))
             assert isinstance(tensor, Tensor)
             structs[tensor] = None
-            for name in type_helpers(target, tensor.element):
+            for name in type_helpers(language, tensor.element):
                 libraries[name] = None
         elif not _is_generated(key):
             libraries[key] = None
         elif key not in functions:
-            for used in _generate(target, key).uses:
+            for used in _generate(language, key).uses:
                 visit(used)
             functions[key] = None
 
@@ -260,23 +247,19 @@ def _closure(target: str, keys: tuple[str, ...]) -> tuple[tuple[str, ...], tuple
     return tuple(libraries), tuple(ordered), tuple(functions)
 
 
-def extensions(target: str, types: Iterable[Type], keys: Iterable[str]) -> list[str]:
-    """Return the GLSL extensions that values or arrays of `types`, and the helpers of `keys`, need; sorted."""
-    if target != "vulkan":
-        return []
-    found = {EXTENSIONS[part.name] for type in types for part in scalars_of(type) if part.name in EXTENSIONS}
+def extensions(language: Language, types: Iterable[Type], keys: Iterable[str]) -> list[str]:
+    """Return what has to be enabled for values or arrays of `types` and for the helpers of `keys`; sorted."""
+    known = language.type_extensions
+    found = {known[part.name] for type in types for part in scalars_of(type) if part.name in known}
     keys = tuple(dict.fromkeys(keys))
     found |= {key.removeprefix("extension ") for key in keys if key.startswith("extension ")}
-    words = set(helpers.IDENTIFIER.findall(helpers_source(target, keys)))
-    found |= {extension for word, extension in tables_glsl.EXTENSION_OF_WORD.items() if word in words}
+    words = set(helpers.IDENTIFIER.findall(helpers_source(language, keys)))
+    found |= {extension for word, extension in language.extensions.items() if word in words}
     return sorted(found)
 
 
-EXTENSIONS = tables_glsl.EXTENSIONS
-
-
-def _with_called(target: str, spelling: Spelling) -> Spelling:
-    return with_helpers(spelling, *helpers.called(target, spelling.text))
+def _with_called(language: Language, spelling: Spelling) -> Spelling:
+    return with_helpers(spelling, *helpers.called(language, spelling.text))
 
 
 def _scalar(type: Type | None) -> Scalar:

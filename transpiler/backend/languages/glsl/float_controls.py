@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..ir.types import Type, scalars_of
+from ....ir.types import Type, scalars_of
 
 EXTENSION = "GL_EXT_spirv_intrinsics"
 

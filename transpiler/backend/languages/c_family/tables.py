@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..ir.types import Scalar, f32, i32
-from .spelling_forms import (
+from ....ir.types import Scalar, f32, i32
+from ..spelling_forms import (
     ADD,
     AND,
     EQUAL,

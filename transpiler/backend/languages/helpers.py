@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
 
-TEMPLATES = Path(__file__).resolve().parents[2] / "templates"
-LIBRARIES: dict[str, tuple[str, str]] = {"vulkan": ("glsl", "glsl"), "cuda": ("cuda", "cuh"), "c": ("c", "h")}
-"""Target -> folder of templates, suffix of its libraries."""
+from .language import Language
+
+TEMPLATES = Path(__file__).resolve().parents[3] / "templates"
 FILES = (
     "types",
     "numbers",
@@ -53,9 +53,9 @@ class Helper:
 
 
 @cache
-def library(target: str) -> dict[str, Helper]:
-    """Return all chunks of a target's libraries by name, in the order of the files."""
-    folder, suffix = LIBRARIES[target]
+def library(language: Language) -> dict[str, Helper]:
+    """Return all chunks of a language's libraries by name, in the order of the files."""
+    folder, suffix = language.libraries
     chunks: dict[str, str] = {}
     for name in FILES:
         path = TEMPLATES / folder / "lib" / f"{name}.{suffix}"
@@ -69,9 +69,9 @@ def library(target: str) -> dict[str, Helper]:
 
 
 @cache
-def constants(target: str) -> frozenset[str]:
+def constants(language: Language) -> frozenset[str]:
     """Return the chunks that are macros without parameters."""
-    return frozenset(name for name, helper in library(target).items() if f"#define {name} " in helper.text)
+    return frozenset(name for name, helper in library(language).items() if f"#define {name} " in helper.text)
 
 
 def _chunks(text: str) -> list[str]:
@@ -102,15 +102,15 @@ def words_of_code(line: str) -> list[str]:
 
 
 @lru_cache(maxsize=4096)
-def called(target: str, text: str) -> tuple[str, ...]:
+def called(language: Language, text: str) -> tuple[str, ...]:
     """Return the helpers of the libraries that `text` names, in order of appearance."""
-    known = library(target)
+    known = library(language)
     return tuple(dict.fromkeys(word for word in IDENTIFIER.findall(text) if word in known))
 
 
-def order(target: str, keys: Iterable[str]) -> list[Helper]:
+def order(language: Language, keys: Iterable[str]) -> list[Helper]:
     """Return the chunks that `keys` need, dependencies included, by library order; other keys are left out."""
-    known = library(target)
+    known = library(language)
     needed: set[str] = set()
     waiting = [key for key in keys if key in known]
     while waiting:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..ir.types import Scalar, Tensor, Type, element_of, u32, with_element
-from . import tables_glsl
-from .spelling_forms import ASSIGN, PRIMARY, Spelling, call, infix, prefix, same, with_operands, written
-from .tensors import is_native, name_of, tensor_name
+from ....ir.types import Scalar, Tensor, Type, element_of, u32, with_element
+from ..spelling_forms import ASSIGN, PRIMARY, Spelling, call, infix, prefix, same, with_operands, written
+from ..tensors import tensor_name
+from . import tables as tables_glsl
 
 RELATIONS = {
     "lt": "lessThan", "le": "lessThanEqual", "gt": "greaterThan", "ge": "greaterThanEqual",
@@ -25,10 +25,19 @@ LINEAR = {"dot": ("dot", 2), "cross": ("cross", 2), "norm": ("length", 1), "norm
 WIDE = frozenset({"i32", "u32", "i64", "u64"})
 
 
+def _is_native(tensor: Tensor) -> bool:
+    """Return whether GLSL has the type itself, as `tensors.is_native` says of any language."""
+    return all(2 <= extent <= 4 for extent in tensor.shape) and (len(tensor.shape) == 1 or tensor.element.is_float)
+
+
+def _name_of(type: Type) -> str:
+    return tensor_name(type) if isinstance(type, Tensor) else tables_glsl.TYPES[str(type)]
+
+
 def spell(op: str, types: Sequence[Type], result: Type) -> Spelling | None:
     """Return GLSL's own text for `op`, if all tensors in it are native and GLSL has the operation."""
     tensors = [t for t in (*types, result) if isinstance(t, Tensor)]
-    if not all(is_native("vulkan", t) for t in tensors):
+    if not all(_is_native(t) for t in tensors):
         return None
     if op == "select" and isinstance(types[0], Scalar):
         return _repeat(tables_glsl.operation("select", element_of(result)), types, result, (1, 2))
@@ -96,7 +105,7 @@ def _repeat(spelling: Spelling, types: Sequence[Type], shape: Type, which: Seque
     needs = list(spelling.operand_precedence)
     for k in which:
         if k < len(types) and isinstance(types[k], Scalar) and isinstance(shape, Tensor):
-            texts[k] = f"{name_of('vulkan', with_element(shape, element_of(types[k])))}({{{k}}})"
+            texts[k] = f"{_name_of(with_element(shape, element_of(types[k])))}({{{k}}})"
             needs[k] = ASSIGN
     return Spelling(spelling.text.format(*texts), spelling.precedence, tuple(needs), spelling.helpers)
 
@@ -124,7 +133,7 @@ def _logical(op: str, types: Sequence[Type]) -> Spelling | None:
 
 def cast(old: Tensor, new: Tensor, bits: bool) -> Spelling | None:
     """Return GLSL's own conversion between native tensors, if it has one."""
-    if not (is_native("vulkan", old) and is_native("vulkan", new)):
+    if not (_is_native(old) and _is_native(new)):
         return None
     if not bits:
         return call(tensor_name(new))
