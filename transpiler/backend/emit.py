@@ -67,7 +67,7 @@ from .random_stream import task_seed
 from .render import render
 from .reports import WRITERS as REPORT_WRITERS
 from .reports import stop_after_failure
-from .strides import count_in_entry, is_folded, is_strided
+from .strides import Grid, grid_of
 from .task_memory import memory_of, pointers_of
 from .threads import (
     Threads,
@@ -104,6 +104,7 @@ class _Printed:
     names: list[str]
     prologue: list[str]
     threads: Threads | None
+    grid: Grid
     parameters: list[str]
     arguments: list[str]
     uses_args: bool
@@ -191,6 +192,8 @@ class _Printer:
 
     def task(self, task: Task, number: int) -> _Printed:
         """Print one task: the function of one turn, and what the entry computes before it."""
+        # A language that prints loops leaves them to the host's threads.
+        grid = Grid() if self.language.nested_loops else grid_of(task, self.form, self.capabilities.max_groups)
         single = len(self.kernel.tasks) == 1 or self.language.file_per_task
         body, names, statements = self._body(task, number)
         prologue, threads, entry_uses_args, entry_helpers = self._entry(task, number, names)
@@ -205,7 +208,8 @@ class _Printer:
         parameters = [f"int {names[k]}" for k in used] + ([f"{unsigned} {linear}"] if counted and threads else [])
         arguments = [*(threads.indices[k] for k in used), *([threads.linear] if counted else [])] if threads else []
         if block is not None:
-            more = block_parameters(block, count_in_entry(task, threads, self.capabilities.max_groups, block.meets))
+            is_counted = grid.is_strided or (block.meets and grid.is_folded)  # the entry names how many there are
+            more = block_parameters(block, "count" if is_counted else threads.count if threads else "")
             in_turn = block.in_turn
             parameters = [*([] if in_turn else parameters), *(parameter for parameter, _ in more)]
             arguments = [*([] if in_turn else arguments), *(argument for _, argument in more)]
@@ -218,6 +222,7 @@ class _Printer:
             names=names,
             prologue=prologue,
             threads=threads,
+            grid=grid,
             parameters=parameters,
             arguments=arguments,
             block=block,
@@ -436,8 +441,8 @@ class _Printer:
             "count": threads.count if threads else "1",
             "nest": nest(threads, call, simd and " simd " not in shared_out) if threads else [],
             "pragma": shared_out,
-            "strided": is_strided(p.task, p.threads, self.capabilities.max_groups),
-            "folded": is_folded(p.task, p.threads, self.capabilities.max_groups),
+            "strided": p.grid.is_strided,
+            "folded": p.grid.is_folded,
             "uses_args": p.uses_args or any("args." in text for text in [*p.prologue, *_texts(threads)]),
         }
 
@@ -573,7 +578,7 @@ def _task_source(p: _Printed, file: int, form: Layout, capabilities: Capabilitie
         extents=extents,
         reads=reads,
         writes=writes,
-        strided=is_strided(p.task, p.threads, capabilities.max_groups),
+        strided=p.grid.is_strided,
         serial_turns=None if turns[0] == "const" else turns,
         loop=None if p.task.loop is None else loop_indices(form, p.task.loop, p.names),
     )

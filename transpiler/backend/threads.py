@@ -56,7 +56,7 @@ class Threads:
 def spread(e: Expressions, loop: RangeFor, names: list[str], layout: Layout) -> Threads:
     """Return how `loop` becomes threads, or nested loops where the target has those."""
     axes = range(len(loop.begins))
-    extents, known = _known_extents(loop, layout)
+    extents, known = known_extents(loop, layout)
     declarations: list[str] = []
     if e.language.nested_loops:
         if loop.order:
@@ -74,7 +74,7 @@ def spread(e: Expressions, loop: RangeFor, names: list[str], layout: Layout) -> 
     return Threads(declarations, count, indices, [], extents)
 
 
-def _known_extents(loop: RangeFor, layout: Layout) -> tuple[tuple[Expression, ...] | None, int | None]:
+def known_extents(loop: RangeFor, layout: Layout) -> tuple[tuple[Expression, ...] | None, int | None]:
     """Return how the host computes the numbers of turns, and how many there are, as far as these are known.
 
     Raises: TaichiTypeError for more than can be counted.
@@ -106,7 +106,7 @@ def spread_blocks(
     block_dim: threads a block; size: the same as text. `count` in the text is the number of all turns.
     """
     axes = range(len(loop.begins))
-    extents, known = _known_extents(loop, layout)
+    extents, known = known_extents(loop, layout)
     if known is not None:
         loops = [f"for (int block = 0; block < {-(-known // block_dim)}; block++)"]
         return Threads([], str(known), names, loops, extents)
