@@ -47,7 +47,9 @@ PORTABLE: dict[str, Capabilities] = {
     ),
     "python": Capabilities("python", frozenset(SCALARS), max_shared_bytes=SHARED_BYTES),
 }
-"""By target: a desktop GPU of today for Vulkan (f32 atomic add), sm_90 for CUDA, a 64-bit host for C."""
+PORTABLE["hip"] = replace(PORTABLE["cuda"], target="hip", atomic_bits=frozenset({32, 64}))
+"""By target: a desktop GPU of today for Vulkan (f32 atomic add), sm_90 for CUDA, a 64-bit host for C;
+HIP, of which there is source alone, is taken to do what CUDA does."""
 
 
 def capabilities_for(arch: Arch | str | None, device: Device | None) -> Capabilities:
@@ -59,7 +61,8 @@ def capabilities_for(arch: Arch | str | None, device: Device | None) -> Capabili
     if arch is None:
         return device.capabilities if device is not None else PORTABLE["c"]
     name, _, gpu = arch.partition(":") if isinstance(arch, str) else ("", "", "")
-    target = getattr(ARCHES.get(name) if name else arch, "target", None)
+    known = ARCHES.get(name) if name else arch
+    target = (known.target or known.source_target) if isinstance(known, Arch) else None
     if target is None or (gpu and not (target == "cuda" and re.fullmatch(r"sm_\d+[a-z]?", gpu))):
         raise TaichiRuntimeError(
             f'{arch!r} is no target of shadesmith. Hint: ti.cpu, ti.vulkan, ti.cuda, ti.python, or "cuda:sm_80"'

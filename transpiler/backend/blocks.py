@@ -20,6 +20,7 @@ from ..ir.tasks import Task
 from ..ir.threads import COLLECTIVES, SUBGROUP_SIZE, Barrier, Collective, Exchange, ThreadFor, ThreadIndex, waits
 from ..ir.types import Scalar
 from .languages.collectives import ALL_LANES, exchange_key, exchange_name, spell
+from .languages.helpers import called
 from .languages.spelling_forms import ADD
 from .print_expressions import WRITERS as VALUES
 from .print_expressions import Expressions, Written
@@ -165,7 +166,7 @@ def write_barrier(p: Statements, barrier: Barrier) -> None:
     assert block is not None
     language = p.e.language
     asks_lanes = language.names_lanes and barrier.scope == "subgroup" and not barrier.memory_only
-    lines, helpers = language.barrier(barrier, block.orders_buffers, _lanes(p, barrier) if asks_lanes else "")
+    lines, helpers = language.barrier(language, barrier, block.orders_buffers, _lanes(p, barrier) if asks_lanes else "")
     p.e.need(*helpers)
     if not lines:
         p.mark(barrier.location)
@@ -194,11 +195,14 @@ def _lanes(p: Statements, statement: Barrier | Collective) -> str:
     assert block is not None
     if statement.lanes is not None:
         return p.e.of(statement.lanes).text
+    warp = p.e.language.warp
+    assert warp is not None
     if not statement.converged:
-        return "__activemask()"
+        return warp.active
     if block.is_full and block.task.block_dim % SUBGROUP_SIZE == 0:
         return ALL_LANES
     block.uses_lanes = True
+    p.e.need(*called(p.e.language, warp.ballot))  # the entry asks which lanes have an iteration
     return LANES
 
 

@@ -435,7 +435,7 @@ class _Printer:
             "block": self._size(p.task),
             "meets": p.block is not None and p.block.meets,
             "guarded": p.block is None or not (p.task.is_split or p.block.is_full),
-            "lanes": p.block is not None and p.block.uses_lanes,
+            "ballot": language.warp.ballot if language.warp and p.block is not None and p.block.uses_lanes else "",
             "shared": bool(p.shared),
             "prologue": [*p.prologue, *(threads.declarations if threads else [])],
             "count": threads.count if threads else "1",

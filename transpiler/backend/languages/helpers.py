@@ -61,6 +61,9 @@ def library(language: Language) -> dict[str, Helper]:
         path = TEMPLATES / folder / "lib" / f"{name}.{suffix}"
         if path.exists():
             chunks.update((_defined_name(chunk), chunk) for chunk in _chunks(path.read_text("utf-8")))
+    chunks.update((_defined_name(chunk), chunk) for chunk in _chunks(language.own_library))
+    for name in language.built_in:
+        chunks.pop(name, None)
     words = {name: frozenset(IDENTIFIER.findall(_code(text))) for name, text in chunks.items()}
     return {
         name: Helper(name, text, tuple(w for w in chunks if w in words[name] and w != name), words[name])

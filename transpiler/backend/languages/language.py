@@ -34,6 +34,26 @@ class Literals:
     converts_small: bool = False
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Warp:
+    """What lanes of a warp call to ask one another; all but `active` take the mask of those that take part first.
+
+    active: the expression for the lanes that are here by chance. uniform: whether all give the same truth.
+    """
+
+    shuffle: str
+    shuffle_xor: str
+    shuffle_up: str
+    shuffle_down: str
+    all: str
+    any: str
+    uniform: str
+    ballot: str
+    match_any: str
+    synchronize: str
+    active: str
+
+
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Language:
     """One language. Objects are compared by identity, so that caches by language are quick.
@@ -44,6 +64,8 @@ class Language:
     suffix: of source files.
     templates: folder of the skeletons below `templates/`, and their suffix.
     libraries: folder of the helper libraries below `templates/`, and their suffix.
+    own_library: chunks in place of those of the libraries, or besides.
+    built_in: names that chunks of the libraries define and that this language has without them.
     file_per_task: one entry a file, since an entry point is a file there.
     includes: headers that every source has.
     headers: what other headers declare of the names that sources use; a source has those that it needs.
@@ -99,7 +121,7 @@ class Language:
     nested_loops: a parallel loop is printed as loops, counted in int; else as one thread an iteration, unsigned.
     shared_qualifier, shared_start: before and behind the declaration of an array that a block shares.
     thread_numbers: by kind of `ThreadIndex`; {0} is the number of the thread in the loop.
-    names_lanes: a question of a subgroup names the lanes that take part.
+    warp: what questions of a subgroup call where they name the lanes that take part; None where they do not.
     barrier: the statements of a barrier, and keys of what they need; in: the barrier, whether threads hand one another
         values in buffers, the lanes.
     collective: how a question is written; in: operation, type of the value, lanes.
@@ -111,6 +133,8 @@ class Language:
     suffix: str
     templates: tuple[str, str]
     libraries: tuple[str, str]
+    own_library: str = ""
+    built_in: frozenset[str] = frozenset()
     file_per_task: bool = False
     includes: tuple[str, ...] = ()
     headers: Mapping[str, frozenset[str]] = field(default_factory=dict)
@@ -167,8 +191,8 @@ class Language:
     shared_qualifier: str = ""
     shared_start: str = ""
     thread_numbers: Mapping[str, Spelling]
-    names_lanes: bool = False
-    barrier: Callable[[Barrier, bool, str], tuple[list[str], tuple[str, ...]]]
+    warp: Warp | None = None
+    barrier: Callable[[Language, Barrier, bool, str], tuple[list[str], tuple[str, ...]]]
     collective: Callable[[Language, str, Scalar | None, str], Spelling]
     collective_helper: Callable[[Language, str, Scalar | None, frozenset[str]], Generated]
     atomic: Callable[[str, Scalar, bool], Spelling]
@@ -179,6 +203,11 @@ class Language:
     """By name that a source has in it, what has to be enabled for it."""
     type_extensions: Mapping[str, str] = field(default_factory=dict)
     """By type of ours."""
+
+    @property
+    def names_lanes(self) -> bool:
+        """Whether a question of a subgroup names the lanes that take part."""
+        return self.warp is not None
 
     @property
     def has_tensor_assignment(self) -> bool:

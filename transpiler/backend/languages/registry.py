@@ -5,7 +5,8 @@ from __future__ import annotations
 from .c.language import C
 from .cuda.language import CUDA
 from .glsl.language import GLSL
+from .hip.language import HIP
 from .language import Language
 
-LANGUAGES: dict[str, Language] = {language.target: language for language in (GLSL, CUDA, C)}
+LANGUAGES: dict[str, Language] = {language.target: language for language in (GLSL, CUDA, C, HIP)}
 """By target."""

@@ -19,10 +19,22 @@ CHANNELS = {"u8": "unsigned char", "i8": "signed char", "u16": "unsigned short",
                 "i16": "short", "u32": "unsigned", "i32": "int", "f32": "float"}  # fmt: skip
 
 
-def helper(language: Language, what: str, kind: str, ndim: int) -> Function:
-    """Return a function on texels. what: "load", "store", "sample" or "fetch". kind: a format, or a component."""
-    if what in ("load", "store"):
-        return (_load if what == "load" else _store)(language, FORMATS[kind], ndim)
+READ = "{vector} texel = surf{ndim}Dread<{vector}>(image, {at});"
+"""How a texel is read from a surface."""
+
+
+def helper(
+    language: Language, what: str, kind: str, ndim: int, read: str = READ, border: str = "cudaBoundaryModeZero"
+) -> Function:
+    """Return a function on texels.
+
+    what: "load", "store", "sample" or "fetch". kind: a format, or a component. read: how a texel is read from a
+    surface. border: what asks for 0 outside.
+    """
+    if what == "load":
+        return _load(language, FORMATS[kind], ndim, read, border)
+    if what == "store":
+        return _store(language, FORMATS[kind], ndim, border)
     return _sampled(language, what, SCALARS[kind], ndim)
 
 
@@ -51,28 +63,28 @@ def _vector(row: TexelFormat) -> str:
     return CHANNELS[name] if row.channels == 1 else f"{VECTORS[name]}{row.channels}"
 
 
-def _place(row: TexelFormat, ndim: int) -> str:
+def _place(row: TexelFormat, ndim: int, border: str) -> str:
     """Return the arguments for a place in a surface, which counts bytes along its first axis."""
     first, *others = axes_of("at", ndim)
     size = f" * {row.texel_bytes}" if row.texel_bytes > 1 else ""
-    return ", ".join([f"{first}{size}", *others, "cudaBoundaryModeZero"])
+    return ", ".join([f"{first}{size}", *others, border])
 
 
-def _load(language: Language, row: TexelFormat, ndim: int) -> Function:
+def _load(language: Language, row: TexelFormat, ndim: int, read: str, border: str) -> Function:
     names = ["texel"] if row.channels == 1 else [f"texel.{letter}" for letter in COMPONENTS[: row.channels]]
     vector = _vector(row)
     channels = channels_of(row, _read, names)
     return (
         name_of(language, Tensor((4,), row.element)),
-        ["cudaSurfaceObject_t image", f"{name_of(language, place_type(i32, ndim))} at"],
+        [f"{language.texture_handles[1]} image", f"{name_of(language, place_type(i32, ndim))} at"],
         [
-            f"{vector} texel = surf{ndim}Dread<{vector}>(image, {_place(row, ndim)});",
+            *read.format(vector=vector, ndim=ndim, at=_place(row, ndim, border)).split("\n"),
             f"return {texel_of(language, row.element, channels)};",
         ],
     )
 
 
-def _store(language: Language, row: TexelFormat, ndim: int) -> Function:
+def _store(language: Language, row: TexelFormat, ndim: int, border: str) -> Function:
     values = [_written(language, row, f"value.{letter}") for letter in COMPONENTS[: row.channels]]
     vector = _vector(row)
     lines = [f"{vector} texel = {values[0]};"]
@@ -82,11 +94,11 @@ def _store(language: Language, row: TexelFormat, ndim: int) -> Function:
     return (
         "void",
         [
-            "cudaSurfaceObject_t image",
+            f"{language.texture_handles[1]} image",
             f"{name_of(language, place_type(i32, ndim))} at",
             f"{name_of(language, Tensor((4,), row.element))} value",
         ],
-        [*lines, f"surf{ndim}Dwrite(texel, image, {_place(row, ndim)});"],
+        [*lines, f"surf{ndim}Dwrite(texel, image, {_place(row, ndim, border)});"],
     )
 
 
@@ -100,7 +112,7 @@ def _sampled(language: Language, what: str, element: Scalar, ndim: int) -> Funct
     return (
         name_of(language, tensor),
         [
-            "cudaTextureObject_t texture",
+            f"{language.texture_handles[0]} texture",
             "int channels",
             f"{name_of(language, place_type(f32 if what == 'sample' else i32, ndim))} at",
         ],

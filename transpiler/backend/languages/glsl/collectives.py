@@ -52,7 +52,9 @@ def spell(language: Language, op: str, type: Scalar | None, lanes: str) -> Spell
     return with_helpers(spelling, *extensions)
 
 
-def barrier(barrier: Barrier, orders_buffers: bool, lanes: str) -> tuple[list[str], tuple[str, ...]]:
+def barrier(
+    language: Language, barrier: Barrier, orders_buffers: bool, lanes: str
+) -> tuple[list[str], tuple[str, ...]]:
     """Return the statements of a barrier and what they need."""
     if barrier.scope == "grid":
         return ["memoryBarrierBuffer();"], ()
