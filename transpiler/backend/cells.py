@@ -13,7 +13,6 @@ they need before them. The functions they call stand in `templates/*/lib/sparse.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -25,7 +24,7 @@ from .languages.language import Language
 from .languages.naming import Names
 from .languages.spelling_forms import PRIMARY
 from .languages.target import Target
-from .trees import CELL, linear
+from .trees import CELL, Atom, grouped, linear, linear_sum
 
 INDENT = "    "
 LETTERS = "ijklmnopqrst"
@@ -181,25 +180,25 @@ class CellTexts:
         """Return the same, spelled out."""
         path = path_in_part(node)
         if node.kind == "dynamic":
-            row = linear(path[:-1], node, letters, self.target, cell)
-            return _sum(_product(row, chunks_of(node)), self._chunk(node, letters))
+            row, is_sum = linear_sum(path[:-1], node, letters, self.target, cell)
+            return _sum(_product(row, chunks_of(node), is_sum), self._chunk(node, letters))
         if node.kind == "bitmasked" and cell:
             own = linear(path, node, letters, self.target) if _inside(node, letters) else "0"
-            return _sum(_product(cell, mask_words(node) * 32), f"({own})" if own in LETTERS else own)
+            return _sum(_product(cell, mask_words(node) * 32), grouped(own) if own in LETTERS else own)
         return linear(path, node, letters, self.target, cell)
 
     def _chunk(self, node: Node, letters: Sequence[str]) -> str:
         """Return which chunk of its list an item lies in."""
         if chunks_of(node) == 1:
             return "0"
-        item = self.language.unsigned.format(self._item(node, letters))
+        item = as_unsigned(self.language, self._item(node, letters))
         return f"{item} / {node.chunk}" if node.chunk > 1 else item
 
     def _item(self, node: Node, letters: Sequence[str]) -> str:
         """Return the place of an item in its list."""
         (axis,) = node.axes
         letter = letters[axes_of(node).index(axis)]
-        return f"({letter}) % {node.extents[0]}" if axis in self._list_axes(node) else letter
+        return f"{grouped(letter)} % {node.extents[0]}" if axis in self._list_axes(node) else letter
 
     def _row(self, node: Node, letters: Sequence[str], cell: str | None = None) -> str:
         """Return the number of a list. letters: indices of the node above."""
@@ -209,7 +208,7 @@ class CellTexts:
         (own,) = node.axes
         above = dict(zip(axes_of(node.parent), letters, strict=True))
         indices = [
-            f"({above[axis]}) * {node.extents[0]}" if axis == own and axis in above else above.get(axis, "0")
+            f"{grouped(above[axis])} * {node.extents[0]}" if axis == own and axis in above else above.get(axis, "0")
             for axis in axes_of(node)
         ]
         return linear(path_in_part(node)[:-1], node, indices, self.target, cell)
@@ -222,14 +221,14 @@ class CellTexts:
         pool = pool_above(node)
         return "" if pool is None else f"{self.word('number', pool)}({', '.join(self.scaled(counted, pool, letters))})"
 
-    def scaled(self, node: Node, above: Node, letters: Sequence[str], unsigned: str = "") -> list[str]:
-        """Return the indices of the cell of `above` that a cell of `node` lies in. unsigned: what to divide."""
+    def scaled(self, node: Node, above: Node, letters: Sequence[str], unsigned: bool = True) -> list[str]:
+        """Return the indices of the cell of `above` that a cell of `node` lies in. unsigned: what is divided is."""
         found = []
         for axis, extent in zip(axes_of(above), shape_of(above), strict=True):
             dimension = axes_of(node).index(axis)
             ratio = shape_of(node)[dimension] // extent
             letter = letters[dimension]
-            divided = (unsigned or self.language.unsigned).format(letter)
+            divided = as_unsigned(self.language, letter) if unsigned else letter
             found.append(letter if ratio == 1 else f"{divided} / {ratio}")
         return found
 
@@ -239,14 +238,12 @@ class CellTexts:
         """Return a function that changes what is active."""
         of_list = what == "append" or (what == "deactivate" and node.kind == "dynamic")
         counted = node.parent if of_list else node
-        letters = list(LETTERS[: len(axes_of(counted))]) if counted is not None else []
+        letters: list[str] = [Atom(x) for x in LETTERS[: len(axes_of(counted))]] if counted is not None else []
         write = {"activate": self._activate, "deactivate": self._deactivate, "append": self._append}[what]
         result, lines = write(node, letters)
         language = self.target.language
         parameters = ", ".join([*language.args_parameters, *(f"int {letter}" for letter in letters)])
         head = f"{language.helper_qualifier}{result} {self.word(what, node)}({parameters}) {{"
-        own = "|".join(letters) or "$"
-        lines = [re.sub(rf"(?<!\w)\(({own})\)", r"\1", line) for line in lines]  # a macro's need parentheses
         return "\n".join([head, *(INDENT + line for line in lines), "}"])
 
     def _above(self, node: Node, counted: Node, letters: list[str], full: str) -> tuple[list[str], str]:
@@ -257,7 +254,7 @@ class CellTexts:
         outer = sparse_above(node)[:-1]
         if not outer:
             return [], ""
-        indices = self.scaled(counted, outer[-1], letters, "{}")
+        indices = self.scaled(counted, outer[-1], letters, unsigned=False)
         call = f"{self.word('activate', outer[-1])}({', '.join([*self.language.args, *indices])})"
         pool = pool_above(node)
         if pool is None:
@@ -301,11 +298,12 @@ class CellTexts:
     def _call(self, function: str, node: Node, entry: str) -> list[str]:
         """Return the lines that call a function for the cell at a position of the numbers of a node."""
         pool, capacity = self.passed("pool", node), self.passed("capacity", node)
-        line = f"{function}({self.passed('numbers', node)}, {entry}, {pool}, {capacity});"
+        numbers = self.passed("numbers", node)
+        line = f"{function}({numbers}, {entry}, {pool}, {capacity});"
         if len(line) <= LONGEST:
             return [line]
         place = next(word for word in ("place", "entry", "position") if word not in self.names.values())
-        return [f"{self._word} {place} = {entry};", line.replace(f", {entry}, ", f", {place}, ")]
+        return [f"{self._word} {place} = {entry};", f"{function}({numbers}, {place}, {pool}, {capacity});"]
 
     def deactivate_cell(self, node: Node, entry: str) -> str:
         """Return the call that takes the cell away that stands at a position of the numbers of a node."""
@@ -343,16 +341,20 @@ def _inside(node: Node, letters: Sequence[str]) -> list[str]:
     return [letters[dimension] for dimension in sorted(needed)]
 
 
-def _product(text: str, factor: int) -> str:
-    return text if factor == 1 or text == "0" else f"{_operand(text)} * {factor}"
+def as_unsigned(language: Language, index: str) -> str:
+    """Return an index made unsigned, so that a division of it is quick."""
+    return language.as_unsigned(index, PRIMARY if isinstance(index, Atom) else 0)
 
 
-def _operand(text: str) -> str:
+def _product(text: str, factor: int, is_sum: bool = False) -> str:
+    return text if factor == 1 or text == "0" else f"{_operand(text, is_sum)} * {factor}"
+
+
+def _operand(text: str, is_sum: bool) -> str:
     """Return a number of something as a factor. Arguments of macros may be any expression."""
-    flat = text
-    while (inner := re.sub(r"\([^()]*\)", "", flat)) != flat:
-        flat = inner
-    return f"({text})" if " + " in flat or text == CELL or text in LETTERS else text
+    if text in LETTERS:
+        return grouped(text)
+    return f"({text})" if is_sum or text == CELL else text
 
 
 def _sum(first: str, second: str) -> str:

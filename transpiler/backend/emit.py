@@ -108,6 +108,7 @@ class _Printed:
     parameters: list[str]
     arguments: list[str]
     uses_args: bool
+    entry_uses_args: bool
     used: Used
     structs: list[Struct]
     helpers: list[str]
@@ -228,6 +229,7 @@ class _Printer:
             block=block,
             shared=declare_shared(statements.e, _shared(statements.e)),
             uses_args=statements.e.uses_args,
+            entry_uses_args=entry_uses_args,
             used=statements.e.used.with_all([entry_helpers.used]),
             structs=[*statements.e.structs_used, *entry_helpers.structs_used],
             helpers=[*statements.e.helpers, *entry_helpers.helpers],
@@ -443,7 +445,7 @@ class _Printer:
             "pragma": shared_out,
             "strided": p.grid.is_strided,
             "folded": p.grid.is_folded,
-            "uses_args": p.uses_args or any("args." in text for text in [*p.prologue, *_texts(threads)]),
+            "uses_args": p.uses_args or p.entry_uses_args,
         }
 
     def _recurs(self, statement: Statement) -> bool:
@@ -517,10 +519,6 @@ def _start_checks(printer: Statements) -> None:
 def _shared(e: Expressions) -> list[Array]:
     """Return the shared arrays that a task uses."""
     return sorted((array for array in e.used.arrays if array.is_shared), key=lambda a: a.slot)
-
-
-def _texts(threads: Threads | None) -> list[str]:
-    return [] if threads is None else [*threads.declarations, threads.count, *threads.indices, *threads.loops]
 
 
 def _constants(blocks: list[int]) -> list[str]:

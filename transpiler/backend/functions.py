@@ -20,7 +20,6 @@ from ..ir.statements import ArgLoad, LocalStore, Return
 from ..ir.types import Scalar, Struct, Type, u1, u32
 from .accessors import Used
 from .exits import leave_by_loop
-from .languages.helpers import words_of_code
 from .languages.signatures import Signature
 from .languages.tensors import is_small
 from .print_expressions import Expressions, Written
@@ -66,8 +65,7 @@ def print_function(function: Function, printer: Statements, branch_depth_limit: 
     printer.block(function.body)
     leave_by_loop(printer, branch_depth_limit)
     if language.warns_of_unused:
-        words = {word for line in printer.lines for word in words_of_code(line.text)}
-        unused = [name for p in function.parameters if (name := e.parameters[p]) not in words]
+        unused = [name for p in function.parameters if (name := e.parameters[p]) not in e.variables_used]
         printer.lines[:0] = [Line(0, f"(void){name};") for name in unused]
     return PrintedFunction(
         function=function,
@@ -149,7 +147,7 @@ def _unnarrowed(e: Expressions, type: Type, value: str) -> str:
 
 
 def _zero(e: Expressions, function: Function, signature: Signature) -> str:
-    return _together(e, function, signature, [e.zero(type) for type in function.results])
+    return _together(e, function, signature, [e.zero(type).text for type in function.results])
 
 
 def prototypes(functions: list[PrintedFunction]) -> list[str]:
@@ -177,7 +175,7 @@ def write_call(p: Statements, call: Call) -> None:
         print_call(p, call, Written(text))
         return
     if call in p.placement.used:
-        p.declare(call, text)
+        p.declare(call, Written(text))
     else:
         p.emit(f"{text};", call.location)
     p.e.uses_args = True

@@ -58,7 +58,7 @@ from .languages.spelling import (
 )
 from .languages.spelling_forms import INFIX, MULTIPLY, OR, PRIMARY, TERNARY, UNARY, Spelling
 from .languages.target import Target
-from .languages.tensors import COMPONENTS, is_native, is_short_vector, is_small
+from .languages.tensors import COMPONENTS, is_native, is_short_vector, is_small, pointed_element
 from .layout import WIDENED, Layout
 from .trees import place_number
 
@@ -67,11 +67,22 @@ LOGICAL = frozenset({"{0} && {1}", "{0} || {1}"})
 
 
 class Written(NamedTuple):
-    """A text that stands for a value. template: what it was made from, since `a | b | c` needs no parentheses."""
+    """The source of a value.
+
+    template: what it was made from, since `a | b | c` needs no parentheses. inverse: what it is the `!` of.
+    bare: a literal as a declaration takes it, which names its type already: `{x, y}`.
+    """
 
     text: str
     precedence: int = PRIMARY
     template: str = ""
+    inverse: str = ""
+    bare: str = ""
+
+    @property
+    def start(self) -> str:
+        """What comes behind `type name =`."""
+        return self.bare or self.text
 
 
 class Expressions:
@@ -88,6 +99,8 @@ class Expressions:
         self.structs_used: dict[Struct, None] = {}
         self.uses_args = False
         self.signatures: Mapping[Function, Signature] = {}
+        self.variables_used: set[str] = set()
+        """Names of variables and parameters that the source reads or writes."""
         self.parameters: dict[Parameter, str] = {}
         """Of the real function that is printed; a kernel's are members of `args`."""
         self.index, self.random, self.failed = "0u", "rng", "failed"
@@ -106,8 +119,9 @@ class Expressions:
 
     def operand(self, value: Statement, needed: int, template: str = "") -> str:
         """Return the text of a value, in parentheses where it binds less than `needed`."""
-        text, precedence, own = self.of(value)
-        return text if precedence >= needed or (template and own == template) else f"({text})"
+        written = self.of(value)
+        is_tight = written.precedence >= needed or (template and written.template == template)
+        return written.text if is_tight else f"({written.text})"
 
     def compute(self, value: Statement) -> Written:
         """Return the text made from the operands' texts."""
@@ -124,7 +138,9 @@ class Expressions:
         for index, operand in enumerate(operands):
             chained = spelling.text if (spelling.chain and index == 0) or spelling.text in LOGICAL else ""
             texts.append(self.operand(operand, spelling.operand_precedence[index], chained))
-        return Written(spelling.format(*texts), spelling.precedence, spelling.text)
+        inverse = texts[0] if spelling.text == "!{0}" else ""
+        bare = spelling.bare.format(*texts)
+        return Written(spelling.format(*texts), spelling.precedence, spelling.text, inverse, bare)
 
     def need(self, *helpers: str) -> None:
         """Note helpers that the file must carry."""
@@ -146,7 +162,9 @@ class Expressions:
         """Return the text of a place in memory or of a local variable."""
         match pointer:
             case Alloca():
-                return self.texts[pointer].text
+                name = self.texts[pointer].text
+                self.variables_used.add(name)
+                return name
             case GlobalPtr(array=Array(is_shared=True) as array, indices=indices):
                 self.used.arrays[array] = None
                 return f"{self.layout.accessors.names[array]}{''.join(f'[{self.of(i).text}]' for i in indices)}"
@@ -164,24 +182,35 @@ class Expressions:
             case GlobalTemporary(temporary=temporary):
                 self.uses_args = True
                 return self.layout.temporaries[temporary]
-            case Reference(parameter=parameter):
-                return (
-                    f"*{self.parameters[parameter]}"
-                    if self.language.reference_is_pointer
-                    else self.parameters[parameter]
-                )
-            case MatrixPtr(origin=Reference(parameter=parameter) as origin, indices=indices) if (
-                self.language.reference_is_pointer
-            ):
-                name = self.parameters[parameter]
-                text = self.element(f"(*{name})", origin.type, indices, True).text.replace(f"&(*{name})", name)
-                return f"{name}->{text.removeprefix(f'(*{name}).')}" if text.startswith(f"(*{name}).") else text
+            case Reference():
+                return f"*{self.parameter_of(pointer)}" if self.is_pointer(pointer) else self.parameter_of(pointer)
+            case MatrixPtr(origin=Reference() as origin, indices=indices) if self.is_pointer(origin):
+                return self._pointed(self.parameter_of(origin), origin.type, indices)
             case MatrixPtr(origin=origin, indices=indices):
                 return self.element(self.place(origin), origin.type, indices, True).text
             case StructPtr(origin=origin, member=member):
-                owner, name = self.place(origin), self.member_name(origin.type, member)
-                return f"{owner[1:]}->{name}" if owner.startswith("*") else f"{owner}.{name}"
+                name = self.member_name(origin.type, member)
+                if self.is_pointer(origin):
+                    return f"{self.parameter_of(origin)}->{name}"
+                return f"{self.place(origin)}.{name}"
         raise InternalError(f"emit: a {type(pointer).__name__} is no place")
+
+    def is_pointer(self, place: Statement) -> bool:
+        """Tell whether a place is reached by a parameter that is a pointer."""
+        return isinstance(place, Reference) and self.language.reference_is_pointer
+
+    def parameter_of(self, place: Statement) -> str:
+        """Return the name of the parameter that a place is reached by."""
+        assert isinstance(place, Reference)
+        name = self.parameters[place.parameter]
+        self.variables_used.add(name)
+        return name
+
+    def _pointed(self, pointer: str, tensor: Type | None, indices: list[Statement]) -> str:
+        """Return an element of the tensor that `pointer` points to."""
+        assert isinstance(tensor, Tensor)
+        numbers = [int(i.value) if isinstance(i, Const) else self.of(i).text for i in indices]
+        return pointed_element(self.language, tensor, pointer, numbers)
 
     def element(self, owner: str, tensor: Type | None, indices: list[Statement], is_place: bool) -> Written:
         """Return the text of an element of the tensor whose text is `owner`."""
@@ -222,7 +251,7 @@ class Expressions:
         if not by_reference:
             return self.of(argument).text
         if isinstance(argument, Reference):
-            return self.parameters[argument.parameter]
+            return self.parameter_of(argument)
         return f"{'&' if self.language.reference_is_pointer else ''}{self.place(argument)}"
 
     def words(self, pointer: Statement) -> tuple[str, str]:
@@ -290,26 +319,13 @@ class Expressions:
             text = f"{text if axis == 1 else f'({text})'} * {extent} + {index}"
         return text or "0"
 
-    def initializer(self, value: Statement, text: str) -> str:
-        """Return the text of a value behind `type name =`, where C and CUDA need not repeat the type: `{x, y}`."""
-        is_literal = isinstance(value, (MatrixInit, StructInit)) and value.type is not None
-        return self.without_type(value.type, text) if is_literal and value.type is not None else text
-
-    def without_type(self, type: Type, text: str) -> str:
-        """Return a literal of `type`, as C and CUDA write them, without the name of the type: `{x, y}`."""
-        if not self.language.has_pointers:
-            return text
-        name = self.layout.structs.type_text(type, False)
-        literal = self.language.zero_literal.format(type=name).rstrip("0}")
-        return text[len(literal) - 1 :] if text.startswith(literal) else text
-
-    def zero(self, kind: Type) -> str:
-        """Return the zero of a type as text."""
+    def zero(self, kind: Type) -> Written:
+        """Return the zero of a type."""
         if isinstance(kind, Struct):
             return _zero_struct(self, kind)
         if isinstance(kind, Scalar):
-            return spell_const(self.language, Const(_zero_of(kind), type=kind))
-        return _init(self, MatrixInit([Const(_zero_of(kind.element), type=kind.element)] * kind.size, type=kind)).text
+            return Written(spell_const(self.language, Const(_zero_of(kind), type=kind)))
+        return _init(self, MatrixInit([Const(_zero_of(kind.element), type=kind.element)] * kind.size, type=kind))
 
     def to_memory(self, value: Statement) -> str:
         """Return the text of a value on its way to memory, where u1 is a byte."""
@@ -320,8 +336,7 @@ class Expressions:
 
     def negated(self, condition: Statement) -> str:
         """Return the text of `not condition`."""
-        text, _, template = self.of(condition)
-        return text.removeprefix("!") if template == "!{0}" else f"!{self.operand(condition, UNARY)}"
+        return self.of(condition).inverse or f"!{self.operand(condition, UNARY)}"
 
     def choice(self, value: IfExp) -> Written:
         """Return an IfExp whose branches have no lines of their own."""
@@ -368,7 +383,9 @@ def _const(e: Expressions, value: Const) -> Written:
 
 def _argument(e: Expressions, value: ArgLoad) -> Written:
     if value.parameter in e.parameters:
-        return Written(e.parameters[value.parameter])
+        name = e.parameters[value.parameter]
+        e.variables_used.add(name)
+        return Written(name)
     e.uses_args = True
     text = e.layout.parameters[value.parameter]
     kind = value.type
@@ -412,7 +429,7 @@ def _load(e: Expressions, value: LocalLoad | GlobalLoad) -> Written:
     text = e.place(value.pointer)
     if e.is_in_memory(value.pointer):
         return e.loaded(text, value.type)
-    return Written(text, UNARY if text.startswith("*") else PRIMARY)
+    return Written(text, UNARY if e.is_pointer(value.pointer) else PRIMARY)
 
 
 def _operation(e: Expressions, value: Operation) -> Written:
@@ -429,8 +446,8 @@ def _init(e: Expressions, value: MatrixInit) -> Written:
     if len(value.elements) > 1 and all(_is_same(first, other) for other in value.elements):
         if isinstance(first, Const) and repr(first.value) in ("0", "0.0", "False") and not is_short_vector(kind):
             name = e.type_text(kind)
-            if language.zero_literal:
-                return Written(language.zero_literal.format(type=name))
+            if language.zero_values is not None:
+                return _literal(e, name, language.zero_values)
             if is_native(language, kind):  # a GLSL matrix of one number has that on its diagonal
                 return Written(f"{name}({e.of(first).text})")
         is_short = is_short_vector(kind) and (isinstance(first, Const) or e.of(first).text.isidentifier())
@@ -474,17 +491,22 @@ def _struct_init(e: Expressions, value: StructInit) -> Written:
             texts.append(f"({e.type_text(kind)}){e.operand(member, UNARY)}")  # braces do not narrow in C++
         else:
             texts.append(e.of(member).text)
-    return Written(structs.init(value.type, texts))
+    return _literal(e, *structs.init(value.type, texts))
 
 
-def _zero_struct(e: Expressions, kind: Struct) -> str:
+def _literal(e: Expressions, name: str, values: str) -> Written:
+    text, bare = e.language.literal(name, values)
+    return Written(text, bare=bare)
+
+
+def _zero_struct(e: Expressions, kind: Struct) -> Written:
     """Return the struct whose every part is 0: by the rule of C's initializers, by all members in GLSL."""
     structs = e.layout.structs
     name = e.type_text(kind)
-    if e.language.zero_literal:
-        return e.language.zero_literal.format(type=name)
-    zeros = [e.zero(stored_type(e.language, t) if structs.as_bytes(kind, t) else t) for _, t in kind.members]
-    return structs.init(kind, zeros)
+    if e.language.zero_values is not None:
+        return _literal(e, name, e.language.zero_values)
+    zeros = [e.zero(stored_type(e.language, t) if structs.as_bytes(kind, t) else t).text for _, t in kind.members]
+    return _literal(e, *structs.init(kind, zeros))
 
 
 def _struct_element(e: Expressions, value: StructElement) -> Written:

@@ -206,7 +206,7 @@ class Statements:
         if value in self.placement.inline:
             self.e.texts[value] = written
         else:
-            self.declare(value, written.text)
+            self.declare(value, written)
 
     def _is_foldable(self, value: Statement, written: Written) -> bool:
         """Whether a sum is one of short terms, so that it reads well over several lines."""
@@ -222,14 +222,14 @@ class Statements:
         for operand in sorted(candidates, key=lambda o: -len(self.e.of(o).text)):
             if len(written.text) <= MAX_WIDTH or len(self.e.of(operand).text) < MAX_WIDTH // 4:
                 break
-            self.declare(operand, self.e.of(operand).text)
+            self.declare(operand, self.e.of(operand))
             written = self.e.compute(value)
         return written
 
-    def declare(self, value: Statement, text: str) -> None:
-        """Print `type name = text;`, and use the name from here on."""
+    def declare(self, value: Statement, written: Written) -> None:
+        """Print `type name = value;`, and use the name from here on."""
         name = self.name(value)
-        self.emit(f"{self.declared_type(value)} {name} = {self.e.initializer(value, text)};", value.location)
+        self.emit(f"{self.declared_type(value)} {name} = {written.start};", value.location)
         self.e.texts[value] = Written(name)
 
     def declared_type(self, value: Statement) -> str:
@@ -350,7 +350,7 @@ def _alloca(p: Statements, alloca: Alloca) -> None:
         return
     start = ""
     if alloca not in p.placement.set_by_branches:
-        start = f" = {p.e.without_type(alloca.type, p.e.zero(alloca.type))}"
+        start = f" = {p.e.zero(alloca.type).start}"
     p.emit(f"{p.e.type_text(alloca.type)} {name}{start};")
 
 
@@ -359,9 +359,9 @@ def _local_store(p: Statements, store: LocalStore) -> None:
         return
     if p.placement.declared_by_store.get(store.pointer) is store:
         assert store.pointer.type is not None
-        text = p.e.of(store.value).text
+        written = p.e.of(store.value)
         name = p.name(store.pointer)
-        p.emit(f"{p.e.type_text(store.pointer.type)} {name} = {p.e.initializer(store.value, text)};", store.location)
+        p.emit(f"{p.e.type_text(store.pointer.type)} {name} = {written.start};", store.location)
         p.e.texts[store.pointer] = Written(name)
         return
     operation = p.placement.compound.get(store)
@@ -447,7 +447,7 @@ def print_call(p: Statements, statement: Statement, written: Written) -> None:
     if statement in p.placement.direct:
         p.e.texts[statement] = written
     elif statement in p.placement.used:
-        p.declare(statement, written.text)
+        p.declare(statement, written)
     else:
         p.emit(f"{written.text};", statement.location)
 

@@ -84,12 +84,12 @@ class Structs:
         stem = "padding" if "padding" not in self.members[struct].values() else "padding_"
         return [(stem if count == 1 else f"{stem}_{k}", filler) for k in range(count)]
 
-    def init(self, struct: Struct, values: Sequence[str]) -> str:
-        """Return the expression that makes a struct of the texts of its members."""
+    def init(self, struct: Struct, values: Sequence[str]) -> tuple[str, str]:
+        """Return the name of a struct, and the values that a literal of it has, by those of its members."""
         name = self.names[struct]
         fillers = [literal(self.language, filler, 0).text for _, filler in self.padding(struct)]
         text = ", ".join([*values, *fillers] or ["0"])
-        return self.language.struct_literal.format(type=name, values=text)
+        return name, text
 
 
 def make_structs(

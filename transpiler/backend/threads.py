@@ -68,7 +68,7 @@ def spread(e: Expressions, loop: RangeFor, names: list[str], layout: Layout) -> 
         count = ("(long)" if len(factors) > 1 else "") + " * ".join(factors)
         return Threads(declarations, count, names, heads, extents, _turn(e, loop, names))
     texts = [_extent(e, loop, axis, names[axis], declarations) for axis in axes]
-    count = " * ".join(f"{text}u" if text.isdigit() else e.language.unsigned.format(text) for text in _factors(texts))
+    count = " * ".join(f"{text}u" if text.isdigit() else e.language.as_unsigned(text) for text in _factors(texts))
     factors = ["1" if text == "0" else text for text in texts]  # no turn, but no division by zero in the text either
     indices = [_index(e, loop, axis, factors) for axis in axes]
     return Threads(declarations, count, indices, [], extents)

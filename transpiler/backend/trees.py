@@ -32,6 +32,7 @@ from ..ir.snodes import (
 from ..ir.types import Type, scalars_of, u1, u8
 from .languages.naming import Names
 from .languages.spelling import type_name
+from .languages.spelling_forms import PRIMARY
 from .languages.target import Target
 from .structs import INDENT, Structs
 
@@ -249,8 +250,26 @@ def _steps_to(place: Node) -> list[tuple[list[Node], Node | None]]:
     return found
 
 
+class Atom(str):
+    """An index that is one name and needs no parentheses; the parameter of a macro stands for any expression."""
+
+    __slots__ = ()
+
+
+def grouped(index: str) -> str:
+    """Return an index as an operand."""
+    return index if isinstance(index, Atom) else f"({index})"
+
+
 def linear(chain: list[Node], place: Node, indices: Sequence[str], target: Target, cell: str = "") -> str:
     """Return the number of a cell among those of a chain of nodes. cell: of the pool that they lie in."""
+    return linear_sum(chain, place, indices, target, cell)[0]
+
+
+def linear_sum(
+    chain: list[Node], place: Node, indices: Sequence[str], target: Target, cell: str = ""
+) -> tuple[str, bool]:
+    """Return the number of a cell as `linear` does, and whether it is a sum."""
     groups = _groups(chain, place)
     alone = not cell and sum(map(len, groups)) == 1
     text, is_sum = cell, False
@@ -262,7 +281,7 @@ def linear(chain: list[Node], place: Node, indices: Sequence[str], target: Targe
         cells = prod(digit.extent for digit in group)
         text = f"{f'({text})' if is_sum or text == CELL else text} * {cells} + {own}"
         is_sum = True
-    return text or _only_index(chain, place, indices)
+    return (text, is_sum) if text else (_only_index(chain, place, indices), False)
 
 
 def _only_index(chain: list[Node], place: Node, indices: Sequence[str]) -> str:
@@ -290,8 +309,8 @@ def _row_major(
 def _part(digit: Digit, index: str, extent: int, alone: bool, target: Target) -> str:
     """Return one part of an index. Unsigned where it is divided: no compiler knows that it is not negative."""
     if digit.weight == 1 and digit.extent == extent:
-        return index if alone or index.isdigit() else f"({index})"
-    text = target.language.unsigned.format(index)
+        return index if alone or index.isdigit() else grouped(index)
+    text = target.language.as_unsigned(index, PRIMARY if isinstance(index, Atom) else 0)
     if digit.weight > 1:
         text += f" / {digit.weight}"
     return text if digit.weight * digit.extent == extent else f"{text} % {digit.extent}"

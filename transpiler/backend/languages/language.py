@@ -82,7 +82,7 @@ class Language:
     coarse: whether an operation is less exact than fast_math=False asks for; `operation` then takes `EXACT + op`.
     converts_by_constructor: `int(x)`, else `(int)x`.
     converts_to_parameter: a number given to a function turns into the type of its parameter by itself.
-    unsigned: how a 32-bit number becomes unsigned.
+    unsigned: the type of an unsigned number of 32 bits, as a conversion names it.
     unsigned_argument: how an int is given to a helper that takes an unsigned number.
     computes_small_as_int: arithmetic on integers of 8 and 16 bits, and on f16, gives wider numbers.
 
@@ -93,7 +93,7 @@ class Language:
     tensor_operation, tensor_cast: what the language writes itself, None where a function is generated.
     struct_declaration: {body}, {name}.
     struct_literal: {type}, {values}; the braces nest without types where `has_braces`, else constructors do.
-    zero_literal: {type}: the struct whose parts are all 0; "" where each part has to be written.
+    zero_values: the values of a literal whose parts are all 0; None where each part has to be written.
     braces_refuse_narrowing: C++ takes no int for a member of 8 or 16 bits.
     size_check: the word that asserts the size of a struct when it is compiled; "" where there is none.
     struct_tag: before the names of `Args`, `Temporaries` and `Result`.
@@ -164,7 +164,7 @@ class Language:
     struct_declaration: str = "struct {name} {{\n{body}\n}};"
     struct_literal: str
     has_braces: bool = True
-    zero_literal: str = ""
+    zero_values: str | None = None
     braces_refuse_narrowing: bool = False
     size_check: str = ""
     struct_tag: str = ""
@@ -223,6 +223,15 @@ class Language:
     def args_parameters(self) -> list[str]:
         """The parameter that takes `args`."""
         return [self.args_parameter] if self.args_parameter else []
+
+    def as_unsigned(self, text: str, precedence: int = 0) -> str:
+        """Return a number of 32 bits made unsigned. precedence: of `text`."""
+        return self.converted(self.unsigned, text, precedence)[0]
+
+    def literal(self, name: str, values: str) -> tuple[str, str]:
+        """Return a struct made of values, and how it is written where a declaration gives its type already."""
+        text = self.struct_literal.format(type=name, values=values)
+        return text, f"{{{values}}}" if self.has_braces else text
 
     def converted(self, name: str, text: str, precedence: int = 0) -> tuple[str, int]:
         """Return a number converted to the type `name`, and how tight that binds. precedence: of `text`."""

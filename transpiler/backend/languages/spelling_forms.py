@@ -22,7 +22,7 @@ class Spelling:
 
     precedence: of the whole text. operand_precedence: what each operand must have to stand without parentheses.
     helpers: keys for `helpers_source`. chain: a left operand written by the same template needs no parentheses
-    (`a | b | c`), although its precedence is lower than asked for.
+    (`a | b | c`), although its precedence is lower than asked for. bare: a literal without the name of its type.
     """
 
     text: str
@@ -30,6 +30,7 @@ class Spelling:
     operand_precedence: tuple[int, ...] = ()
     helpers: tuple[str, ...] = ()
     chain: bool = False
+    bare: str = ""
 
     def format(self, *operands: str) -> str:
         """Return the text with operands, which already have the parentheses they need."""

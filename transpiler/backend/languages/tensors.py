@@ -100,6 +100,18 @@ def element_text(language: Language, tensor: Tensor, value: str, indices: Sequen
     return f"(({scalar_name(language, tensor.element)} *)&{value})[{index}]"
 
 
+def pointed_element(language: Language, tensor: Tensor, pointer: str, indices: Sequence[int | str]) -> str:
+    """Return the source of one element of the tensor that a pointer leads to; it is a struct there."""
+    if len(tensor.shape) == 2:
+        return f"{pointer}->m[{indices[0]}][{indices[1]}]"
+    (index,) = indices
+    if not is_short_vector(tensor):
+        return f"{pointer}->e[{index}]"
+    if isinstance(index, int) and 0 <= index < tensor.size:
+        return f"{pointer}->{COMPONENTS[index]}"
+    return f"(({scalar_name(language, tensor.element)} *){pointer})[{index}]"
+
+
 def spell_element(language: Language, tensor: Tensor, indices: Sequence[int | str | None], place: bool) -> Spelling:
     """Return how an element is read or, with `place`, written; None stands for an index given as operand {1}, {2}."""
     texts = [f"{{{axis + 1}}}" if index is None else _escaped(index) for axis, index in enumerate(indices)]
@@ -128,27 +140,32 @@ def positions(tensor: Tensor) -> list[tuple[int, ...]]:
 
 def init_text(language: Language, tensor: Tensor, elements: Sequence[str]) -> str:
     """Return the expression that makes a tensor of `elements`, row by row; a primary expression."""
+    return _literal(language, tensor, elements)[0]
+
+
+def _literal(language: Language, tensor: Tensor, elements: Sequence[str]) -> tuple[str, str]:
+    """Return the same, and how it is written where a declaration gives its type already."""
     name = tensor_name(tensor)
     if is_native(language, tensor):
         if len(tensor.shape) == 2:  # GLSL wants columns
             rows, columns = tensor.shape
             elements = [elements[i * columns + j] for j in range(columns) for i in range(rows)]
-        return f"{name}({', '.join(elements)})"
-    return _braces(language, tensor, elements) if language.has_braces else _constructors(language, tensor, elements)
+        return language.literal(name, ", ".join(elements))
+    if not language.has_braces:
+        text = _constructors(language, tensor, elements)
+        return text, text
+    return language.literal(name, _values(language, tensor, elements))
 
 
-def _braces(language: Language, tensor: Tensor, elements: Sequence[str]) -> str:
-    name = tensor_name(tensor)
+def _values(language: Language, tensor: Tensor, elements: Sequence[str]) -> str:
     if language.braces_refuse_narrowing and is_small(tensor.element):
         elements = [f"({scalar_name(language, tensor.element)}){element}" for element in elements]
     text = ", ".join(elements)
     if len(tensor.shape) == 2:
         columns = tensor.shape[1]
         rows = [elements[k : k + columns] for k in range(0, tensor.size, columns)]
-        text = "{" + ", ".join("{" + ", ".join(row) + "}" for row in rows) + "}"
-    elif not is_short_vector(tensor):
-        text = "{" + text + "}"
-    return language.struct_literal.format(type=name, values=text)
+        return "{" + ", ".join("{" + ", ".join(row) + "}" for row in rows) + "}"
+    return text if is_short_vector(tensor) else "{" + text + "}"
 
 
 def is_small(type: Scalar) -> bool:
@@ -173,11 +190,14 @@ def _constructors(language: Language, tensor: Tensor, elements: Sequence[str]) -
 def spell_init(language: Language, tensor: Tensor) -> Spelling:
     """Return how a tensor is made from its elements {0}, {1}, ..., row by row."""
     fields = [f"\0{k}\1" for k in range(prod(tensor.shape))]
-    text = (
-        init_text(language, tensor, fields).replace("{", "{{").replace("}", "}}").replace("\0", "{").replace("\1", "}")
+    text, bare = (
+        text.replace("{", "{{").replace("}", "}}").replace("\0", "{").replace("\1", "}")
+        for text in _literal(language, tensor, fields)
     )
     narrows = language.braces_refuse_narrowing and is_small(tensor.element)
-    return Spelling(text, PRIMARY, (UNARY if narrows else ASSIGN,) * tensor.size, type_keys(language, tensor))
+    return Spelling(
+        text, PRIMARY, (UNARY if narrows else ASSIGN,) * tensor.size, type_keys(language, tensor), bare=bare
+    )
 
 
 def type_keys(language: Language, type: Type) -> tuple[str, ...]:
