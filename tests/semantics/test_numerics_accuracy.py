@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import shadesmith as ti
-from shadesmith.runtime import session as sessions
+from shadesmith.runtime.session import session as sessions
 from shadesmith.transpiler.backend.languages.glsl import tables as tables_glsl
 from shadesmith.transpiler.backend.languages.glsl.language import GLSL
 from shadesmith.transpiler.backend.languages.helpers import called, order

@@ -14,7 +14,7 @@ import pytest
 from shadesmith.runtime.devices import nvrtc
 from shadesmith.transpiler.backend.languages import spelling
 from shadesmith.transpiler.backend.languages.registry import LANGUAGES
-from shadesmith.transpiler.backend.random_stream import RandomStream, philox
+from shadesmith.transpiler.backend.module.random_stream import RandomStream, philox
 from shadesmith.transpiler.errors import TaichiRuntimeError
 from shadesmith.transpiler.ir.builder import Builder
 from shadesmith.transpiler.ir.nodes import Block, Statement
