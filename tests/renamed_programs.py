@@ -24,9 +24,9 @@ import pytest
 import shadesmith as ti
 from shadesmith.runtime.devices.capabilities import capabilities_for
 from shadesmith.runtime.launch import kernel as kernels
-from shadesmith.transpiler.backend.helpers import words_of
+from shadesmith.transpiler.backend.languages.helpers import words_of
+from shadesmith.transpiler.backend.languages.registry import LANGUAGES
 from shadesmith.transpiler.backend.module.interface import SourceFile
-from shadesmith.transpiler.backend.reserved import FUNCTIONS, RESERVED, TYPES
 from shadesmith.transpiler.frontend.source.specialization import Specialization
 from shadesmith.transpiler.pipeline import compile_kernel
 
@@ -394,7 +394,9 @@ def words_of_texts(compiled: Iterable[Specialization]) -> list[str]:
     return sorted(found)
 
 
-LANGUAGES = sorted(frozenset().union(*RESERVED.values(), *FUNCTIONS.values(), *TYPES.values()))
+WORDS_OF_LANGUAGES = sorted(
+    frozenset().union(*(x.reserved | x.functions | x.reserved_types for x in LANGUAGES.values()))
+)
 LETTERS = list("ijklmnpstuvwxyzI")
 
 
@@ -409,7 +411,7 @@ def renamed(text: str, words: Sequence[str], number: random.Random) -> dict[str,
     found: dict[str, str] = {}
     for name in placeholders(text):
         while True:
-            word = number.choice(number.choices([words, LANGUAGES, LETTERS], [0.75, 0.15, 0.1])[0])
+            word = number.choice(number.choices([words, WORDS_OF_LANGUAGES, LETTERS], [0.75, 0.15, 0.1])[0])
             if number.random() < 0.2:
                 word = number.choice([f"{word}_", f"{word}_1", f"_{word}", word.upper(), f"{word}_data", f"{word}0"])
             if name in attributes and found and number.random() < 0.2:

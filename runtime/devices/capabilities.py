@@ -15,8 +15,14 @@ if TYPE_CHECKING:
     from .device import Device
 
 
+SOURCE_ONLY = {"hip": "cuda"}
+"""Targets of which there is source alone, and the target whose capabilities they are taken to have."""
+
+
 def portable(target: str) -> Capabilities:
     """Return what a target can do: a desktop GPU of today for Vulkan, sm_90 for CUDA, a 64-bit host for C."""
+    if target in SOURCE_ONLY:
+        return replace(tools_of(SOURCE_ONLY[target]).portable, target=target, atomic_bits=frozenset({32, 64}))
     return tools_of(target).portable
 
 
@@ -31,8 +37,9 @@ def capabilities_for(arch: Arch | str | None, device: Device | None) -> Capabili
             return device.capabilities
         arch = cpu
     name, _, gpu = arch.partition(":") if isinstance(arch, str) else ("", "", "")
-    target = getattr(ARCHES.get(name) if name else arch, "target", None)
-    if target is None or (gpu and not re.fullmatch(tools_of(target).gpus, gpu)):
+    known = ARCHES.get(name) if name else arch
+    target = (known.target or known.source_target) if isinstance(known, Arch) else None
+    if target is None or (gpu and (target in SOURCE_ONLY or not re.fullmatch(tools_of(target).gpus, gpu))):
         raise TaichiRuntimeError(
             f'{arch!r} is no target of shadesmith. Hint: ti.cpu, ti.vulkan, ti.cuda, ti.python, or "cuda:sm_80"'
         )

@@ -9,9 +9,10 @@ from pathlib import Path
 import emitted
 import pytest
 
-from shadesmith.runtime.devices import nvrtc
-from shadesmith.transpiler.backend import helpers, library_source
-from shadesmith.transpiler.backend.spelling import EXTENSIONS, helpers_source
+from shadesmith.runtime.devices.cuda import nvrtc
+from shadesmith.transpiler.backend.languages import helpers, library_source
+from shadesmith.transpiler.backend.languages.registry import LANGUAGES
+from shadesmith.transpiler.backend.languages.spelling import EXTENSIONS, helpers_source
 
 TEMPLATES = helpers.TEMPLATES
 C_FILES = sorted((TEMPLATES / "c" / "lib").glob("*.h"))
@@ -32,7 +33,7 @@ def needs(suffix: str) -> None:
 
 
 def whole(language: str) -> str:
-    return helpers_source(language, helpers.library(language))
+    return helpers_source(LANGUAGES[language], helpers.library(LANGUAGES[language]))
 
 
 @pytest.mark.parametrize("path", C_FILES, ids=lambda path: path.name)

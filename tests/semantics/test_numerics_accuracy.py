@@ -14,8 +14,9 @@ import pytest
 
 import shadesmith as ti
 from shadesmith.runtime.session import session as sessions
-from shadesmith.transpiler.backend import tables_glsl
-from shadesmith.transpiler.backend.helpers import called, order
+from shadesmith.transpiler.backend.languages.glsl import tables as tables_glsl
+from shadesmith.transpiler.backend.languages.glsl.language import GLSL
+from shadesmith.transpiler.backend.languages.helpers import called, chunks_of, order
 
 LIMIT = 4.0
 OURS = frozenset({*"sin cos tan tanh asinh acosh atanh exp log sqrt rsqrt".split(), "**", "/"})
@@ -229,9 +230,9 @@ def test_bits_are_counted(device: str, kind: str) -> None:
 def test_no_function_has_a_loop() -> None:
     """lavapipe ends all loops of an invocation after 65,535 turns together: a loop in sin would end a loop around it."""
     operations = [*tables_glsl.COARSE["f32"].values(), *tables_glsl.COARSE["f64"].values()]
-    names = [name for operation in operations for name in called("vulkan", operation.text)]
-    names += [f"{op}_f64" for op in tables_glsl.DOUBLE_HELPERS] + [f"{op}_f32" for op in tables_glsl.SINGLE_HELPERS]
-    helpers = order("vulkan", [name for name in names if not name.startswith("fmod")])
+    names = [name for operation in operations for name in called(GLSL, operation.text)]
+    names += [name for name, (_, file) in chunks_of("glsl", "glsl").items() if file in tables_glsl.MATH_FILES]
+    helpers = order(GLSL, [name for name in names if not name.startswith("fmod")])
     assert {"quarter_turns", "div_f32", "log_in_two_parts", "tanh_f64"} <= {helper.name for helper in helpers}
     assert not [helper.name for helper in helpers if helper.words & {"for", "while", "do"}]
 

@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shadesmith.transpiler.backend import spelling
+from shadesmith.transpiler.backend.languages import spelling
+from shadesmith.transpiler.backend.languages.registry import LANGUAGES
 from shadesmith.transpiler.ir.builder import Builder
 from shadesmith.transpiler.ir.nodes import Block, Statement
 from shadesmith.transpiler.ir.ops import OPS, RuleError
@@ -71,9 +72,9 @@ def operation(name: str, scalar: Scalar) -> Operation | None:
 def array_function(name: str, spelled: spelling.Spelling, types: list[Scalar], result: Scalar) -> str:
     """Return a C function that applies the spelling to arrays of n elements."""
     texts = [f"p{k}[i]" for k in range(len(types))]
-    parameters = ", ".join(f"const {spelling.type_name('c', t)} *p{k}" for k, t in enumerate(types))
+    parameters = ", ".join(f"const {spelling.type_name(LANGUAGES['c'], t)} *p{k}" for k, t in enumerate(types))
     loop = f"for (int i = 0; i < n; i++) {{ out[i] = {spelled.format(*texts)}; }}"
-    return f"void case_{name}({spelling.type_name('c', result)} *out, {parameters}, int n) {{ {loop} }}"
+    return f"void case_{name}({spelling.type_name(LANGUAGES['c'], result)} *out, {parameters}, int n) {{ {loop} }}"
 
 
 @pytest.fixture(scope="module")
@@ -86,16 +87,16 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     for row, scalar in product(ROWS, SCALARS.values()):
         made = operation(row.name, scalar)
         if made is not None:
-            spelled = spelling.spell_operation("c", made)
+            spelled = spelling.spell_operation(LANGUAGES["c"], made)
             keys.update(dict.fromkeys(spelled.helpers))
             types = [o.type for o in made.operands if isinstance(o.type, Scalar)]
             assert isinstance(made.type, Scalar)
             lines.append(array_function(f"{row.name}_{scalar}", spelled, types, made.type))
     for old, new in product(SCALARS.values(), repeat=2):
-        spelled = spelling.spell_cast("c", Cast(ArgLoad(Parameter("p", old, 0), type=old), type=new))
+        spelled = spelling.spell_cast(LANGUAGES["c"], Cast(ArgLoad(Parameter("p", old, 0), type=old), type=new))
         lines.append(array_function(f"cast_{old}_{new}", spelled, [old], new))
     folder: Path = tmp_path_factory.mktemp("values")
-    (folder / "cases.c").write_text("\n".join([HEADER, spelling.helpers_source("c", keys), *lines]))
+    (folder / "cases.c").write_text("\n".join([HEADER, spelling.helpers_source(LANGUAGES["c"], keys), *lines]))
     flags = ["-std=gnu11", "-O2", "-fwrapv", "-ffp-contract=off", "-shared", "-fPIC"]
     subprocess.run(["gcc", *flags, str(folder / "cases.c"), "-o", str(folder / "cases.so"), "-lm"], check=True)
     return ctypes.CDLL(str(folder / "cases.so"))

@@ -11,10 +11,15 @@ from platform import machine
 
 @dataclass(frozen=True, slots=True)
 class Arch:
-    """One of Taichi's architectures. target: the target of ours that runs it, or None where we have none."""
+    """One of Taichi's architectures.
+
+    target: the target of ours that runs it, or None where we have none. source_target: one whose source can be had,
+    though nothing here runs it.
+    """
 
     name: str
     target: str | None = None
+    source_target: str | None = None
 
     def __str__(self) -> str:
         return f"Arch.{self.name}"
@@ -32,7 +37,7 @@ vulkan = Arch("vulkan", "vulkan")
 opengl = Arch("opengl")
 gles = Arch("gles")
 metal = Arch("metal")
-amdgpu = Arch("amdgpu")
+amdgpu = Arch("amdgpu", source_target="hip")
 dx11 = Arch("dx11")
 dx12 = Arch("dx12")
 

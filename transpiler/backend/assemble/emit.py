@@ -32,15 +32,22 @@ from ...ir.textures import TEXTURE_STATEMENTS, describe_texture
 from ...ir.threads import ThreadIndex, has_full_blocks
 from ...ir.types import Struct, u1, u32
 from ...options import Capabilities, CompileOptions
-from ..float_controls import EXTENSION as FLOAT_CONTROLS
-from ..float_controls import execution_modes
-from ..helpers import called as functions_in
+from ..languages.c.language import C
+from ..languages.glsl.float_controls import EXTENSION as FLOAT_CONTROLS
+from ..languages.glsl.float_controls import execution_modes
+from ..languages.helpers import called as functions_in
+from ..languages.naming import Names, bound_name, entry_stem
+from ..languages.registry import LANGUAGES
+from ..languages.reserved import OURS, macros
+from ..languages.reserved import functions as functions_of_tasks
+from ..languages.signatures import signatures
+from ..languages.spelling import extensions, helpers_source
+from ..languages.target import Target
 from ..layout.accessors import Used, definitions
 from ..layout.layout import Declaration, Layout, array_type, has_matrix, has_vector, layout
 from ..layout.task_memory import memory_of, pointers_of
 from ..module.interface import BackendModule, Interface, SourceFile, TaskSource
 from ..module.random_stream import task_seed
-from ..naming import Names, bound_name, entry_stem
 from ..print.blocks import HAS_TURN, LANES, BlockForm, block_form, block_parameters, declare_per_thread, declare_shared
 from ..print.blocks import WRITERS as BLOCK_WRITERS
 from ..print.early_returns import leave_by_loop
@@ -69,12 +76,7 @@ from ..print.threads import (
     spread,
     spread_blocks,
 )
-from ..reserved import OURS, macros
-from ..reserved import functions as functions_of_tasks
-from ..signatures import signatures
-from ..spelling import extensions, helpers_source
-from ..target import TARGETS, Target
-from .grid_stride import count_in_entry, is_folded, is_strided
+from .grid_stride import Grid, grid_of
 from .headers import headers, texts_of
 from .render import render
 from .shadowed_names import own_words, words_needed
@@ -102,9 +104,11 @@ class _Printed:
     names: list[str]
     prologue: list[str]
     threads: Threads | None
+    grid: Grid
     parameters: list[str]
     arguments: list[str]
     uses_args: bool
+    entry_uses_args: bool
     used: Used
     structs: list[Struct]
     helpers: list[str]
@@ -120,7 +124,7 @@ def emit(kernel: Kernel, target: str, options: CompileOptions, capabilities: Cap
     """
     if target == "python":
         return _for_interpreter(kernel, options)
-    row = replace(TARGETS[target], exact=not options.fast_math)
+    row = Target(LANGUAGES[target], exact=not options.fast_math)
     while True:
         form = layout(kernel, row, volatile=capabilities.volatile_vectors)
         printer = _Printer(kernel, row, form, options, capabilities)
@@ -137,7 +141,7 @@ def _tool_options(options: CompileOptions) -> dict[str, Any]:
 
 def _for_interpreter(kernel: Kernel, options: CompileOptions) -> BackendModule:
     """The interpreter takes the kernel itself; its text is the final form of the IR, its arguments are as in C."""
-    form = layout(kernel, TARGETS["c"], complete=True)
+    form = layout(kernel, Target(C), complete=True)
     name = entry_stem(kernel)
     tasks = []
     for number, task in enumerate(kernel.tasks):
@@ -153,18 +157,18 @@ class _Printer:
     def __init__(
         self, kernel: Kernel, target: Target, form: Layout, options: CompileOptions, capabilities: Capabilities
     ) -> None:
-        self.kernel, self.target, self.form = kernel, target, form
+        self.kernel, self.target, self.language, self.form = kernel, target, target.language, form
         self.options, self.capabilities = options, capabilities
         self.name = entry_stem(kernel)
         self.by_pointer = form.interface.args_size_bytes > (capabilities.max_push_bytes or PUSH_BYTES)
-        if self.by_pointer and target.name == "vulkan":
+        if self.by_pointer and target.language.forwards_by_copy:
             form.report = "Report(args.report)"  # a member of a readonly block cannot be passed on, its copy can
             if form.cells is not None:
                 form.cells.wraps = True
         blocks = macros(task.block_dim for task in kernel.tasks)
-        taken = target.reserved | target.needed | OURS | blocks | own_words(form, ())
+        taken = target.language.reserved | target.needed | OURS | blocks | own_words(form, ())
         tasks = functions_of_tasks(self.name, len(kernel.tasks))
-        self.signatures = signatures(kernel, target, taken | target.functions | tasks)
+        self.signatures = signatures(kernel, target, taken | target.language.functions | tasks)
         self.own = own_words(form, self.signatures.values())
         self.taken = taken | self.own
         self.needed: set[str] = set()
@@ -174,14 +178,14 @@ class _Printer:
     def module(self) -> BackendModule:
         """Print all tasks and their files."""
         printed = [self.task(task, number) for number, task in enumerate(self.kernel.tasks)]
-        groups = [[task] for task in printed] if self.target.file_per_task or not printed else [printed]
+        groups = [[task] for task in printed] if self.language.file_per_task or not printed else [printed]
         files = tuple(self.file(group, number) for number, group in enumerate(groups))
-        places = [p.number if self.target.file_per_task else 0 for p in printed]
+        places = [p.number if self.language.file_per_task else 0 for p in printed]
         tasks = tuple(_task_source(p, k, self.form, self.capabilities) for p, k in zip(printed, places, strict=True))
         tool_options = _tool_options(self.options)
         if any(signature.is_recursive for signature in self.signatures.values()):
             tool_options["recursive"] = True  # CUDA needs a larger stack
-        return BackendModule(self.kernel.name, self.target.name, files, tasks, self.form.interface, tool_options)
+        return BackendModule(self.kernel.name, self.language.target, files, tasks, self.form.interface, tool_options)
 
     def hidden(self) -> set[str]:
         """Return the names given in the files printed that hide what these files call by the same word."""
@@ -189,7 +193,9 @@ class _Printer:
 
     def task(self, task: Task, number: int) -> _Printed:
         """Print one task: the function of one turn, and what the entry computes before it."""
-        single = len(self.kernel.tasks) == 1 or self.target.file_per_task
+        # A language that prints loops leaves them to the host's threads.
+        grid = Grid() if self.language.nested_loops else grid_of(task, self.form, self.capabilities.max_groups)
+        single = len(self.kernel.tasks) == 1 or self.language.file_per_task
         body, names, statements = self._body(task, number)
         prologue, threads, entry_uses_args, entry_helpers = self._entry(task, number, names)
         loop, linear = task.loop, statements.e.index
@@ -203,7 +209,8 @@ class _Printer:
         parameters = [f"int {names[k]}" for k in used] + ([f"{unsigned} {linear}"] if counted and threads else [])
         arguments = [*(threads.indices[k] for k in used), *([threads.linear] if counted else [])] if threads else []
         if block is not None:
-            more = block_parameters(block, count_in_entry(task, threads, self.capabilities.max_groups, block.meets))
+            is_counted = grid.is_strided or (block.meets and grid.is_folded)  # the entry names how many there are
+            more = block_parameters(block, "count" if is_counted else threads.count if threads else "")
             in_turn = block.in_turn
             parameters = [*([] if in_turn else parameters), *(parameter for parameter, _ in more)]
             arguments = [*([] if in_turn else arguments), *(argument for _, argument in more)]
@@ -211,16 +218,18 @@ class _Printer:
             task=task,
             number=number,
             function="task" if single else f"task_{number}",
-            entry="main" if self.target.file_per_task else f"{self.name}_{number}",
+            entry="main" if self.language.file_per_task else f"{self.name}_{number}",
             body=body,
             names=names,
             prologue=prologue,
             threads=threads,
+            grid=grid,
             parameters=parameters,
             arguments=arguments,
             block=block,
             shared=declare_shared(statements.e, _shared(statements.e)),
             uses_args=statements.e.uses_args,
+            entry_uses_args=entry_uses_args,
             used=statements.e.used.with_all([entry_helpers.used]),
             structs=[*statements.e.structs_used, *entry_helpers.structs_used],
             helpers=[*statements.e.helpers, *entry_helpers.helpers],
@@ -269,7 +278,7 @@ class _Printer:
             stop_after_failure(printer, number)
         printer.block(block)
         leave_by_loop(printer, self.capabilities.branch_depth_limit)
-        if self.target.has_pointers:
+        if self.language.has_pointers:
             declared = declare_shared(printer.e, _shared(printer.e))
             printer.lines[:0] = [Line(0, line) for line in declared]
         return printer.lines, names, printer
@@ -297,17 +306,17 @@ class _Printer:
         """Return the constant that says how many threads a block has."""
         if task.kind is TaskKind.SERIAL:
             return "1"
-        printed = [task] if self.target.file_per_task else self.kernel.tasks
+        printed = [task] if self.language.file_per_task else self.kernel.tasks
         sizes = {other.block_dim for other in printed if self._has_size(other)}
         return "BLOCK" if len(sizes) == 1 else f"BLOCK_{task.block_dim}"
 
     def _has_size(self, task: Task) -> bool:
-        return task.kind is TaskKind.RANGE_FOR and (task.cooperates or not self.target.nested_loops)
+        return task.kind is TaskKind.RANGE_FOR and (task.cooperates or not self.language.nested_loops)
 
     def _entry(self, task: Task, number: int, names: list[str]) -> tuple[list[str], Threads | None, bool, Expressions]:
         bounds = [*task.loop.begins, *task.loop.ends] if task.loop is not None else []
         printer = self._statements(place([(task.prologue, bounds)], self._is_infix))
-        ours = [] if self.target.nested_loops else ["count", "first", "index"]
+        ours = [] if self.language.nested_loops else ["count", "first", "index"]
         parts = [] if task.loop is None else part_names(task.loop, names)
         for name in [*names, *parts, *ours, *(bound_name(word, name) for name in names for word in ("end", "extent"))]:
             printer.names.declare(name)  # the entry's own, beside which the prologue's variables stand
@@ -316,7 +325,7 @@ class _Printer:
             stop_after_failure(printer, number)
         printer.block(task.prologue)
         threads = None
-        if task.loop is not None and task.cooperates and self.target.nested_loops:
+        if task.loop is not None and task.cooperates and self.language.nested_loops:
             size = self._size(task)
             threads = spread_blocks(printer.e, task.loop, names, self.form, task.block_dim, size)
         elif task.loop is not None:
@@ -329,7 +338,7 @@ class _Printer:
     def file(self, printed: list[_Printed], number: int) -> SourceFile:
         """Render the file that holds these tasks."""
         one = len(self.kernel.tasks) == 1
-        suffix = f"_{number}" if self.target.file_per_task and not one else ""
+        suffix = f"_{number}" if self.language.file_per_task and not one else ""
         blocks = sorted({p.task.block_dim for p in printed if self._has_size(p.task)})
         tasks = [self._task_data(p) for p in printed]
         functions = [self.functions[function] for function in called(*(p.task.body for p in printed))]
@@ -337,7 +346,7 @@ class _Printer:
         used = Used().with_all([*(f.used for f in functions), *(p.used for p in printed)])
         macros, cell_functions = definitions(form.accessors, used, form.cells)
         types = [declaration.type for declaration in form.declarations]
-        called_there = functions_in(self.target.name, "\n".join([*types, *macros, *cell_functions]))
+        called_there = functions_in(self.language, "\n".join([*types, *macros, *cell_functions]))
         helpers = [*form.helpers, *called_there, *printed_helpers(functions, printed)]
         data = {
             "banner": self._banner(printed),
@@ -352,10 +361,10 @@ class _Printer:
             "row_major_result": any(has_matrix(type) for type in self.kernel.returns),
             "temporaries": padded(form.temporary_members),
             "results": padded(form.result_members),
-            "textures": [] if self.target.has_pointers else declarations(used.textures, form.use, form.textures),
+            "textures": [] if self.language.has_pointers else declarations(used.textures, form.use, form.textures),
             "accessors": macros,
             "cell_functions": cell_functions,
-            "helpers": helpers_source(self.target.name, helpers),
+            "helpers": helpers_source(self.language, helpers),
             "structs": [
                 *(form.structs.declaration(struct) for struct in self._used_structs(functions, printed)),
                 *(text for tree in form.trees.values() for text in tree.structs),
@@ -363,17 +372,17 @@ class _Printer:
             "structures": [f.structure for f in functions if f.structure],
             "prototypes": prototypes(functions),
             "functions": [{"comment": f.comment, "head": f.head, "body": f.text} for f in functions],
-            "shared": [] if self.target.has_pointers else [line for p in printed for line in p.shared],
+            "shared": [] if self.language.has_pointers else [line for p in printed for line in p.shared],
             "tasks": tasks,
             "task": tasks[0] if tasks else None,
         }
         self.needed |= words_needed(self.target, form, self.own, helpers, data, functions)
-        kind = printed[0].task.kind.value if self.target.file_per_task else "kernel"
-        if self.target.name == "c":
-            data["headers"] = headers(texts_of(data, [p.body for p in printed], functions))
-        text = render(f"{self.target.folder}/{kind}.{self.target.suffix}.j2", data)
+        kind = printed[0].task.kind.value if self.language.file_per_task else "kernel"
+        found = headers(self.language, texts_of(data, [p.body for p in printed], functions))
+        data["headers"] = [*self.language.includes, *found]
+        text = render("{0}/{2}.{1}.j2".format(*self.language.templates, kind), data)
         return SourceFile(
-            f"{self.name}{suffix}.{self.target.suffix}",
+            f"{self.name}{suffix}.{self.language.suffix}",
             text,
             line_map(
                 text,
@@ -392,11 +401,11 @@ class _Printer:
 
     def _extensions(self, functions: list[PrintedFunction], printed: list[_Printed]) -> list[str]:
         """Return the GLSL extensions a file needs: for addresses, for types, for atomics the device does itself."""
-        if self.target.name != "vulkan":
+        if self.language.has_pointers:
             return []
         names = ["GL_EXT_buffer_reference", "GL_EXT_scalar_block_layout"] if self.form.declarations else []
         keys = [*self.form.helpers, *printed_helpers(functions, printed)]
-        names += extensions(self.target.name, [*self.form.use.types, *self.form.stored_types], keys)
+        names += extensions(self.language, [*self.form.use.types, *self.form.stored_types], keys)
         names += [FLOAT_CONTROLS] if self._modes() else []
         return list(dict.fromkeys(names))
 
@@ -406,14 +415,14 @@ class _Printer:
         return execution_modes(types, self.capabilities.float_controls)
 
     def _task_data(self, p: _Printed) -> dict[str, Any]:
-        threads = p.threads
+        threads, language = p.threads, self.target.language
         statements = list(reachable(p.task.body))
         loops = any(isinstance(s, (While, RangeFor)) or self._recurs(s) for s in statements)
         plain = not loops and not any(isinstance(s, NOT_IN_VECTORS) for s in statements)
         parameters = [*self._args_parameter(p), *p.parameters]
         arguments = [*(["args"] if parameters[len(p.parameters) :] else []), *p.arguments]
         call = f"{p.function}({', '.join(arguments)});"
-        head = f"{self._function_kind(p)}void {p.function}({', '.join(parameters) or self._no_parameters()}) {{"
+        head = f"{language.helper_qualifier}void {p.function}({', '.join(parameters) or language.no_parameters}) {{"
         simd = threads is not None and plain and not p.task.cooperates and is_told_simd(threads, *pointers_of(p.task))
         uneven = any(isinstance(s, While) or self._recurs(s) for s in statements)
         shared_out = pragma(p.task, threads, loops, uneven, simd)
@@ -428,15 +437,15 @@ class _Printer:
             "block": self._size(p.task),
             "meets": p.block is not None and p.block.meets,
             "guarded": p.block is None or not (p.task.is_split or p.block.is_full),
-            "lanes": p.block is not None and p.block.uses_lanes,
+            "ballot": language.warp.ballot if language.warp and p.block is not None and p.block.uses_lanes else "",
             "shared": bool(p.shared),
             "prologue": [*p.prologue, *(threads.declarations if threads else [])],
             "count": threads.count if threads else "1",
             "nest": nest(threads, call, simd and " simd " not in shared_out) if threads else [],
             "pragma": shared_out,
-            "strided": is_strided(p.task, p.threads, self.capabilities.max_groups),
-            "folded": is_folded(p.task, p.threads, self.capabilities.max_groups),
-            "uses_args": p.uses_args or any("args." in text for text in [*p.prologue, *_texts(threads)]),
+            "strided": p.grid.is_strided,
+            "folded": p.grid.is_folded,
+            "uses_args": p.uses_args or p.entry_uses_args,
         }
 
     def _recurs(self, statement: Statement) -> bool:
@@ -448,14 +457,7 @@ class _Printer:
         return python_comment(location) if self.options.line_comments and location is not NOWHERE else ""
 
     def _args_parameter(self, p: _Printed) -> list[str]:
-        declared = {"c": "const struct Args args", "cuda": "const Args &args"}.get(self.target.name)
-        return [declared] if declared and p.uses_args else []
-
-    def _function_kind(self, p: _Printed) -> str:
-        return {"c": "static inline ", "cuda": "__device__ inline "}.get(self.target.name, "")
-
-    def _no_parameters(self) -> str:
-        return "void" if self.target.name == "c" else ""
+        return self.language.args_parameters if p.uses_args else []
 
     def _banner(self, printed: list[_Printed]) -> list[str]:
         signature = ", ".join(text for _, text in sorted(_signature(self.kernel), key=lambda item: item[0]))
@@ -510,17 +512,13 @@ def _start_checks(printer: Statements) -> None:
     """Declare what functions set where a check of theirs fails."""
     printer.failed = printer.e.failed = printer.names.declare("failed")
     printer.lines.append(Line(0, f"{printer.e.type_text(u1)} {printer.failed} = false;"))
-    if printer.e.target.name == "c":
+    if printer.e.language.reference_is_pointer:
         printer.e.failed = f"&{printer.failed}"
 
 
 def _shared(e: Expressions) -> list[Array]:
     """Return the shared arrays that a task uses."""
     return sorted((array for array in e.used.arrays if array.is_shared), key=lambda a: a.slot)
-
-
-def _texts(threads: Threads | None) -> list[str]:
-    return [] if threads is None else [*threads.declarations, threads.count, *threads.indices, *threads.loops]
 
 
 def _constants(blocks: list[int]) -> list[str]:
@@ -578,7 +576,7 @@ def _task_source(p: _Printed, file: int, form: Layout, capabilities: Capabilitie
         extents=extents,
         reads=reads,
         writes=writes,
-        strided=is_strided(p.task, p.threads, capabilities.max_groups),
+        strided=p.grid.is_strided,
         serial_turns=None if turns[0] == "const" else turns,
         loop=None if p.task.loop is None else loop_indices(form, p.task.loop, p.names),
     )

@@ -1,9 +1,11 @@
 """Whether the threads of a GPU take one turn of a loop each, in one row of blocks or several, or stride over several.
 
-In: a task and how its turns are spread. Out: a yes or no, the same for the text and for the launch.
+In: a task in final form and the layout of its arguments. Out: a `Grid`, made before anything is printed.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 from ...ir.functions import reachable
 from ...ir.nodes import Statement
@@ -21,7 +23,8 @@ from ...ir.statements import (
 )
 from ...ir.tasks import Task
 from ...options import MAX_TURNS
-from ..print.threads import Threads, host_count
+from ..layout.layout import Layout
+from ..print.threads import known_extents
 
 MAX_SINGLE_TURNS = 1 << 20
 """A loop known to be no longer than this has one thread a turn."""
@@ -30,36 +33,33 @@ BYTES_PER_BLOCK = 2600
 the next one to start, more is best left to blocks of one turn a thread, which the GPU spreads evenly."""
 
 
-def is_strided(task: Task, threads: Threads | None, max_groups: int) -> bool:
-    """Tell whether threads take several turns of the loop: where one thread a turn might be too many blocks.
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """How threads of a GPU take the iterations of a task: decided once, for its source and for its launch.
+
+    is_strided: threads take several: where one thread an iteration might be too many blocks.
+    is_folded: one thread an iteration may be more blocks than an axis takes: the grid then has rows of blocks.
+    """
+
+    is_strided: bool = False
+    is_folded: bool = False
+
+
+def grid_of(task: Task, layout: Layout, max_groups: int) -> Grid:
+    """Decide how the iterations of a parallel task are taken by threads; those of a serial task are one.
 
     max_groups: blocks along one axis of a grid that the device takes; Vulkan promises no more than 65,535.
-    Measured on an H200, 2^28 turns: saxpy (12 bytes a turn) gains 6 % by striding, a particle update (48) loses 6 %.
+    Measured on an H200, 2^28 iterations: saxpy (12 bytes each) gains 6 % by striding, a particle update (48) loses 6 %.
     """
-    if threads is None or threads.loops:
-        return False
-    if threads.extents is None:
-        return True  # only the device knows how many turns there are
-    count = host_count(threads.extents)
-    if count is not None and count <= min(MAX_SINGLE_TURNS, max_groups * task.block_dim):
-        return False
-    return not is_heavy(task)
-
-
-def is_folded(task: Task, threads: Threads | None, max_groups: int) -> bool:
-    """Tell whether one thread a turn may be more blocks than an axis takes: the grid then has rows of blocks."""
-    if threads is None or threads.loops or is_strided(task, threads, max_groups):
-        return False
-    count = host_count(threads.extents)
-    return (MAX_TURNS if count is None else count) > max_groups * task.block_dim
-
-
-def count_in_entry(task: Task, threads: Threads | None, max_groups: int, meets: bool) -> str:
-    """Return what the entry of a task calls the number of all turns. meets: threads of a block wait for one another."""
-    if threads is None:
-        return ""
-    named = is_strided(task, threads, max_groups) or (meets and is_folded(task, threads, max_groups))
-    return "count" if named else threads.count
+    if task.loop is None:
+        return Grid()
+    extents, count = known_extents(task.loop, layout)
+    if extents is None:
+        return Grid(is_strided=True)  # only the device knows how many iterations there are
+    is_short = count is not None and count <= min(MAX_SINGLE_TURNS, max_groups * task.block_dim)
+    if not is_short and not is_heavy(task):
+        return Grid(is_strided=True)
+    return Grid(is_folded=(MAX_TURNS if count is None else count) > max_groups * task.block_dim)
 
 
 def is_heavy(task: Task) -> bool:

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ..helpers import words_of_code
+from ..languages.helpers import words_of_code
+from ..languages.language import Language
 from ..print.functions import PrintedFunction
 from ..print.statements import Line
-from ..tables_c import HEADERS
 
 LISTS = ("structs", "members", "temporaries", "results", "accessors", "cell_functions")
 """Lists of texts in the data of the template."""
@@ -27,7 +27,7 @@ def texts_of(
     return texts + [text for task in data["tasks"] for text in (task["head"], *task["prologue"], *task["nest"])]
 
 
-def headers(texts: Iterable[str]) -> list[str]:
+def headers(language: Language, texts: Iterable[str]) -> list[str]:
     """Return the headers that declare a word in `texts`."""
     words = {word for text in texts for line in text.split("\n") for word in words_of_code(line)}
-    return [header for header, declared in HEADERS.items() if words & declared]
+    return [header for header, declared in language.headers.items() if words & declared]

@@ -12,11 +12,11 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ..languages.signatures import Signature
+from ..languages.spelling import helper_names
+from ..languages.target import Target
 from ..layout.layout import Layout
 from ..print.functions import PrintedFunction
-from ..signatures import Signature
-from ..spelling import helper_names
-from ..target import Target
 
 CALL = re.compile(r"\b([A-Za-z_]\w*)\s*\(")
 
@@ -46,4 +46,7 @@ def words_needed(
         texts += [task["head"], task["body"], task["call"], task["count"], task["pragma"]]
         texts += [*task["prologue"], *task["nest"]]
     called = {word for text in texts for line in text.split("\n") for word in CALL.findall(line.split("//")[0])}
-    return (called - own) | {*helper_names(target.name, helpers), *(reference.name for reference in form.references)}
+    return (called - own) | {
+        *helper_names(target.language, helpers),
+        *(reference.name for reference in form.references),
+    }

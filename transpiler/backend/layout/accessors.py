@@ -15,8 +15,8 @@ from ...ir.snodes import Node, memory_of, pool_above
 from ...ir.sparse import CELL_MEMBERS, COUNTERS, Need, needed_indices
 from ...ir.statements import Array
 from ...ir.textures import Texture
-from ..naming import Names
-from ..target import Target
+from ..languages.naming import Names
+from ..languages.target import Target
 from .sparse_functions import CellTexts
 from .tree_structs import CELL, TreeText, place_text
 
@@ -110,7 +110,7 @@ def _place(array: Array, letters: list[str], reach: Reach) -> str:
     if reach.cells is not None and array.node is not None and (array.role in COUNTERS or array.role == "cells"):
         return reach.cells.of_pool(array.node, array.role) + (f"[{letters[0]}]" if letters else "")
     key: object = (array.role, array.node) if array.role in CELL_MEMBERS else array
-    data = texts.get(key, texts.get(array, "")) + ("" if target.has_pointers else ".v")
+    data = texts.get(key, texts.get(array, "")) + ("" if target.language.has_pointers else ".v")
     return f"{data}[{row_major(array, indices, target, texts)}]"
 
 
@@ -164,7 +164,7 @@ def row_major(array: Array, indices: list[str], target: Target, texts: Mapping[o
             [texts["stride", array, axis] for axis in range(array.ndim)],
             texts.get(("begin", array)),
         )
-    wide = target.has_pointers and (array.shape is None or prod(array.shape) >= 2**31) and array.ndim > 1
+    wide = target.language.has_pointers and (array.shape is None or prod(array.shape) >= 2**31) and array.ndim > 1
     text = f"(long){factor(indices[0])}" if wide else indices[0] if array.ndim == 1 else factor(indices[0])
     for axis in range(1, array.ndim):
         extent = texts[array, axis] if array.shape is None else str(array.shape[axis])

@@ -40,13 +40,11 @@ from ...ir.types import (
     u32,
     with_element,
 )
+from ..languages.naming import Names
+from ..languages.spelling import storage_helpers, storage_name, type_helpers, type_name
+from ..languages.target import Target
 from ..module.interface import ArraySlot, Interface, Member, PlaceSlot, ResultField, TextureSlot
 from ..module.record_sites import describe_site
-from ..naming import Names
-from ..reserved import TYPES
-from ..spelling import storage_helpers, storage_name, type_helpers, type_name
-from ..target import Target
-from ..texture_functions import declared as texture_type
 from .accessors import Accessors, Reach, accessors
 from .sparse_functions import CellTexts
 from .structs import Structs, make_structs
@@ -134,7 +132,7 @@ class Layout:
 def _precise(target: Target, type: Type, declared: str) -> str:
     """Return the declaration of memory; with `exact`, GLSL rounds each operation whose result goes there by itself."""
     is_float = any(scalar.is_float for scalar in scalars_of(type))
-    return f"precise {declared}" if target.exact and not target.has_pointers and is_float else declared
+    return f"{target.language.precise}{declared}" if target.exact and is_float else declared
 
 
 def array_type(array: Array) -> str:
@@ -177,6 +175,7 @@ class _Members:
         cells: CellTexts | None,
     ) -> None:
         self.kernel, self.target, self.use, self.structs, self.trees = kernel, target, use, structs, trees
+        self.language = target.language
         self.cells = cells
         self.names = Names(no_members(kernel, target, structs))
         self.items: list[_Item] = []
@@ -201,7 +200,7 @@ class _Members:
             elif (part := memory_of(array.place)) not in (item.key for item in self.items):
                 text = self.trees[part]
                 self._pointer(text.pointer, part, self._tree_pointer(text), self._note(text), source)
-        if self.target.has_pointers:
+        if self.language.has_pointers:
             for texture in sorted(self.use.textures, key=lambda t: t.slot):
                 self._texture(texture)
         for need, member, note in self.cells.members() if self.cells is not None else ():
@@ -211,7 +210,7 @@ class _Members:
         if result:
             self._block("result", "Result", "what the kernel returns")
         if has_report:
-            declared = f"{type_name(self.target.name, u32)} *" if self.target.has_pointers else "Report"
+            declared = f"{type_name(self.language, u32)} *" if self.language.has_pointers else "Report"
             self._pointer("report", "report", declared, "records of print and of checks", ("report",))
         for parameter in sorted(self.use.parameters, key=lambda p: p.position):
             self._parameter(parameter)
@@ -224,25 +223,25 @@ class _Members:
         for array in sorted((a for a in self.use.arrays if a.strided), key=lambda a: a.slot):
             for axis in range(array.ndim):
                 self._stride(array, axis)
-            if array.ndim and not self.target.has_pointers:
+            if array.ndim and not self.language.has_pointers:
                 note = f"{array.name}: its first element, from the one at the lowest address"
                 self._add(f"{array.name}_begin", ("begin", array), "i32", "int", note, [("begin", array.slot)], 4)
         if self.use.random:
-            declared = type_name(self.target.name, u32)
+            declared = type_name(self.language, u32)
             self._add("seed", "seed", "u32", declared, "of the random numbers of this launch", [("seed",)], 4)
         return sorted(self.items, key=lambda item: -item.scalar_bytes)
 
     def _texture(self, texture: Texture) -> None:
         """Add what stands for a texture: CUDA fetches texels by another object than it samples by."""
-        declared = texture_type(self.target.name, texture.is_storage)
-        by_texels = self.target.name == "cuda" and (TextureFetch, texture) in self.use.texels
+        declared = self.language.texture_handles[texture.is_storage]
+        by_texels = self.language.samples_by_object and (TextureFetch, texture) in self.use.texels
         if not by_texels or (TextureSample, texture) in self.use.texels:
             self._pointer(texture.name, texture, declared, describe_texture(texture), ("texture", texture.slot))
         if by_texels:
             note = f"{describe_texture(texture)}, by texels"
             key: object = ("texels", texture)
             self._pointer(f"{texture.name}_texels", key, declared, note, ("texels", texture.slot))
-        if self.target.name == "cuda" and not texture.is_storage:
+        if self.language.samples_by_object and not texture.is_storage:
             source = ("texture_channels", texture.slot)
             note = f"channels of {texture.name}: CUDA gives 0 for a missing alpha"
             self._add(f"{texture.name}_channels", ("channels", texture), "i32", "int", note, [source], 4)
@@ -274,7 +273,7 @@ class _Members:
     def _stride(self, array: Array, axis: int) -> None:
         """Add the distance of elements along an axis: 64 bits wide, so that all of an index is, but in GLSL."""
         name = f"{array.name}_stride{axis if array.ndim > 1 else ''}"
-        type, declared, size = ("i64", "long long", 8) if self.target.has_pointers else ("i32", "int", 4)
+        type, declared, size = ("i64", "long long", 8) if self.language.has_pointers else ("i32", "int", 4)
         note = f"{array.name}.strides[{axis}], in elements"
         self._add(name, ("stride", array, axis), type, declared, note, [("stride", array.slot, axis)], size)
 
@@ -282,8 +281,7 @@ class _Members:
         self._add(name, key, "u64", declared, note, [source], POINTER_BYTES)
 
     def _block(self, name: str, struct: str, note: str) -> None:
-        prefix = {"c": "struct "}.get(self.target.name, "")
-        declared = f"{prefix}{struct} *" if self.target.has_pointers else struct
+        declared = f"{self.language.struct_tag}{struct} *" if self.language.has_pointers else struct
         self._pointer(name, name, declared, note, (name,))
 
     def _parameter(self, parameter: Parameter) -> None:
@@ -292,23 +290,23 @@ class _Members:
         first = parameter.component
         if isinstance(parameter.type, Scalar):
             name = WIDENED.get(name, name)
-            declared = type_name(self.target.name, _scalar(name))
+            declared = type_name(self.language, _scalar(name))
             sources: list[tuple[object, ...]] = [("argument", parameter.position, first)]
         else:
-            declared = storage_name(self.target.name, parameter.type)
+            declared = storage_name(self.language, parameter.type)
             sources = [("argument", parameter.position, first + k) for k in range(parameter.type.size)]
         self._add(parameter.name, parameter, name, declared, str(parameter.type), sources, _scalar(name).size_bytes)
 
     def _array_pointer(self, array: Array) -> str:
         element = self.structs.type_text(array.element, True)
-        if self.target.has_pointers:
+        if self.language.has_pointers:
             constant = "" if array in self.use.written else "const "
             return f"{constant}{element} *"
         return self.reference(array.element, element)
 
     def _tree_pointer(self, text: TreeText) -> str:
         tree, single = text.tree, text.single
-        if self.target.has_pointers:
+        if self.language.has_pointers:
             is_written = any(
                 array.place is not None and memory_of(array.place) is text.part for array in self.use.written
             )
@@ -327,7 +325,7 @@ class _Members:
         """Return the name of the GLSL buffer reference type that holds structs of `types`."""
         name = f"{element}Buffer"
         is_float = any(scalar.is_float for type in types for scalar in scalars_of(type))
-        declared = f"precise {element}" if self.target.exact and is_float else element
+        declared = f"{self.language.precise}{element}" if self.target.exact and is_float else element
         align = max(alignment_bytes(type) for type in types)
         self.references[name] = Reference(name, declared, align, any(has_matrix(type) for type in types))
         return name
@@ -426,17 +424,17 @@ def _structs(kernel: Kernel, target: Target, use: Use) -> Structs:
     """Return how the kernel's structs are written."""
     found = kernel.structs()
     if not found:
-        return Structs(target.name, frozenset())
+        return Structs(target.language, frozenset())
     temporaries = [temporary.type for temporary in kernel.temporaries]
     blocks_of_types = (kernel.returns, temporaries, *_in_trees(kernel, use))
     several = [type for block in blocks_of_types if len(block) > 1 for type in block]
-    taken, members = taken_names(kernel, target) | TYPES[target.name], no_members(kernel, target)
-    return make_structs(target.name, _stored(kernel, use), several, found, taken, members)
+    taken, members = taken_names(kernel, target) | target.language.reserved_types, no_members(kernel, target)
+    return make_structs(target.language, _stored(kernel, use), several, found, taken, members)
 
 
 def _trees(kernel: Kernel, target: Target, use: Use, structs: Structs) -> dict[Node, TreeText]:
     """Return how the trees are written in which arrays lie that the kernel uses."""
-    types = Names(taken_names(kernel, target, structs) | TYPES[target.name])
+    types = Names(taken_names(kernel, target, structs) | target.language.reserved_types)
     members = no_members(kernel, target, structs) | parameters_of(kernel)
     parts = dict.fromkeys(memory_of(a.place) for a in sorted(use.arrays, key=lambda a: a.slot) if a.place is not None)
     return {part: write_tree(kernel.trees[top_of(part)], part, target, structs, types, members) for part in parts}
@@ -470,11 +468,11 @@ def _stored(kernel: Kernel, use: Use) -> list[Type]:
 
 def _declaring(target: Target, use: Use, stored: Iterable[Type]) -> list[str]:
     """Return the keys of what declares the types of members."""
-    keys = [key for type in stored for key in storage_helpers(target.name, type)]
+    keys = [key for type in stored for key in storage_helpers(target.language, type)]
     for parameter in use.parameters:
         name = WIDENED.get(parameter.type.name) if isinstance(parameter.type, Scalar) else None
-        keys += storage_helpers(target.name, SCALARS[name] if name else parameter.type)
-    keys += type_helpers(target.name, u32) if use.random or use.sites else ()
+        keys += storage_helpers(target.language, SCALARS[name] if name else parameter.type)
+    keys += type_helpers(target.language, u32) if use.random or use.sites else ()
     keys += ["clamp_index"] if any(array.clamped for array in use.arrays) else ()
     return [*keys, "report_start"] if use.sites else keys
 
@@ -533,7 +531,7 @@ def _texture_texts(
     kernel: Kernel, target: Target, texts: dict[object, str], taken: frozenset[str]
 ) -> dict[object, str]:
     """Return what texts call textures: members of `args`, in GLSL variables of their own."""
-    if target.has_pointers:
+    if target.language.has_pointers:
         return {key: texts[key] for t in kernel.textures for key in (t, *((part, t) for part in PARTS)) if key in texts}
     names = Names(taken | {text.partition("(")[0] for text in texts.values()})
     return {texture: names.declare(texture.name) for texture in kernel.textures}
@@ -558,7 +556,7 @@ def _temporaries(kernel: Kernel, target: Target, structs: Structs) -> _Temporary
     offset = 0
     for temporary in kernel.temporaries:
         name = names.declare(temporary.name)
-        texts[temporary] = f"args.temporaries{target.arrow}{name}"
+        texts[temporary] = f"args.temporaries{target.language.arrow}{name}"
         declared = _precise(target, temporary.type, structs.type_text(temporary.type, True))
         members.append(Declaration(declared, name, str(temporary.type)))
         offsets[temporary] = aligned(offset, alignment_bytes(temporary.type))

@@ -13,7 +13,6 @@ they need before them. The functions they call stand in `templates/*/lib/sparse.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -21,9 +20,11 @@ from functools import partial
 from ...ir.snodes import Node, axes_of, cell_digits, chunks_of, path_in_part, pool_above, shape_of, sparse_above
 from ...ir.sparse import CELL_MEMBERS, Need, mask_words, needed_by, node_name
 from ...ir.tasks import Kernel
-from ..naming import Names
-from ..target import Target
-from .tree_structs import CELL, linear
+from ..languages.language import Language
+from ..languages.naming import Names
+from ..languages.spelling_forms import PRIMARY
+from ..languages.target import Target
+from .tree_structs import CELL, Atom, grouped, linear, linear_sum
 
 INDENT = "    "
 LETTERS = "ijklmnopqrst"
@@ -63,6 +64,11 @@ class CellTexts:
     wraps: bool = False
     """Whether what is passed on has to be copied: GLSL does not pass on members of a readonly block."""
 
+    @property
+    def language(self) -> Language:
+        """The language of the target."""
+        return self.target.language
+
     # --- names and members
 
     def name(self, node: Node) -> str:
@@ -99,7 +105,7 @@ class CellTexts:
         what = need[0]
         if what == "capacity":
             return "int"
-        if self.target.has_pointers:
+        if self.language.has_pointers:
             return "Pool *" if what == "pool" else "uint32_t *" if need in self.writes else "const uint32_t *"
         return REFERENCES[what] if what == "pool" or need in self.writes else ""
 
@@ -129,8 +135,10 @@ class CellTexts:
             return f"{head}({', '.join([CELL, *_inside(node, letters)])}) ({self._linear(node, letters, CELL)})"
         if what == "number":
             place = self.element("numbers", node, self._entry(node, letters))
-            if self.target.name == "cuda" and ("numbers", node) in self.writes:
-                place = f"__ldcg(&{place})"  # others write it: the cache of a multiprocessor may be stale
+            if ("numbers", node) in self.writes:
+                place = self.language.volatile_load.format(
+                    place
+                )  # others write it: the cache of a multiprocessor may be stale
             return f"{head}({indices}) {place}"
         if what == "is_active" and node.kind == "bitmasked":
             return f"{head}({indices}) bit_is_set({self.passed('mask', node)}, {self._entry(node, letters)})"
@@ -139,21 +147,22 @@ class CellTexts:
         if what == "length":
             of_list = letters[: len(self._list_axes(node))]
             length = self.element("lengths", node, self._row(node, of_list))
-            return f"{head}({', '.join(of_list)}) {f'(int){length}' if self.target.name == 'c' else f'int({length})'}"
+            text, _ = self.language.converted("int", length, PRIMARY)
+            return f"{head}({', '.join(of_list)}) {text}"
         return ""
 
     def of_pool(self, node: Node, what: str) -> str:
         """Return a counter of a pool, or its cells."""
-        return f"{self.texts['pool', node]}{self.target.arrow}{what}"
+        return f"{self.texts['pool', node]}{self.language.arrow}{what}"
 
     def element(self, what: str, node: Node, index: str) -> str:
         """Return an element of an array of words."""
-        return f"{self.texts[what, node]}{'' if self.target.has_pointers else '.v'}[{index}]"
+        return f"{self.texts[what, node]}{'' if self.language.has_pointers else '.v'}[{index}]"
 
     def passed(self, what: str, node: Node) -> str:
         """Return a member of `Args` as an argument of a function."""
         text = self.texts[what, node]
-        if self.target.has_pointers or what == "capacity":
+        if self.language.has_pointers or what == "capacity":
             return text
         plain = what != "pool" and (what, node) not in self.writes
         return f"{REFERENCES[what]}({text})" if self.wraps or plain else text
@@ -171,25 +180,25 @@ class CellTexts:
         """Return the same, spelled out."""
         path = path_in_part(node)
         if node.kind == "dynamic":
-            row = linear(path[:-1], node, letters, self.target, cell)
-            return _sum(_product(row, chunks_of(node)), self._chunk(node, letters))
+            row, is_sum = linear_sum(path[:-1], node, letters, self.target, cell)
+            return _sum(_product(row, chunks_of(node), is_sum), self._chunk(node, letters))
         if node.kind == "bitmasked" and cell:
             own = linear(path, node, letters, self.target) if _inside(node, letters) else "0"
-            return _sum(_product(cell, mask_words(node) * 32), f"({own})" if own in LETTERS else own)
+            return _sum(_product(cell, mask_words(node) * 32), grouped(own) if own in LETTERS else own)
         return linear(path, node, letters, self.target, cell)
 
     def _chunk(self, node: Node, letters: Sequence[str]) -> str:
         """Return which chunk of its list an item lies in."""
         if chunks_of(node) == 1:
             return "0"
-        item = self.target.unsigned.format(self._item(node, letters))
+        item = as_unsigned(self.language, self._item(node, letters))
         return f"{item} / {node.chunk}" if node.chunk > 1 else item
 
     def _item(self, node: Node, letters: Sequence[str]) -> str:
         """Return the place of an item in its list."""
         (axis,) = node.axes
         letter = letters[axes_of(node).index(axis)]
-        return f"({letter}) % {node.extents[0]}" if axis in self._list_axes(node) else letter
+        return f"{grouped(letter)} % {node.extents[0]}" if axis in self._list_axes(node) else letter
 
     def _row(self, node: Node, letters: Sequence[str], cell: str | None = None) -> str:
         """Return the number of a list. letters: indices of the node above."""
@@ -199,7 +208,7 @@ class CellTexts:
         (own,) = node.axes
         above = dict(zip(axes_of(node.parent), letters, strict=True))
         indices = [
-            f"({above[axis]}) * {node.extents[0]}" if axis == own and axis in above else above.get(axis, "0")
+            f"{grouped(above[axis])} * {node.extents[0]}" if axis == own and axis in above else above.get(axis, "0")
             for axis in axes_of(node)
         ]
         return linear(path_in_part(node)[:-1], node, indices, self.target, cell)
@@ -212,14 +221,14 @@ class CellTexts:
         pool = pool_above(node)
         return "" if pool is None else f"{self.word('number', pool)}({', '.join(self.scaled(counted, pool, letters))})"
 
-    def scaled(self, node: Node, above: Node, letters: Sequence[str], unsigned: str = "") -> list[str]:
-        """Return the indices of the cell of `above` that a cell of `node` lies in. unsigned: what to divide."""
+    def scaled(self, node: Node, above: Node, letters: Sequence[str], unsigned: bool = True) -> list[str]:
+        """Return the indices of the cell of `above` that a cell of `node` lies in. unsigned: what is divided is."""
         found = []
         for axis, extent in zip(axes_of(above), shape_of(above), strict=True):
             dimension = axes_of(node).index(axis)
             ratio = shape_of(node)[dimension] // extent
             letter = letters[dimension]
-            divided = (unsigned or self.target.unsigned).format(letter)
+            divided = as_unsigned(self.language, letter) if unsigned else letter
             found.append(letter if ratio == 1 else f"{divided} / {ratio}")
         return found
 
@@ -229,15 +238,12 @@ class CellTexts:
         """Return a function that changes what is active."""
         of_list = what == "append" or (what == "deactivate" and node.kind == "dynamic")
         counted = node.parent if of_list else node
-        letters = list(LETTERS[: len(axes_of(counted))]) if counted is not None else []
+        letters: list[str] = [Atom(x) for x in LETTERS[: len(axes_of(counted))]] if counted is not None else []
         write = {"activate": self._activate, "deactivate": self._deactivate, "append": self._append}[what]
         result, lines = write(node, letters)
-        kinds = {"vulkan": "{} ", "cuda": "__device__ inline {} ", "c": "static inline {} "}
-        args = {"vulkan": [], "cuda": ["const Args &args"], "c": ["const struct Args args"]}[self.target.name]
-        parameters = ", ".join([*args, *(f"int {letter}" for letter in letters)])
-        head = f"{kinds[self.target.name].format(result)}{self.word(what, node)}({parameters}) {{"
-        own = "|".join(letters) or "$"
-        lines = [re.sub(rf"(?<!\w)\(({own})\)", r"\1", line) for line in lines]  # a macro's need parentheses
+        language = self.target.language
+        parameters = ", ".join([*language.args_parameters, *(f"int {letter}" for letter in letters)])
+        head = f"{language.helper_qualifier}{result} {self.word(what, node)}({parameters}) {{"
         return "\n".join([head, *(INDENT + line for line in lines), "}"])
 
     def _above(self, node: Node, counted: Node, letters: list[str], full: str) -> tuple[list[str], str]:
@@ -248,9 +254,8 @@ class CellTexts:
         outer = sparse_above(node)[:-1]
         if not outer:
             return [], ""
-        args = [] if self.target.name == "vulkan" else ["args"]
-        indices = self.scaled(counted, outer[-1], letters, "{}")
-        call = f"{self.word('activate', outer[-1])}({', '.join([*args, *indices])})"
+        indices = self.scaled(counted, outer[-1], letters, unsigned=False)
+        call = f"{self.word('activate', outer[-1])}({', '.join([*self.language.args, *indices])})"
         pool = pool_above(node)
         if pool is None:
             return [f"{call};"], ""
@@ -259,13 +264,11 @@ class CellTexts:
 
     @property
     def _word(self) -> str:
-        return "uint" if self.target.name == "vulkan" else "uint32_t"
+        return self.language.types["u32"]
 
     def _place(self, text: str) -> str:
         """Return a position as an argument, which is unsigned."""
-        if self.target.name != "vulkan":
-            return text
-        return f"uint({text})"
+        return self.language.unsigned_argument.format(text)
 
     def _activate(self, node: Node, letters: list[str]) -> tuple[str, list[str]]:
         lines, cell = self._above(node, node, letters, "SPARE")
@@ -286,7 +289,7 @@ class CellTexts:
             return "void", self._call("deactivate_cell", node, self._place(self._entry(node, letters)))
         row, chunks = self._row(node, letters), chunks_of(node)
         lines = [f"{self._word} list = {self._place(row)};", f"{self.element('lengths', node, 'list')} = 0u;"]
-        entry = _sum(_product("list", chunks), "uint(chunk)" if self.target.name == "vulkan" else "chunk")
+        entry = _sum(_product("list", chunks), self._place("chunk"))
         if chunks == 1:
             return "void", [*lines, f"{self.deactivate_cell(node, 'list')};"]
         lines.append(f"for (int chunk = 0; chunk < {chunks}; chunk++) {{")
@@ -295,11 +298,12 @@ class CellTexts:
     def _call(self, function: str, node: Node, entry: str) -> list[str]:
         """Return the lines that call a function for the cell at a position of the numbers of a node."""
         pool, capacity = self.passed("pool", node), self.passed("capacity", node)
-        line = f"{function}({self.passed('numbers', node)}, {entry}, {pool}, {capacity});"
+        numbers = self.passed("numbers", node)
+        line = f"{function}({numbers}, {entry}, {pool}, {capacity});"
         if len(line) <= LONGEST:
             return [line]
         place = next(word for word in ("place", "entry", "position") if word not in self.names.values())
-        return [f"{self._word} {place} = {entry};", line.replace(f", {entry}, ", f", {place}, ")]
+        return [f"{self._word} {place} = {entry};", f"{function}({numbers}, {place}, {pool}, {capacity});"]
 
     def deactivate_cell(self, node: Node, entry: str) -> str:
         """Return the call that takes the cell away that stands at a position of the numbers of a node."""
@@ -337,16 +341,20 @@ def _inside(node: Node, letters: Sequence[str]) -> list[str]:
     return [letters[dimension] for dimension in sorted(needed)]
 
 
-def _product(text: str, factor: int) -> str:
-    return text if factor == 1 or text == "0" else f"{_operand(text)} * {factor}"
+def as_unsigned(language: Language, index: str) -> str:
+    """Return an index made unsigned, so that a division of it is quick."""
+    return language.as_unsigned(index, PRIMARY if isinstance(index, Atom) else 0)
 
 
-def _operand(text: str) -> str:
+def _product(text: str, factor: int, is_sum: bool = False) -> str:
+    return text if factor == 1 or text == "0" else f"{_operand(text, is_sum)} * {factor}"
+
+
+def _operand(text: str, is_sum: bool) -> str:
     """Return a number of something as a factor. Arguments of macros may be any expression."""
-    flat = text
-    while (inner := re.sub(r"\([^()]*\)", "", flat)) != flat:
-        flat = inner
-    return f"({text})" if " + " in flat or text == CELL or text in LETTERS else text
+    if text in LETTERS:
+        return grouped(text)
+    return f"({text})" if is_sum or text == CELL else text
 
 
 def _sum(first: str, second: str) -> str:

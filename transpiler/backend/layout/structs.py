@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 
 from ...ir.tasks import with_members
 from ...ir.types import Scalar, Struct, Type, element_of, scalars_of, struct_layout, u1, u8
-from ..literals import literal
-from ..naming import Names
-from ..spelling import storage_helpers, storage_name, type_helpers, type_name
+from ..languages.language import Language
+from ..languages.literals import literal
+from ..languages.naming import Names
+from ..languages.spelling import storage_helpers, storage_name, type_helpers, type_name
 
 INDENT = "    "
 
@@ -28,7 +29,7 @@ class Structs:
     follow. names: of all structs. members: names of members by struct.
     """
 
-    target: str
+    language: Language
     stored: frozenset[Struct]
     followed: frozenset[Struct] = frozenset()
     names: dict[Struct, str] = field(default_factory=dict)
@@ -38,19 +39,19 @@ class Structs:
         """Return the name of any type; in memory, GLSL writes u1 as a byte."""
         if isinstance(type, Struct):
             return self.names[type]
-        return (storage_name if in_memory else type_name)(self.target, type)
+        return (storage_name if in_memory else type_name)(self.language, type)
 
     def helpers(self, type: Type, in_memory: bool) -> list[str]:
         """Return the keys of what declares the types of all parts of `type`."""
         if isinstance(type, Struct):
             in_memory = type in self.stored
             return [key for _, member in type.members for key in self.helpers(member, in_memory)]
-        return list((storage_helpers if in_memory else type_helpers)(self.target, type))
+        return list((storage_helpers if in_memory else type_helpers)(self.language, type))
 
     def as_bytes(self, struct: Struct, member: Type) -> bool:
         """Tell whether a member of `struct` is written as bytes although its type is u1."""
         is_truth = not isinstance(member, Struct) and element_of(member) == u1
-        return is_truth and self.target == "vulkan" and struct in self.stored
+        return is_truth and not self.language.bool_in_memory and struct in self.stored
 
     def declaration(self, struct: Struct) -> str:
         """Return the text that declares a struct whose members are declared already."""
@@ -58,23 +59,22 @@ class Structs:
         lines = [
             f"{self.type_text(type, in_memory)} {self.members[struct][member]};" for member, type in struct.members
         ]
-        lines += [f"{type_name(self.target, type)} {filler};" for filler, type in self.padding(struct)]
+        lines += [f"{type_name(self.language, type)} {filler};" for filler, type in self.padding(struct)]
         if not lines:
             lines = ["int nothing;"]  # neither C nor GLSL has structs without members
         body = "\n".join(INDENT + line for line in lines)
-        if self.target != "c":
-            return f"struct {name} {{\n{body}\n}};" + self._check(struct, "static_assert")
-        return f"typedef struct {{\n{body}\n}} {name};" + self._check(struct, "_Static_assert")
+        return self.language.struct_declaration.format(name=name, body=body) + self._check(struct)
 
-    def _check(self, struct: Struct, word: str) -> str:
+    def _check(self, struct: Struct) -> str:
         """Return the line by which a compiler checks that it lays a struct out as the host does."""
-        if self.target == "vulkan" or struct not in self.stored or not struct.members:
+        word = self.language.size_check
+        if not word or struct not in self.stored or not struct.members:
             return ""
         return f'\n{word}(sizeof({self.names[struct]}) == {struct.size_bytes}, "the host packs it so");'
 
     def padding(self, struct: Struct) -> list[tuple[str, Scalar]]:
         """Return the names and types of what fills up the end of a struct in GLSL."""
-        if self.target != "vulkan" or struct not in self.followed or not struct.members:
+        if not self.language.pads_structs or struct not in self.followed or not struct.members:
             return []
         offsets, size = struct_layout(struct)
         gap = size - offsets[-1] - struct.members[-1][1].size_bytes
@@ -84,16 +84,16 @@ class Structs:
         stem = "padding" if "padding" not in self.members[struct].values() else "padding_"
         return [(stem if count == 1 else f"{stem}_{k}", filler) for k in range(count)]
 
-    def init(self, struct: Struct, values: Sequence[str]) -> str:
-        """Return the expression that makes a struct of the texts of its members."""
+    def init(self, struct: Struct, values: Sequence[str]) -> tuple[str, str]:
+        """Return the name of a struct, and the values that a literal of it has, by those of its members."""
         name = self.names[struct]
-        fillers = [literal(self.target, filler, 0).text for _, filler in self.padding(struct)]
+        fillers = [literal(self.language, filler, 0).text for _, filler in self.padding(struct)]
         text = ", ".join([*values, *fillers] or ["0"])
-        return {"vulkan": f"{name}({text})", "cuda": f"{name}{{{text}}}", "c": f"({name}){{{text}}}"}[self.target]
+        return name, text
 
 
 def make_structs(
-    target: str,
+    language: Language,
     stored: Sequence[Type],
     blocks: Iterable[Type],
     used: Iterable[Struct],
@@ -107,7 +107,7 @@ def make_structs(
     """
     found = frozenset(with_members(type for type in stored if isinstance(type, Struct)))
     inner = [type for struct in found for _, type in struct.members]
-    structs = Structs(target, found, frozenset(type for type in (*blocks, *inner) if isinstance(type, Struct)))
+    structs = Structs(language, found, frozenset(type for type in (*blocks, *inner) if isinstance(type, Struct)))
     names = Names(taken)
     structs.names = {struct: names.declare(struct.name) for struct in used}
     for struct in structs.names:

@@ -30,9 +30,10 @@ from ...ir.snodes import (
     shape_of,
 )
 from ...ir.types import Type, scalars_of, u1, u8
-from ..naming import Names
-from ..spelling import type_name
-from ..target import Target
+from ..languages.naming import Names
+from ..languages.spelling import type_name
+from ..languages.spelling_forms import PRIMARY
+from ..languages.target import Target
 from .structs import INDENT, Structs
 
 CELL = "cell"
@@ -161,17 +162,15 @@ def _write_cells(
 
 def _declaration(name: str, lines: list[str], size_bytes: int, target: Target) -> str:
     body = "\n".join(INDENT + line for line in lines)
-    if target.name == "vulkan":
-        return f"struct {name} {{\n{body}\n}};"
-    check = f'(sizeof({name}) == {size_bytes}, "the host lays cells out so");'
-    if target.name == "cuda":
-        return f"struct {name} {{\n{body}\n}};\nstatic_assert{check}"
-    return f"typedef struct {{\n{body}\n}} {name};\n_Static_assert{check}"
+    declared, check = target.language.struct_declaration.format(name=name, body=body), target.language.size_check
+    if not check:
+        return declared
+    return f'{declared}\n{check}(sizeof({name}) == {size_bytes}, "the host lays cells out so");'
 
 
 def _padding(node: Node, names: Names, target: Target) -> list[str]:
     """Return the member that fills up the end of a cell in GLSL, whose scalar block layout, unlike C, leaves it out."""
-    if target.name != "vulkan":
+    if not target.language.pads_structs:
         return []
     offsets, size = member_offsets(node.children)
     inside = [(offset, child) for offset, child in zip(offsets, node.children, strict=True) if not child.has_pool]
@@ -179,7 +178,7 @@ def _padding(node: Node, names: Names, target: Target) -> list[str]:
     elements = [place.element for _, child in inside for place in places_of(child) if place.element is not None]
     smallest = min((s for element in elements for s in scalars_of(element)), key=lambda scalar: scalar.size_bytes)
     count = gap // smallest.size_bytes
-    filler = type_name(target.name, u8 if smallest == u1 else smallest)
+    filler = type_name(target.language, u8 if smallest == u1 else smallest)
     return [f"{filler} {names.declare('padding')}{f'[{count}]' if count > 1 else ''};"] if count else []
 
 
@@ -208,9 +207,9 @@ def place_text(
 
     pointer: the tree's. indices: texts of the user's indices, less the offset. cell: of the pool that it lies in.
     """
-    found = pointer if target.has_pointers else f"{pointer}.v"
+    found = pointer if target.language.has_pointers else f"{pointer}.v"
     for depth, (chain, member) in enumerate(_steps_to(place)):
-        if depth == 0 and member is not None and not cell and cells_in(chain) == 1 and target.has_pointers:
+        if depth == 0 and member is not None and not cell and cells_in(chain) == 1 and target.language.has_pointers:
             found += f"->{text.members[member]}"  # a pointer to one struct
             continue
         found += f"[{linear(chain, place, indices, target, cell)}]"
@@ -251,8 +250,26 @@ def _steps_to(place: Node) -> list[tuple[list[Node], Node | None]]:
     return found
 
 
+class Atom(str):
+    """An index that is one name and needs no parentheses; the parameter of a macro stands for any expression."""
+
+    __slots__ = ()
+
+
+def grouped(index: str) -> str:
+    """Return an index as an operand."""
+    return index if isinstance(index, Atom) else f"({index})"
+
+
 def linear(chain: list[Node], place: Node, indices: Sequence[str], target: Target, cell: str = "") -> str:
     """Return the number of a cell among those of a chain of nodes. cell: of the pool that they lie in."""
+    return linear_sum(chain, place, indices, target, cell)[0]
+
+
+def linear_sum(
+    chain: list[Node], place: Node, indices: Sequence[str], target: Target, cell: str = ""
+) -> tuple[str, bool]:
+    """Return the number of a cell as `linear` does, and whether it is a sum."""
     groups = _groups(chain, place)
     alone = not cell and sum(map(len, groups)) == 1
     text, is_sum = cell, False
@@ -264,7 +281,7 @@ def linear(chain: list[Node], place: Node, indices: Sequence[str], target: Targe
         cells = prod(digit.extent for digit in group)
         text = f"{f'({text})' if is_sum or text == CELL else text} * {cells} + {own}"
         is_sum = True
-    return text or _only_index(chain, place, indices)
+    return (text, is_sum) if text else (_only_index(chain, place, indices), False)
 
 
 def _only_index(chain: list[Node], place: Node, indices: Sequence[str]) -> str:
@@ -292,8 +309,8 @@ def _row_major(
 def _part(digit: Digit, index: str, extent: int, alone: bool, target: Target) -> str:
     """Return one part of an index. Unsigned where it is divided: no compiler knows that it is not negative."""
     if digit.weight == 1 and digit.extent == extent:
-        return index if alone or index.isdigit() else f"({index})"
-    text = target.unsigned.format(index)
+        return index if alone or index.isdigit() else grouped(index)
+    text = target.language.as_unsigned(index, PRIMARY if isinstance(index, Atom) else 0)
     if digit.weight > 1:
         text += f" / {digit.weight}"
     return text if digit.weight * digit.extent == extent else f"{text} % {digit.extent}"

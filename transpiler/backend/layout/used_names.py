@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from ...ir.snodes import axes_of, pool_above
 from ...ir.tasks import Kernel
-from ..helpers import constants
-from ..naming import entry_stem
-from ..reserved import MEMBERS, OURS, functions, macros
-from ..target import Target
+from ..languages.helpers import constants
+from ..languages.naming import entry_stem
+from ..languages.reserved import OURS, functions, macros
+from ..languages.target import Target
 from .accessors import INDEX_LETTERS
 from .structs import Structs
 from .tree_structs import CELL
@@ -19,15 +19,15 @@ from .tree_structs import CELL
 
 def no_members(kernel: Kernel, target: Target, structs: Structs | None = None) -> frozenset[str]:
     """Return what no member may be called: macros replace members too, and in C++ a member hides a type below it."""
-    blocks = macros(task.block_dim for task in kernel.tasks) | constants(target.name)
+    blocks = macros(task.block_dim for task in kernel.tasks) | constants(target.language)
     types = structs.names.values() if structs is not None else ()
-    return (target.reserved | MEMBERS[target.name] | blocks).union(types)
+    return (target.language.reserved | target.language.reserved_members | blocks).union(types)
 
 
 def taken_names(kernel: Kernel, target: Target, structs: Structs | None = None) -> frozenset[str]:
     """Return what nothing may be called that all of a file sees."""
     ours = OURS | target.needed | functions(entry_stem(kernel), len(kernel.tasks))
-    return no_members(kernel, target, structs) | target.functions | ours
+    return no_members(kernel, target, structs) | target.language.functions | ours
 
 
 def parameters_of(kernel: Kernel) -> frozenset[str]:

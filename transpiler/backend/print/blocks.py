@@ -19,8 +19,9 @@ from ...ir.statements import Alloca, Array, AtomicOp, GlobalLoad, GlobalPtr, Glo
 from ...ir.tasks import Task
 from ...ir.threads import COLLECTIVES, SUBGROUP_SIZE, Barrier, Collective, Exchange, ThreadFor, ThreadIndex, waits
 from ...ir.types import Scalar
-from ..collectives import ALL_LANES, key_in_c, name_in_c, spell
-from ..spelling_forms import ADD, MULTIPLY, UNARY
+from ..languages.collectives import ALL_LANES, exchange_key, exchange_name, spell
+from ..languages.helpers import called
+from ..languages.spelling_forms import ADD
 from .expressions import WRITERS as VALUES
 from .expressions import Expressions, Written
 from .statements import Statements, print_call
@@ -88,10 +89,10 @@ def declare_shared(e: Expressions, arrays: list[Array]) -> list[str]:
 
     Its elements are zero there, so that a program that reads what no thread wrote gives the same numbers each time.
     """
-    qualifier = {"vulkan": "shared ", "cuda": "__shared__ "}.get(e.target.name, "")
+    language = e.language
     return [
-        f"{qualifier}{e.type_text(array.element)} {e.layout.accessors.names[array]}"
-        f"{''.join(f'[{extent}]' for extent in array.shape or ())}{' = {0}' if e.target.name == 'c' else ''};"
+        f"{language.shared_qualifier}{e.type_text(array.element)} {e.layout.accessors.names[array]}"
+        f"{''.join(f'[{extent}]' for extent in array.shape or ())}{language.shared_start};"
         for array in arrays
     ]
 
@@ -106,39 +107,16 @@ def block_parameters(block: BlockForm, count: str) -> list[tuple[str, str]]:
 
 # --- values -----------------------------------------------------------------------------------------------------------
 
-INDICES: dict[str, dict[str, tuple[str, int]]] = {
-    "vulkan": {
-        "thread": ("int(gl_LocalInvocationID.x)", UNARY + 1),
-        "lane": ("int(gl_SubgroupInvocationID)", UNARY + 1),
-        "size": ("int(gl_SubgroupSize)", UNARY + 1),
-        "global": ("int({index})", UNARY + 1),
-    },
-    "cuda": {
-        "thread": ("int(threadIdx.x)", UNARY + 1),
-        "lane": (f"int(threadIdx.x % {SUBGROUP_SIZE})", UNARY + 1),
-        "size": (str(SUBGROUP_SIZE), UNARY + 1),
-        "global": ("int({index})", UNARY + 1),
-    },
-    "c": {
-        "thread": ("thread", UNARY + 1),
-        "lane": (f"thread % {SUBGROUP_SIZE}", MULTIPLY),
-        "size": (str(SUBGROUP_SIZE), UNARY + 1),
-        "global": ("(int){index}", UNARY),
-    },
-}
-"""Where a thread stands: text and precedence by language and kind."""
-
 
 def thread_index(e: Expressions, value: ThreadIndex) -> Written:
     """Return the text of a thread's number."""
-    if value.kind in ("lane", "size") and e.target.name == "vulkan":
-        e.need("extension GL_KHR_shader_subgroup_basic")
     if value.kind == "first":
         return _first_index(e)
     if value.kind == "global" and e.block is not None and e.block.in_turn:
         return Written(e.block.index, ADD)
-    text, precedence = INDICES[e.target.name][value.kind]
-    return Written(text.format(index=e.index), precedence)
+    spelling = e.language.thread_numbers[value.kind]
+    e.need(*spelling.helpers)
+    return Written(spelling.format(e.index), spelling.precedence)
 
 
 def _first_index(e: Expressions) -> Written:
@@ -186,29 +164,14 @@ def write_barrier(p: Statements, barrier: Barrier) -> None:
     """Print a barrier; between two loops of C only the Python line says that one is there."""
     block = p.e.block
     assert block is not None
-    if p.e.target.name == "c":
-        if barrier.scope == "grid":
-            p.emit("__atomic_thread_fence(__ATOMIC_SEQ_CST);", barrier.location)
-        else:
-            p.mark(barrier.location)
-        return
-    for text in _barrier_texts(p, barrier):
-        p.emit(text, barrier.location)
-
-
-def _barrier_texts(p: Statements, barrier: Barrier) -> list[str]:
-    block = p.e.block
-    assert block is not None
-    if p.e.target.name == "cuda":
-        if barrier.memory_only:
-            return ["__threadfence();" if barrier.scope == "grid" else "__threadfence_block();"]
-        return ["__syncthreads();" if barrier.scope == "block" else f"__syncwarp({_lanes(p, barrier)});"]
-    if barrier.scope == "grid":
-        return ["memoryBarrierBuffer();"]
-    if barrier.scope == "subgroup":
-        p.e.need("extension GL_KHR_shader_subgroup_basic")
-        return ["subgroupMemoryBarrier();" if barrier.memory_only else "subgroupBarrier();"]
-    return ["memoryBarrierBuffer();", "barrier();"] if block.orders_buffers else ["barrier();"]
+    language = p.e.language
+    asks_lanes = language.names_lanes and barrier.scope == "subgroup" and not barrier.memory_only
+    lines, helpers = language.barrier(language, barrier, block.orders_buffers, _lanes(p, barrier) if asks_lanes else "")
+    p.e.need(*helpers)
+    if not lines:
+        p.mark(barrier.location)
+    for line in lines:
+        p.emit(line, barrier.location)
 
 
 def write_collective(p: Statements, statement: Collective) -> None:
@@ -216,8 +179,8 @@ def write_collective(p: Statements, statement: Collective) -> None:
     row = COLLECTIVES[statement.op]
     kind = statement.operands[0].type if "value" in row.arguments else None
     assert kind is None or isinstance(kind, Scalar)
-    needs_lanes = p.e.target.name == "cuda" and row.scope == "subgroup" and statement.op != "active_mask"
-    spelling = spell(p.e.target.name, statement.op, kind, _lanes(p, statement) if needs_lanes else "")
+    needs_lanes = p.e.language.names_lanes and row.scope == "subgroup" and statement.op != "active_mask"
+    spelling = spell(p.e.language, statement.op, kind, _lanes(p, statement) if needs_lanes else "")
     written = p.e.spelled(spelling, *statement.operands)
     print_call(p, statement, written)
 
@@ -232,11 +195,14 @@ def _lanes(p: Statements, statement: Barrier | Collective) -> str:
     assert block is not None
     if statement.lanes is not None:
         return p.e.of(statement.lanes).text
+    warp = p.e.language.warp
+    assert warp is not None
     if not statement.converged:
-        return "__activemask()"
+        return warp.active
     if block.is_full and block.task.block_dim % SUBGROUP_SIZE == 0:
         return ALL_LANES
     block.uses_lanes = True
+    p.e.need(*called(p.e.language, warp.ballot))  # the entry asks which lanes have an iteration
     return LANES
 
 
@@ -254,12 +220,12 @@ def write_exchange(p: Statements, statement: Exchange) -> None:
     uniform = len(statement.operands) > 1 and statement.operands[1] not in p.e.variable_names
     masked = statement.condition is not None
     options = (statement.op, kind, uniform, masked)
-    p.e.need(key_in_c(*options))
+    p.e.need(exchange_key(*options))
     if statement.condition is not None:
         texts.insert(0, p.e.variable_names[statement.condition])
     assert statement.result is not None
     texts.append(p.e.variable_names[statement.result])
-    p.emit(f"{name_in_c(*options)}({', '.join([block.threads, *texts])});", statement.location)
+    p.emit(f"{exchange_name(*options)}({', '.join([block.threads, *texts])});", statement.location)
 
 
 def declare_per_thread(p: Statements, alloca: Alloca, name: str) -> str:

@@ -39,11 +39,8 @@ from ...ir.statements import (
     is_const,
 )
 from ...ir.types import Scalar, Struct, Tensor, Type, element_of, member_offset
-from ..layout.accessors import Used, cell_of, clamped, less_offset, strided
-from ..layout.layout import WIDENED, Layout
-from ..layout.tree_structs import place_number
-from ..signatures import Signature
-from ..spelling import (
+from ..languages.signatures import Signature
+from ..languages.spelling import (
     const_helpers,
     const_precedence,
     spell_cast,
@@ -58,27 +55,41 @@ from ..spelling import (
     type_helpers,
     type_name,
 )
-from ..spelling_forms import INFIX, MULTIPLY, OR, PRIMARY, TERNARY, UNARY, Spelling
-from ..target import Target
-from ..tensors import COMPONENTS, is_native, is_short_vector
+from ..languages.spelling_forms import INFIX, MULTIPLY, OR, PRIMARY, TERNARY, UNARY, Spelling
+from ..languages.target import Target
+from ..languages.tensors import COMPONENTS, is_native, is_short_vector, is_small, pointed_element
+from ..layout.accessors import Used, cell_of, clamped, less_offset, strided
+from ..layout.layout import WIDENED, Layout
+from ..layout.tree_structs import place_number
 
 LOGICAL = frozenset({"{0} && {1}", "{0} || {1}"})
 """Operations whose order of evaluation is the same however they are grouped."""
 
 
 class Written(NamedTuple):
-    """A text that stands for a value. template: what it was made from, since `a | b | c` needs no parentheses."""
+    """The source of a value.
+
+    template: what it was made from, since `a | b | c` needs no parentheses. inverse: what it is the `!` of.
+    bare: a literal as a declaration takes it, which names its type already: `{x, y}`.
+    """
 
     text: str
     precedence: int = PRIMARY
     template: str = ""
+    inverse: str = ""
+    bare: str = ""
+
+    @property
+    def start(self) -> str:
+        """What comes behind `type name =`."""
+        return self.bare or self.text
 
 
 class Expressions:
     """The texts of values of one function. loop_names: what the text calls the index of a loop along an axis."""
 
     def __init__(self, target: Target, layout: Layout) -> None:
-        self.target = target
+        self.target, self.language = target, target.language
         self.layout = layout
         self.texts: dict[Statement, Written] = {}
         self.helpers: dict[str, None] = {}
@@ -88,10 +99,14 @@ class Expressions:
         self.structs_used: dict[Struct, None] = {}
         self.uses_args = False
         self.signatures: Mapping[Function, Signature] = {}
+        self.variables_used: set[str] = set()
+        """Names of variables and parameters that the source reads or writes."""
         self.parameters: dict[Parameter, str] = {}
         """Of the real function that is printed; a kernel's are members of `args`."""
-        self.index, self.random, self.failed = "0u", "&rng" if target.name == "c" else "rng", "failed"
+        self.index, self.random, self.failed = "0u", "rng", "failed"
         """What calls pass on: the number of this turn, the stream of random numbers, whether a check failed."""
+        if target.language.reference_is_pointer:
+            self.random = "&rng"
         self.block: Any = None
         self.variable_names: dict[Statement, str] = {}
 
@@ -104,8 +119,9 @@ class Expressions:
 
     def operand(self, value: Statement, needed: int, template: str = "") -> str:
         """Return the text of a value, in parentheses where it binds less than `needed`."""
-        text, precedence, own = self.of(value)
-        return text if precedence >= needed or (template and own == template) else f"({text})"
+        written = self.of(value)
+        is_tight = written.precedence >= needed or (template and written.template == template)
+        return written.text if is_tight else f"({written.text})"
 
     def compute(self, value: Statement) -> Written:
         """Return the text made from the operands' texts."""
@@ -122,7 +138,9 @@ class Expressions:
         for index, operand in enumerate(operands):
             chained = spelling.text if (spelling.chain and index == 0) or spelling.text in LOGICAL else ""
             texts.append(self.operand(operand, spelling.operand_precedence[index], chained))
-        return Written(spelling.format(*texts), spelling.precedence, spelling.text)
+        inverse = texts[0] if spelling.text == "!{0}" else ""
+        bare = spelling.bare.format(*texts)
+        return Written(spelling.format(*texts), spelling.precedence, spelling.text, inverse, bare)
 
     def need(self, *helpers: str) -> None:
         """Note helpers that the file must carry."""
@@ -135,8 +153,8 @@ class Expressions:
             self.structs_used[type] = None
             self.need(*self.layout.structs.helpers(type, False))
             return self.layout.structs.type_text(type, False)
-        self.need(*type_helpers(self.target.name, type))
-        return type_name(self.target.name, type)
+        self.need(*type_helpers(self.language, type))
+        return type_name(self.language, type)
 
     # --- places
 
@@ -144,7 +162,9 @@ class Expressions:
         """Return the text of a place in memory or of a local variable."""
         match pointer:
             case Alloca():
-                return self.texts[pointer].text
+                name = self.texts[pointer].text
+                self.variables_used.add(name)
+                return name
             case GlobalPtr(array=Array(is_shared=True) as array, indices=indices):
                 self.used.arrays[array] = None
                 return f"{self.layout.accessors.names[array]}{''.join(f'[{self.of(i).text}]' for i in indices)}"
@@ -162,24 +182,41 @@ class Expressions:
             case GlobalTemporary(temporary=temporary):
                 self.uses_args = True
                 return self.layout.temporaries[temporary]
-            case Reference(parameter=parameter):
-                return f"*{self.parameters[parameter]}" if self.target.name == "c" else self.parameters[parameter]
-            case MatrixPtr(origin=Reference(parameter=parameter) as origin, indices=indices) if self.target.name == "c":
-                name = self.parameters[parameter]
-                text = self.element(f"(*{name})", origin.type, indices, True).text.replace(f"&(*{name})", name)
-                return f"{name}->{text.removeprefix(f'(*{name}).')}" if text.startswith(f"(*{name}).") else text
+            case Reference():
+                return f"*{self.parameter_of(pointer)}" if self.is_pointer(pointer) else self.parameter_of(pointer)
+            case MatrixPtr(origin=Reference() as origin, indices=indices) if self.is_pointer(origin):
+                return self._pointed(self.parameter_of(origin), origin.type, indices)
             case MatrixPtr(origin=origin, indices=indices):
                 return self.element(self.place(origin), origin.type, indices, True).text
             case StructPtr(origin=origin, member=member):
-                owner, name = self.place(origin), self.member_name(origin.type, member)
-                return f"{owner[1:]}->{name}" if owner.startswith("*") else f"{owner}.{name}"
+                name = self.member_name(origin.type, member)
+                if self.is_pointer(origin):
+                    return f"{self.parameter_of(origin)}->{name}"
+                return f"{self.place(origin)}.{name}"
         raise InternalError(f"emit: a {type(pointer).__name__} is no place")
+
+    def is_pointer(self, place: Statement) -> bool:
+        """Tell whether a place is reached by a parameter that is a pointer."""
+        return isinstance(place, Reference) and self.language.reference_is_pointer
+
+    def parameter_of(self, place: Statement) -> str:
+        """Return the name of the parameter that a place is reached by."""
+        assert isinstance(place, Reference)
+        name = self.parameters[place.parameter]
+        self.variables_used.add(name)
+        return name
+
+    def _pointed(self, pointer: str, tensor: Type | None, indices: list[Statement]) -> str:
+        """Return an element of the tensor that `pointer` points to."""
+        assert isinstance(tensor, Tensor)
+        numbers = [int(i.value) if isinstance(i, Const) else self.of(i).text for i in indices]
+        return pointed_element(self.language, tensor, pointer, numbers)
 
     def element(self, owner: str, tensor: Type | None, indices: list[Statement], is_place: bool) -> Written:
         """Return the text of an element of the tensor whose text is `owner`."""
         assert isinstance(tensor, Tensor)
         numbers = [int(i.value) if isinstance(i, Const) else None for i in indices]
-        spelling = spell_element(self.target.name, tensor, numbers, is_place)
+        spelling = spell_element(self.language, tensor, numbers, is_place)
         self.need(*spelling.helpers)
         return Written(spelling.format(owner, *(self.of(i).text for i in indices)), spelling.precedence)
 
@@ -205,7 +242,7 @@ class Expressions:
         assert kind is not None
         if isinstance(kind, Struct):
             return Written(place)
-        spelling = spell_load(self.target.name, kind)
+        spelling = spell_load(self.language, kind)
         self.need(*spelling.helpers)
         return Written(spelling.format(place), spelling.precedence)
 
@@ -214,8 +251,8 @@ class Expressions:
         if not by_reference:
             return self.of(argument).text
         if isinstance(argument, Reference):
-            return self.parameters[argument.parameter]
-        return f"{'&' if self.target.name == 'c' else ''}{self.place(argument)}"
+            return self.parameter_of(argument)
+        return f"{'&' if self.language.reference_is_pointer else ''}{self.place(argument)}"
 
     def words(self, pointer: Statement) -> tuple[str, str]:
         """Return the memory a GLSL place lies in, as a buffer reference, and its number among the scalars there."""
@@ -282,38 +319,24 @@ class Expressions:
             text = f"{text if axis == 1 else f'({text})'} * {extent} + {index}"
         return text or "0"
 
-    def initializer(self, value: Statement, text: str) -> str:
-        """Return the text of a value behind `type name =`, where C and CUDA need not repeat the type: `{x, y}`."""
-        is_literal = isinstance(value, (MatrixInit, StructInit)) and value.type is not None
-        return self.without_type(value.type, text) if is_literal and value.type is not None else text
-
-    def without_type(self, type: Type, text: str) -> str:
-        """Return a literal of `type`, as C and CUDA write them, without the name of the type: `{x, y}`."""
-        if not self.target.has_pointers:
-            return text
-        name = self.layout.structs.type_text(type, False)
-        literal = f"({name}){{" if self.target.name == "c" else f"{name}{{"
-        return text[len(literal) - 1 :] if text.startswith(literal) else text
-
-    def zero(self, kind: Type) -> str:
-        """Return the zero of a type as text."""
+    def zero(self, kind: Type) -> Written:
+        """Return the zero of a type."""
         if isinstance(kind, Struct):
             return _zero_struct(self, kind)
         if isinstance(kind, Scalar):
-            return spell_const(self.target.name, Const(_zero_of(kind), type=kind))
-        return _init(self, MatrixInit([Const(_zero_of(kind.element), type=kind.element)] * kind.size, type=kind)).text
+            return Written(spell_const(self.language, Const(_zero_of(kind), type=kind)))
+        return _init(self, MatrixInit([Const(_zero_of(kind.element), type=kind.element)] * kind.size, type=kind))
 
     def to_memory(self, value: Statement) -> str:
         """Return the text of a value on its way to memory, where u1 is a byte."""
         assert value.type is not None
         if isinstance(value.type, Struct):
             return self.of(value).text
-        return self.spelled(spell_store(self.target.name, value.type), value).text
+        return self.spelled(spell_store(self.language, value.type), value).text
 
     def negated(self, condition: Statement) -> str:
         """Return the text of `not condition`."""
-        text, _, template = self.of(condition)
-        return text.removeprefix("!") if template == "!{0}" else f"!{self.operand(condition, UNARY)}"
+        return self.of(condition).inverse or f"!{self.operand(condition, UNARY)}"
 
     def choice(self, value: IfExp) -> Written:
         """Return an IfExp whose branches have no lines of their own."""
@@ -354,19 +377,21 @@ def _zero_of(kind: Scalar) -> int | float | bool:
 
 
 def _const(e: Expressions, value: Const) -> Written:
-    e.need(*const_helpers(e.target.name, value))
-    return Written(spell_const(e.target.name, value), const_precedence(e.target.name, value))
+    e.need(*const_helpers(e.language, value))
+    return Written(spell_const(e.language, value), const_precedence(e.language, value))
 
 
 def _argument(e: Expressions, value: ArgLoad) -> Written:
     if value.parameter in e.parameters:
-        return Written(e.parameters[value.parameter])
+        name = e.parameters[value.parameter]
+        e.variables_used.add(name)
+        return Written(name)
     e.uses_args = True
     text = e.layout.parameters[value.parameter]
     kind = value.type
     if isinstance(kind, Scalar) and kind.name in WIDENED:
         name = e.type_text(kind)
-        return Written(f"({name}){text}", UNARY) if e.target.name == "c" else Written(f"{name}({text})")
+        return Written(*e.language.converted(name, text, PRIMARY))
     return Written(text)
 
 
@@ -404,32 +429,32 @@ def _load(e: Expressions, value: LocalLoad | GlobalLoad) -> Written:
     text = e.place(value.pointer)
     if e.is_in_memory(value.pointer):
         return e.loaded(text, value.type)
-    return Written(text, UNARY if text.startswith("*") else PRIMARY)
+    return Written(text, UNARY if e.is_pointer(value.pointer) else PRIMARY)
 
 
 def _operation(e: Expressions, value: Operation) -> Written:
-    return e.spelled(spell_operation(e.target.name, value, e.target.exact), *value.operands)
+    return e.spelled(spell_operation(e.language, value, e.target.exact), *value.operands)
 
 
 def _cast(e: Expressions, value: Cast) -> Written:
-    return e.spelled(spell_cast(e.target.name, value), value.value)
+    return e.spelled(spell_cast(e.language, value), value.value)
 
 
 def _init(e: Expressions, value: MatrixInit) -> Written:
     assert isinstance(value.type, Tensor)
-    first, kind, target = value.elements[0], value.type, e.target.name
+    first, kind, language = value.elements[0], value.type, e.language
     if len(value.elements) > 1 and all(_is_same(first, other) for other in value.elements):
         if isinstance(first, Const) and repr(first.value) in ("0", "0.0", "False") and not is_short_vector(kind):
             name = e.type_text(kind)
-            if e.target.has_pointers:
-                return Written(f"({name}){{0}}" if target == "c" else f"{name}{{}}")
-            if is_native(target, kind):  # a GLSL matrix of one number has that on its diagonal
+            if language.zero_values is not None:
+                return _literal(e, name, language.zero_values)
+            if is_native(language, kind):  # a GLSL matrix of one number has that on its diagonal
                 return Written(f"{name}({e.of(first).text})")
         is_short = is_short_vector(kind) and (isinstance(first, Const) or e.of(first).text.isidentifier())
-        if not (e.target.has_pointers and is_short):
-            return e.spelled(spell_splat(target, kind), first)
-    written = e.spelled(spell_init(target, kind), *value.elements)
-    return (_swizzle(e, value) if is_native(target, kind) else None) or written
+        if not (language.has_pointers and is_short):
+            return e.spelled(spell_splat(language, kind), first)
+    written = e.spelled(spell_init(language, kind), *value.elements)
+    return (_swizzle(e, value) if is_native(language, kind) else None) or written
 
 
 def _swizzle(e: Expressions, value: MatrixInit) -> Written | None:
@@ -462,21 +487,26 @@ def _struct_init(e: Expressions, value: StructInit) -> Written:
     for member, (_, kind) in zip(value.values, value.type.members, strict=True):
         if structs.as_bytes(value.type, kind):
             texts.append(e.to_memory(member))
-        elif e.target.name == "cuda" and isinstance(kind, Scalar) and 1 < kind.bits < 32 and kind.is_integral:
+        elif e.language.braces_refuse_narrowing and isinstance(kind, Scalar) and is_small(kind):
             texts.append(f"({e.type_text(kind)}){e.operand(member, UNARY)}")  # braces do not narrow in C++
         else:
             texts.append(e.of(member).text)
-    return Written(structs.init(value.type, texts))
+    return _literal(e, *structs.init(value.type, texts))
 
 
-def _zero_struct(e: Expressions, kind: Struct) -> str:
+def _literal(e: Expressions, name: str, values: str) -> Written:
+    text, bare = e.language.literal(name, values)
+    return Written(text, bare=bare)
+
+
+def _zero_struct(e: Expressions, kind: Struct) -> Written:
     """Return the struct whose every part is 0: by the rule of C's initializers, by all members in GLSL."""
     structs = e.layout.structs
     name = e.type_text(kind)
-    if e.target.has_pointers:
-        return f"({name}){{0}}" if e.target.name == "c" else f"{name}{{}}"
-    zeros = [e.zero(stored_type("vulkan", t) if structs.as_bytes(kind, t) else t) for _, t in kind.members]
-    return structs.init(kind, zeros)
+    if e.language.zero_values is not None:
+        return _literal(e, name, e.language.zero_values)
+    zeros = [e.zero(stored_type(e.language, t) if structs.as_bytes(kind, t) else t).text for _, t in kind.members]
+    return _literal(e, *structs.init(kind, zeros))
 
 
 def _struct_element(e: Expressions, value: StructElement) -> Written:

@@ -18,16 +18,12 @@ from ...ir.functions import Call, Function, calls
 from ...ir.nodes import count_uses
 from ...ir.statements import ArgLoad, LocalStore, Return
 from ...ir.types import Scalar, Struct, Type, u1, u32
-from ..helpers import words_of_code
+from ..languages.signatures import Signature
+from ..languages.tensors import is_small
 from ..layout.accessors import Used
-from ..literals import scalar_name
-from ..signatures import Signature
 from .early_returns import leave_by_loop
 from .expressions import Expressions, Written
 from .statements import INDENT, Line, Statements, print_call, python_comment
-
-REFERENCES = {"c": "{} *{}", "cuda": "{} &{}", "vulkan": "inout {} {}"}
-QUALIFIERS = {"c": "static ", "cuda": "__device__ ", "vulkan": ""}
 
 
 @dataclass(slots=True)
@@ -53,13 +49,13 @@ def print_function(function: Function, printer: Statements, branch_depth_limit: 
     """Print a function with a fresh printer of statements. branch_depth_limit: of the target."""
     e = printer.e
     signature = e.signatures[function]
-    target = e.target.name
+    language = e.language
     for parameter in function.parameters:
         e.parameters[parameter] = printer.names.declare(parameter.name)
     own = _take_context(printer, signature)
     declared = [_declared(e, p.type, e.parameters[p], p.by_reference) for p in function.parameters]
     result = signature.result_type or (e.type_text(function.results[0]) if function.results else "void")
-    parameters = ", ".join([*own, *declared]) or ("void" if target == "c" else "")
+    parameters = ", ".join([*own, *declared]) or language.no_parameters
     if function.results:
         printer.leave.append(f"return {_zero(e, function, signature)};")
     elif signature.may_fail:
@@ -68,15 +64,14 @@ def print_function(function: Function, printer: Statements, branch_depth_limit: 
     comment = _comment(function, printer)
     printer.block(function.body)
     leave_by_loop(printer, branch_depth_limit)
-    if target == "c":  # its compilers warn of parameters that nothing reads
-        words = {word for line in printer.lines for word in words_of_code(line.text)}
-        unused = [name for p in function.parameters if (name := e.parameters[p]) not in words]
+    if language.warns_of_unused:
+        unused = [name for p in function.parameters if (name := e.parameters[p]) not in e.variables_used]
         printer.lines[:0] = [Line(0, f"(void){name};") for name in unused]
     return PrintedFunction(
         function=function,
         comment=comment,
         structure=_structure(e, function, signature),
-        head=f"{QUALIFIERS[target]}{result} {signature.name}({parameters}) {{",
+        head=f"{language.function_qualifier}{result} {signature.name}({parameters}) {{",
         body=printer.lines,
         used=e.used,
         structs=list(e.structs_used),
@@ -86,26 +81,26 @@ def print_function(function: Function, printer: Statements, branch_depth_limit: 
 
 def _take_context(printer: Statements, signature: Signature) -> list[str]:
     """Return the declarations of what the function takes from its caller's surroundings, and name it in the printer."""
-    e, target, declared = printer.e, printer.e.target.name, []
-    if signature.takes_args:
-        declared.append({"c": "const struct Args args", "cuda": "const Args &args"}[target])
+    e, language = printer.e, printer.e.language
+    declared = language.args_parameters if signature.takes_args else []
     if signature.takes_index:
         e.index = printer.names.declare("index")
         declared.append(f"{e.type_text(u32)} {e.index}")
     if signature.takes_random:
         e.random = "rng"
-        declared.append(REFERENCES[target].format("Random", "rng"))
+        declared.append(language.reference.format(type="Random", name="rng"))
     printer.leave = []
     if signature.may_fail:
         e.failed = printer.names.declare("failed")
-        printer.failed = f"*{e.failed}" if target == "c" else e.failed
+        printer.failed = f"*{e.failed}" if language.reference_is_pointer else e.failed
         declared.append(_declared(e, u1, e.failed, True))
         printer.leave.append(f"{printer.failed} = true;")
     return declared
 
 
 def _declared(e: Expressions, type: Type, name: str, by_reference: bool) -> str:
-    return REFERENCES[e.target.name].format(e.type_text(type), name) if by_reference else f"{e.type_text(type)} {name}"
+    text = e.type_text(type)
+    return e.language.reference.format(type=text, name=name) if by_reference else f"{text} {name}"
 
 
 def _reuse_parameters(function: Function, printer: Statements) -> None:
@@ -133,32 +128,26 @@ def _structure(e: Expressions, function: Function, signature: Signature) -> str:
         return ""
     pairs = zip(function.results, signature.members, strict=True)
     members = "\n".join(f"{INDENT}{e.type_text(type)} {name};" for type, name in pairs)
-    if e.target.name == "c":
-        return f"typedef struct {{\n{members}\n}} {signature.result_type};"
-    return f"struct {signature.result_type} {{\n{members}\n}};"
+    return e.language.struct_declaration.format(name=signature.result_type, body=members)
 
 
 def _together(e: Expressions, function: Function, signature: Signature, values: list[str]) -> str:
     """Return the text of a function's result made of values."""
     if not signature.result_type:
         return values[0]
-    name, target = signature.result_type, e.target.name
-    if target == "vulkan":
-        return f"{name}({', '.join(values)})"
-    if target == "c":
-        return f"({name}){{{', '.join(values)}}}"
-    pairs = zip(function.results, values, strict=True)
-    return f"{name}{{{', '.join(_unnarrowed(type, value) for type, value in pairs)}}}"
+    language = e.language
+    if language.braces_refuse_narrowing:
+        values = [_unnarrowed(e, *pair) for pair in zip(function.results, values, strict=True)]
+    return language.struct_literal.format(type=signature.result_type, values=", ".join(values))
 
 
-def _unnarrowed(type: Type, value: str) -> str:
+def _unnarrowed(e: Expressions, type: Type, value: str) -> str:
     """Return a value for braces of C++, where arithmetic on small integers counts as narrowing."""
-    is_small = isinstance(type, Scalar) and type.is_integral and 1 < type.bits < 32
-    return f"{scalar_name('cuda', type)}({value})" if is_small and isinstance(type, Scalar) else value
+    return f"{e.type_text(type)}({value})" if isinstance(type, Scalar) and is_small(type) else value
 
 
 def _zero(e: Expressions, function: Function, signature: Signature) -> str:
-    return _together(e, function, signature, [e.zero(type) for type in function.results])
+    return _together(e, function, signature, [e.zero(type).text for type in function.results])
 
 
 def prototypes(functions: list[PrintedFunction]) -> list[str]:
@@ -186,7 +175,7 @@ def write_call(p: Statements, call: Call) -> None:
         print_call(p, call, Written(text))
         return
     if call in p.placement.used:
-        p.declare(call, text)
+        p.declare(call, Written(text))
     else:
         p.emit(f"{text};", call.location)
     p.e.uses_args = True

@@ -20,9 +20,9 @@ from ...ir.functions import Call
 from ...ir.nodes import Statement
 from ...ir.statements import CHECKS, Assert, Const, IndexCheck, Print, Record, scalar_type
 from ...ir.types import Scalar, Tensor, Type, i32, u32
+from ..languages.spelling import spell_element
+from ..languages.spelling_forms import SHIFT
 from ..module.record_sites import WORD_TYPES
-from ..spelling import spell_element
-from ..spelling_forms import SHIFT
 from .expressions import Expressions
 from .statements import Statements
 
@@ -117,7 +117,7 @@ def _outside(e: Expressions, index: Statement, extent: Statement) -> list[str]:
     if scalar_type(index).kind == "int":
         below = [] if isinstance(index, Const) and index.value >= 0 else [f"{text} < 0"]
         return [*below, f"{text} >= {limit}"]
-    return [f"{text} >= {f'{limit}u' if isinstance(extent, Const) else e.target.unsigned.format(limit)}"]
+    return [f"{text} >= {f'{limit}u' if isinstance(extent, Const) else e.language.as_unsigned(limit)}"]
 
 
 def _outside_from(e: Expressions, index: Statement, extent: Statement, begin: int) -> list[str]:
@@ -151,7 +151,7 @@ def _words(e: Expressions, value: Any) -> list[tuple[str, str]]:
     assert isinstance(kind, Tensor), "the frontend prints structs by their members"
     words = []
     for indices in _all_indices(kind.shape):
-        spelling = spell_element(e.target.name, kind, indices)
+        spelling = spell_element(e.language, kind, indices)
         e.need(*spelling.helpers)
         owner = written.text if written.precedence == 16 else f"({written.text})"
         words.append(_word(e, kind.element, spelling.format(owner)))
@@ -166,7 +166,7 @@ def _all_indices(shape: tuple[int, ...]) -> list[list[int]]:
 
 def _word(e: Expressions, kind: Scalar, text: str) -> tuple[str, str]:
     name = WORD_TYPES.get(kind.name, kind.name)
-    if name == kind.name or e.target.name == "c":
+    if name == kind.name or e.language.converts_to_parameter:
         return name, text
     wide = {"i32": e.type_text(i32), "u32": e.type_text(u32), "f32": "float"}[name]
     return name, f"{wide}({text})"

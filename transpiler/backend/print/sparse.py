@@ -24,8 +24,8 @@ from ...ir.sparse import (
 )
 from ...ir.statements import GlobalPtr, GlobalStore
 from ...ir.tasks import Kernel, Task
+from ..languages.spelling_forms import PRIMARY
 from ..layout.sparse_functions import CellTexts
-from ..spelling_forms import UNARY
 from .expressions import WRITERS as VALUES
 from .expressions import Expressions, Written
 from .statements import Statements, print_call
@@ -43,8 +43,7 @@ def _change(what: str) -> Callable[[Statements, Activate | Deactivate | Append],
     def write(p: Statements, statement: Activate | Deactivate | Append) -> None:
         texts = _texts(p.e)
         p.e.used.cells[what, statement.node] = None
-        args = [] if p.e.target.name == "vulkan" else ["args"]
-        given = ", ".join([*args, *(p.e.of(index).text for index in statement.indices)])
+        given = ", ".join([*p.e.language.args, *(p.e.of(index).text for index in statement.indices)])
         print_call(p, statement, Written(f"{texts.word(what, statement.node)}({given})"))
 
     return write
@@ -55,7 +54,7 @@ def _deactivate_entry(p: Statements, statement: DeactivateEntry) -> None:
     p.e.used.cells["entry", statement.node] = None
     p.e.need("deactivate_cell")
     entry = p.e.of(statement.entry).text
-    entry = f"uint({entry})" if p.e.target.name == "vulkan" else entry
+    entry = p.e.language.unsigned_argument.format(entry)
     p.emit(f"{texts.deactivate_cell(statement.node, entry)};", statement.location)
 
 
@@ -76,7 +75,7 @@ def _count(e: Expressions, value: PoolCount) -> Written:
     if value.counter == "capacity":
         return Written(texts.texts["capacity", node])
     text = texts.of_pool(node, value.counter)
-    return Written(f"(int){text}", UNARY) if e.target.name == "c" else Written(f"int({text})")
+    return Written(*e.language.converted("int", text, PRIMARY))
 
 
 def _index(e: Expressions, value: CellIndex) -> Written:

@@ -34,10 +34,10 @@ from ...ir.statements import (
     is_const,
 )
 from ...ir.types import Scalar, Tensor, i32
-from ..atomics import is_native
-from ..naming import Names
-from ..spelling import Spelling, spell_atomic, spell_operation
-from ..target import Target
+from ..languages.atomics import is_native
+from ..languages.naming import Names
+from ..languages.spelling import Spelling, spell_atomic, spell_operation
+from ..languages.target import Target
 from .expressions import Expressions, Written, is_shared, result_of
 from .placement import ATOMS, PLACES, Placement
 from .remarks import inert, left_out
@@ -206,7 +206,7 @@ class Statements:
         if value in self.placement.inline:
             self.e.texts[value] = written
         else:
-            self.declare(value, written.text)
+            self.declare(value, written)
 
     def _is_foldable(self, value: Statement, written: Written) -> bool:
         """Whether a sum is one of short terms, so that it reads well over several lines."""
@@ -222,14 +222,14 @@ class Statements:
         for operand in sorted(candidates, key=lambda o: -len(self.e.of(o).text)):
             if len(written.text) <= MAX_WIDTH or len(self.e.of(operand).text) < MAX_WIDTH // 4:
                 break
-            self.declare(operand, self.e.of(operand).text)
+            self.declare(operand, self.e.of(operand))
             written = self.e.compute(value)
         return written
 
-    def declare(self, value: Statement, text: str) -> None:
-        """Print `type name = text;`, and use the name from here on."""
+    def declare(self, value: Statement, written: Written) -> None:
+        """Print `type name = value;`, and use the name from here on."""
         name = self.name(value)
-        self.emit(f"{self.declared_type(value)} {name} = {self.e.initializer(value, text)};", value.location)
+        self.emit(f"{self.declared_type(value)} {name} = {written.start};", value.location)
         self.e.texts[value] = Written(name)
 
     def declared_type(self, value: Statement) -> str:
@@ -350,7 +350,7 @@ def _alloca(p: Statements, alloca: Alloca) -> None:
         return
     start = ""
     if alloca not in p.placement.set_by_branches:
-        start = f" = {p.e.without_type(alloca.type, p.e.zero(alloca.type))}"
+        start = f" = {p.e.zero(alloca.type).start}"
     p.emit(f"{p.e.type_text(alloca.type)} {name}{start};")
 
 
@@ -359,9 +359,9 @@ def _local_store(p: Statements, store: LocalStore) -> None:
         return
     if p.placement.declared_by_store.get(store.pointer) is store:
         assert store.pointer.type is not None
-        text = p.e.of(store.value).text
+        written = p.e.of(store.value)
         name = p.name(store.pointer)
-        p.emit(f"{p.e.type_text(store.pointer.type)} {name} = {p.e.initializer(store.value, text)};", store.location)
+        p.emit(f"{p.e.type_text(store.pointer.type)} {name} = {written.start};", store.location)
         p.e.texts[store.pointer] = Written(name)
         return
     operation = p.placement.compound.get(store)
@@ -403,12 +403,12 @@ def _compound(p: Statements, store: LocalStore | GlobalStore, place: str, operat
 
 
 def _spelled(target: Target, operation: Operation) -> Spelling:
-    return spell_operation(target.name, operation, target.exact)
+    return spell_operation(target.language, operation, target.exact)
 
 
 def infix_symbol(target: Target, operation: Operation) -> str | None:
     """Return the symbol of an operation printed as `{0} symbol {1}` that has a compound assignment, else None."""
-    if isinstance(operation.type, Tensor) and not target.tensor_assignment:
+    if isinstance(operation.type, Tensor) and not target.language.has_tensor_assignment:
         return None
     first, _, rest = _spelled(target, operation).text.partition(" ")
     symbol, _, last = rest.partition(" ")
@@ -423,7 +423,7 @@ def _atomic(p: Statements, atomic: AtomicOp) -> None:
     shared = is_shared(atomic.pointer)
     native = is_native(p.shared_atomics if shared else p.atomics, atomic.op, atomic.type)
     try:
-        spelling = spell_atomic(p.e.target.name, atomic.op, atomic.type, native)
+        spelling = spell_atomic(p.e.language, atomic.op, atomic.type, native)
         if shared and len(spelling.operand_precedence) > 2:
             raise UnsupportedError(f"this device has no atomic {atomic.op} of {atomic.type} in shared memory")
     except UnsupportedError as error:
@@ -447,7 +447,7 @@ def print_call(p: Statements, statement: Statement, written: Written) -> None:
     if statement in p.placement.direct:
         p.e.texts[statement] = written
     elif statement in p.placement.used:
-        p.declare(statement, written.text)
+        p.declare(statement, written)
     else:
         p.emit(f"{written.text};", statement.location)
 
@@ -555,7 +555,7 @@ def bound(e: Expressions, value: Statement) -> Written:
     if value.type == i32:
         return e.of(value)
     text = e.of(value).text
-    return Written(f"(int)({text})", 15) if e.target.name == "c" else Written(f"int({text})")
+    return Written(*e.language.converted("int", text))
 
 
 def _break(p: Statements, statement: Break) -> None:
@@ -570,7 +570,7 @@ def _continue(p: Statements, statement: Continue) -> None:
 def _return(p: Statements, statement: Return) -> None:
     p.e.uses_args = True
     for name, value in zip(p.result_names, statement.values, strict=True):
-        p.emit(f"args.result{p.e.target.arrow}{name} = {p.e.to_memory(value)};", statement.location)
+        p.emit(f"args.result{p.e.language.arrow}{name} = {p.e.to_memory(value)};", statement.location)
 
 
 WRITERS: dict[type, Callable[..., None]] = {

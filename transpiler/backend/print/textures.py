@@ -17,8 +17,8 @@ from ...ir.textures import (
     TextureSample,
     TextureStatement,
 )
+from ..languages.texture_functions import key_of, name_in
 from ..layout.usage import Use
-from ..texture_functions import key_of, name_in
 from .expressions import WRITERS as VALUES
 from .expressions import Expressions, Written
 from .statements import Statements
@@ -69,7 +69,7 @@ def _called(e: Expressions, statement: TextureStatement, *operands: Statement) -
     texture = statement.texture
     e.used.textures[texture] = None
     texts = [e.of(operand).text for operand in operands]
-    if not e.target.has_pointers:
+    if not e.language.has_pointers:
         return GLSL[type(statement)].format(e.layout.textures[texture], *texts)
     e.uses_args = True
     key = _key(statement)
@@ -82,7 +82,7 @@ def _called(e: Expressions, statement: TextureStatement, *operands: Statement) -
 
 def _sample(e: Expressions, value: TextureSample | TextureFetch) -> Written:
     """A texture has one level, so that C and CUDA need not know which."""
-    levels = [] if e.target.has_pointers else [value.lod]
+    levels = [] if e.language.has_pointers else [value.lod]
     return Written(_called(e, value, value.place, *levels))
 
 

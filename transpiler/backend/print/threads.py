@@ -17,10 +17,10 @@ from ...ir.statements import ArgLoad, ArrayShape, Cast, Const, IfExp, Operation,
 from ...ir.tasks import Task
 from ...ir.types import Scalar
 from ...options import MAX_TURNS
+from ..languages.naming import bound_name
+from ..languages.spelling_forms import ADD, MULTIPLY, PRIMARY, UNARY
 from ..layout.layout import Layout
 from ..module.interface import Expression, LoopIndices
-from ..naming import bound_name
-from ..spelling_forms import ADD, MULTIPLY, PRIMARY, UNARY
 from .expressions import Expressions, Written
 from .iteration_order import begin_of_loop, index_of_turn, nested_loops
 from .statements import INDENT, bound, loop_head
@@ -56,9 +56,9 @@ class Threads:
 def spread(e: Expressions, loop: RangeFor, names: list[str], layout: Layout) -> Threads:
     """Return how `loop` becomes threads, or nested loops where the target has those."""
     axes = range(len(loop.begins))
-    extents, known = _known_extents(loop, layout)
+    extents, known = known_extents(loop, layout)
     declarations: list[str] = []
-    if e.target.nested_loops:
+    if e.language.nested_loops:
         if loop.order:
             heads, indices, turn = nested_loops(loop, names, lambda axis: loop_head(e, loop, axis, names[axis]))
             return Threads(declarations, str(known), indices, heads, extents, turn)
@@ -68,13 +68,13 @@ def spread(e: Expressions, loop: RangeFor, names: list[str], layout: Layout) -> 
         count = ("(long)" if len(factors) > 1 else "") + " * ".join(factors)
         return Threads(declarations, count, names, heads, extents, _turn(e, loop, names))
     texts = [_extent(e, loop, axis, names[axis], declarations) for axis in axes]
-    count = " * ".join(f"{text}u" if text.isdigit() else e.target.unsigned.format(text) for text in _factors(texts))
+    count = " * ".join(f"{text}u" if text.isdigit() else e.language.as_unsigned(text) for text in _factors(texts))
     factors = ["1" if text == "0" else text for text in texts]  # no turn, but no division by zero in the text either
     indices = [_index(e, loop, axis, factors) for axis in axes]
     return Threads(declarations, count, indices, [], extents)
 
 
-def _known_extents(loop: RangeFor, layout: Layout) -> tuple[tuple[Expression, ...] | None, int | None]:
+def known_extents(loop: RangeFor, layout: Layout) -> tuple[tuple[Expression, ...] | None, int | None]:
     """Return how the host computes the numbers of turns, and how many there are, as far as these are known.
 
     Raises: TaichiTypeError for more than can be counted.
@@ -106,7 +106,7 @@ def spread_blocks(
     block_dim: threads a block; size: the same as text. `count` in the text is the number of all turns.
     """
     axes = range(len(loop.begins))
-    extents, known = _known_extents(loop, layout)
+    extents, known = known_extents(loop, layout)
     if known is not None:
         loops = [f"for (int block = 0; block < {-(-known // block_dim)}; block++)"]
         return Threads([], str(known), names, loops, extents)
@@ -228,7 +228,7 @@ def _index(e: Expressions, loop: RangeFor, axis: int, extents: list[str]) -> str
     text = f"index / {divisor}" if inner else "index"
     if axis > 0:
         text = f"{text} % {extents[axis]}"
-    text = text if e.target.name == "c" else f"int({text})"
+    text = text if e.language.nested_loops else f"int({text})"
     step = _step(loop, axis)
     if abs(step) != 1:
         text = f"{text} * {abs(step)}"
@@ -244,8 +244,10 @@ def _index_in_order(e: Expressions, loop: RangeFor, axis: int) -> str:
     begin = begin_of_loop(loop, axis)
     if text == "0":
         return str(begin)
-    text = text if e.target.name == "c" else f"int({text})"
-    text = f"({text})" if begin and is_sum and e.target.name == "c" else text
+    if not e.language.nested_loops:
+        text = f"int({text})"
+    elif begin and is_sum:
+        text = f"({text})"
     return f"{begin} + {text}" if begin else text
 
 

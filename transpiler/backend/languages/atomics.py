@@ -1,0 +1,60 @@
+"""Atomic operations: what the languages' own functions share with the loops of compare-and-swap that helpers are.
+
+Helpers are generated from keys like "atomic min f32". C and CUDA take the address of the place. GLSL has no addresses:
+its loops take the memory as words and the place's number among elements of its size,
+`atomic_min_f32(AtomicU32(data), index, value)`, where `data` is any buffer reference. All give the old value; the order
+of memory is relaxed.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from ...errors import UnsupportedError
+from ...ir.ops import ATOMIC_OPS
+from ...ir.types import SCALARS, Scalar
+from .helpers import called
+from .language import Language
+from .spelling_forms import ASSIGN, PRIMARY, Generated, Spelling
+
+FUNCTIONS = {"add": "Add", "min": "Min", "max": "Max", "and": "And", "or": "Or", "xor": "Xor"}
+"""How names of built-in functions end: atomicAdd."""
+
+
+def is_native(atomics: frozenset[tuple[str, str]], op: str, type: Scalar) -> bool:
+    """Return whether the capability `atomics` covers `op` on `type`; subtraction is addition of the negative."""
+    return (type.name, "add" if op == "sub" else op) in atomics
+
+
+def key_of(op: str, type: Scalar) -> str:
+    """Return the key of the helper for `op` on `type`."""
+    return f"atomic {op} {type}"
+
+
+def spell(language: Language, op: str, type: Scalar, native: bool) -> Spelling:
+    """Return how an atomic operation is written: {0} place, {1} value, and for GLSL's loops {2} data, {3} index.
+
+    Raises: UnsupportedError where the language has no compare-and-swap of that width.
+    """
+    if type.kind == "bool" and op in ("add", "sub", "mul"):
+        raise UnsupportedError(f"u1 has no atomic {op}: use i32.")
+    return language.atomic(op, type, native)
+
+
+def by_address(op: str, type: Scalar) -> Spelling:
+    """Return the call of a helper that takes the address of the place."""
+    return Spelling(f"atomic_{op}_{type}(&{{0}}, {{1}})", PRIMARY, (PRIMARY, ASSIGN), (key_of(op, type),))
+
+
+@lru_cache(maxsize=256)
+def generate(language: Language, key: str) -> Generated:
+    """Return the helper of `key`."""
+    _, op, name = key.split(" ")
+    type = SCALARS[name]
+    text = language.atomic_helper(language, op, type)
+    return Generated(f"atomic_{op}_{type}", text, called(language, text))
+
+
+def combined(language: Language, op: str, type: Scalar, old: str) -> str:
+    """Return the new value, from the text of the old one (a primary expression) and `value`."""
+    return language.operation(ATOMIC_OPS[op], type).format(old, "value")

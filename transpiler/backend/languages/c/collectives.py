@@ -1,0 +1,128 @@
+"""How threads of C ask one another: loops over the variables of a block's threads, between the loops that they are."""
+
+from __future__ import annotations
+
+from ....errors import InternalError
+from ....ir.threads import COLLECTIVES, FOLDS, SUBGROUP_SIZE, Barrier, identity
+from ....ir.types import Scalar
+from ..collectives import exchange_name
+from ..helpers import called
+from ..language import Language
+from ..literals import literal, scalar_name
+from ..spelling_forms import MULTIPLY, UNARY, Generated, Spelling
+
+THREAD_NUMBERS = {
+    "thread": Spelling("thread"),
+    "lane": Spelling(f"thread % {SUBGROUP_SIZE}", MULTIPLY),
+    "size": Spelling(str(SUBGROUP_SIZE)),
+    "global": Spelling("(int){0}", UNARY),
+}
+
+
+def spell(language: Language, op: str, type: Scalar | None, lanes: str) -> Spelling:
+    """Refuse: a question of C is an `Exchange` between two loops, never a value."""
+    raise InternalError(f"C has no expression for the collective {op}")
+
+
+def barrier(
+    language: Language, barrier: Barrier, orders_buffers: bool, lanes: str
+) -> tuple[list[str], tuple[str, ...]]:
+    """Return the statements of a barrier: between two loops over threads there is nothing to wait for."""
+    return (["__atomic_thread_fence(__ATOMIC_SEQ_CST);"] if barrier.scope == "grid" else []), ()
+
+
+def helper(language: Language, op: str, type: Scalar | None, options: frozenset[str]) -> Generated:
+    """Return the function of a collective."""
+    uniform, masked = "by" in options, "some" in options
+    text = _function(language, op, type, uniform, masked)
+    return Generated(exchange_name(op, type, uniform, masked), text, called(language, text))
+
+
+PARTS: dict[str, tuple[str, str, str]] = {
+    "elect": ("bool found = false;", "result[lane] = !found; found = true;", ""),
+    "all": ("bool answer = true;", "answer = answer && value[lane];", "result[lane] = answer;"),
+    "any": ("bool answer = false;", "answer = answer || value[lane];", "result[lane] = answer;"),
+    "all_equal": (
+        "bool answer = true; int leader = -1;",
+        "leader = leader < 0 ? lane : leader; answer = answer && value[lane] == value[leader];",
+        "result[lane] = answer;",
+    ),
+    "ballot": ("uint32_t bits = 0;", "bits |= (uint32_t)value[lane] << (lane - first);", "result[lane] = bits;"),
+    "active_mask": ("uint32_t bits = 0;", "bits |= 1u << (lane - first);", "result[lane] = bits;"),
+    "match_all": (
+        "uint32_t bits = 0; bool equal = true; int leader = -1;",
+        "bits |= 1u << (lane - first); leader = leader < 0 ? lane : leader; "
+        "equal = equal && value[lane] == value[leader];",
+        "result[lane] = equal ? bits : 0;",
+    ),
+    "broadcast_first": ("int leader = -1;", "leader = leader < 0 ? lane : leader;", "result[lane] = value[leader];"),
+}
+"""By collective: what stands before the lanes of a subgroup, is done for each, and for each once all were seen."""
+
+SOURCES = {
+    "shuffle": ("index", "first + ({0} & 31)"),
+    "shuffle_xor": ("bits", "first + ((lane - first) ^ {0})"),
+    "shuffle_up": ("offset", "lane - {0}"),
+    "shuffle_down": ("offset", "lane + {0}"),
+}
+"""By shuffle: what its second operand is called, and the lane it reads."""
+
+
+def _function(language: Language, op: str, type: Scalar | None, uniform: bool, masked: bool) -> str:
+    row = COLLECTIVES[op]
+    value = scalar_name(language, type) if type is not None else "bool"
+    result = scalar_name(language, row.result) if isinstance(row.result, Scalar) else value
+    parameters = ["int threads"]
+    if masked:
+        parameters.append("const bool *takes_part")
+    if row.arguments:
+        parameters.append(f"const {value} *value")
+    if op in SOURCES:
+        parameters.append(f"int {SOURCES[op][0]}" if uniform else f"const int *{SOURCES[op][0]}")
+    parameters.append(f"{result} *result")
+    before, each, after = _parts(language, op, type, uniform, masked)
+    lines = [
+        f"static inline void {exchange_name(op, type, uniform, masked)}({', '.join(parameters)}) {{",
+        f"    for (int first = 0; first < threads; first += {SUBGROUP_SIZE}) {{",
+        f"        int end = threads - first < {SUBGROUP_SIZE} ? threads : first + {SUBGROUP_SIZE};",
+        *(f"        {line}" for line in before),
+        *_lane_loop(each, masked),
+        *(_lane_loop(after, masked) if after else []),
+        "    }",
+        "}",
+    ]
+    return "\n".join(lines)
+
+
+def _lane_loop(body: list[str], masked: bool) -> list[str]:
+    skip = ["            if (!takes_part[lane]) continue;"] if masked else []
+    head = "        for (int lane = first; lane < end; lane++) {"
+    return [head, *skip, *(f"            {line}" for line in body), "        }"]
+
+
+def _parts(
+    language: Language, op: str, type: Scalar | None, uniform: bool, masked: bool
+) -> tuple[list[str], list[str], list[str]]:
+    """Return the lines before the lanes of a subgroup, for each of them, and for each once all were seen."""
+    if op in SOURCES:
+        name, source = SOURCES[op]
+        source = source.format(name if uniform else f"{name}[lane]")
+        there = "source >= first && source < end" + (" && takes_part[source]" if masked else "")
+        return [], [f"int source = {source};", f"result[lane] = {there} ? value[source] : value[lane];"], []
+    if op == "match_any":
+        part = "takes_part[other] && " if masked else ""
+        inner = f"    if ({part}value[other] == value[lane]) bits |= 1u << (other - first);"
+        loop = ["uint32_t bits = 0;", "for (int other = first; other < end; other++) {", inner, "}"]
+        return [], [*loop, "result[lane] = bits;"], []
+    found = PARTS.get("all_equal" if op == "unique" else op)
+    if found is not None:
+        before, each, after = ([f"{line};" for line in part.rstrip(";").split("; ") if line] for part in found)
+        return before, each, after
+    scan, _, fold = op.partition("_")
+    assert type is not None
+    combined = language.operation(FOLDS[fold], type).format("all", "value[lane]")
+    before = [f"{scalar_name(language, type)} all = {literal(language, type, identity(FOLDS[fold], type)).text};"]
+    step, give = f"all = {combined};", "result[lane] = all;"
+    if scan == "reduce":
+        return before, [step], [give]
+    return before, [step, give] if scan == "inclusive" else [give, step], []

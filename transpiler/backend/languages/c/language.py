@@ -1,0 +1,67 @@
+"""The language C."""
+
+from __future__ import annotations
+
+from ..c_family import tables
+from ..c_family.tensors import never, no_cast, selection
+from ..language import Language, Literals
+from ..spelling_forms import UNARY, Spelling
+from . import atomics, collectives, reserved, textures
+
+C = Language(
+    name="C",
+    target="c",
+    suffix="c",
+    templates=("c", "c"),
+    libraries=("c", "h"),
+    headers=tables.HEADERS,
+    reserved=reserved.RESERVED,
+    functions=reserved.FUNCTIONS,
+    types=tables.TYPES,
+    literals=Literals(
+        float_suffixes={"f32": "f", "f64": "", "f16": "f"},
+        integer_suffixes={"i32": "", "u32": "u", "i64": "ll", "u64": "ull"},
+        infinities={
+            "f32": Spelling("INFINITY"),
+            "f64": Spelling("(double)INFINITY", UNARY),
+            "f16": Spelling("(_Float16)INFINITY", UNARY),
+        },
+        nans={
+            "f32": Spelling("NAN"),
+            "f64": Spelling("(double)NAN", UNARY),
+            "f16": Spelling("(_Float16)NAN", UNARY),
+        },
+        half=Spelling("(_Float16){0}", UNARY),
+    ),
+    operation=tables.operation,
+    cast=tables.cast,
+    bit_cast=tables.bit_cast,
+    coarse=never,
+    converts_by_constructor=False,
+    converts_to_parameter=True,
+    unsigned="unsigned",
+    tensor_operation=selection(tables.operation),
+    tensor_cast=no_cast,
+    struct_declaration="typedef struct {{\n{body}\n}} {name};",
+    struct_literal="({type}){{{values}}}",
+    zero_values="0",
+    size_check="_Static_assert",
+    struct_tag="struct ",
+    texture_handles=("const Texture *", "const Texture *"),
+    helper_qualifier="static inline ",
+    function_qualifier="static ",
+    args_parameter="const struct Args args",
+    reference="{type} *{name}",
+    reference_is_pointer=True,
+    no_parameters="void",
+    warns_of_unused=True,
+    nested_loops=True,
+    shared_start=" = {0}",
+    thread_numbers=collectives.THREAD_NUMBERS,
+    barrier=collectives.barrier,
+    collective=collectives.spell,
+    collective_helper=collectives.helper,
+    atomic=atomics.spell,
+    atomic_helper=atomics.helper,
+    texel_helper=textures.helper,
+)

@@ -1,0 +1,197 @@
+"""How scalars are written in C11: type names, operations by type, casts. CUDA starts from this table (`tables_cuda`).
+
+In: the name of an operation and the scalar type of its operands. Out: `Spelling` objects whose helper names stand in
+`templates/c/lib`. 8 and 16 bit integers are computed as i32 and cast back, f16 as f32: both give the exact results.
+In texts, `$f` is the suffix of the math functions (sinf), `$t` our name of the type, `$T` the language's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ....ir.ops import MATH_H
+from ....ir.types import Scalar, f32, i32
+from ..spelling_forms import (
+    ADD,
+    AND,
+    EQUAL,
+    MULTIPLY,
+    OR,
+    PRIMARY,
+    SHIFT,
+    TERNARY,
+    UNARY,
+    Spelling,
+    c_cast,
+    call,
+    infix,
+    prefix,
+    same,
+    written,
+)
+
+TYPES: dict[str, str] = {
+    "i8": "int8_t", "i16": "int16_t", "i32": "int", "i64": "int64_t",
+    "u8": "uint8_t", "u16": "uint16_t", "u32": "uint32_t", "u64": "uint64_t",
+    "u1": "bool", "f16": "_Float16", "f32": "float", "f64": "double",
+}  # fmt: skip
+
+MATH = ("fmod", "pow", "fmin", "fmax", "atan2", "fabs", "rint", *MATH_H)
+
+HEADERS: dict[str, frozenset[str]] = {
+    "math.h": frozenset(["INFINITY", "NAN", *(name + suffix for name in MATH for suffix in ("", "f"))]),
+    "stdbool.h": frozenset({"bool", "true", "false"}),
+    "stdint.h": frozenset(name for name in TYPES.values() if name.endswith("_t")),
+}
+"""What each header declares of the words that texts use."""
+
+COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
+
+ANY: dict[str, Spelling] = {
+    "add": infix("+"),
+    "sub": infix("-"),
+    "mul": infix("*"),
+    "neg": prefix("-"),
+    "select": written("{0} ? {1} : {2}", TERNARY, OR, OR, TERNARY),
+    **{op: infix(symbol) for op, symbol in COMPARISONS.items()},
+}
+"""Written alike for all numbers."""
+
+FLOATS: dict[str, Spelling] = {
+    "div": infix("/"),
+    "raw_div": infix("/"),
+    "floordiv": written("floor$f({0} / {1})", PRIMARY, MULTIPLY, UNARY),
+    "mod": call("mod_$t", 2),
+    "raw_mod": call("fmod$f", 2),
+    "pow": call("pow$f", 2),
+    "min": call("fmin$f", 2),
+    "max": call("fmax$f", 2),
+    "atan2": call("atan2$f", 2),
+    "abs": call("fabs$f"),
+    "sign": call("sign_$t"),
+    "round": call("rint$f"),
+    "rsqrt": call("rsqrt_$t"),
+    "isnan": call("is_nan_$t"),
+    "isinf": call("is_inf_$t"),
+    **{name: call(f"{name}$f") for name in MATH_H},
+}
+
+INTEGERS: dict[str, Spelling] = {
+    "floordiv": call("floor_div_$t", 2),
+    "mod": call("mod_$t", 2),
+    "raw_div": call("div_$t", 2),
+    "raw_mod": call("rem_$t", 2),
+    "plain_div": infix("/"),
+    "plain_mod": infix("%"),
+    "pow": call("pow_$t", 2),
+    "min": call("min_$t", 2),
+    "max": call("max_$t", 2),
+    "abs": call("abs_$t"),
+    "sign": call("sign_$t"),
+    "floor": same(),
+    "ceil": same(),
+    "round": same(),
+    "bit_and": infix("&"),
+    "bit_or": infix("|"),
+    "bit_xor": infix("^"),
+    "bit_not": prefix("~"),
+    "shl": written("{0} << ({1} & $m)", SHIFT, MULTIPLY, MULTIPLY),
+    "sar": written("{0} >> ({1} & $m)", SHIFT, MULTIPLY, MULTIPLY),
+    "shr": written("($T)(($U){0} >> ({1} & $m))", UNARY, UNARY, MULTIPLY),
+    "popcnt": call("__builtin_popcount"),
+    "clz": call("clz_$t"),
+    **{f"{op}_overflows": call(f"{op}_overflows_$t", 2) for op in ("add", "sub", "mul", "shl", "pow")},
+}
+"""For i32, u32, i64, u64; `$m` is the mask of a shift, `$U` the unsigned type."""
+
+UNSIGNED: dict[str, Spelling] = {
+    "floordiv": call("div_$t", 2),
+    "mod": call("rem_$t", 2),
+    "abs": same(),
+    "sign": written("($T)({0} != 0)", UNARY, SHIFT),
+    "shr": INTEGERS["sar"],
+}
+
+BOOLEANS: dict[str, Spelling] = {
+    "lt": written("!{0} && {1}", AND, PRIMARY, SHIFT),
+    "le": written("!{0} || {1}", OR, PRIMARY, SHIFT),
+    "gt": written("{0} && !{1}", AND, SHIFT, PRIMARY),
+    "ge": written("{0} || !{1}", OR, SHIFT, PRIMARY),
+    "min": infix("&&"), "bit_and": infix("&&"), "logical_and": infix("&&"),
+    "max": infix("||"), "bit_or": infix("||"), "logical_or": infix("||"),
+    "bit_xor": infix("!="), "bit_not": prefix("!"), "logical_not": prefix("!"),
+    **{name: same() for name in ("abs", "sign", "floor", "ceil", "round", "popcnt")},
+    "clz": written("8 - {0}", ADD, MULTIPLY),
+    **{name: written("{0}", PRIMARY, PRIMARY, PRIMARY) for name in ("shl", "sar", "shr")},
+}  # fmt: skip
+"""u1: a shift by the only count a 1-bit mask leaves, 0, changes nothing; it counts as 8 bits wide for `clz`."""
+
+EXACT_IN_I32 = frozenset(
+    {
+        "lt", "le", "gt", "ge", "eq", "ne", "bit_and", "bit_or", "bit_xor", "select", "min", "max", "sar", "plain_div",
+        "plain_mod",
+    }
+)  # fmt: skip
+"""On 8 and 16 bit integers these give a value in range already, so no cast back is printed."""
+
+
+def row(op: str, type: Scalar) -> Spelling:
+    """Return the table's row for `op` on operands of `type`, with the placeholders of the type filled in."""
+    table = {"float": FLOATS, "bool": BOOLEANS}.get(type.kind, INTEGERS)
+    if type.kind == "uint" and op in UNSIGNED:
+        table = UNSIGNED
+    return fill(table[op] if op in table else ANY[op], type, TYPES)
+
+
+def fill(spelling: Spelling, type: Scalar, names: dict[str, str]) -> Spelling:
+    """Replace `$f $t $T $U $m` by what they are for `type`."""
+    text = spelling.text
+    if "$" not in text:
+        return spelling
+    text = text.replace("$f", "f" if type.bits == 32 else "").replace("$t", type.name).replace("$T", names[type.name])
+    text = text.replace("$m", str(type.bits - 1)).replace("$U", names["u" + type.name[1:]])
+    return replace(spelling, text=text)
+
+
+def operation(op: str, type: Scalar) -> Spelling:
+    """Return how C writes `op` on scalars of `type` (of the values, for `select`)."""
+    if type.name == "f16":
+        inner = row(op, f32)
+        return inner if op in COMPARISONS or op in ("select", "isnan", "isinf") else c_cast(inner, TYPES["f16"])
+    if type.kind in ("int", "uint") and type.bits < 32:
+        return _narrow(op, type)
+    if op == "popcnt" and type.bits == 64:
+        return call("__builtin_popcountll")
+    if op == "clz" and type.kind == "int":
+        return call(f"clz_u{type.bits}")
+    return row(op, type)
+
+
+def _narrow(op: str, type: Scalar) -> Spelling:
+    """8 and 16 bit integers: C computes as int; wrap only what can leave the range."""
+    if op.endswith("_overflows"):
+        return row(op, type)
+    if op in ("shl", "sar", "shr"):
+        return row(op, type) if op != "shl" else c_cast(row(op, type), TYPES[type.name])
+    if op == "popcnt":
+        return written(f"__builtin_popcount(({TYPES['u' + type.name[1:]]}){{0}})", PRIMARY, UNARY)
+    if op == "clz":
+        return written(f"clz_u32(({TYPES['u' + type.name[1:]]}){{0}}) - {32 - type.bits}", ADD, UNARY)
+    if type.kind == "uint" and op in ("abs", "sign"):
+        return fill(UNSIGNED[op], type, TYPES)
+    inner = row(op, i32)
+    return inner if op in EXACT_IN_I32 or inner.text == "{0}" else c_cast(inner, TYPES[type.name])
+
+
+def cast(old: Scalar, new: Scalar) -> Spelling:
+    """Return how a value is converted: toward zero to integers, `!= 0` to u1; out of range as the machine does."""
+    if new.kind == "bool":
+        return written("{0} != 0", EQUAL, SHIFT)
+    return written(f"({TYPES[new.name]}){{0}}", UNARY, UNARY)
+
+
+def bit_cast(old: Scalar, new: Scalar) -> Spelling:
+    """Return how the bits of a value become another type of equal width."""
+    if old.is_float == new.is_float:
+        return cast(old, new)
+    return call(f"{old.name}_bits_to_{new.name}")

@@ -1,0 +1,55 @@
+"""Atomic operations of CUDA: its functions where it has them, loops of compare-and-swap elsewhere."""
+
+from __future__ import annotations
+
+from ....errors import UnsupportedError
+from ....ir.types import SCALARS, Scalar
+from ..atomics import FUNCTIONS, by_address, combined
+from ..language import Language
+from ..literals import scalar_name
+from ..spelling_forms import ASSIGN, PRIMARY, Spelling
+
+
+def spell(op: str, type: Scalar, native: bool) -> Spelling:
+    """Return how an atomic operation is written: {0} place, {1} value.
+
+    Raises: UnsupportedError for 8 bits, of which there is no compare-and-swap.
+    """
+    direct = _direct(op, type)
+    if direct is None and type.bits < 16:
+        raise UnsupportedError(f"CUDA has no atomic operations on {type}: use i32 or u32.")
+    return direct or by_address(op, type)
+
+
+def _direct(op: str, type: Scalar) -> Spelling | None:
+    """atomicAdd and its like take int, unsigned int, unsigned long long and some take long long, float and double."""
+    all_take = {"i32", "u32", "u64"}
+    more = {"add": {"f32", "f64"}, "sub": {"f32", "f64"}, "min": {"i64"}, "max": {"i64"}}
+    if op == "mul" or type.name not in all_take | more.get(op, set()):
+        return None
+    name, value = ("atomicAdd", "-{1}") if op == "sub" else (f"atomic{FUNCTIONS[op]}", "{1}")
+    return Spelling(f"{name}(&{{0}}, {value})", PRIMARY, (PRIMARY, PRIMARY if op == "sub" else ASSIGN))
+
+
+WORDS = {16: "unsigned short", 32: "unsigned int", 64: "unsigned long long"}
+
+
+def helper(language: Language, op: str, type: Scalar) -> str:
+    """Return the helper for `op` on `type`."""
+    name, word = scalar_name(language, type), WORDS[type.bits]
+    unsigned = SCALARS[f"u{type.bits}"]
+    read = language.bit_cast(unsigned, type).format("assumed") if type != unsigned else "assumed"
+    new = combined(language, op, type, read if read.endswith(")") and not read.startswith("(") else f"({read})")
+    write = language.bit_cast(type, unsigned).format("next") if type != unsigned else "next"
+    result = read.replace("assumed", "old")
+    return (
+        f"{language.helper_qualifier}{name} atomic_{op}_{type}({name} *place, {name} value) {{\n"
+        f"    {word} *bits = ({word} *)place;\n"
+        f"    {word} old = *bits, assumed;\n"
+        "    do {\n"
+        "        assumed = old;\n"
+        f"        {name} next = {new};\n"
+        f"        old = atomicCAS(bits, assumed, {write});\n"
+        "    } while (old != assumed);\n"
+        f"    return {result};\n}}"
+    )

@@ -1,0 +1,65 @@
+"""The language CUDA C."""
+
+from __future__ import annotations
+
+from ..c_family.tensors import never, no_cast, selection
+from ..language import Language, Literals
+from ..spelling_forms import ASSIGN, PRIMARY, Spelling
+from . import atomics, collectives, reserved, tables, textures
+
+FROM_BITS = ("half_from_bits",)
+
+CUDA = Language(
+    name="CUDA C",
+    target="cuda",
+    suffix="cu",
+    templates=("cuda", "cu"),
+    libraries=("cuda", "cuh"),
+    reserved=reserved.RESERVED,
+    functions=reserved.FUNCTIONS,
+    types=tables.TYPES,
+    declared_types=frozenset(tables.TYPES) - {"i32", "f32", "f64", "u1"},
+    literals=Literals(
+        float_suffixes={"f32": "f", "f64": "", "f16": "f"},
+        integer_suffixes={"i32": "", "u32": "u", "i64": "ll", "u64": "ull"},
+        infinities={
+            "f32": Spelling("__int_as_float(0x7f800000)"),
+            "f64": Spelling("__longlong_as_double(0x7ff0000000000000ll)"),
+            "f16": Spelling("half_from_bits(0x7c00)", helpers=FROM_BITS),
+        },
+        nans={
+            "f32": Spelling("__int_as_float(0x7fc00000)"),
+            "f64": Spelling("__longlong_as_double(0x7ff8000000000000ll)"),
+            "f16": Spelling("half_from_bits(0x7e00)", helpers=FROM_BITS),
+        },
+        half=Spelling("half({0})", PRIMARY, (ASSIGN,), ("half",)),
+    ),
+    operation=tables.operation,
+    cast=tables.cast,
+    bit_cast=tables.bit_cast,
+    coarse=never,
+    unsigned="unsigned",
+    has_operators=True,
+    tensor_operation=selection(tables.operation),
+    tensor_cast=no_cast,
+    struct_literal="{type}{{{values}}}",
+    zero_values="",
+    braces_refuse_narrowing=True,
+    size_check="static_assert",
+    volatile_load="__ldcg(&{})",
+    texture_handles=("cudaTextureObject_t", "cudaSurfaceObject_t"),
+    samples_by_object=True,
+    helper_qualifier="__device__ inline ",
+    function_qualifier="__device__ ",
+    args_parameter="const Args &args",
+    reference="{type} &{name}",
+    shared_qualifier="__shared__ ",
+    thread_numbers=collectives.THREAD_NUMBERS,
+    warp=collectives.WARP,
+    barrier=collectives.barrier,
+    collective=collectives.spell,
+    collective_helper=collectives.helper,
+    atomic=atomics.spell,
+    atomic_helper=atomics.helper,
+    texel_helper=textures.helper,
+)

@@ -1,0 +1,91 @@
+"""How scalars are written in CUDA C for NVRTC, which gets no headers: the table of C with CUDA's own functions.
+
+In: the name of an operation and the scalar type of its operands. Out: `Spelling` objects whose helper names stand in
+`templates/cuda/lib`. f16 is our struct `half` there, which turns into
+float by itself (cuda_fp16.h costs 100 ms a compile).
+"""
+
+from __future__ import annotations
+
+from ....ir.types import Scalar, f32, i32
+from ..c_family import tables as tables_c
+from ..spelling_forms import ADD, PRIMARY, UNARY, Spelling, c_cast, call, constructor, written
+
+TYPES: dict[str, str] = {**tables_c.TYPES, "f16": "half"}
+
+INTEGERS: dict[str, Spelling] = {
+    **{name: call(name, 2) for name in ("min", "max")},
+    "abs": call("abs"),
+    "popcnt": call("__popc"),
+    "clz": call("__clz"),
+}
+"""Rows that differ from C for i32 and u32 (min, max and abs for 64 bits too)."""
+
+LONG: dict[str, Spelling] = {"abs": call("llabs"), "popcnt": call("__popcll"), "clz": call("__clzll")}
+
+FLOATS: dict[str, Spelling] = {"rsqrt": call("rsqrt$f")}
+
+BIT_CASTS: dict[tuple[str, str], Spelling] = {
+    ("f32", "i32"): call("__float_as_int"),
+    ("f32", "u32"): call("__float_as_uint"),
+    ("i32", "f32"): call("__int_as_float"),
+    ("u32", "f32"): call("__uint_as_float"),
+    ("f64", "i64"): call("__double_as_longlong"),
+    ("f64", "u64"): written("(uint64_t)__double_as_longlong({0})", UNARY, 1),
+    ("i64", "f64"): call("__longlong_as_double"),
+    ("u64", "f64"): written("__longlong_as_double((int64_t){0})", PRIMARY, UNARY),
+    ("f16", "u16"): written("{0}.bits", PRIMARY, PRIMARY),
+    ("f16", "i16"): written("(int16_t){0}.bits", UNARY, PRIMARY),
+    ("u16", "f16"): call("half_from_bits"),
+    ("i16", "f16"): written("half_from_bits((uint16_t){0})", PRIMARY, UNARY),
+}
+
+
+def operation(op: str, type: Scalar) -> Spelling:
+    """Return how CUDA writes `op` on scalars of `type` (of the values, for `select`)."""
+    if type.name == "f16":
+        return _half(op)
+    if type.is_float and op in FLOATS:
+        return tables_c.fill(FLOATS[op], type, TYPES)
+    if type.kind not in ("int", "uint") or (type.kind == "uint" and op == "abs"):
+        return tables_c.operation(op, type)
+    if type.bits == 64 and op in LONG:
+        return LONG[op]
+    if op in INTEGERS:
+        return INTEGERS[op] if type.bits >= 32 else _narrow(op, type)
+    return tables_c.operation(op, type)
+
+
+def _half(op: str) -> Spelling:
+    """f16 is computed as float, which rounds to the same result for + - * / and sqrt."""
+    inner = operation(op, f32)
+    if op in tables_c.COMPARISONS or op in ("isnan", "isinf", "select"):
+        return inner
+    return constructor(inner, TYPES["f16"])
+
+
+def _narrow(op: str, type: Scalar) -> Spelling:
+    unsigned = TYPES["u" + type.name[1:]]
+    if op == "popcnt":
+        return written(f"__popc(({unsigned}){{0}})", PRIMARY, UNARY)
+    if op == "clz":
+        return written(f"__clz(({unsigned}){{0}}) - {32 - type.bits}", ADD, UNARY)
+    return c_cast(operation(op, i32), TYPES[type.name])
+
+
+def cast(old: Scalar, new: Scalar) -> Spelling:
+    """Return how a value is converted: as in C, but floats out of an integer's range give its nearest bound."""
+    if new.name == "f16":
+        return call("half") if old.name == "f32" else written("half((float){0})", PRIMARY, UNARY)
+    if old.name == "f16" and new.name != "f32":
+        return (
+            written("(float){0} != 0", 10, UNARY)
+            if new.kind == "bool"
+            else written(f"({TYPES[new.name]})(float){{0}}", UNARY, UNARY)
+        )
+    return tables_c.cast(old, new)
+
+
+def bit_cast(old: Scalar, new: Scalar) -> Spelling:
+    """Return how the bits of a value become another type of equal width."""
+    return cast(old, new) if old.is_float == new.is_float else BIT_CASTS[old.name, new.name]

@@ -1,0 +1,1 @@
+"""GLSL 460 for Vulkan, with buffer references and scalar block layout."""

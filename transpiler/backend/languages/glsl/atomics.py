@@ -1,0 +1,54 @@
+"""Atomic operations of GLSL: its functions on what a device does itself, loops of compare-and-swap elsewhere."""
+
+from __future__ import annotations
+
+from ....errors import UnsupportedError
+from ....ir.types import SCALARS, Scalar
+from ..atomics import FUNCTIONS, combined, key_of
+from ..language import Language
+from ..literals import scalar_name
+from ..spelling_forms import ASSIGN, PRIMARY, Spelling
+
+EXTENSIONS: dict[tuple[str, str], str] = {
+    **{(name, op): "GL_EXT_shader_atomic_int64" for name in ("i64", "u64") for op in FUNCTIONS},
+    **{(name, "add"): "GL_EXT_shader_atomic_float" for name in ("f32", "f64")},
+    **{(name, op): "GL_EXT_shader_atomic_float2" for name in ("f32", "f64") for op in ("min", "max")},
+}
+
+
+def spell(op: str, type: Scalar, native: bool) -> Spelling:
+    """Return how an atomic operation is written: {0} place, {1} value, and for loops {2} data, {3} index.
+
+    Raises: UnsupportedError for 8 and 16 bits.
+    """
+    if type.bits < 32:
+        raise UnsupportedError(f"Vulkan has no atomic operations on {type}: use i32 or u32.")
+    if op != "mul" and (native or type.name in ("i32", "u32")):
+        base = "add" if op == "sub" else op
+        extension = EXTENSIONS.get((type.name, base))
+        keys = (f"extension {extension}",) if extension else ()
+        value = "-{1}" if op == "sub" else "{1}"
+        needs = (ASSIGN, PRIMARY if op == "sub" else ASSIGN)
+        return Spelling(f"atomic{FUNCTIONS[base]}({{0}}, {value})", PRIMARY, needs, keys)
+    words = f"AtomicU{type.bits}"
+    keys = (key_of(op, type), *(("extension GL_EXT_shader_atomic_int64",) if type.bits == 64 else ()))
+    return Spelling(f"atomic_{op}_{type}({words}({{2}}), {{3}}, {{1}})", PRIMARY, (ASSIGN,) * 4, keys)
+
+
+def helper(language: Language, op: str, type: Scalar) -> str:
+    """Return the helper for `op` on `type`."""
+    name, unsigned = scalar_name(language, type), SCALARS[f"u{type.bits}"]
+    word = scalar_name(language, unsigned)
+    read = language.bit_cast(unsigned, type).format("assumed") if type != unsigned else "assumed"
+    write = language.bit_cast(type, unsigned).format("next") if type != unsigned else "next"
+    return (
+        f"{name} atomic_{op}_{type}(AtomicU{type.bits} data, uint index, {name} value) {{\n"
+        f"    {word} old = data.v[index];\n"
+        f"    {word} assumed;\n"
+        "    do {\n"
+        "        assumed = old;\n"
+        f"        {name} next = {combined(language, op, type, read)};\n"
+        f"        old = atomicCompSwap(data.v[index], assumed, {write});\n"
+        "    } while (old != assumed);\n"
+        f"    return {read.replace('assumed', 'old')};\n}}"
+    )

@@ -1,0 +1,92 @@
+"""How threads of GLSL ask one another, wait for one another, and know their numbers."""
+
+from __future__ import annotations
+
+from ....ir.threads import COLLECTIVES, Barrier
+from ....ir.types import Scalar
+from ..collectives import from_table
+from ..helpers import called
+from ..language import Language
+from ..literals import scalar_name
+from ..spelling_forms import PRIMARY, TERNARY, Generated, Spelling, with_helpers
+
+BASIC = ("extension GL_KHR_shader_subgroup_basic",)
+THREAD_NUMBERS = {
+    "thread": Spelling("int(gl_LocalInvocationID.x)"),
+    "lane": Spelling("int(gl_SubgroupInvocationID)", helpers=BASIC),
+    "size": Spelling("int(gl_SubgroupSize)", helpers=BASIC),
+    "global": Spelling("int({0})"),
+}
+FOLDS = {"add": "Add", "mul": "Mul", "min": "Min", "max": "Max", "and": "And", "or": "Or", "xor": "Xor"}
+SCANS = {"reduce": "", "inclusive": "Inclusive", "exclusive": "Exclusive"}
+
+
+SPELLINGS: dict[str, tuple[str, int]] = {
+    "block_all": ("block_all({0})", PRIMARY),
+    "block_any": ("block_any({0})", PRIMARY),
+    "block_count": ("block_count({0})", PRIMARY),
+    "elect": ("subgroupElect()", PRIMARY),
+    "all": ("subgroupAll({0})", PRIMARY),
+    "any": ("subgroupAny({0})", PRIMARY),
+    "all_equal": ("subgroupAllEqual({0})", PRIMARY),
+    "unique": ("subgroupAllEqual({0})", PRIMARY),
+    "ballot": ("subgroupBallot({0}).x", PRIMARY),
+    "active_mask": ("subgroupBallot(true).x", PRIMARY),
+    "match_any": ("match_any({0})", PRIMARY),
+    "match_all": ("subgroupAllEqual({0}) ? subgroupBallot(true).x : 0u", TERNARY),
+    "broadcast_first": ("subgroupBroadcastFirst({0})", PRIMARY),
+    "shuffle": ("subgroupShuffle({0}, uint({1}) % gl_SubgroupSize)", PRIMARY),
+    **{
+        f"{scan}_{fold}": (f"subgroup{prefix}{name}({{0}})", PRIMARY)
+        for scan, prefix in SCANS.items()
+        for fold, name in FOLDS.items()
+    },
+}
+"""Collectives in GLSL: text and precedence; those that are not here are helpers of the collective's name."""
+
+
+def spell(language: Language, op: str, type: Scalar | None, lanes: str) -> Spelling:
+    """Return how a collective is written, with the extensions that it needs."""
+    spelling = from_table(language, SPELLINGS, op, type, lanes)
+    extensions = [f"extension {name}" for name in _extensions(COLLECTIVES[op].feature, op, type)]
+    return with_helpers(spelling, *extensions)
+
+
+def barrier(
+    language: Language, barrier: Barrier, orders_buffers: bool, lanes: str
+) -> tuple[list[str], tuple[str, ...]]:
+    """Return the statements of a barrier and what they need."""
+    if barrier.scope == "grid":
+        return ["memoryBarrierBuffer();"], ()
+    if barrier.scope == "subgroup":
+        return ["subgroupMemoryBarrier();" if barrier.memory_only else "subgroupBarrier();"], BASIC
+    return (["memoryBarrierBuffer();", "barrier();"] if orders_buffers else ["barrier();"]), ()
+
+
+def _extensions(feature: str, op: str, type: Scalar | None) -> list[str]:
+    names = [f"GL_KHR_shader_subgroup_{feature}"] if feature else []
+    if op == "match_all":
+        names.append("GL_KHR_shader_subgroup_vote")
+    if type is not None and type.is_integral and type.bits == 64:
+        names.append("GL_EXT_shader_subgroup_extended_types_int64")
+    return names
+
+
+SHUFFLES = {
+    "shuffle_xor": ("Xor", "bits", "the lane whose number differs in `bits`", "(gl_SubgroupInvocationID ^ uint(bits))"),
+    "shuffle_up": ("Up", "offset", "the lane `offset` below this one", "gl_SubgroupInvocationID - uint(offset)"),
+    "shuffle_down": ("Down", "offset", "the lane `offset` above this one", "gl_SubgroupInvocationID + uint(offset)"),
+}
+
+
+def helper(language: Language, op: str, type: Scalar | None, options: frozenset[str]) -> Generated:
+    """Return a shuffle by a distance: GLSL leaves open what a lane gets where there is none."""
+    assert type is not None
+    name, (suffix, parameter, lane, source) = scalar_name(language, type), SHUFFLES[op]
+    text = (
+        f"// The value of {lane}, or the own one where there is no such lane.\n"
+        f"{name} {op}({name} value, int {parameter}) {{\n"
+        f"    {name} other = subgroupShuffle{suffix}(value, uint({parameter}));\n"
+        f"    return {source} < gl_SubgroupSize ? other : value;\n}}"
+    )
+    return Generated(op, text, called(language, text))

@@ -1,0 +1,71 @@
+"""The language GLSL."""
+
+from __future__ import annotations
+
+from ....errors import InternalError
+from ..language import Language, Literals
+from ..spelling_forms import Spelling
+from . import atomics, collectives, reserved, tables, tensors
+
+
+def _no_texel_helper(language: Language, what: str, kind: str, ndim: int) -> tuple[str, list[str], list[str]]:
+    raise InternalError("GLSL has functions for texels")
+
+
+GLSL = Language(
+    name="GLSL",
+    target="vulkan",
+    suffix="comp",
+    templates=("glsl", "comp"),
+    libraries=("glsl", "glsl"),
+    file_per_task=True,
+    reserved=reserved.RESERVED,
+    functions=reserved.FUNCTIONS,
+    reserved_members=reserved.MEMBERS,
+    reserved_types=reserved.TYPES,
+    types=tables.TYPES,
+    literals=Literals(
+        float_suffixes={"f32": "", "f64": "lf", "f16": "hf"},
+        integer_suffixes={"i32": "", "u32": "u", "i64": "l", "u64": "ul"},
+        infinities={
+            "f32": Spelling("uintBitsToFloat(0x7f800000u)"),
+            "f64": Spelling("packDouble2x32(uvec2(0u, 0x7ff00000u))"),
+            "f16": Spelling("uint16BitsToFloat16(uint16_t(0x7c00))"),
+        },
+        nans={
+            "f32": Spelling("uintBitsToFloat(0x7fc00000u)"),
+            "f64": Spelling("packDouble2x32(uvec2(0u, 0x7ff80000u))"),
+            "f16": Spelling("uint16BitsToFloat16(uint16_t(0x7e00))"),
+        },
+        converts_small=True,
+    ),
+    operation=tables.operation,
+    cast=tables.cast,
+    bit_cast=tables.bit_cast,
+    coarse=tables.is_coarse,
+    unsigned="uint",
+    unsigned_argument="uint({})",
+    computes_small_as_int=False,
+    has_vectors=True,
+    tensor_operation=tensors.spell,
+    tensor_cast=tensors.cast,
+    struct_literal="{type}({values})",
+    has_braces=False,
+    pads_structs=True,
+    bool_in_memory=False,
+    has_pointers=False,
+    arrow=".",
+    forwards_by_copy=True,
+    precise="precise ",
+    reference="inout {type} {name}",
+    shared_qualifier="shared ",
+    thread_numbers=collectives.THREAD_NUMBERS,
+    barrier=collectives.barrier,
+    collective=collectives.spell,
+    collective_helper=collectives.helper,
+    atomic=atomics.spell,
+    atomic_helper=atomics.helper,
+    texel_helper=_no_texel_helper,
+    extensions=tables.EXTENSION_OF_WORD,
+    type_extensions=tables.EXTENSIONS,
+)

@@ -1,0 +1,135 @@
+"""Helper functions and types that emitted files carry: found in `templates/*/lib`, chosen by use, put in a fixed order.
+
+A library file of C or CUDA C compiles alone; these two share most of theirs (`library_source.py`). Chunks are separated
+by blank lines; each begins with its own comment and defines one name. A helper is one chunk; it depends on the chunks
+whose names are in its source. Besides, `tensors` generates helpers for types and operations that no file can list.
+In: keys, which are the names of chunks or generated keys ("add(f32[3], f32) -> f32[3]"). Out: one source, dependencies
+before their users.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from pathlib import Path
+
+from .library_source import instances, read_library
+from .language import Language
+
+TEMPLATES = Path(__file__).resolve().parents[3] / "templates"
+FILES = (
+    "types",
+    "numbers",
+    "reduction",
+    "math_f32",
+    "exact_f32",
+    "math_f64",
+    "exact_f64",
+    "hyperbolic",
+    "overflow",
+    "random",
+    "atomics",
+    "threads",
+    "sparse",
+    "texture",
+    "reports",
+)
+"""Libraries in the order their chunks are emitted."""
+
+IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
+DEFINED = re.compile(
+    r"(?:\bstruct|\bbuffer|\bshared int|#define)\s+(\w+)|\btypedef\b[^;{]*?(\w+);|\}\s*(\w+);|(\w+)\s*(?:\(|\[|=)",
+    re.MULTILINE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Helper:
+    """One chunk. uses: names of chunks it needs. words: all its identifiers."""
+
+    name: str
+    text: str
+    uses: tuple[str, ...]
+    words: frozenset[str]
+
+
+@cache
+def chunks_of(folder: str, suffix: str) -> dict[str, tuple[str, str]]:
+    """Return all chunks of the libraries in a folder of templates by name, each with the name of its file, in order."""
+    chunks: dict[str, tuple[str, str]] = {}
+    for name in FILES:
+        path = TEMPLATES / folder / "lib" / f"{name}.{suffix}"
+        if path.exists():
+            chunks.update((_defined_name(chunk), (chunk, name)) for chunk in _chunks(read_library(path)))
+    return chunks
+
+
+@cache
+def library(language: Language) -> dict[str, Helper]:
+    """Return all chunks of a language's libraries by name, in the order of the files."""
+    found = chunks_of(*language.libraries)
+    chunks = {name: text for name, (text, _) in found.items()}
+    chunks.update((_defined_name(chunk), chunk) for chunk in _chunks(language.own_library))
+    for name in language.built_in:
+        chunks.pop(name, None)
+    words = {name: frozenset(IDENTIFIER.findall(_code(text))) for name, text in chunks.items()}
+    return {
+        name: Helper(name, text, tuple(w for w in chunks if w in words[name] and w != name), words[name])
+        for name, text in chunks.items()
+    }
+
+
+@cache
+def constants(language: Language) -> frozenset[str]:
+    """Return the chunks that are macros without parameters."""
+    return frozenset(name for name, helper in library(language).items() if f"#define {name} " in helper.text)
+
+
+def _chunks(text: str) -> list[str]:
+    """Split at blank lines; what is only comment or preprocessor set-up (`#ifndef`, `#include`) is no chunk."""
+    chunks = [chunk.strip("\n") for chunk in re.split(r"\n\s*\n", text)]
+    chunks = [chunk for chunk in chunks if _code(chunk).strip() and not re.match(r"#(?!define)", _code(chunk).lstrip())]
+    return [instance for chunk in chunks for instance in instances(chunk)]
+
+
+def _code(chunk: str) -> str:
+    return "\n".join(line.split("//")[0] for line in chunk.splitlines())
+
+
+def _defined_name(chunk: str) -> str:
+    found = DEFINED.search(re.sub(r"layout\([^)]*\)", "", _code(chunk)))
+    assert found is not None, chunk
+    return next(name for name in found.groups() if name)
+
+
+@lru_cache(maxsize=4096)
+def words_of(text: str) -> frozenset[str]:
+    """Return the identifiers in a text."""
+    return frozenset(IDENTIFIER.findall(text))
+
+
+def words_of_code(line: str) -> list[str]:
+    """Return the identifiers in a line, without those of its comment."""
+    return IDENTIFIER.findall(line.split("//")[0])
+
+
+@lru_cache(maxsize=4096)
+def called(language: Language, text: str) -> tuple[str, ...]:
+    """Return the helpers of the libraries that `text` names, in order of appearance."""
+    known = library(language)
+    return tuple(dict.fromkeys(word for word in IDENTIFIER.findall(text) if word in known))
+
+
+def order(language: Language, keys: Iterable[str]) -> list[Helper]:
+    """Return the chunks that `keys` need, dependencies included, by library order; other keys are left out."""
+    known = library(language)
+    needed: set[str] = set()
+    waiting = [key for key in keys if key in known]
+    while waiting:
+        key = waiting.pop()
+        if key not in needed:
+            needed.add(key)
+            waiting.extend(known[key].uses)
+    return [helper for name, helper in known.items() if name in needed]

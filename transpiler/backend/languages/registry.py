@@ -1,0 +1,12 @@
+"""All languages. A language is registered by its line here, and by nothing else."""
+
+from __future__ import annotations
+
+from .c.language import C
+from .cuda.language import CUDA
+from .glsl.language import GLSL
+from .hip.language import HIP
+from .language import Language
+
+LANGUAGES: dict[str, Language] = {language.target: language for language in (GLSL, CUDA, C, HIP)}
+"""By target."""

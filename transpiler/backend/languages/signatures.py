@@ -1,0 +1,59 @@
+"""What a call of a real function must know of it: its name in the text, what it takes besides its parameters, results.
+
+In: a kernel in final form and the names that are taken. Out: a `Signature` a function. A function that touches arrays,
+extents or reports takes `args` (C, CUDA); one that reports takes the turn's `index`; one that draws random numbers the
+turn's `rng`; one that may fail a check takes `failed`, which its callers test after the call.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...ir.functions import Function, called, reachable
+from ...ir.sparse import CELL_STATEMENTS, DeactivateEntry, PoolCount
+from ...ir.statements import CHECKS, RECORDS, ArrayShape, GlobalPtr, Rand
+from ...ir.tasks import Kernel
+from ...ir.textures import TEXTURE_STATEMENTS
+from .naming import Names, legal
+from .target import Target
+
+NEEDS_ARGS = (GlobalPtr, ArrayShape, *RECORDS, *CELL_STATEMENTS, DeactivateEntry, PoolCount, *TEXTURE_STATEMENTS)
+"""Statements whose text names a member of `args`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """One function. result_type: the struct of several results, else "". members: its members, by result."""
+
+    name: str
+    takes_args: bool
+    takes_index: bool
+    takes_random: bool
+    may_fail: bool
+    is_recursive: bool
+    result_type: str
+    members: tuple[str, ...]
+
+
+def signatures(kernel: Kernel, target: Target, taken: frozenset[str]) -> dict[Function, Signature]:
+    """Return the signature of each function; their names do not meet those of `taken`."""
+    names = Names(taken)
+    return {function: _signature(function, target, names) for function in kernel.functions}
+
+
+def _signature(function: Function, target: Target, names: Names) -> Signature:
+    found = {type(statement) for statement in reachable(function.body)}
+    has_args = target.language.has_pointers  # GLSL's arguments are global
+    name = names.declare(function.name)
+    several = len(function.results) > 1
+    members = Names(target.language.reserved)
+    return Signature(
+        name=name,
+        takes_args=has_args and not found.isdisjoint(NEEDS_ARGS),
+        takes_index=not found.isdisjoint(RECORDS),
+        takes_random=Rand in found,
+        may_fail=not found.isdisjoint(CHECKS),
+        is_recursive=function in called(function.body),
+        result_type=names.declare(f"{name}_results") if several else "",
+        members=tuple(members.declare(legal(name)) for name in function.result_names) if several else (),
+    )

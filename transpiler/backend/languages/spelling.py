@@ -1,0 +1,278 @@
+"""How types, numbers, operations, casts, atomics and tensor accesses are written, and what helpers they need.
+
+In: statements of the IR, or their types. Out: `Spelling` (a template and its precedences), names, and the text of the
+helper functions a file uses. `registry` has the languages.
+
+All texts of `Spelling` are `str.format` templates, also those without operands: print `spelling.format(...)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from itertools import pairwise
+
+from ...ir.statements import Cast, Const, Operation
+from ...ir.types import Scalar, Struct, Tensor, Type, element_of, scalars_of, u1, u8, with_element
+from . import atomics, collectives, helpers, literals, tensor_functions, tensors, texture_functions
+from .language import Language
+from .spelling_forms import EXACT, Generated, Spelling, call, same, with_helpers
+
+__all__ = [
+    "Spelling",
+    "const_precedence",
+    "extensions",
+    "helper_names",
+    "spell_atomic",
+    "helpers_source",
+    "spell_cast",
+    "spell_const",
+    "spell_element",
+    "spell_init",
+    "spell_load",
+    "spell_operation",
+    "spell_splat",
+    "spell_store",
+    "storage_helpers",
+    "storage_name",
+    "type_helpers",
+    "type_name",
+]
+
+
+def type_name(language: Language, type: Type) -> str:
+    """Return the name of a type in registers; `type_helpers` gives the keys of what declares it."""
+    return tensors.name_of(language, type)
+
+
+def type_helpers(language: Language, type: Type) -> tuple[str, ...]:
+    """Return the keys of the declarations that the name of `type` needs."""
+    return tensors.type_keys(language, type)
+
+
+def stored_type(language: Language, type: Type) -> Type:
+    """Return the type whose layout `type` has in memory: GLSL has no bool there, so u1 is a byte of 0 or 1."""
+    is_truth = not language.bool_in_memory and not isinstance(type, Struct) and element_of(type) == u1
+    return with_element(type, u8) if is_truth else type
+
+
+def storage_name(language: Language, type: Type) -> str:
+    """Return the name of a type in memory."""
+    return type_name(language, stored_type(language, type))
+
+
+def storage_helpers(language: Language, type: Type) -> tuple[str, ...]:
+    """Return the keys of the declarations that `storage_name` needs."""
+    return type_helpers(language, stored_type(language, type))
+
+
+def spell_load(language: Language, type: Type) -> Spelling:
+    """Return how a place in memory {0} is read as a value of `type`."""
+    stored = stored_type(language, type)
+    return same() if stored == type else _cast(language, stored, type, False)
+
+
+def spell_store(language: Language, type: Type) -> Spelling:
+    """Return what is assigned to a place in memory to store the value {0} of `type`."""
+    stored = stored_type(language, type)
+    return Spelling("{0}", 1, (1,)) if stored == type else _cast(language, type, stored, False)
+
+
+def spell_const(language: Language, const: Const) -> str:
+    """Return the text of a number; `const_precedence` says how tight it binds (-1 is a unary minus)."""
+    return literals.literal(language, _scalar(const.type), const.value).text
+
+
+def const_precedence(language: Language, const: Const) -> int:
+    """Return the precedence of `spell_const`'s text."""
+    return literals.literal(language, _scalar(const.type), const.value).precedence
+
+
+def const_helpers(language: Language, const: Const) -> tuple[str, ...]:
+    """Return the keys that `spell_const`'s text needs (f16 in CUDA)."""
+    return literals.literal(language, _scalar(const.type), const.value).helpers
+
+
+def spell_operation(language: Language, operation: Operation, exact: bool = False) -> Spelling:
+    """Return how an operation is written, by its name, the types of its operands and, for shifts, a constant count.
+
+    exact: within 4 units in the last place for all arguments, where the language's own operation may be coarser.
+    """
+    types = tuple(o.type for o in operation.operands if o.type is not None)
+    assert operation.type is not None
+    op = operation.op
+    if exact and language.coarse(op, element_of(types[0])):
+        op = EXACT + op
+    spelling = _operation(language, op, types, operation.type)
+    if operation.op in ("shl", "sar", "shr") and isinstance(operation.operands[1], Const):
+        return _without_mask(spelling, operation.operands[1])
+    return spelling
+
+
+@lru_cache(maxsize=4096)
+def _operation(language: Language, op: str, types: tuple[Type, ...], result: Type) -> Spelling:
+    if all(isinstance(t, Scalar) for t in types):
+        spelling = language.operation(op, _scalar(types[1] if op == "select" else types[0]))
+        return _with_called(language, spelling)
+    native = language.tensor_operation(op, types, result)
+    if native is not None:
+        return _with_called(language, native)
+    return tensor_functions.spell_call(language, _plain_name(op, element_of(types[0])), types, result)
+
+
+def _plain_name(op: str, element: Scalar) -> str:
+    """Return the one name of operations that are the same on `element`, so that they share a helper."""
+    if element.is_float:
+        return op.replace("raw_div", "div")
+    return SAME_ON_BOOLEANS.get(op, op) if element == u1 else op
+
+
+SAME_ON_BOOLEANS = {
+    "bit_and": "logical_and", "min": "logical_and", "bit_or": "logical_or", "max": "logical_or",
+    "bit_not": "logical_not",
+}  # fmt: skip
+
+
+def spell_cast(language: Language, cast: Cast) -> Spelling:
+    """Return how a conversion, or with `bits` a change of type under the same bits, is written."""
+    assert cast.value.type is not None and cast.type is not None
+    return _cast(language, cast.value.type, cast.type, cast.bits)
+
+
+@lru_cache(maxsize=4096)
+def _cast(language: Language, old: Type, new: Type, bits: bool) -> Spelling:
+    if isinstance(old, Tensor) and isinstance(new, Tensor):
+        native = language.tensor_cast(old, new, bits)
+        return native or tensor_functions.spell_call(language, "bit_cast" if bits else "cast", (old,), new)
+    spelling = (language.bit_cast if bits else language.cast)(_scalar(old), _scalar(new))
+    return _with_called(language, with_helpers(spelling, *type_helpers(language, new)))
+
+
+def spell_element(
+    language: Language, tensor: Tensor, indices: Sequence[int | str | None], place: bool = True
+) -> Spelling:
+    """Return how an element of the tensor {0} is written or read.
+
+    indices: a number, the text of an index, or None for an index that comes as operand {1} (axis 0) or {2} (axis 1).
+    place: {0} is a place (a variable, a parameter, an element of an array); False for other values, which C can not
+    index: they go through a function where the index is computed.
+    """
+    return tensors.spell_element(language, tensor, tuple(indices), place)
+
+
+@lru_cache(maxsize=1024)
+def spell_init(language: Language, tensor: Tensor) -> Spelling:
+    """Return how a tensor is made from its elements {0}, {1}, ... row by row."""
+    return tensors.spell_init(language, tensor)
+
+
+def spell_splat(language: Language, tensor: Tensor) -> Spelling:
+    """Return how a tensor is made whose elements are all {0}."""
+    if len(tensor.shape) == 1 and tensors.is_native(language, tensor):
+        return call(tensors.tensor_name(tensor))
+    return tensor_functions.spell_call(language, "splat", (tensor.element,), tensor)
+
+
+def spell_atomic(language: Language, op: str, type: Scalar, native: bool) -> Spelling:
+    """Return how an atomic operation is written; it gives the old value.
+
+    {0} is the place, {1} the value. GLSL's loops of compare-and-swap also take {2}, the buffer reference (or 64 bit
+    address) of the array, and {3}, the place's number (uint) among elements of `type` in it. native: what
+    `atomics.is_native` says of the capabilities; the other targets know themselves.
+
+    Raises: UnsupportedError where the language lacks compare-and-swap of that width.
+    """
+    return atomics.spell(language, op, type, native)
+
+
+def helpers_source(language: Language, keys: Iterable[str]) -> str:
+    """Return the declarations and functions that `keys` need, dependencies first, or an empty text."""
+    library_keys, structs, functions = _closure(language, tuple(dict.fromkeys(keys)))
+    texts = [helper.text for helper in helpers.order(language, library_keys)]
+    texts += [tensors.struct_text(language, tensor) for tensor in structs]
+    texts += [_generate(language, key).text for key in functions]
+    return "".join(f"{text}\n{_gap(text, below)}" for text, below in pairwise([*texts, ""])).rstrip("\n")
+
+
+def _gap(text: str, below: str) -> str:
+    """Return what stands between two declarations: nothing between macros of a line each."""
+    return "" if all(t.startswith("#define") and "\n" not in t for t in (text, below)) else "\n"
+
+
+def helper_names(language: Language, keys: Iterable[str]) -> list[str]:
+    """Return all names that `helpers_source` would define, so that a user's names can keep away from them."""
+    library_keys, structs, functions = _closure(language, tuple(dict.fromkeys(keys)))
+    names = [helper.name for helper in helpers.order(language, library_keys)]
+    names += [tensors.tensor_name(tensor) for tensor in structs]
+    return names + [_generate(language, key).name for key in functions]
+
+
+def _is_generated(key: str) -> bool:
+    return " -> " in key or key.startswith(("atomic ", "subgroup ", "texel "))
+
+
+def _generate(language: Language, key: str) -> Generated:
+    if key.startswith("subgroup "):
+        return collectives.generate(language, key)
+    if key.startswith("texel "):
+        return texture_functions.generate(language, key)
+    return atomics.generate(language, key) if key.startswith("atomic ") else tensor_functions.generate(language, key)
+
+
+@lru_cache(maxsize=256)
+def _closure(language: Language, keys: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[Tensor, ...], tuple[str, ...]]:
+    """Return library keys, structs, and generated functions in an order in which each stands behind what it uses."""
+    libraries: dict[str, None] = {}
+    structs: dict[Tensor, None] = {}
+    functions: dict[str, None] = {}
+
+    def visit(key: str) -> None:
+        if key.startswith("struct "):
+            tensor = tensors.parse_type(key.removeprefix("struct "))
+            assert isinstance(tensor, Tensor)
+            structs[tensor] = None
+            for name in type_helpers(language, tensor.element):
+                libraries[name] = None
+        elif not _is_generated(key):
+            libraries[key] = None
+        elif key not in functions:
+            for used in _generate(language, key).uses:
+                visit(used)
+            functions[key] = None
+
+    for key in sorted(keys):
+        visit(key)
+    ordered = sorted(structs, key=lambda t: (t.element.name, len(t.shape), t.shape))
+    return tuple(libraries), tuple(ordered), tuple(functions)
+
+
+def extensions(language: Language, types: Iterable[Type], keys: Iterable[str]) -> list[str]:
+    """Return what has to be enabled for values or arrays of `types` and for the helpers of `keys`; sorted."""
+    known = language.type_extensions
+    found = {known[part.name] for type in types for part in scalars_of(type) if part.name in known}
+    keys = tuple(dict.fromkeys(keys))
+    found |= {key.removeprefix("extension ") for key in keys if key.startswith("extension ")}
+    words = set(helpers.IDENTIFIER.findall(helpers_source(language, keys)))
+    found |= {extension for word, extension in language.extensions.items() if word in words}
+    return sorted(found)
+
+
+def _with_called(language: Language, spelling: Spelling) -> Spelling:
+    return with_helpers(spelling, *helpers.called(language, spelling.text))
+
+
+def _scalar(type: Type | None) -> Scalar:
+    assert isinstance(type, Scalar)
+    return type
+
+
+def _without_mask(spelling: Spelling, count: Const) -> Spelling:
+    """A constant count in range needs no mask: `x << 3`."""
+    start = spelling.text.find("({1} & ")
+    if start < 0 or not 0 <= count.value < element_of(count.type or u1).bits:
+        return spelling
+    end = start + 1
+    while spelling.text[start:end].count("(") != spelling.text[start:end].count(")"):
+        end += 1
+    return replace(spelling, text=spelling.text[:start] + "{1}" + spelling.text[end:])

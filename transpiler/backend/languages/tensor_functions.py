@@ -1,0 +1,342 @@
+"""Generates the functions on tensors that a language lacks, each from its key.
+
+A key says it all: "add(f32[3], f32) -> f32[3]". C calls them by names (`vec3_add_vs`, v: vector, s: scalar), CUDA by
+overloaded operators and GLSL's names (`a + s`, `dot(a, b)`), GLSL as C, where its own operations do not reach.
+In: key. Out: name and text of one function, and the keys it needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+
+from ...ir.types import Scalar, Tensor, Type, element_of
+from . import elimination, literals, overflow_functions
+from .helpers import called
+from .language import Language
+from .spelling_forms import ASSIGN, EXACT, PRIMARY, UNARY, Generated, Spelling, infix, prefix
+from .tensors import (
+    COMPONENTS,
+    element_text,
+    init_text,
+    is_short_vector,
+    is_small,
+    name_of,
+    parse_type,
+    positions,
+    tensor_name,
+    type_keys,
+)
+
+OPERATORS: dict[str, str] = {
+    "add": "+", "sub": "-", "mul": "*", "div": "/", "raw_div": "/", "bit_and": "&", "bit_or": "|", "bit_xor": "^",
+    "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!=", "logical_and": "&", "logical_or": "|",
+    "neg": "-", "bit_not": "~", "logical_not": "!", "matmul": "*", "plain_div": "/", "plain_mod": "%",
+}  # fmt: skip
+"""What CUDA overloads; `raw_div` of integers is a function, since `/` would hide the test for 0."""
+
+NAMES: dict[str, str] = {
+    "floordiv": "floor_div", "raw_div": "div", "raw_mod": "rem", "round": "rint", "isnan": "is_nan", "isinf": "is_inf",
+    "norm": "length", "normalized": "normalize", "outer_product": "outerProduct",
+    "outer_product_overflows": "outerProduct_overflows", "logical_and": "and",
+    "logical_or": "or", "logical_not": "not", "bit_and": "and", "bit_or": "or", "bit_xor": "xor", "bit_not": "not",
+}  # fmt: skip
+"""Names of functions where they are not the operation's."""
+
+PARAMETERS = "abc"
+
+
+def key_of(op: str, types: Sequence[Type], result: Type) -> str:
+    """Return the key of an operation on tensors."""
+    return f"{op}({', '.join(map(str, types))}) -> {result}"
+
+
+def parse_key(key: str) -> tuple[str, tuple[Type, ...], Type]:
+    """Return operation, operand types and result type of a key."""
+    head, result = key.split(" -> ")
+    op, operands = head[:-1].split("(")
+    return op, tuple(parse_type(text) for text in operands.split(", ")), parse_type(result)
+
+
+def operator_symbol(op: str, types: Sequence[Type]) -> str | None:
+    """Return the operator CUDA overloads for `op` on `types`, if it does.
+
+    As in GLSL, `*` between a matrix and a matrix is the product of linear algebra, which also takes a vector.
+    """
+    if op == "raw_div" and element_of(types[0]).is_integral:
+        return None
+    if op == "mul" and all(isinstance(t, Tensor) and len(t.shape) == 2 for t in types):
+        return None
+    return OPERATORS.get(op)
+
+
+def function_name(language: Language, op: str, types: Sequence[Type], result: Type) -> str:
+    """Return the name of the function for `op` on `types`."""
+    op = op.removeprefix(EXACT)
+    name = NAMES.get(op, op)
+    if language.has_operators:
+        if op == "splat":
+            return f"{tensor_name(_tensor(result))}_splat"
+        if op == "mul" and operator_symbol(op, types) is None:
+            return "matrixCompMult"
+        return name if op != "cast" else f"{tensor_name(_tensor(result))}_from"
+    if op in ("cast", "bit_cast"):
+        return (
+            f"{tensor_name(_tensor(result))}_from_{tensor_name(_tensor(types[0]))}{'_bits' if op == 'bit_cast' else ''}"
+        )
+    tensors = [t for t in types if isinstance(t, Tensor)] or [_tensor(result)]
+    subject = _tensor(result) if op == "select" else tensors[0]
+    if op.removesuffix("_overflows") in ("matmul", "outer_product") and tensors[1] != tensors[0]:
+        return f"{tensor_name(subject)}_{name}_{tensor_name(tensors[1])}"
+    mixed = len(tensors) < len(types) and op not in ("at", "splat")
+    letters = "_" + "".join("s" if isinstance(t, Scalar) else "v" if len(_tensor(t).shape) == 1 else "m" for t in types)
+    return f"{tensor_name(subject)}_{name}{letters if mixed else ''}"
+
+
+@lru_cache(maxsize=4096)
+def spell_call(language: Language, op: str, types: tuple[Type, ...], result: Type) -> Spelling:
+    """Return how a generated function is called."""
+    key = (key_of(op, types, result),)
+    symbol = operator_symbol(op, types) if language.has_operators else None
+    if symbol is not None:
+        form = prefix(symbol) if len(types) == 1 else infix(symbol)
+        return Spelling(form.text, form.precedence, form.operand_precedence, key, form.chain)
+    arguments = ", ".join(f"{{{k}}}" for k in range(len(types)))
+    return Spelling(f"{function_name(language, op, types, result)}({arguments})", PRIMARY, (ASSIGN,) * len(types), key)
+
+
+def scalar_spelling(language: Language, op: str, type: Scalar, new: Scalar) -> Spelling:
+    """Return how one element is computed."""
+    if op == "cast":
+        return language.cast(type, new)
+    if op == "bit_cast":
+        return language.bit_cast(type, new)
+    return language.operation(op, type)
+
+
+@lru_cache(maxsize=4096)
+def generate(language: Language, key: str) -> Generated:
+    """Return the function of `key`."""
+    if key.startswith("assign "):
+        return _assignment(language, key.removeprefix("assign "))
+    op, types, result = parse_key(key)
+    make = SHAPED.get(op, _elementwise)
+    body, uses = make(language, op, types, result)
+    symbol = operator_symbol(op, types) if language.has_operators else None
+    name = f"operator{symbol}" if symbol else function_name(language, op, types, result)
+    parameters = ", ".join(f"{name_of(language, t)} {_parameter(op, k)}" for k, t in enumerate(types))
+    text = f"{language.helper_qualifier}{name_of(language, result)} {name}({parameters}) {{\n{body}\n}}"
+    declared = [k for t in (*types, result) for k in (*type_keys(language, t), *type_keys(language, element_of(t)))]
+    return Generated(name, text, tuple(dict.fromkeys([*declared, *uses, *called(language, body)])))
+
+
+def _assignment(language: Language, key: str) -> Generated:
+    """Return CUDA's `a op= b` for the `a op b` of `key`."""
+    op, types, result = parse_key(key)
+    symbol = operator_symbol(op, types)
+    left, right = name_of(language, result), name_of(language, types[1])
+    head = f"{language.helper_qualifier}{left} &operator{symbol}=({left} &a, {right} b)"
+    return Generated(f"operator{symbol}=", f"{head} {{\n    return a = a {symbol} b;\n}}", (key,))
+
+
+def _parameter(op: str, index: int) -> str:
+    return "index" if op == "at" and index == 1 else PARAMETERS[index]
+
+
+def _tensor(type: Type) -> Tensor:
+    assert isinstance(type, Tensor)
+    return type
+
+
+Body = tuple[str, tuple[str, ...]]
+
+
+def _each(language: Language, result: Tensor, write: Callable[[tuple[int | str, ...]], str]) -> str:
+    """Return a body that computes every element by `write(indices)`: in one line for short vectors, else by loops."""
+    if is_short_vector(result):
+        return f"    return {init_text(language, result, [write((i,)) for i in range(result.size)])};"
+    indices = ("i", "j")[: len(result.shape)]
+    lines = [f"    {tensor_name(result)} r;"]
+    for depth, (index, extent) in enumerate(zip(indices, result.shape, strict=True)):
+        lines.append(f"{'    ' * (depth + 1)}for (int {index} = 0; {index} < {extent}; {index}++) {{")
+    lines.append(f"{'    ' * (len(indices) + 1)}{element_text(language, result, 'r', indices)} = {write(indices)};")
+    lines.extend("    " * depth + "}" for depth in range(len(indices), 0, -1))
+    return "\n".join([*lines, "    return r;"])
+
+
+def _format(spelling: Spelling, operands: Sequence[str]) -> str:
+    """Fill in operands that are primary expressions."""
+    return spelling.text.format(*operands)
+
+
+def _read(language: Language, type: Type, name: str, indices: tuple[int | str, ...]) -> str:
+    return name if isinstance(type, Scalar) else element_text(language, _tensor(type), name, indices)
+
+
+def _elementwise(language: Language, op: str, types: Sequence[Type], result: Type) -> Body:
+    tensor = _tensor(result)
+    scalar = element_of(types[1] if op == "select" else types[0])
+    spelling = scalar_spelling(language, op, scalar, tensor.element)
+    narrows = language.braces_refuse_narrowing and is_short_vector(tensor) and is_small(tensor.element)
+
+    def write(indices: tuple[int | str, ...]) -> str:
+        text = _format(spelling, [_read(language, t, PARAMETERS[k], indices) for k, t in enumerate(types)])
+        return f"({text})" if narrows and spelling.precedence < UNARY else text
+
+    return _each(language, tensor, write), ()
+
+
+def _splat(language: Language, op: str, types: Sequence[Type], result: Type) -> Body:
+    return _each(language, _tensor(result), lambda indices: "a"), ()
+
+
+def _at(language: Language, op: str, types: Sequence[Type], result: Type) -> Body:
+    size = _tensor(types[0]).size
+    choices = "".join(f"index == {k} ? a.{COMPONENTS[k]} : " for k in range(size - 1))
+    return f"    return {choices}a.{COMPONENTS[size - 1]};", ()
+
+
+def _accumulate(
+    language: Language, tensor: Tensor, scalar: Scalar, term: Callable[[tuple[int | str, ...]], str], finish: str
+) -> str:
+    """Return a body that adds `term(indices)` over all elements and returns `finish` with the sum as {0}."""
+    if tensor.size <= 4:
+        return f"    return {finish.format(' + '.join(term(position) for position in positions(tensor)))};"
+    indices = ("i", "j")[: len(tensor.shape)]
+    lines = [f"    {name_of(language, scalar)} r = {literals.literal(language, scalar, 0).text};"]
+    for depth, (index, extent) in enumerate(zip(indices, tensor.shape, strict=True)):
+        lines.append(f"{'    ' * (depth + 1)}for (int {index} = 0; {index} < {extent}; {index}++) {{")
+    lines.append(f"{'    ' * (len(indices) + 1)}r += {term(indices)};")
+    lines.extend("    " * depth + "}" for depth in range(len(indices), 0, -1))
+    return "\n".join([*lines, f"    return {finish.format('r')};"])
+
+
+def _narrowed(language: Language, scalar: Scalar) -> str:
+    """The form of a sum: C computes small numbers as int or float."""
+    small = language.computes_small_as_int and (scalar.name == "f16" or (scalar.is_integral and scalar.bits < 32))
+    return f"({name_of(language, scalar)})({{0}})" if small else "{0}"
+
+
+def _dot(language: Language, op: str, types: Sequence[Type], result: Type) -> Body:
+    tensor, scalar = _tensor(types[0]), element_of(result)
+
+    def term(indices: tuple[int | str, ...]) -> str:
+        return f"{element_text(language, tensor, 'a', indices)} * {element_text(language, tensor, 'b', indices)}"
+
+    return _accumulate(language, tensor, scalar, term, _narrowed(language, scalar)), ()
+
+
+def _sum(language: Language, op: str, types: Sequence[Type], result: Type) -> Body:
+    tensor, scalar = _tensor(types[0]), element_of(result)
+    return _accumulate(
+        language, tensor, scalar, lambda i: element_text(language, tensor, "a", i), _narrowed(language, scalar)
+    ), ()
+
+
+def _norm(language: Language, op: str, types: Sequence[Type], result: Type) -> Body:
+    tensor, scalar = _tensor(types[0]), element_of(result)
+
+    def square(indices: tuple[int | str, ...]) -> str:
+        element = element_text(language, tensor, "a", indices)
+        return f"{element} * {element}"
+
+    return _accumulate(language, tensor, scalar, square, scalar_spelling(language, "sqrt", scalar, scalar).text), ()
+
+
+def _normalized(language: Language, op: str, types: Sequence[Type], result: Type) -> Body:
+    scalar = element_of(result)
+    norm = spell_call(language, "norm", tuple(types), scalar)
+    divide = spell_call(language, "div", (types[0], scalar), result)
+    return f"    return {divide.format('a', norm.format('a'))};", norm.helpers + divide.helpers
+
+
+def _cross(language: Language, op: str, types: Sequence[Type], result: Type) -> Body:
+    tensor = _tensor(result)
+    cast = _narrowed(language, tensor.element)
+    rows = [cast.format(f"a.{p} * b.{q} - a.{q} * b.{p}") for p, q in ("yz", "zx", "xy")]
+    return f"    return {init_text(language, tensor, rows)};", ()
+
+
+def _transpose(language: Language, op: str, types: Sequence[Type], result: Type) -> Body:
+    return _each(language, _tensor(result), lambda i: element_text(language, _tensor(types[0]), "a", (i[1], i[0]))), ()
+
+
+def _outer_product(language: Language, op: str, types: Sequence[Type], result: Type) -> Body:
+    a, b, matrix = _tensor(types[0]), _tensor(types[1]), _tensor(result)
+    times = scalar_spelling(language, "mul", matrix.element, matrix.element)
+
+    def entry(i: int | str, j: int | str) -> str:
+        return times.format(element_text(language, a, "a", (i,)), element_text(language, b, "b", (j,)))
+
+    return _each(language, matrix, lambda position: entry(*position)), ()
+
+
+def _matmul(language: Language, op: str, types: Sequence[Type], result: Type) -> Body:
+    a, b, product = _tensor(types[0]), _tensor(types[1]), _tensor(result)
+    inner = a.shape[1]
+    zero = literals.literal(language, product.element, 0).text
+    if inner <= 4 or is_short_vector(product):
+        return _each_unrolled(
+            language, product, lambda p: " + ".join(_product(language, a, b, p, k) for k in range(inner))
+        ), ()
+    indices = ("i", "j")[: len(product.shape)]
+    lines = [f"    {tensor_name(product)} r;"]
+    for depth, (index, extent) in enumerate(zip(indices, product.shape, strict=True)):
+        lines.append(f"{'    ' * (depth + 1)}for (int {index} = 0; {index} < {extent}; {index}++) {{")
+    pad = "    " * (len(indices) + 1)
+    lines.append(f"{pad}{name_of(language, product.element)} sum = {zero};")
+    lines.append(f"{pad}for (int k = 0; k < {inner}; k++) {{")
+    lines.append(f"{pad}    sum += {_product(language, a, b, indices, 'k')};")
+    lines.append(f"{pad}}}")
+    lines.append(f"{pad}{element_text(language, product, 'r', indices)} = sum;")
+    lines.extend("    " * depth + "}" for depth in range(len(indices), 0, -1))
+    return "\n".join([*lines, "    return r;"]), ()
+
+
+def _each_unrolled(language: Language, product: Tensor, write: Callable[[tuple[int | str, ...]], str]) -> str:
+    cast = _narrowed(language, product.element)
+    return _each(language, product, lambda p: cast.format(write(p)))
+
+
+def _product(language: Language, a: Tensor, b: Tensor, position: Sequence[int | str], k: int | str) -> str:
+    left = element_text(language, a, "a", (position[0], k))
+    right = element_text(language, b, "b", (k, position[1]) if len(b.shape) == 2 else (k,))
+    return f"{left} * {right}"
+
+
+def _determinant(language: Language, op: str, types: Sequence[Type], result: Type) -> Body:
+    scalar = element_of(result)
+    return elimination.determinant(
+        language, _tensor(types[0]), scalar_spelling(language, "abs", scalar, scalar).text
+    ), ()
+
+
+def _inverse(language: Language, op: str, types: Sequence[Type], result: Type) -> Body:
+    scalar = element_of(result)
+    absolute, maximum = (scalar_spelling(language, name, scalar, scalar).text for name in ("abs", "max"))
+    return elimination.inverse(language, _tensor(types[0]), absolute, maximum), ()
+
+
+def _overflows(language: Language, op: str, types: Sequence[Type], result: Type) -> Body:
+    scalar = element_of(types[0])
+    steps = overflow_functions.Steps(language, scalar, scalar_spelling(language, "mul", scalar, scalar))
+    body = overflow_functions.BODIES[op](steps, *map(_tensor, types))
+    return body, tuple(steps.keys)
+
+
+SHAPED: dict[str, Callable[[Language, str, Sequence[Type], Type], Body]] = {
+    "splat": _splat,
+    "at": _at,
+    "dot": _dot,
+    "sum": _sum,
+    "norm": _norm,
+    "normalized": _normalized,
+    "cross": _cross,
+    "transpose": _transpose,
+    "outer_product": _outer_product,
+    "matmul": _matmul,
+    "determinant": _determinant,
+    "inverse": _inverse,
+    **dict.fromkeys(overflow_functions.BODIES, _overflows),
+}
+"""Operations that are not elementwise."""

@@ -1,0 +1,208 @@
+"""Vectors and matrices on each language: names, structs where there is no native type, elements, construction.
+
+GLSL has vectors of 2 to 4 elements of every scalar type and float matrices up to 4x4; its matrices are made of columns,
+so our (n rows, m columns) is `mat{m}x{n}` and element (i, j) is `M[j][i]`. All else is a generated struct of the same
+name, stored row by row without padding: members x, y, z, w for vectors up to 4, `m[r][c]` for matrices, `e[n]` for
+longer vectors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from math import prod
+
+from ...ir.types import SCALARS, Scalar, Struct, Tensor, Type
+from .language import Language
+from .literals import scalar_name
+from .spelling_forms import ASSIGN, PRIMARY, UNARY, Spelling
+
+PREFIXES: dict[str, str] = {"f32": "", "i32": "i", "u32": "u", "u1": "b", "f64": "d"}
+COMPONENTS = "xyzw"
+
+
+@lru_cache(maxsize=1024)
+def tensor_name(tensor: Tensor) -> str:
+    """Return GLSL's name of a type, continued to all sizes: vec3, ivec2, dmat3, mat3x2 (2 rows, 3 columns), vec9."""
+    prefix = PREFIXES.get(tensor.element.name, tensor.element.name)
+    if len(tensor.shape) == 1:
+        return f"{prefix}vec{tensor.shape[0]}"
+    rows, columns = tensor.shape
+    return f"{prefix}mat{columns}" if rows == columns else f"{prefix}mat{columns}x{rows}"
+
+
+def is_native(language: Language, tensor: Tensor) -> bool:
+    """Return whether the language has the type itself."""
+    if not language.has_vectors or not all(2 <= extent <= 4 for extent in tensor.shape):
+        return False
+    return len(tensor.shape) == 1 or tensor.element.is_float
+
+
+def name_of(language: Language, type: Type) -> str:
+    """Return the name of a scalar or tensor in registers; structs are `structs.Structs`' business."""
+    assert not isinstance(type, Struct)
+    return tensor_name(type) if isinstance(type, Tensor) else scalar_name(language, type)
+
+
+def parse_type(text: str) -> Scalar | Tensor:
+    """Return the type that `str` gave `text`: "f32" or "f32[3x3]"."""
+    if "[" not in text:
+        return SCALARS[text]
+    element, shape = text[:-1].split("[")
+    return Tensor(tuple(int(extent) for extent in shape.split("x")), SCALARS[element])
+
+
+def is_short_vector(tensor: Tensor) -> bool:
+    """Return whether the elements are called x, y, z, w."""
+    return len(tensor.shape) == 1 and tensor.size <= 4
+
+
+def has_row_vectors(language: Language, tensor: Tensor) -> bool:
+    """Return whether a generated GLSL matrix is an array of native vectors, its rows."""
+    return len(tensor.shape) == 2 and is_native(language, Tensor(tensor.shape[1:], tensor.element))
+
+
+def struct_key(tensor: Tensor) -> str:
+    """Return the key of the struct that declares `tensor`."""
+    return f"struct {tensor}"
+
+
+def struct_text(language: Language, tensor: Tensor) -> str:
+    """Return the declaration of a tensor type that the language lacks."""
+    element, name = scalar_name(language, tensor.element), tensor_name(tensor)
+    comment = ""
+    if is_short_vector(tensor):
+        members = f"{element} {', '.join(COMPONENTS[: tensor.size])};"
+    elif len(tensor.shape) == 1:
+        members = f"{element} e[{tensor.size}];"
+    else:
+        rows, columns = tensor.shape
+        comment = f"// {rows} rows of {columns}.\n"
+        row = tensor_name(Tensor((columns,), tensor.element))
+        members = f"{row} m[{rows}];" if has_row_vectors(language, tensor) else f"{element} m[{rows}][{columns}];"
+    return comment + language.struct_declaration.format(name=name, body=f"    {members}")
+
+
+def element_text(language: Language, tensor: Tensor, value: str, indices: Sequence[int | str]) -> str:
+    """Return the text of one element of `value`, a primary expression; an index is a number or a text."""
+    if len(tensor.shape) == 2:
+        row, column = indices
+        return f"{value}[{column}][{row}]" if is_native(language, tensor) else f"{value}.m[{row}][{column}]"
+    (index,) = indices
+    if not is_short_vector(tensor):
+        return f"{value}.e[{index}]"
+    if isinstance(index, int) and 0 <= index < tensor.size:
+        return f"{value}.{COMPONENTS[index]}"
+    if is_native(language, tensor):
+        return f"{value}[{index}]"
+    if not language.has_pointers:
+        return f"{value}.x"  # a vector of one element, which GLSL cannot index
+    return f"(({scalar_name(language, tensor.element)} *)&{value})[{index}]"
+
+
+def pointed_element(language: Language, tensor: Tensor, pointer: str, indices: Sequence[int | str]) -> str:
+    """Return the source of one element of the tensor that a pointer leads to; it is a struct there."""
+    if len(tensor.shape) == 2:
+        return f"{pointer}->m[{indices[0]}][{indices[1]}]"
+    (index,) = indices
+    if not is_short_vector(tensor):
+        return f"{pointer}->e[{index}]"
+    if isinstance(index, int) and 0 <= index < tensor.size:
+        return f"{pointer}->{COMPONENTS[index]}"
+    return f"(({scalar_name(language, tensor.element)} *){pointer})[{index}]"
+
+
+def spell_element(language: Language, tensor: Tensor, indices: Sequence[int | str | None], place: bool) -> Spelling:
+    """Return how an element is read or, with `place`, written; None stands for an index given as operand {1}, {2}."""
+    texts = [f"{{{axis + 1}}}" if index is None else _escaped(index) for axis, index in enumerate(indices)]
+    needs = (PRIMARY,) + (ASSIGN,) * len(texts)
+    if not language.has_vectors and is_short_vector(tensor) and not isinstance(indices[0], int) and not place:
+        key = f"at({tensor}, i32) -> {tensor.element}"
+        return Spelling(f"{at_name(language, tensor)}({{0}}, {texts[0]})", PRIMARY, (ASSIGN, ASSIGN), (key,))
+    return Spelling(element_text(language, tensor, "{0}", texts), PRIMARY, needs)
+
+
+def _escaped(index: int | str) -> int | str:
+    return index if isinstance(index, int) else index.replace("{", "{{").replace("}", "}}")
+
+
+def at_name(language: Language, tensor: Tensor) -> str:
+    """Return the name of the function that reads an element of a struct by a computed index."""
+    return "at" if language.has_operators else f"{tensor_name(tensor)}_at"
+
+
+def positions(tensor: Tensor) -> list[tuple[int, ...]]:
+    """Return the index tuples of all elements, row by row."""
+    if len(tensor.shape) == 1:
+        return [(i,) for i in range(tensor.shape[0])]
+    return [(i, j) for i in range(tensor.shape[0]) for j in range(tensor.shape[1])]
+
+
+def init_text(language: Language, tensor: Tensor, elements: Sequence[str]) -> str:
+    """Return the expression that makes a tensor of `elements`, row by row; a primary expression."""
+    return _literal(language, tensor, elements)[0]
+
+
+def _literal(language: Language, tensor: Tensor, elements: Sequence[str]) -> tuple[str, str]:
+    """Return the same, and how it is written where a declaration gives its type already."""
+    name = tensor_name(tensor)
+    if is_native(language, tensor):
+        if len(tensor.shape) == 2:  # GLSL wants columns
+            rows, columns = tensor.shape
+            elements = [elements[i * columns + j] for j in range(columns) for i in range(rows)]
+        return language.literal(name, ", ".join(elements))
+    if not language.has_braces:
+        text = _constructors(language, tensor, elements)
+        return text, text
+    return language.literal(name, _values(language, tensor, elements))
+
+
+def _values(language: Language, tensor: Tensor, elements: Sequence[str]) -> str:
+    if language.braces_refuse_narrowing and is_small(tensor.element):
+        elements = [f"({scalar_name(language, tensor.element)}){element}" for element in elements]
+    text = ", ".join(elements)
+    if len(tensor.shape) == 2:
+        columns = tensor.shape[1]
+        rows = [elements[k : k + columns] for k in range(0, tensor.size, columns)]
+        return "{" + ", ".join("{" + ", ".join(row) + "}" for row in rows) + "}"
+    return text if is_short_vector(tensor) else "{" + text + "}"
+
+
+def is_small(type: Scalar) -> bool:
+    """Return whether numbers of a type are integers of 8 or 16 bits."""
+    return type.is_integral and 1 < type.bits < 32
+
+
+def _constructors(language: Language, tensor: Tensor, elements: Sequence[str]) -> str:
+    name, element = tensor_name(tensor), scalar_name(language, tensor.element)
+    if is_short_vector(tensor):
+        return f"{name}({elements[0]})"
+    if len(tensor.shape) == 1:
+        return f"{name}({element}[{tensor.size}]({', '.join(elements)}))"
+    count, columns = tensor.shape
+    is_vector = has_row_vectors(language, tensor)
+    row_type = tensor_name(Tensor((columns,), tensor.element)) if is_vector else f"{element}[{columns}]"
+    rows = [f"{row_type}({', '.join(elements[k : k + columns])})" for k in range(0, tensor.size, columns)]
+    outer = f"{row_type}[{count}]" if is_vector else f"{element}[{count}][{columns}]"
+    return f"{name}({outer}({', '.join(rows)}))"
+
+
+def spell_init(language: Language, tensor: Tensor) -> Spelling:
+    """Return how a tensor is made from its elements {0}, {1}, ..., row by row."""
+    fields = [f"\0{k}\1" for k in range(prod(tensor.shape))]
+    text, bare = (
+        text.replace("{", "{{").replace("}", "}}").replace("\0", "{").replace("\1", "}")
+        for text in _literal(language, tensor, fields)
+    )
+    narrows = language.braces_refuse_narrowing and is_small(tensor.element)
+    return Spelling(
+        text, PRIMARY, (UNARY if narrows else ASSIGN,) * tensor.size, type_keys(language, tensor), bare=bare
+    )
+
+
+def type_keys(language: Language, type: Type) -> tuple[str, ...]:
+    """Return the keys of what declares `type`: a struct, or CUDA's name of a scalar."""
+    if isinstance(type, Tensor) and not is_native(language, type):
+        return (struct_key(type),)
+    is_declared = isinstance(type, Scalar) and type.name in language.declared_types
+    return (name_of(language, type),) if is_declared else ()
