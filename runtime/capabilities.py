@@ -62,7 +62,7 @@ def capabilities_for(arch: Arch | str | None, device: Device | None) -> Capabili
     target = getattr(ARCHES.get(name) if name else arch, "target", None)
     if target is None or (gpu and not (target == "cuda" and re.fullmatch(r"sm_\d+[a-z]?", gpu))):
         raise TaichiRuntimeError(
-            f'{arch!r} is no target of shadesmith. Hint: ti.cpu, ti.vulkan, ti.cuda, ti.python, or "cuda:sm_80"'
+            f"{arch!r} is no target of shadesmith", 'ti.cpu, ti.vulkan, ti.cuda, ti.python, or "cuda:sm_80"'
         )
     found = device.capabilities if device is not None and device.name == target else PORTABLE[target]
     if not gpu:

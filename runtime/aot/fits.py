@@ -27,8 +27,8 @@ def check_device(archive: Archive, session: Session) -> None:
     manifest, device = archive.manifest, session.device
     if device.name != manifest.target:
         raise TaichiRuntimeError(
-            f"{archive.title} is a module for {manifest.target}, and the session runs on {session.arch.name}. "
-            f"Hint: ti.init(arch={ARCH_OF_TARGET[manifest.target]}), or build it for this target"
+            f"{archive.title} is a module for {manifest.target}, and the session runs on {session.arch.name}",
+            f"ti.init(arch={ARCH_OF_TARGET[manifest.target]}), or build it for this target",
         )
     if manifest.target == "vulkan":
         _check_vulkan(archive, device)
@@ -46,8 +46,8 @@ def _check_vulkan(archive: Archive, device: Device) -> None:
         lacking.append(f"blocks of {most} threads (it takes {able.max_block_dim})")
     if lacking:
         raise TaichiRuntimeError(
-            f"{archive.title} needs what {device.title} lacks: {', '.join(lacking)}. "
-            'Hint: build it with ti.aot.Module(ti.vulkan, caps="portable")'
+            f"{archive.title} needs what {device.title} lacks: {', '.join(lacking)}",
+            'build it with ti.aot.Module(ti.vulkan, caps="portable")',
         )
 
 

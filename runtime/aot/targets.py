@@ -143,11 +143,11 @@ def find_target(arch: Arch | str | None, caps: Any = None) -> Target:
     except TaichiRuntimeError:
         known = ", ".join(f'"{name}"' for name in target_names())
         raise TaichiRuntimeError(
-            f"{arch!r} is no target of a module. Hint: ti.vulkan, ti.cuda, ti.cpu, or one of {known}"
+            f"{arch!r} is no target of a module", f"ti.vulkan, ti.cuda, ti.cpu, or one of {known}"
         ) from None
     if capabilities.target == "python":
         raise TaichiRuntimeError(
-            "ti.python interprets kernels, and has nothing to archive. Hint: ti.aot.Module(ti.cpu), ti.vulkan, ti.cuda"
+            "ti.python interprets kernels, and has nothing to archive", "ti.aot.Module(ti.cpu), ti.vulkan, ti.cuda"
         )
     if capabilities.target == "cuda" and "arch" not in dict(capabilities.extra):
         capabilities = replace(capabilities, extra=(*capabilities.extra, ("arch", "sm_90")))
@@ -155,7 +155,7 @@ def find_target(arch: Arch | str | None, caps: Any = None) -> Target:
         return Target(capabilities.target, capabilities)
     if caps is None or isinstance(caps, str):
         if caps not in (None, "portable"):
-            raise TaichiRuntimeError(f"caps={caps!r} is not known. Hint: caps='portable', or a list of capabilities")
+            raise TaichiRuntimeError(f"caps={caps!r} is not known", "caps='portable', or a list of capabilities")
         return _minimum(capabilities, arch)
     return _with(capabilities.target, caps)
 
@@ -165,7 +165,7 @@ def _one_of(arches: Sequence[Arch]) -> Arch:
     session = sessions.CURRENT
     if session is None or session.arch not in arches:
         names = ", ".join(f"ti.{arch.name}" for arch in arches if getattr(arch, "target", None))
-        raise TaichiRuntimeError(f"a module is for one target, and several were given. Hint: one of {names}")
+        raise TaichiRuntimeError("a module is for one target, and several were given", f"one of {names}")
     return session.arch
 
 
@@ -188,7 +188,7 @@ def _with(target: str, caps: Iterable[Any]) -> Target:
     if target != "vulkan":
         if names:
             raise TaichiRuntimeError(
-                f"caps={names} are capabilities of Vulkan, and the module is for {target}. Hint: leave them out"
+                f"caps={names} are capabilities of Vulkan, and the module is for {target}", "leave them out"
             )
         return Target(target, MINIMUM[target])
     least = MINIMUM["vulkan"]
@@ -211,7 +211,7 @@ def _name_of(item: Any) -> str:
     name = item.value if isinstance(item, DeviceCapability) else SPIRV_VERSIONS.get(item, item)
     if not isinstance(name, str) or name not in DeviceCapability.__members__:
         raise TaichiRuntimeError(
-            f"caps: {item!r} is no capability. Hint: members of ti.DeviceCapability, such as spirv_has_int64"
+            f"caps: {item!r} is no capability", "members of ti.DeviceCapability, such as spirv_has_int64"
         )
     return name
 

@@ -121,7 +121,7 @@ class Comparer:
         absolute: float | None = None,
     ) -> None:
         if launchable.session.device.name == "python":
-            raise TaichiRuntimeError("the interpreter runs no text to compare. Hint: use ti.cpu, ti.vulkan or ti.cuda")
+            raise TaichiRuntimeError("the interpreter runs no text to compare", "use ti.cpu, ti.vulkan or ti.cuda")
         if rounds < 1:
             raise ValueError(f"rounds={rounds}: each text has to run at least once")
         self.launchable, self.rounds = launchable, rounds

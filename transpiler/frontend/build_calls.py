@@ -14,8 +14,9 @@ from typing import Any
 
 from ..errors import PACKAGE, TaichiCompilationError, TaichiSyntaxError, TaichiTypeError
 from ..ir.nodes import Statement
+from ..ir.ops import OPS
 from ..ir.statements import Rand
-from ..ir.types import Scalar, Struct, StructError, Tensor, describe_type, element_of
+from ..ir.types import Scalar, Struct, Tensor, describe_type, element_of
 from ..lang import functions
 from ..lang import struct as lang
 from ..lang.annotations import as_type
@@ -34,6 +35,7 @@ from .build_sparse import sparse_functions
 from .build_structs import make_anonymous, make_struct
 from .context import Context, expression, fits
 from .definition import KernelDefinition
+from .handler_calls import ArgumentsError, call_handler
 from .inlining import inline
 from .iteration import positional
 from .loop_options import loop_config
@@ -151,15 +153,11 @@ def _spread(context: Context, node: ast.expr) -> dict[str, Any]:
 
 
 def _checked(context: Context, meaning: Meaning, arguments: list[Any], named: dict[str, Any], callee: Any) -> Any:
-    """Call a meaning; a wrong number of arguments becomes an error at the call."""
+    """Call a meaning; arguments that it does not take become an error at the call."""
     try:
-        return meaning(context, *arguments, **named)
-    except TypeError as error:
-        if isinstance(error, TaichiTypeError | StructError):
-            raise
-        name = name_of(callee)
-        text = str(error).split("() ", 1)[-1]
-        raise context.error(TaichiTypeError, f"`{name}` {text}", "check the arguments") from None
+        return call_handler(meaning, (context,), arguments, named)
+    except ArgumentsError as error:
+        raise context.error(TaichiTypeError, f"`{name_of(callee)}` {error}", "check the arguments") from None
 
 
 def _not_callable(context: Context, callee: Any, node: ast.Call) -> TaichiCompilationError:
@@ -219,7 +217,7 @@ def _operation(context: Context, callee: Any, name: str, arguments: list[Any], n
     elif name == "pow" and len(arguments) == 2:
         result = binary(context, BINARY[ast.Pow], arguments[0], arguments[1])
     else:
-        arity = 3 if name == "select" else 2 if name in ("atan2", "raw_div", "raw_mod", "shr") else 1
+        arity = OPS[name].arity
         if len(arguments) != arity:
             shown = f"`ti.{callee.__name__}({', '.join(ARGUMENT_NAMES[:arity])})`"
             text = f"`ti.{callee.__name__}` takes {arity} argument{'s'[: arity > 1]}, found {len(arguments)}"
