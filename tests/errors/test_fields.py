@@ -13,10 +13,12 @@ import shadesmith as ti
 from shadesmith.runtime.commands.screen import CommandError
 from shadesmith.runtime.devices.compiler_messages import CompilerFailure
 from shadesmith.runtime.devices.device import OutOfMemory
-from shadesmith.runtime.window import NoWindowError
+from shadesmith.runtime.gui.window import NoWindowError
 from shadesmith.transpiler import errors
 from shadesmith.transpiler.errors import NOWHERE, ReportedError, SourceLocation, SourceText
-from shadesmith.transpiler.frontend import build_calls, build_methods, handler_calls
+from shadesmith.transpiler.frontend import handler_calls
+from shadesmith.transpiler.frontend.build import calls as build_calls
+from shadesmith.transpiler.frontend.library import methods as build_methods
 from shadesmith.transpiler.lang import functions
 
 SITE = SourceLocation(SourceText("x.py", 8, ("f(a)",)), 8, 1, 8, 5, "k")
