@@ -8,15 +8,57 @@ from __future__ import annotations
 
 import sys
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import FrameType
-from typing import Any
+from typing import Any, TypeVar
 
 PACKAGE = __name__.split(".", maxsplit=1)[0]
 """Where users find the exceptions, and what tracebacks call them: `shadesmith.TaichiTypeError`."""
 
 
-class TaichiCompilationError(Exception):
+class ReportedError(Exception):
+    """The base of every error of shadesmith: what is wrong, what to do about it, and where, each as a field.
+
+    message: what was found and what was expected. hint: the remedy, None if there is none. location: the span in the
+    user's file with the chain of calls (`.call_site`), None for what has no line. `str(error)` joins them.
+    """
+
+    message: str
+    hint: str | None
+    location: SourceLocation | None
+
+    def __init__(self, message: str = "", hint: str | None = None, location: SourceLocation | None = None) -> None:
+        super().__init__(_joined(message, hint) if location is None else f"\n{location.explained(message, hint)}")
+        self.message, self.hint, self.location = message, hint, location
+
+    def __str__(self) -> str:  # SyntaxError would append its own "(file, line n)"
+        return str(self.args[0]) if self.args else ""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, (type(self), self.args, self.__dict__)
+
+
+E = TypeVar("E", bound=ReportedError)
+
+
+def _joined(message: str, hint: str | None) -> str:
+    """Return message and hint as one text: in one line, unless the message has several sentences or lines."""
+    if not hint:
+        return message
+    if "\n" in message or message.endswith("."):
+        return f"{message}\nHint: {hint}"
+    return f"{message}{'' if message.endswith(('?', '!')) else '.'} Hint: {hint}"
+
+
+def _restore(kind: type[E], args: tuple[Any, ...], fields: dict[str, Any]) -> E:
+    """Return the error that `pickle` and `copy` took apart; subclasses have constructors of several signatures."""
+    error = kind.__new__(kind, *args)
+    super(ReportedError, error).__init__(*args)
+    error.__dict__.update(fields)
+    return error
+
+
+class TaichiCompilationError(ReportedError):
     """A kernel cannot be compiled; the base of every error found before a launch."""
 
     __module__ = PACKAGE
@@ -26,9 +68,6 @@ class TaichiSyntaxError(TaichiCompilationError, SyntaxError):
     """A Python construct that a kernel cannot hold."""
 
     __module__ = PACKAGE
-
-    def __str__(self) -> str:  # SyntaxError would append its own "(file, line n)"
-        return str(self.args[0]) if self.args else ""
 
 
 class TaichiNameError(TaichiCompilationError, NameError):
@@ -49,7 +88,7 @@ class TaichiTypeError(TaichiCompilationError, TypeError):
     __module__ = PACKAGE
 
 
-class TaichiRuntimeError(RuntimeError):
+class TaichiRuntimeError(ReportedError, RuntimeError):
     """A failure outside compilation: devices, launches, reads and writes."""
 
     __module__ = PACKAGE
@@ -58,16 +97,14 @@ class TaichiRuntimeError(RuntimeError):
 class TaichiAssertionError(TaichiRuntimeError, AssertionError):
     """A check inside a kernel failed while it ran: an `assert`, an index, an overflow.
 
-    location: where, with the chain of calls (`.call_site`). kind: "assert", "bounds", "overflow" or "iterations".
-    kernel: its name. message: the text without place. values: the numbers in it. iteration: indices of the parallel
-    loop by name, None outside loops and where only the launch knows. failures: how many checks failed in the launch.
-    array, index, shape: of an access out of bounds.
+    location: where, with the chain of calls (`.call_site`). message: what failed, without its location.
+    kind: "assert", "bounds", "overflow" or "iterations". kernel: its name. values: the numbers in the message.
+    iteration: indices of the parallel loop by name, None outside loops and where only the launch knows.
+    failures: how many checks failed in the launch. array, index, shape: of an access out of bounds.
     """
 
-    location: SourceLocation | None = None
     kind: str = "assert"
     kernel: str = ""
-    message: str = ""
     values: tuple[Any, ...] = ()
     iteration: dict[str, int] | None = None
     failures: int = 1
@@ -95,18 +132,19 @@ class UnsupportedError(TaichiCompilationError):
     __module__ = PACKAGE
 
 
-class NotYetError(AttributeError):
-    """A name of Taichi's that this version lacks. sentence, hint: the parts of its text."""
+class NotYetError(ReportedError, AttributeError):
+    """A name of Taichi's that this version lacks."""
 
     def __init__(self, name: str, subject: str, issue: int | None, hint: str = "") -> None:
-        place = f"issue {issue} of the roadmap" if issue is not None else "a later issue of the roadmap"
-        self.sentence = f"{name} is not in this version of shadesmith; see docs/status.md: {subject} come with {place}"
-        self.hint = hint or "docs/status.md lists what works now"
-        super().__init__(f"{self.sentence}. Hint: {self.hint}")
+        planned = f"issue {issue} of the roadmap" if issue is not None else "a later issue of the roadmap"
+        super().__init__(
+            f"{name} is not in this version of shadesmith; see docs/status.md: {subject} come with {planned}",
+            hint or "docs/status.md lists what works now",
+        )
 
 
-class InternalError(Exception):
-    """A fault of shadesmith itself; the text names the pass and holds the kernel."""
+class InternalError(ReportedError):
+    """A fault of shadesmith itself; the message names the pass and holds the kernel."""
 
 
 class ShadesmithWarning(UserWarning):
@@ -166,6 +204,10 @@ class SourceLocation:
             text = f"{self.call_site.describe()}\n{text}"
         return text
 
+    def called_from(self, site: SourceLocation) -> SourceLocation:
+        """Return the location with `site` as the outermost call of its chain."""
+        return replace(self, call_site=site if self.call_site is None else self.call_site.called_from(site))
+
     def _caret(self) -> str:
         line = self.source.line(self.line)
         end = self.end_column if self.end_line == self.line else len(line) + 1
@@ -173,18 +215,12 @@ class SourceLocation:
         padding = "".join("\t" if c == "\t" else " " for c in line[: self.column - 1])
         return f"{line}\n{padding}{marks}"
 
-    def error(
-        self, kind: type[TaichiCompilationError], message: str, hint: str | None = None
-    ) -> TaichiCompilationError:
-        """Return (not raise) an exception of `kind` that names this place.
+    def error(self, kind: type[E], message: str, hint: str | None = None) -> E:
+        """Return (not raise) an exception of `kind` at this location.
 
         message: one sentence, what was found and what was expected. hint: what to write instead.
-        The exception carries `.location` and `.hint` for tools.
         """
-        error = kind(f"\n{self.explained(message, hint)}")  # below the name of the class, not behind it
-        error.location = self  # type: ignore[attr-defined]
-        error.hint = hint  # type: ignore[attr-defined]
-        return error
+        return kind(message, hint, self)
 
     def explained(self, message: str, hint: str | None = None) -> str:
         """Return the place, the line with a caret, the message and the remedy: the text of an error or a warning."""

@@ -62,7 +62,7 @@ def _named(title: str, read: Callable[[], Archive]) -> Archive:
     try:
         return read()
     except ArchiveError as error:
-        raise ArchiveError(f"{title} cannot be loaded: {error}") from None
+        raise ArchiveError(f"{title} cannot be loaded: {error.message}", error.hint) from None
 
 
 def _read(members: Members, title: str) -> Archive:

@@ -108,10 +108,10 @@ def compile_for(
 
 
 def _lacking(error: UnsupportedError, target: Target) -> UnsupportedError:
-    """Return the error of a launch in the words of a module, whose capabilities were chosen."""
-    message = str(error).partition("\nHint: ")[0].replace("the device", "the module's target")
+    """Return the error with a module's remedy: its capabilities were chosen."""
     choice = part_of(target.name, ArchiveFacts).choice
-    return UnsupportedError(f"{message}\nHint: ti.aot.Module(arch, caps) says what the target has: {choice}")
+    hint = f"ti.aot.Module(arch, caps) says what the target has: {choice}"
+    return UnsupportedError(error.message, hint, error.location)
 
 
 def _arguments(kernel: Any, values: Mapping[str, Any]) -> tuple[Kernel, tuple[Any, ...]]:
@@ -121,14 +121,14 @@ def _arguments(kernel: Any, values: Mapping[str, Any]) -> tuple[Kernel, tuple[An
     if isinstance(kernel, BoundKernel):
         own, bound = kernel.kernel, (kernel.instance,)
     if not isinstance(own, Kernel):
-        raise TaichiRuntimeError(f"{kernel!r} is no kernel. Hint: decorate the function with @ti.kernel")
+        raise TaichiRuntimeError(f"{kernel!r} is no kernel", "decorate the function with @ti.kernel")
     parameters = own.definition.parameters[len(bound) :]
     names = [parameter.name for parameter in parameters]
     for name in values:
         if name not in names:
             close = get_close_matches(name, names, 1)
             hint = f"did you mean `{close[0]}`?" if close else f"there are {', '.join(names) or 'none'}"
-            raise TaichiRuntimeError(f"kernel `{own.definition.name}` has no parameter `{name}`. Hint: {hint}")
+            raise TaichiRuntimeError(f"kernel `{own.definition.name}` has no parameter `{name}`", hint)
     found = [*bound]
     for parameter in parameters:
         if parameter.name in values:
@@ -136,7 +136,8 @@ def _arguments(kernel: Any, values: Mapping[str, Any]) -> tuple[Kernel, tuple[An
         elif is_template(parameter.annotation):
             raise TaichiRuntimeError(
                 f"parameter `{parameter.name}` of kernel `{own.definition.name}` is a template, and nothing was given "
-                f"for it. Hint: template_args={{'{parameter.name}': ...}}, or instantiate({parameter.name}=...)"
+                "for it",
+                f"template_args={{'{parameter.name}': ...}}, or instantiate({parameter.name}=...)",
             )
         else:
             annotation = parameter.annotation
@@ -152,7 +153,7 @@ def _check_complete(annotation: NdarrayAnnotation, what: str, hint: str = f"writ
     """Check that a type alone says what is passed. Raises: TaichiRuntimeError."""
     missing = [word for word in ("dtype", "ndim") if getattr(annotation, word) is None]
     if missing or annotation.is_element_open:
-        raise TaichiRuntimeError(f"{what} leaves {' and '.join(missing) or 'elements'} open. Hint: {hint}")
+        raise TaichiRuntimeError(f"{what} leaves {' and '.join(missing) or 'elements'} open", hint)
 
 
 def instance_name(kernel: Any, values: Mapping[str, Any], name_of_field: Callable[[Any], str | None]) -> dict[str, str]:

@@ -27,7 +27,7 @@ def export_as(name: str, *, template_types: Mapping[str, Any] | None = None) -> 
     def mark(kernel: F) -> F:
         if not isinstance(kernel, Kernel):
             raise TaichiRuntimeError(
-                f"ti.aot.export takes kernels, and {kernel!r} was given. Hint: `@ti.aot.export` above `@ti.kernel`"
+                f"ti.aot.export takes kernels, and {kernel!r} was given", "`@ti.aot.export` above `@ti.kernel`"
             )
         EXPORTED.setdefault(kernel, {})[name] = dict(template_types or {})
         return kernel

@@ -22,8 +22,8 @@ def check_device(archive: Archive, session: Session) -> None:
     manifest, device = archive.manifest, session.device
     if device.name != manifest.target:
         raise TaichiRuntimeError(
-            f"{archive.title} is a module for {manifest.target}, and the session runs on {session.arch.name}. "
-            f"Hint: ti.init(arch=ti.{tools_of(manifest.target).arch}), or build it for this target"
+            f"{archive.title} is a module for {manifest.target}, and the session runs on {session.arch.name}",
+            f"ti.init(arch=ti.{tools_of(manifest.target).arch}), or build it for this target",
         )
     part_of(manifest.target, ArchiveTools).check_device(archive, device)
 

@@ -123,7 +123,8 @@ class Fields(Mapping[str, Any]):
         if data["strides_bytes"] is None:
             raise TaichiRuntimeError(
                 f"the elements of field `{name}` do not lie evenly (blocks of cells, or a sparse tree), so that it is "
-                "no array. Hint: archive a kernel that copies it to an ndarray"
+                "no array",
+                "archive a kernel that copies it to an ndarray",
             )
         element, whole = stored_element(data), self._trees[data["tree"]]
         dtype = element.numpy if isinstance(element, Struct) else element_of(element).numpy
@@ -248,7 +249,8 @@ class LoadedKernel:
             if parameter["kind"] == "texture" and argument.element.name != parameter["element"]:
                 raise TaichiRuntimeTypeError(
                     f"texture `{parameter['name']}` of kernel `{self.name}` gives {argument.element}, and the kernel "
-                    f"was archived for one that gives {parameter['element']}. Hint: archive it for this format too"
+                    f"was archived for one that gives {parameter['element']}",
+                    "archive it for this format too",
                 )
 
     def _reachable(self, arguments: Sequence[Any], kinds: Sequence[str]) -> tuple[str, ...]:
@@ -264,7 +266,8 @@ class LoadedKernel:
                 if kinds[place] == "ndarray":
                     raise TaichiRuntimeTypeError(
                         f"Argument {place} (`{self.parameters[place]['name']}` of kernel `{self.name}`) has gaps, and "
-                        "the kernel was archived for arrays without. Hint: pass a copy, or archive it for such a part"
+                        "the kernel was archived for arrays without",
+                        "pass a copy, or archive it for such a part",
                     )
                 found[place] = "other"
         return tuple(found)
@@ -288,7 +291,7 @@ class LoadedKernel:
             if not instance.accepts(place, args[place]):
                 wanted = self._definition.leaves[place].annotation
                 error = TaichiRuntimeTypeError.get(place, wanted, type(args[place]))
-                raise TaichiRuntimeTypeError(f"{error}: {where}. Hint: convert the value before the call") from None
+                raise TaichiRuntimeTypeError(f"{error.message}: {where}", "convert the value before the call") from None
             if instance.writes(place):
                 check_argument(args[place], f"Argument {place} ({where})")
 

@@ -155,8 +155,8 @@ def check_field(name: str, field: Any) -> None:
     """Check that a field is one array. Raises: TaichiRuntimeError for one whose parts lie apart."""
     if isinstance(field.memory, PartsMemory):
         raise TaichiRuntimeError(
-            f"the parts of field `{name}` lie apart, so that it is several arrays. "
-            "Hint: add each part: module.add_field(name, field.get_scalar_field(0)), field.get_member_field(...)"
+            f"the parts of field `{name}` lie apart, so that it is several arrays",
+            "add each part: module.add_field(name, field.get_scalar_field(0)), field.get_member_field(...)",
         )
 
 
@@ -220,8 +220,8 @@ def kernel_data(
             task["serial_turns"] = None  # it only warns of one driver
         if any(_depth(extent) > MAX_DEPTH for extent in task["extents"] or ()):
             raise TaichiRuntimeError(
-                f"the length of a loop of kernel `{module.kernel}` is too long an expression to be archived. "
-                "Hint: compute it in Python and pass it as an argument"
+                f"the length of a loop of kernel `{module.kernel}` is too long an expression to be archived",
+                "compute it in Python and pass it as an argument",
             )
     return {
         "parameters": parameters_data(compiled),

@@ -102,7 +102,7 @@ class Module:
         Raises: TaichiRuntimeError where the name is taken, and for what is no field, or several.
         """
         if not is_described(field) or field.KIND != "field":
-            raise TaichiRuntimeError(f"add_field takes a field, and {field!r} was given. Hint: ndarrays are arguments")
+            raise TaichiRuntimeError(f"add_field takes a field, and {field!r} was given", "ndarrays are arguments")
         _check_name(name, self._fields, "field")
         manifest.check_field(name, field)
         field.describe_array()  # its tree gets memory, and with it a size
@@ -157,7 +157,7 @@ class Module:
                 parameters = manifest.parameters_data(self._kernels[each["kernel"]])
                 passed = [parameter for parameter in parameters if parameter["kind"] != "template"]
                 return {**passed[each["arguments"].index(name)], "name": name}
-        raise TaichiRuntimeError(f"argument `{name}` is passed to no kernel of the graph. Hint: leave it out")
+        raise TaichiRuntimeError(f"argument `{name}` is passed to no kernel of the graph", "leave it out")
 
     # --- writing
 
@@ -225,10 +225,10 @@ def _check_name(name: Any, known: Container[str], kind: str, hint: str = "give t
     if not isinstance(name, str) or not name.isprintable() or not 0 < len(name) <= MAX_NAME:
         shown = repr(name[:40] if isinstance(name, str) else name)
         raise TaichiRuntimeError(
-            f"{shown} is no name of a {kind}: 1 to {MAX_NAME} characters that can be printed. Hint: {hint}"
+            f"{shown} is no name of a {kind}: 1 to {MAX_NAME} characters that can be printed", hint
         )
     if name in known:
-        raise TaichiRuntimeError(f"there is a {kind} `{name}` already. Hint: {hint}")
+        raise TaichiRuntimeError(f"there is a {kind} `{name}` already", hint)
 
 
 class KernelTemplate:

@@ -100,12 +100,12 @@ def find_target(arch: Arch | str | None, caps: Any = None) -> Target:
     except TaichiRuntimeError:
         known = ", ".join(f'"{name}"' for name in target_names())
         raise TaichiRuntimeError(
-            f"{arch!r} is no target of a module. Hint: ti.vulkan, ti.cuda, ti.cpu, or one of {known}"
+            f"{arch!r} is no target of a module", f"ti.vulkan, ti.cuda, ti.cpu, or one of {known}"
         ) from None
     tools = tools_of(capabilities.target)
     if tools.is_interpreter:
         raise TaichiRuntimeError(
-            "ti.python interprets kernels, and has nothing to archive. Hint: ti.aot.Module(ti.cpu), ti.vulkan, ti.cuda"
+            "ti.python interprets kernels, and has nothing to archive", "ti.aot.Module(ti.cpu), ti.vulkan, ti.cuda"
         )
     if tools.gpus and "arch" not in dict(capabilities.extra):
         capabilities = replace(capabilities, extra=(*capabilities.extra, ("arch", tools.default_gpu)))
@@ -113,7 +113,7 @@ def find_target(arch: Arch | str | None, caps: Any = None) -> Target:
         return Target(capabilities.target, capabilities)
     if caps is None or isinstance(caps, str):
         if caps not in (None, "portable"):
-            raise TaichiRuntimeError(f"caps={caps!r} is not known. Hint: caps='portable', or a list of capabilities")
+            raise TaichiRuntimeError(f"caps={caps!r} is not known", "caps='portable', or a list of capabilities")
         return _minimum(capabilities, arch)
     return _with(capabilities.target, caps)
 
@@ -123,7 +123,7 @@ def _one_of(arches: Sequence[Arch]) -> Arch:
     session = sessions.CURRENT
     if session is None or session.arch not in arches:
         names = ", ".join(f"ti.{arch.name}" for arch in arches if getattr(arch, "target", None))
-        raise TaichiRuntimeError(f"a module is for one target, and several were given. Hint: one of {names}")
+        raise TaichiRuntimeError("a module is for one target, and several were given", f"one of {names}")
     return session.arch
 
 
@@ -148,7 +148,7 @@ def _with(target: str, caps: Iterable[Any]) -> Target:
         return Target(target, *facts.with_capabilities(names))
     if names:
         raise TaichiRuntimeError(
-            f"caps={names} are capabilities of Vulkan, and the module is for {target}. Hint: leave them out"
+            f"caps={names} are capabilities of Vulkan, and the module is for {target}", "leave them out"
         )
     return Target(target, facts.minimum)
 
@@ -157,7 +157,7 @@ def _name_of(item: Any) -> str:
     name = item.value if isinstance(item, DeviceCapability) else SPIRV_VERSIONS.get(item, item)
     if not isinstance(name, str) or name not in DeviceCapability.__members__:
         raise TaichiRuntimeError(
-            f"caps: {item!r} is no capability. Hint: members of ti.DeviceCapability, such as spirv_has_int64"
+            f"caps: {item!r} is no capability", "members of ti.DeviceCapability, such as spirv_has_int64"
         )
     return name
 

@@ -24,10 +24,10 @@ def translate(shader: bytes, language: str, what: str) -> bytes:
     Raises: TaichiRuntimeError where the tool is missing, or refuses.
     """
     if language not in LANGUAGES:
-        raise TaichiRuntimeError(f"{language!r} is no language to translate to. Hint: {' or '.join(LANGUAGES)}")
+        raise TaichiRuntimeError(f"{language!r} is no language to translate to", f"{' or '.join(LANGUAGES)}")
     tool = shutil.which("spirv-cross")
     if tool is None:
-        raise TaichiRuntimeError(f"`spirv-cross` was not found; it translates to {language}. Hint: {INSTALL_HINT}")
+        raise TaichiRuntimeError(f"`spirv-cross` was not found; it translates to {language}", INSTALL_HINT)
     try:
         code, output, errors = run_tool([tool, *LANGUAGES[language], "-"], shader, TIME_LIMIT_SECONDS)
     except (TimeoutError, OverflowError, OSError) as error:

@@ -178,7 +178,7 @@ class DenseArray(Exchange):
         shape = self.shape
         if len(key) != len(shape):
             text = f"takes {len(shape)} indices, and {len(key)} were given: {_shown(key)}"
-            self._refuse(key, takes_parts, f"{text}. Hint: write one index for each axis, `x[None]` without axes")
+            self._refuse(key, takes_parts, text, "write one index for each axis, `x[None]` without axes")
         if self.offset:
             return self._index_from_offset(key)
         for position, extent in zip(key, shape, strict=True):
@@ -186,7 +186,7 @@ class DenseArray(Exchange):
                 return self.index_of(self._integers(key, takes_parts))
             if not 0 <= position < extent:
                 text = f"has shape {shape}, and {_shown(key)} lies outside"
-                self._refuse(key, takes_parts, f"{text}. Hint: indices of an axis run from 0 to its extent - 1")
+                self._refuse(key, takes_parts, text, "indices of an axis run from 0 to its extent - 1")
         return key  # type: ignore[no-any-return]
 
     def _index_from_offset(self, key: tuple[Any, ...]) -> tuple[int, ...]:
@@ -194,7 +194,7 @@ class DenseArray(Exchange):
         for position, begin, extent in zip(index, self.offset, self.shape, strict=True):
             if not begin <= position < begin + extent:
                 text = f"has shape {self.shape} from offset {self.offset}, and {_shown(key)} lies outside"
-                raise self._index_error(f"{text}. Hint: indices of an axis run from its offset to offset + extent - 1")
+                raise self._index_error(text, "indices of an axis run from its offset to offset + extent - 1")
         return index
 
     def position_of(self, index: tuple[int, ...]) -> tuple[int, ...]:
@@ -261,23 +261,22 @@ class DenseArray(Exchange):
         except TypeError:
             found = next(p for p in key if not hasattr(p, "__index__"))
             text = f"is indexed by integers, and `{found!r}` is a {type(found).__name__}"
-            hint = "Hint: slices are not supported; use `x.to_numpy()` for parts"
-            self._refuse(key, takes_parts, f"{text}. {hint}")
+            self._refuse(key, takes_parts, text, "slices are not supported; use `x.to_numpy()` for parts")
 
-    def _refuse(self, key: tuple[Any, ...], takes_parts: bool, message: str) -> NoReturn:
+    def _refuse(self, key: tuple[Any, ...], takes_parts: bool, message: str, hint: str) -> NoReturn:
         """Raise PartAsked for an index with slices, if the caller takes it, else TaichiIndexError."""
         if not self.has_parts or not is_part(key):
-            raise self._index_error(message) from None
+            raise self._index_error(message, hint) from None
         if takes_parts:
             raise PartAsked
         shown = ", ".join(_shown_item(item) for item in key)
         raise self._index_error(
-            f"is assigned to element by element, and [{shown}] is a part of it. "
-            f"Hint: `x[{shown}].fill(value)` or `x[{shown}].from_numpy(array)`"
+            f"is assigned to element by element, and [{shown}] is a part of it",
+            f"`x[{shown}].fill(value)` or `x[{shown}].from_numpy(array)`",
         ) from None
 
-    def _index_error(self, message: str) -> Exception:
-        return user_error(TaichiIndexError(f"{self!r} {message}"))
+    def _index_error(self, message: str, hint: str | None = None) -> Exception:
+        return user_error(TaichiIndexError(f"{self!r} {message}", hint))
 
     def _checked(self, array: Any) -> Array:
         if not isinstance(array, np.ndarray):

@@ -63,18 +63,18 @@ def find_memory(value: Any, where: str) -> Array | GpuArray:
     if is_tensor(value):
         return _of_tensor(value, where)
     if ask(value, "requires_grad", bool, False):  # a tensor behind a wrapper; the protocols refuse it
-        raise TaichiRuntimeTypeError(f"{where} is a tensor that requires grad. Hint: pass `tensor.detach()`")
+        raise TaichiRuntimeTypeError(f"{where} is a tensor that requires grad", "pass `tensor.detach()`")
     try:
         found = _by_protocol(value, where)
     except TaichiRuntimeTypeError:
         raise
     except (AttributeError, TypeError, ValueError, RuntimeError, BufferError, KeyError) as error:
         text = f"{where} does not show its memory ({type(error).__name__}: {error})"
-        raise TaichiRuntimeTypeError(f"{text}. Hint: pass `numpy.array(x)`, a copy on the host") from None
+        raise TaichiRuntimeTypeError(text, "pass `numpy.array(x)`, a copy on the host") from None
     if found is None:
         raise TaichiRuntimeTypeError(
-            f"{where} takes an array, and a {type(value).__name__} was given. "
-            "Hint: pass `ti.ndarray(...)` or a NumPy array (`numpy.array(x, dtype=...)`)"
+            f"{where} takes an array, and a {type(value).__name__} was given",
+            "pass `ti.ndarray(...)` or a NumPy array (`numpy.array(x, dtype=...)`)",
         )
     return found
 
@@ -111,18 +111,18 @@ def _of_tensor(tensor: Any, where: str) -> Array | GpuArray:
     torch = sys.modules["torch"]
     if tensor.layout != torch.strided:
         raise TaichiRuntimeTypeError(
-            f"{where} is a sparse tensor ({tensor.layout}). Hint: pass `tensor.to_dense()`, or its indices and values"
+            f"{where} is a sparse tensor ({tensor.layout})", "pass `tensor.to_dense()`, or its indices and values"
         )
     for is_lazy, name in ((tensor.is_conj(), "conj"), (tensor.is_neg(), "neg")):
         if is_lazy:
             raise TaichiRuntimeTypeError(
-                f"{where} is a lazy view: its memory holds the numbers before `{name}`. "
-                f"Hint: pass `tensor.resolve_{name}()`"
+                f"{where} is a lazy view: its memory holds the numbers before `{name}`",
+                f"pass `tensor.resolve_{name}()`",
             )
     if tensor.device.type not in ("cpu", "cuda"):
         raise TaichiRuntimeTypeError(
-            f"{where} is a tensor on device `{tensor.device}`. Hint: pass `tensor.cpu()`"
-            + (", once it holds numbers" if tensor.device.type == "meta" else "")
+            f"{where} is a tensor on device `{tensor.device}`",
+            "pass `tensor.cpu()`" + (", once it holds numbers" if tensor.device.type == "meta" else ""),
         )
     dtype = _dtype_of_tensor(tensor, where)
     if tensor.device.type == "cpu":
@@ -137,7 +137,7 @@ def _dtype_of_tensor(tensor: Any, where: str) -> np.dtype[Any]:
     name = str(tensor.dtype).removeprefix("torch.")
     if name not in NUMBER_TYPES:
         raise TaichiRuntimeTypeError(
-            f"{where} has dtype {name}, which kernels cannot hold. Hint: pass `tensor.float()`, a copy"
+            f"{where} has dtype {name}, which kernels cannot hold", "pass `tensor.float()`, a copy"
         )
     return NUMBER_TYPES[name]
 
@@ -148,7 +148,7 @@ def _dtype_of_tensor(tensor: Any, where: str) -> np.dtype[Any]:
 def _of_interface(value: Any, interface: dict[str, Any], where: str) -> GpuArray:
     """Read `__cuda_array_interface__`, version 2 or 3; the stream came with 3."""
     if interface.get("mask") is not None:
-        raise TaichiRuntimeTypeError(f"{where} is a masked array. Hint: pass its data and its mask as two arrays")
+        raise TaichiRuntimeTypeError(f"{where} is a masked array", "pass its data and its mask as two arrays")
     dtype = np.dtype(interface["typestr"])
     shape = tuple(interface["shape"])
     address, is_read_only = interface["data"]

@@ -68,13 +68,13 @@ def describe_argument(
 def _describe_ours(value: DenseArray, where: str) -> ArgumentDescription:
     if value.KIND != "ndarray":
         raise TaichiRuntimeTypeError(
-            f"{where} takes an ndarray, and {value!r} was given. "
-            "Hint: annotate the parameter with `ti.template()`, or pass `ti.ndarray(...)`"
+            f"{where} takes an ndarray, and {value!r} was given",
+            "annotate the parameter with `ti.template()`, or pass `ti.ndarray(...)`",
         )
     if value.path:
         raise TaichiRuntimeTypeError(
-            f"{where} takes an ndarray, and {value!r} is a member of one, with gaps between its elements. "
-            "Hint: pass the ndarray of structs, and name the member in the kernel"
+            f"{where} takes an ndarray, and {value!r} is a member of one, with gaps between its elements",
+            "pass the ndarray of structs, and name the member in the kernel",
         )
     return ArgumentDescription(value.element, value.shape, "ndarray", value.describe_array().strided)
 
@@ -245,7 +245,7 @@ def gradient_of(value: Any, name: str, is_dense: bool) -> Any:
     if found is None and is_tensor(value) and value.is_floating_point():
         found = value.grad = value.detach().new_zeros(value.shape)
     if found is None:
-        raise TaichiRuntimeTypeError(f"argument `{name}` has no gradient, which the kernel uses. Hint: {GRADIENT_HINT}")
+        raise TaichiRuntimeTypeError(f"argument `{name}` has no gradient, which the kernel uses", GRADIENT_HINT)
     if is_dense and is_tensor(found) and not found.is_contiguous():
         found = value.grad = found.contiguous()
     return found
@@ -264,8 +264,8 @@ def check_writable(array: Any, where: str) -> None:
     if is_tensor(array):
         if array.requires_grad and _torch_records(array):
             raise TaichiRuntimeTypeError(
-                f"{where} is a tensor that requires grad, and the kernel writes it, which autograd would not see. "
-                "Hint: pass `tensor.detach()`, which shares its memory, or call the kernel under `torch.no_grad()`"
+                f"{where} is a tensor that requires grad, and the kernel writes it, which autograd would not see",
+                "pass `tensor.detach()`, which shares its memory, or call the kernel under `torch.no_grad()`",
             )
         check_expanded(array.shape, array.stride(), where)
         return
@@ -280,8 +280,8 @@ def check_expanded(shape: Sequence[int], strides: Sequence[int], where: str) -> 
         return
     if any(extent > 1 and stride == 0 for extent, stride in zip(shape, strides, strict=True)):
         raise TaichiRuntimeTypeError(
-            f"{where} of shape {tuple(shape)} is expanded: several elements share one place, and the kernel writes it. "
-            "Hint: pass a copy, `x.copy()` or `tensor.contiguous()`"
+            f"{where} of shape {tuple(shape)} is expanded: several elements share one place, and the kernel writes it",
+            "pass a copy, `x.copy()` or `tensor.contiguous()`",
         )
 
 
@@ -300,7 +300,7 @@ def _torch_records(tensor: Any) -> bool:
 def read_only(array: Any, where: str) -> TaichiRuntimeTypeError:
     """Return the error for a read-only array that a kernel writes."""
     return TaichiRuntimeTypeError(
-        f"{where} of shape {tuple(array.shape)} is read-only, and the kernel writes it. Hint: pass `x.copy()`"
+        f"{where} of shape {tuple(array.shape)} is read-only, and the kernel writes it", "pass `x.copy()`"
     )
 
 
@@ -310,14 +310,14 @@ def check_gpu(session: Session | None, array: GpuArray, where: str) -> None:
         return
     if not session.device.cuda_memory:
         raise TaichiRuntimeTypeError(
-            f"{where} is memory of a CUDA device, and kernels run on ti.{session.arch.name}. "
-            "Hint: `ti.init(arch=ti.cuda)`, or copy it to the host: `tensor.cpu()`, `cupy.asnumpy(x)`"
+            f"{where} is memory of a CUDA device, and kernels run on ti.{session.arch.name}",
+            "`ti.init(arch=ti.cuda)`, or copy it to the host: `tensor.cpu()`, `cupy.asnumpy(x)`",
         )
     number = getattr(session.device, "index", 0)
     if array.gpu is not None and array.gpu != number:
         raise TaichiRuntimeTypeError(
-            f"{where} is memory of GPU {array.gpu}, and kernels run on GPU {number}. "
-            f"Hint: copy it, `tensor.to('cuda:{number}')`, or choose the GPU by SHADESMITH_DEVICE={array.gpu}"
+            f"{where} is memory of GPU {array.gpu}, and kernels run on GPU {number}",
+            f"copy it, `tensor.to('cuda:{number}')`, or choose the GPU by SHADESMITH_DEVICE={array.gpu}",
         )
 
 
@@ -327,8 +327,8 @@ def _scalar(dtype: np.dtype[Any], where: str) -> Scalar:
         return scalar
     if dtype.kind in "biuf" and not dtype.isnative:
         raise TaichiRuntimeTypeError(
-            f"{where} has bytes in the other order ({dtype}). Hint: pass `x.astype(x.dtype.newbyteorder('='))`"
+            f"{where} has bytes in the other order ({dtype})", "pass `x.astype(x.dtype.newbyteorder('='))`"
         )
     raise TaichiRuntimeTypeError(
-        f"{where} has dtype {dtype}, which kernels cannot hold. Hint: convert it with `x.astype(...)` to a number type"
+        f"{where} has dtype {dtype}, which kernels cannot hold", "convert it with `x.astype(...)` to a number type"
     )

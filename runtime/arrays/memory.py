@@ -75,8 +75,8 @@ class Ended:
 def ended_error() -> TaichiRuntimeError:
     """Return the error for an object of an earlier session."""
     return TaichiRuntimeError(
-        "this field or ndarray was made before the last `ti.init()` or `ti.reset()` and its memory is gone. "
-        "Hint: create fields and ndarrays again after `ti.init()`"
+        "this field or ndarray was made before the last `ti.init()` or `ti.reset()` and its memory is gone",
+        "create fields and ndarrays again after `ti.init()`",
     )
 
 
@@ -84,8 +84,8 @@ def check_count(shape: tuple[int, ...]) -> None:
     """Check that the elements of a shape can be indexed. Raises: TaichiRuntimeError where they are too many."""
     if prod(shape) > MAX_ITEMS:
         raise TaichiRuntimeError(
-            f"shape {shape} has {prod(shape)} elements, and at most {MAX_ITEMS} can be indexed. "
-            "Hint: split the data into several fields or ndarrays"
+            f"shape {shape} has {prod(shape)} elements, and at most {MAX_ITEMS} can be indexed",
+            "split the data into several fields or ndarrays",
         )
 
 
@@ -336,7 +336,7 @@ def _mirror(shape: tuple[int, ...], dtype: np.dtype[Any], owner: str) -> Array:
         return np.empty(shape, dtype)  # takes no memory before something is read into it
     except MemoryError as error:
         raise TaichiRuntimeError(
-            f"the host has no room for what Python sees of {owner}: {error}. Hint: split it into smaller arrays"
+            f"the host has no room for what Python sees of {owner}: {error}", "split it into smaller arrays"
         ) from None
 
 

@@ -64,7 +64,7 @@ class Divisible(DenseArray):
         try:
             view = view_of_part(memory.view, key, len(self.shape))
         except IndexError as error:
-            raise self._index_error(f"{error}. Hint: write as in NumPy, `x[2:5]`, `x[:, 3]`") from None
+            raise self._index_error(str(error), "write as in NumPy, `x[2:5]`, `x[:, 3]`") from None
         kind = type(self)
         part = kind.__new__(kind)
         owned = PartMemory(

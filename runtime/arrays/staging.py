@@ -121,8 +121,8 @@ def _in_place(session: Session, memory: Array | GpuArray, request: _Request, sta
     limit = session.device.index_limit
     if limit is not None and prod(shape) > limit:
         raise TaichiRuntimeTypeError(
-            f"{where} has {prod(shape):,} elements; GLSL indexes at most {limit:,}. "
-            "Hint: pass it in parts, or use ti.cpu"
+            f"{where} has {prod(shape):,} elements; GLSL indexes at most {limit:,}",
+            "pass it in parts, or use ti.cpu",
         )
     if isinstance(memory, GpuArray):
         check_gpu(session, memory, where)
@@ -143,8 +143,8 @@ def _in_place(session: Session, memory: Array | GpuArray, request: _Request, sta
 
 def _unusable(where: str, memory: GpuArray) -> TaichiRuntimeTypeError:
     return TaichiRuntimeTypeError(
-        f"{where} has strides {memory.strides} [bytes], which are no multiples of its elements. "
-        "Hint: pass `cupy.ascontiguousarray(x)` or `tensor.contiguous()`; results then stand in that copy"
+        f"{where} has strides {memory.strides} [bytes], which are no multiples of its elements",
+        "pass `cupy.ascontiguousarray(x)` or `tensor.contiguous()`; results then stand in that copy",
     )
 
 
@@ -199,8 +199,8 @@ def _conflict(copies: list[_Copy]) -> tuple[_Copy, _Copy] | None:
                 return a, b
             raise TaichiRuntimeTypeError(
                 f"arguments of shapes {' and '.join(str(array.shape) for array in arrays)} overlap in part, and the "
-                "kernel writes one of them; here it computes in copies of them. Hint: pass the whole array once and "
-                "use its parts in the kernel, or pass `x.copy()`"
+                "kernel writes one of them; here it computes in copies of them",
+                "pass the whole array once and use its parts in the kernel, or pass `x.copy()`",
             )
     return None
 

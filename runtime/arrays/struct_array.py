@@ -249,5 +249,5 @@ def stored_type(dtype: Any) -> Type:
     """Return the type of an array's elements. Raises: TaichiRuntimeError for a struct without members."""
     element = type_of(dtype)
     if isinstance(element, Struct) and not element.size_bytes:
-        raise TaichiRuntimeError("a struct without members cannot be the element of an array. Hint: give it a member")
+        raise TaichiRuntimeError("a struct without members cannot be the element of an array", "give it a member")
     return element

@@ -26,42 +26,42 @@ def struct_of(dtype: np.dtype[Any], where: str, wanted: Struct | None = None) ->
     if wanted is not None:
         if dtype != wanted.numpy:
             raise TaichiRuntimeTypeError(
-                f"{where} takes structs `{wanted.definition}`, and the array's dtype is {dtype}. "
-                f"Hint: give it the dtype `numpy.dtype({_listed(wanted)}, align=True)`"
+                f"{where} takes structs `{wanted.definition}`, and the array's dtype is {dtype}",
+                f"give it the dtype `numpy.dtype({_listed(wanted)}, align=True)`",
             )
         return wanted
     found = _struct_type(dtype)
-    if isinstance(found, str):
-        raise TaichiRuntimeTypeError(f"{where} has dtype {dtype}, {found}")
+    if isinstance(found, tuple):
+        raise TaichiRuntimeTypeError(f"{where} has dtype {dtype}, {found[0]}", found[1])
     return found.dtype
 
 
 @lru_cache(maxsize=256)
-def _struct_type(dtype: np.dtype[Any]) -> StructType | str:
-    """Return the type of the language for a structured dtype, or what is wrong with it."""
+def _struct_type(dtype: np.dtype[Any]) -> StructType | tuple[str, str]:
+    """Return the type of the language for a structured dtype, or what is wrong with it and the remedy."""
     assert dtype.names is not None and dtype.fields is not None
     members: dict[str, Any] = {}
     for name in dtype.names:
         member = _member_type(dtype.fields[name][0])
         if member is None:
             text = f"whose member `{name}` ({dtype.fields[name][0]}) kernels cannot hold"
-            return f"{text}. Hint: use numbers in this machine's byte order, vectors, matrices and structs of these"
-        if isinstance(member, str):
+            return text, "use numbers in this machine's byte order, vectors, matrices and structs of these"
+        if isinstance(member, tuple):
             return member
         members[name] = member
     if not all(name.isidentifier() for name in members):
-        return "whose members are no identifiers. Hint: rename them"
+        return "whose members are no identifiers", "rename them"
     made = StructType(members, {})
     if made.dtype.numpy != dtype:
         return (
-            f"whose members lie otherwise than in C. Hint: use `numpy.dtype({_listed(made.dtype)}, align=True)`, "
-            "or pass `x.astype(...)` of it"
+            "whose members lie otherwise than in C",
+            f"use `numpy.dtype({_listed(made.dtype)}, align=True)`, or pass `x.astype(...)` of it",
         )
     return made
 
 
 def _member_type(dtype: np.dtype[Any]) -> Any:
-    """Return a member's type, a text that says what is wrong with a struct in it, or None where there is none such."""
+    """Return a member's type, what is wrong with a struct in it and the remedy, or None where there is none such."""
     if dtype.names is not None:
         return _struct_type(dtype)
     if dtype.subdtype is not None:

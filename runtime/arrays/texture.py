@@ -151,13 +151,13 @@ class Texture:
         self._check_picture("from_image")
         if not hasattr(image, "convert"):
             raise TaichiRuntimeError(
-                f"from_image takes a picture of Pillow's, found a {type(image).__name__}. "
-                "Hint: `PIL.Image.open(path)`, or `from_numpy` for an array"
+                f"from_image takes a picture of Pillow's, found a {type(image).__name__}",
+                "`PIL.Image.open(path)`, or `from_numpy` for an array",
             )
         if tuple(image.size) != self.shape:
             raise TaichiRuntimeError(
-                f"{self!r} takes a picture of {self.shape} pixels, found {tuple(image.size)}. "
-                f"Hint: `image.resize({self.shape})`"
+                f"{self!r} takes a picture of {self.shape} pixels, found {tuple(image.size)}",
+                f"`image.resize({self.shape})`",
             )
         pixels = np.asarray(image.convert("RGB"))  # (height, width, 3)
         texels = np.zeros((*pixels.shape[:2], 4), np.uint8)
@@ -177,8 +177,7 @@ class Texture:
     def _check_picture(self, name: str) -> None:
         if self.spec.format.name != "rgba8" or self.num_dims != 2:
             raise TaichiRuntimeError(
-                f"{name} knows textures of ti.Format.rgba8 and 2 axes, found {self!r}. "
-                "Hint: use `from_numpy`, `to_numpy`"
+                f"{name} knows textures of ti.Format.rgba8 and 2 axes, found {self!r}", "use `from_numpy`, `to_numpy`"
             )
 
     @property
@@ -187,14 +186,14 @@ class Texture:
 
     def _copy_memory(self, array: Any, kind: str) -> None:
         if not isinstance(array, DenseArray):
-            raise TaichiRuntimeError(f"from_{kind} takes a {kind}, found a {type(array).__name__}. Hint: `from_numpy`")
+            raise TaichiRuntimeError(f"from_{kind} takes a {kind}, found a {type(array).__name__}", "`from_numpy`")
         element_bytes = array.element.size_bytes
         size_bytes = prod(array.shape) * element_bytes
         if size_bytes != self.spec.size_bytes:
             raise TaichiRuntimeError(
                 f"{self!r} has {self.spec.size_bytes} bytes, the {kind} has {size_bytes}: {prod(array.shape)} elements "
-                f"of {element_bytes}. Hint: a texel of {self.spec.format.name} is {self.spec.format.channels} "
-                f"x {self.spec.format.channel}"
+                f"of {element_bytes}",
+                f"a texel of {self.spec.format.name} is {self.spec.format.channels} x {self.spec.format.channel}",
             )
         memory: Any = array.memory
         if type(memory) is not Memory or memory.session is not self._session:
@@ -269,8 +268,8 @@ class Ended:
 
 def _ended() -> TaichiRuntimeError:
     return TaichiRuntimeError(
-        "this texture was made before the last `ti.init()` or `ti.reset()` and its memory is gone. "
-        "Hint: create textures again after `ti.init()`"
+        "this texture was made before the last `ti.init()` or `ti.reset()` and its memory is gone",
+        "create textures again after `ti.init()`",
     )
 
 
@@ -301,13 +300,11 @@ def _format_row(fmt: Any, num_channels: int | None, channel_format: Any) -> Texe
         if fmt is None and (num_channels is not None or channel_format is not None):
             return legacy_format(num_channels, channel_format)
     except TaichiCompilationError as error:
-        raise TaichiRuntimeError(str(error)) from None
+        raise TaichiRuntimeError(error.message, error.hint) from None
     row = FORMATS.get(getattr(fmt, "name", "")) if isinstance(fmt, Format) else None
     if row is None or row.kind == "depth":
         found = f"ti.Format.{fmt.name}" if isinstance(fmt, Format) else repr(fmt)
-        raise TaichiRuntimeError(
-            f"a texture cannot have the format {found}. Hint: `ti.Texture(ti.Format.rgba8, (n, m))`"
-        )
+        raise TaichiRuntimeError(f"a texture cannot have the format {found}", "`ti.Texture(ti.Format.rgba8, (n, m))`")
     return row
 
 
@@ -320,13 +317,13 @@ def _extents(shape: Any) -> tuple[int, ...]:
 
 def _no_shape(shape: Any) -> TaichiRuntimeError:
     return TaichiRuntimeError(
-        f"{shape!r} is not a valid shape for a texture. Hint: 1 to {MAX_AXES} extents above 0: (width, height)"
+        f"{shape!r} is not a valid shape for a texture", f"1 to {MAX_AXES} extents above 0: (width, height)"
     )
 
 
 def _filter(filter: str | None) -> str | None:
     if filter is not None and filter not in FILTERS:
-        raise TaichiRuntimeError(f"filter={filter!r} is no filter. Hint: there are {', '.join(map(repr, FILTERS))}")
+        raise TaichiRuntimeError(f"filter={filter!r} is no filter", f"there are {', '.join(map(repr, FILTERS))}")
     return filter
 
 
@@ -334,5 +331,5 @@ def _modes(address: str | Sequence[str], axes: int) -> tuple[str, ...]:
     modes = (address,) * axes if isinstance(address, str) else tuple(address)
     if len(modes) != axes or any(mode not in ADDRESS_MODES for mode in modes):
         known = ", ".join(map(repr, ADDRESS_MODES))
-        raise TaichiRuntimeError(f"address={address!r} is no address mode for {axes} axes. Hint: there are {known}")
+        raise TaichiRuntimeError(f"address={address!r} is no address mode for {axes} axes", f"there are {known}")
     return modes

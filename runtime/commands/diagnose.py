@@ -82,7 +82,7 @@ def _try(name: str, arch: arches.Arch, facts: Callable[[], list[str]]) -> bool:
     try:
         print(f"\n{name}: works (a kernel was compiled and run in {_run_probe(arch):.2f} s)")
     except (TaichiRuntimeError, TaichiCompilationError) as error:
-        lines = [line for line in str(error).splitlines() if not line.startswith(session.FALLBACK_HINT)]
+        lines = error.message.splitlines()
         reasons = [line.strip().removeprefix(f"{arch.name}: ") for line in lines[1:] or lines]
         print("\n  ".join([f"\n{name}: MISSING", *reasons]))
     for line in facts():

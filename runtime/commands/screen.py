@@ -12,19 +12,22 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TextIO
 
+from ...transpiler.errors import ReportedError
+
 GAP = "  "
 """Between the columns of a plain table."""
 ASSEMBLIES = frozenset({"ir", "ptx", "sass", "spirv"})
 
 
-class CommandError(Exception):
+class CommandError(ReportedError):
     """What was asked cannot be answered: a mistake on the command line, or a program that does not get that far.
 
-    hint: what to write instead.
+    The hint is printed in a line of its own.
     """
 
-    def __init__(self, message: str, hint: str = "") -> None:
-        super().__init__(f"{message}\nHint: {hint}" if hint else message)
+    def __init__(self, message: str, hint: str | None = None) -> None:
+        super().__init__(message, hint)
+        self.args = (f"{message}\nHint: {hint}" if hint else message,)
 
 
 class Screen:

@@ -41,7 +41,7 @@ def capabilities_for(arch: Arch | str | None, device: Device | None) -> Capabili
     target = (known.target or known.source_target) if isinstance(known, Arch) else None
     if target is None or (gpu and (target in SOURCE_ONLY or not re.fullmatch(tools_of(target).gpus, gpu))):
         raise TaichiRuntimeError(
-            f'{arch!r} is no target of shadesmith. Hint: ti.cpu, ti.vulkan, ti.cuda, ti.python, or "cuda:sm_80"'
+            f"{arch!r} is no target of shadesmith", 'ti.cpu, ti.vulkan, ti.cuda, ti.python, or "cuda:sm_80"'
         )
     found = device.capabilities if device is not None and device.name == target else portable(target)
     if not gpu:

@@ -19,9 +19,11 @@ if TYPE_CHECKING:
 class OutOfMemory(TaichiRuntimeError):
     """A device has not as much memory as was asked for. where: its name; sizes in bytes."""
 
+    REMEDY = "use smaller or narrower arrays, or `del` those no longer needed"
+
     def __init__(self, where: str, asked: int, used: int, available: int | None, reason: str = "") -> None:
         self.where, self.asked, self.used, self.available, self.reason = where, asked, used, available, reason
-        super().__init__(self.text("an allocation"))
+        super().__init__(self.text("an allocation"), self.REMEDY)
 
     def text(self, owner: str, largest: Sequence[tuple[str, int]] = ()) -> str:
         """Return the message. owner: what the memory is for. largest: owners of memory in use, with their bytes."""
@@ -30,8 +32,7 @@ class OutOfMemory(TaichiRuntimeError):
         most = f" (most by {', '.join(f'{name}: {in_words(size)}' for name, size in largest)})" if largest else ""
         return (
             f"out of memory on {self.where}: {owner} needs {in_words(self.asked)} ({self.asked:,} bytes), "
-            f"{in_words(self.used)} are in use{most}{left}{because}. "
-            "Hint: use smaller or narrower arrays, or `del` those no longer needed"
+            f"{in_words(self.used)} are in use{most}{left}{because}"
         )
 
 

@@ -37,8 +37,8 @@ def keep(module: BackendModule, folder: Path) -> dict[str, Path]:
                 write_text(paths[file.name], file.text)
     except OSError as error:
         raise TaichiRuntimeError(
-            f"profile_source=True keeps emitted texts in {place}, which cannot be written: {error.strerror or error}. "
-            "Hint: name another folder by `ti.init(dump_dir=...)`"
+            f"profile_source=True keeps emitted texts in {place}, which cannot be written: {error.strerror or error}",
+            "name another folder by `ti.init(dump_dir=...)`",
         ) from error
     return paths
 

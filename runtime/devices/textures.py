@@ -73,7 +73,7 @@ def lacks_format(spec: TextureSpec, where: str) -> UnsupportedError:
         hint = f"use ti.Format.{name.replace('bgra', 'rgba')}"
     else:
         hint = "use ti.Format.rgba8 or ti.Format.rgba32f, which every device has"
-    return UnsupportedError(f"{where} has no textures of ti.Format.{name}.\nHint: {hint}")
+    return UnsupportedError(f"{where} has no textures of ti.Format.{name}.", hint)
 
 
 def choose_filter(spec: TextureSpec, can_interpolate: bool, where: str) -> str:
@@ -83,6 +83,6 @@ def choose_filter(spec: TextureSpec, can_interpolate: bool, where: str) -> str:
     if spec.filter == "linear":
         why = "integers are not interpolated" if spec.is_integer else f"{where} does not interpolate it"
         raise UnsupportedError(
-            f'a texture of ti.Format.{spec.format.name} has no filter="linear": {why}.\nHint: filter="nearest"'
+            f'a texture of ti.Format.{spec.format.name} has no filter="linear": {why}.', 'filter="nearest"'
         )
     return "nearest"

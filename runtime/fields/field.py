@@ -73,7 +73,7 @@ class Placed:
         for part in (self.parts or {}).values():
             part.check_placeable()
         if self.is_placed:
-            raise TaichiRuntimeError(f"{self!r} has been placed already. Hint: place a field once, and without a shape")
+            raise TaichiRuntimeError(f"{self!r} has been placed already", "place a field once, and without a shape")
 
     def place_at(self: Any, node: SNode, offset: tuple[int, ...]) -> None:
         """Take the shape of `node`, the field's own; memory follows when the field is used."""
@@ -156,8 +156,8 @@ class Placed:
         shapes = [part.shape for part in parts.values()]
         if isinstance(self.element, Tensor) and len({*shapes}) > 1:
             raise TaichiRuntimeError(
-                f"Members of the following field have different shapes {shapes}: {self!r}. "
-                "Hint: place all components in nodes of one shape"
+                f"Members of the following field have different shapes {shapes}: {self!r}",
+                "place all components in nodes of one shape",
             )
         first = next(iter(parts.values()))
         self.parts, self.shape, self.offset, self.node = parts, first.shape, first.offset, first.node
@@ -195,8 +195,8 @@ class Placed:
         if name in PLACED_SLOTS:
             shown = f" `{self.name}`" if self.name else ""
             raise TaichiRuntimeError(
-                f"this field{shown} is not placed: it has neither shape nor memory. "
-                "Hint: give it a shape, `ti.field(dtype, shape=n)`, or place it: `ti.root.dense(ti.i, n).place(x)`"
+                f"this field{shown} is not placed: it has neither shape nor memory",
+                "give it a shape, `ti.field(dtype, shape=n)`, or place it: `ti.root.dense(ti.i, n).place(x)`",
             )
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
@@ -374,8 +374,8 @@ def _checked_shape(shape: Any, offset: Any, order: str | None) -> tuple[int, ...
     for axis, extent in enumerate(extents):
         if extent < 1:
             raise TaichiRuntimeError(
-                f"Every dimension of a Taichi field should be positive, got {extent} in dimension {axis}. "
-                "Hint: an extent is at least 1"
+                f"Every dimension of a Taichi field should be positive, got {extent} in dimension {axis}",
+                "an extent is at least 1",
             )
     return extents
 
@@ -387,8 +387,8 @@ def _checked_offset(shape: tuple[int, ...] | None, offset: Any) -> tuple[int, ..
     given = tuple(offset) if isinstance(offset, Sequence) else (offset,)
     if len(given) != len(shape):
         raise TaichiSyntaxError(
-            f"The dimensionality of shape and offset must be the same ({len(shape)} != {len(given)}). "
-            "Hint: give one offset for each axis"
+            f"The dimensionality of shape and offset must be the same ({len(shape)} != {len(given)})",
+            "give one offset for each axis",
         )
     return offset_of(given, len(shape))
 
@@ -406,10 +406,10 @@ def _checked_order(shape: tuple[int, ...] | None, order: str | None) -> list[int
     axes_given = [ord(letter) - ord("i") for letter in order]
     if sorted(axes_given) != list(range(len(order))):
         raise TaichiSyntaxError(
-            f"Invalid axis in order '{order}'. Hint: name each of the first {len(shape)} axes from `i`"
+            f"Invalid axis in order '{order}'", f"name each of the first {len(shape)} axes from `i`"
         )
     return [] if axes_given == sorted(axes_given) else axes_given
 
 
 def _refused(shape: Any) -> Exception:
-    return TaichiRuntimeError(f"{shape!r} is no shape for a field. Hint: write an integer or a tuple of integers")
+    return TaichiRuntimeError(f"{shape!r} is no shape for a field", "write an integer or a tuple of integers")

@@ -93,8 +93,8 @@ class FieldsBuilder:
     def _open(self) -> Root:
         if self.finalized:
             raise TaichiRuntimeError(
-                "FieldsBuilder finalized: its fields have memory, and it takes no more. "
-                "Hint: use a new `ti.FieldsBuilder()`"
+                "FieldsBuilder finalized: its fields have memory, and it takes no more",
+                "use a new `ti.FieldsBuilder()`",
             )
         return self.root
 
@@ -127,4 +127,4 @@ class SNodeTree:
 
     def _check(self) -> None:
         if self.destroyed:
-            raise TaichiRuntimeError("SNode tree has been destroyed. Hint: a tree is destroyed once")
+            raise TaichiRuntimeError("SNode tree has been destroyed", "a tree is destroyed once")

@@ -183,14 +183,14 @@ class SNode:
         for what, size in (("The maximum dimension of a dynamic SNode", extent), ("Chunk size", chunk)):
             if size >= 2**31:
                 raise TaichiRuntimeError(
-                    f"{what} cannot exceed the maximum value of a 32-bit signed integer: Got {size} > 2**31-1. "
-                    "Hint: use several lists"
+                    f"{what} cannot exceed the maximum value of a 32-bit signed integer: Got {size} > 2**31-1",
+                    "use several lists",
                 )
         number = chosen[0].number
         if self.node is not None and number in axes_of(self.node):
             raise TaichiRuntimeError(
-                f"Dynamic SNode must have a standalone dimensionality, and {self} splits {chosen[0]!r} too. "
-                "Hint: take an axis that no node above has"
+                f"Dynamic SNode must have a standalone dimensionality, and {self} splits {chosen[0]!r} too",
+                "take an axis that no node above has",
             )
         return self._add("dynamic", (number,), (extent,), chunk=min(chunk, extent))
 
@@ -198,7 +198,7 @@ class SNode:
     def hash(self, axes: Any, dimensions: Any) -> NoReturn:
         """Refuse, as Taichi does. Raises: TaichiRuntimeError."""
         raise TaichiRuntimeError(
-            "hash SNodes are not supported. Hint: use `pointer`, whose cells have memory only while they are active too"
+            "hash SNodes are not supported", "use `pointer`, whose cells have memory only while they are active too"
         )
 
     def _split(self, kind: str, axes: Sequence[Axis], dimensions: int | Sequence[int]) -> SNode:
@@ -235,8 +235,8 @@ class SNode:
         """Add a child; below a root it begins a tree."""
         if self.is_complete:
             raise TaichiRuntimeError(
-                f"{self} belongs to a tree that has memory already, and takes no more nodes and fields. "
-                "Hint: place all fields of a tree before the first of them is read, written or used in a kernel"
+                f"{self} belongs to a tree that has memory already, and takes no more nodes and fields",
+                "place all fields of a tree before the first of them is read, written or used in a kernel",
             )
         node = Node(kind, self.node, axes, extents, element, name, chunk=chunk)
         if self.node is not None:
@@ -415,8 +415,8 @@ def _extents_of(dimensions: Any, chosen: list[Axis]) -> list[int]:
     for axis, extent in enumerate(extents):
         if extent < 1:
             raise TaichiRuntimeError(
-                f"Every dimension of a Taichi field should be positive, got {extent} in dimension {axis}. "
-                "Hint: an extent is at least 1"
+                f"Every dimension of a Taichi field should be positive, got {extent} in dimension {axis}",
+                "an extent is at least 1",
             )
     return extents
 
@@ -432,8 +432,8 @@ def offset_of(given: Any, axes: int) -> tuple[int, ...]:
         raise TypeError(f"{text}. Hint: write `offset=(0, 1)` for two axes") from None
     if len(offset) != axes:
         raise TaichiRuntimeError(
-            f"The dimensionality of the node and of offset must be the same ({axes} != {len(offset)}). "
-            "Hint: give one offset for each axis"
+            f"The dimensionality of the node and of offset must be the same ({axes} != {len(offset)})",
+            "give one offset for each axis",
         )
     return offset if any(offset) else ()
 

@@ -219,7 +219,8 @@ class SparseTree:
         if found & LIST_IS_FULL:
             return TaichiRuntimeError(
                 f"a list of `{describe(pool)}` was full: it takes {pool.extents[0]} items, and what was appended "
-                "beyond is lost. Hint: give the dynamic node a larger dimension"
+                "beyond is lost",
+                "give the dynamic node a larger dimension",
             )
         what, size = ("chunks", pool.chunk) if pool.kind == "dynamic" else ("cells", 0)
         of = f" of {size} items" if size else ""
@@ -231,8 +232,8 @@ class SparseTree:
         return TaichiRuntimeError(
             f"the pool of `{describe(pool)}` was full: it has room for {self.capacities[pool]:,} active {what}{of} of "
             f"{pool_cell_bytes(pool):,} bytes, and what was stored in others is lost. "
-            "Cells that were active are as they were.\n"
-            f"Hint: {remedy}, or deactivate cells that are not needed: others can have them after the loop that does"
+            "Cells that were active are as they were.",
+            f"{remedy}, or deactivate cells that are not needed: others can have them after the loop that does",
         )
 
     def deactivate_all(self, node: Node) -> None:
@@ -360,8 +361,8 @@ def _check_count(node: Node) -> None:
         count = prod(shape_of(node))
         if count > MAX_ITEMS:
             raise TaichiRuntimeError(
-                f"`{describe(node)}` has {count} cells, and at most {MAX_ITEMS} can be numbered. "
-                "Hint: put more of them into the cells of a dense node below"
+                f"`{describe(node)}` has {count} cells, and at most {MAX_ITEMS} can be numbered",
+                "put more of them into the cells of a dense node below",
             )
 
 

@@ -145,8 +145,8 @@ class TreeMemory:
         tree = self._memory() if self._memory is not None else None
         if not isinstance(tree, SparseTree):
             raise TaichiRuntimeError(
-                f"the fields below `{describe(self.top)}` are gone, and its memory with them. "
-                "Hint: keep the fields as long as the nodes are used"
+                f"the fields below `{describe(self.top)}` are gone, and its memory with them",
+                "keep the fields as long as the nodes are used",
             )
         return tree
 
@@ -302,6 +302,5 @@ def _digits_of_view(place: Node) -> tuple[Digit, ...]:
 def destroyed_error() -> TaichiRuntimeError:
     """Return the error for a field whose tree was destroyed."""
     return TaichiRuntimeError(
-        "this field was in a tree whose memory `destroy()` gave back. "
-        "Hint: make a new field in a new `ti.FieldsBuilder()`"
+        "this field was in a tree whose memory `destroy()` gave back", "make a new field in a new `ti.FieldsBuilder()`"
     )

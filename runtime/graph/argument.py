@@ -81,13 +81,11 @@ class Arg:
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         tag = args[0] if args else kwargs.get("tag")
         if not isinstance(tag, ArgKind):
-            raise TaichiRuntimeError(
-                f"a graph argument needs a tag, found {tag!r}. Hint: `tag=ti.graph.ArgKind.SCALAR`"
-            )
+            raise TaichiRuntimeError(f"a graph argument needs a tag, found {tag!r}", "`tag=ti.graph.ArgKind.SCALAR`")
         given = _by_name(tag, args, kwargs)
         name = given.get("name")
         if not isinstance(name, str) or not name:
-            raise TaichiRuntimeError(f"a graph argument needs a name, found {name!r}. Hint: `name='x'`")
+            raise TaichiRuntimeError(f"a graph argument needs a name, found {name!r}", "`name='x'`")
         self.tag, self.name = tag, name
         self.field_dim = _axes(given, self._called) if tag in WITH_MEMORY else 0
         self.fmt: Any = _read_format(given, tag, self._called)
@@ -159,12 +157,12 @@ class Arg:
             assert isinstance(self.type, Scalar)
             accepted = Real if self.type.is_float else (Integral, np.bool_)
             if not isinstance(value, accepted):
-                hint = f" Hint: pass `int({self.name})`" if isinstance(value, Real) else ""
+                hint = f"pass `int({self.name})`" if isinstance(value, Real) else None
                 raise self._refusal(value, f"a number of type {self.type}", hint)
 
     def _check_array(self, value: Any) -> None:
         if not isinstance(value, DenseArray) or value.KIND != "ndarray" or value.path:
-            hint = " Hint: make one by `ti.ndarray(...)`, and copy to it by `x.from_numpy(a)`"
+            hint = "make one by `ti.ndarray(...)`, and copy to it by `x.from_numpy(a)`"
             raise self._refusal(value, f"an {self.shown_type()}", hint)
         if value.memory.is_gone:
             raise value.memory.gone()
@@ -175,7 +173,7 @@ class Arg:
     def _check_texture(self, value: Any) -> None:
         wanted = f"a {self.shown_type()}"
         if not isinstance(value, Texture):
-            raise self._refusal(value, wanted, " Hint: make one by `ti.Texture(...)`")
+            raise self._refusal(value, wanted, "make one by `ti.Texture(...)`")
         is_other = self.tag is ArgKind.RWTEXTURE and value.spec.format is not self.fmt
         if is_other or value.num_dims != self.field_dim:
             raise TaichiRuntimeTypeError(f"{self._called} takes {wanted}, found {value!r}")
@@ -191,13 +189,13 @@ class Arg:
             numbers, shape = [], ()
         if shape != self.element_shape or not all(isinstance(number, Real) for number in numbers):
             found = f" of shape {shape}" if numbers else ""
-            raise self._refusal(value, f"a {describe_type(self.type)}", "", found)
+            raise self._refusal(value, f"a {describe_type(self.type)}", None, found)
 
-    def _refusal(self, value: Any, wanted: str, hint: str, beside: str = "") -> TaichiRuntimeTypeError:
+    def _refusal(self, value: Any, wanted: str, hint: str | None, shape: str = "") -> TaichiRuntimeTypeError:
         kind = type(value)
         package = "" if kind.__module__ == "builtins" else kind.__module__.partition(".")[0] + "."
-        found = repr(value) if isinstance(value, (bool, int, float, str)) else f"a {package}{kind.__name__}{beside}"
-        return TaichiRuntimeTypeError(f"{self._called} takes {wanted}, found {found}.{hint}")
+        found = repr(value) if isinstance(value, (bool, int, float, str)) else f"a {package}{kind.__name__}{shape}"
+        return TaichiRuntimeTypeError(f"{self._called} takes {wanted}, found {found}", hint)
 
 
 def _by_name(tag: ArgKind, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -222,13 +220,13 @@ def _by_name(tag: ArgKind, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dic
 def _axes(given: dict[str, Any], called: str) -> int:
     """Return the number of axes of an ndarray. Raises: TaichiRuntimeError where it is missing or told twice."""
     if given.get("ndim") is not None and given.get("field_dim") is not None:
-        raise TaichiRuntimeError(f"{called}: ndim and field_dim mean the same. Hint: write ndim alone")
+        raise TaichiRuntimeError(f"{called}: ndim and field_dim mean the same", "write ndim alone")
     axes = given.get("ndim") if given.get("field_dim") is None else given["field_dim"]
     if axes is None and given.get("shape") is not None:
         axes = len(given["shape"])
     if isinstance(axes, bool) or not isinstance(axes, Integral) or axes < 0:
         kind = "an NDARRAY" if given["tag"] is ArgKind.NDARRAY else "a texture"
-        raise TaichiRuntimeError(f"{called} is {kind} and needs ndim, found {axes!r}. Hint: `ndim=1`")
+        raise TaichiRuntimeError(f"{called} is {kind} and needs ndim, found {axes!r}", "`ndim=1`")
     return int(axes)
 
 
@@ -240,18 +238,18 @@ def _read_format(given: dict[str, Any], tag: ArgKind, called: str) -> TexelForma
     if fmt is None and channels is None and channel is None:
         if tag is ArgKind.TEXTURE:
             return FORMATS["rgba8"]  # kernels are compiled for others when a run brings one
-        raise TaichiRuntimeError(f"{called} is an RWTEXTURE and needs fmt. Hint: `fmt=ti.Format.rgba8`")
+        raise TaichiRuntimeError(f"{called} is an RWTEXTURE and needs fmt", "`fmt=ti.Format.rgba8`")
     try:
         return legacy_format(channels, channel) if fmt is None else format_row(fmt)
     except TaichiCompilationError as error:
-        raise TaichiRuntimeError(f"{called}: {error}") from None
+        raise TaichiRuntimeError(f"{called}: {error.message}", error.hint) from None
 
 
 def _read_type(given: dict[str, Any], tag: ArgKind, called: str) -> Type:
     """Return the type of a value or of an array's elements. Raises: TaichiRuntimeError for one that does not fit."""
     declared = given.get("dtype")
     if declared is None:
-        raise TaichiRuntimeError(f"{called} needs a dtype. Hint: `dtype=ti.f32`")
+        raise TaichiRuntimeError(f"{called} needs a dtype", "`dtype=ti.f32`")
     found = as_type(declared, sessions.current_config().compile_options())
     shape = given.get("element_shape")
     if shape and isinstance(found, Scalar):

@@ -70,10 +70,10 @@ class GraphBuilder:
         """Add a sequence made by `create_sequential`. Raises: TaichiCompilationError for anything else."""
         if not isinstance(node, Sequential):
             raise TaichiCompilationError(
-                f"a graph appends sequences, found {node!r}. Hint: `s = builder.create_sequential()`, `s.dispatch(...)`"
+                f"a graph appends sequences, found {node!r}", "`s = builder.create_sequential()`, `s.dispatch(...)`"
             )
         if node._arguments is not self._arguments:
-            raise TaichiCompilationError("the sequence belongs to another builder. Hint: make it by this one")
+            raise TaichiCompilationError("the sequence belongs to another builder", "make it by this one")
         if node.holds(self._root):
             raise TaichiCompilationError("a sequence cannot hold itself")
         self._root.add(node)

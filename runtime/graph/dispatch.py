@@ -51,9 +51,7 @@ def make_dispatch(function: Any, args: Sequence[Any]) -> Dispatch:
     function = as_bound_kernel(function)
     kernel = function.kernel if isinstance(function, BoundKernel) else function
     if not isinstance(kernel, Kernel):
-        raise TaichiCompilationError(
-            f"a graph dispatches kernels, found {function!r}. Hint: `@ti.kernel` above its def"
-        )
+        raise TaichiCompilationError(f"a graph dispatches kernels, found {function!r}", "`@ti.kernel` above its def")
     owner = (function.instance,) if isinstance(function, BoundKernel) else ()
     dispatch = Dispatch(kernel, kernel.leaves_of((*owner, *args)))
     options = sessions.current_config().compile_options()
@@ -64,12 +62,13 @@ def make_dispatch(function: Any, args: Sequence[Any]) -> Dispatch:
             what, kind = ("a texture", "TEXTURE") if isinstance(leaf, Texture) else ("an ndarray", "NDARRAY")
             raise TaichiCompilationError(
                 f"`{parameter.name}` of kernel `{kernel.definition.name}` was given {what}, which a graph takes "
-                f"with each run. Hint: pass a `ti.graph.Arg` of kind {kind}"
+                "with each run",
+                f"pass a `ti.graph.Arg` of kind {kind}",
             )
     try:
         dispatch.specialise(examples(dispatch), options)
     except TaichiRuntimeTypeError as error:
-        raise TaichiCompilationError(str(error)) from None
+        raise TaichiCompilationError(error.message, error.hint) from None
     return dispatch
 
 
@@ -84,8 +83,8 @@ def _check(arg: Arg, parameter: str, annotation: Any, kernel: str, options: Comp
     if is_template(annotation):
         if arg.tag is not ArgKind.NDARRAY:
             raise TaichiCompilationError(
-                f"{where}: a ti.template() is compiled in. Hint: pass its value to `dispatch`, or annotate it"
-                f" with `{describe_type(arg.type)}`"
+                f"{where}: a ti.template() is compiled in",
+                f"pass its value to `dispatch`, or annotate it with `{describe_type(arg.type)}`",
             )
         return
     wanted = as_type(annotation, options)
@@ -98,7 +97,8 @@ def _check(arg: Arg, parameter: str, annotation: Any, kernel: str, options: Comp
     if wanted is not None and arg.type != wanted:
         raise TaichiCompilationError(
             f"{where}: Arg {parameter}'s dtype {describe_type(arg.type)} doesn't match kernel's annotated "
-            f"dtype={describe_type(wanted)}. Hint: `dtype={describe_type(wanted)}`"
+            f"dtype={describe_type(wanted)}",
+            f"`dtype={describe_type(wanted)}`",
         )
 
 
@@ -106,13 +106,13 @@ def _check_array(arg: Arg, annotation: NdarrayAnnotation, where: str, options: C
     """Check axes and elements, where both sides say them. Raises: TaichiCompilationError."""
     if annotation.ndim is not None and arg.ndim != annotation.ndim and not annotation.is_element_open:
         raise TaichiCompilationError(
-            f"{where} needs ndim={annotation.ndim}, found ndim={arg.ndim}. Hint: `ndim={annotation.ndim}`"
+            f"{where} needs ndim={annotation.ndim}, found ndim={arg.ndim}", f"`ndim={annotation.ndim}`"
         )
     wanted = None if annotation.dtype is None else as_type(annotation.dtype, options)
     if wanted is not None and arg.type != wanted and not annotation.is_element_open:
         raise TaichiCompilationError(
-            f"{where} needs dtype={describe_type(wanted)}, found dtype={describe_type(arg.type)}. "
-            f"Hint: `dtype={describe_type(wanted)}`"
+            f"{where} needs dtype={describe_type(wanted)}, found dtype={describe_type(arg.type)}",
+            f"`dtype={describe_type(wanted)}`",
         )
 
 

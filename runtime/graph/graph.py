@@ -132,8 +132,8 @@ class Graph:
         """Raise TaichiRuntimeError where there is a name without a value."""
         if not isinstance(args, Mapping):
             raise TaichiRuntimeError(
-                f"a graph runs with a dict of values by name, found a {type(args).__name__}. "
-                f"Hint: `graph.run({{{', '.join(f'{name!r}: ...' for name in self.arguments)}}})`"
+                f"a graph runs with a dict of values by name, found a {type(args).__name__}",
+                f"`graph.run({{{', '.join(f'{name!r}: ...' for name in self.arguments)}}})`",
             )
         for name in self.arguments:
             if name not in args:

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ...transpiler.errors import ReportedError
 from .events import MODIFIERS, Delta, EType, Event, is_held
 
 SHIFTED = str.maketrans('~!@#$%^&*()_+{}|:"<>?', "`1234567890-=[]\\;',./")
@@ -34,11 +35,11 @@ SHOWS_AFTER_CLOSE = 5
 CLOSED = "Window close button clicked, exiting... (use `while gui.running` to exit gracefully)"
 
 
-class NoWindowError(Exception):
-    """No window can be opened; the text says why. expected: there is no display, so that nobody waits for one."""
+class NoWindowError(ReportedError):
+    """No window can be opened; the message says why. expected: there is no display, so that nobody waits for one."""
 
-    def __init__(self, reason: str, expected: bool) -> None:
-        super().__init__(reason)
+    def __init__(self, reason: str, hint: str | None = None, *, expected: bool) -> None:
+        super().__init__(reason, hint)
         self.expected = expected
 
 
@@ -188,8 +189,8 @@ def open_window(name: str, res: tuple[int, int], fullscreen: bool) -> Window:
     try:
         tkinter = importlib.import_module("tkinter")
     except ImportError as error:
-        hint = "Hint: `apt install python3-tk`, or a Python that has tkinter"
-        raise NoWindowError(f"tkinter is not installed ({error}). {hint}", expected=False) from None
+        hint = "`apt install python3-tk`, or a Python that has tkinter"
+        raise NoWindowError(f"tkinter is not installed ({error})", hint, expected=False) from None
     try:
         return Window(tkinter, name, res, fullscreen)
     except tkinter.TclError as error:

@@ -82,20 +82,20 @@ def _array(
         if trailing != wanted.shape or element != wanted.element:
             axes = ", ".join(map(str, wanted.shape))
             raise TaichiRuntimeTypeError(
-                f"{where} needs elements {describe_type(wanted)}, found {element} of shape {found.shape}. "
-                f"Hint: pass an array of {wanted.element} whose shape ends in {axes}: (..., {axes})"
+                f"{where} needs elements {describe_type(wanted)}, found {element} of shape {found.shape}",
+                f"pass an array of {wanted.element} whose shape ends in {axes}: (..., {axes})",
             )
         element, ndim = with_element(wanted, element), ndim - len(wanted.shape)
     if wanted is not None and element != wanted:
         text = f"{where} needs dtype={describe_type(wanted)}, found dtype={describe_type(element)}"
-        raise TaichiRuntimeTypeError(f"{text}. Hint: pass {_array_like(wanted, found.access)}")
+        raise TaichiRuntimeTypeError(text, f"pass {_array_like(wanted, found.access)}")
     if annotation.ndim is not None and annotation.ndim != ndim:
         raise TaichiRuntimeTypeError(
-            f"{where} needs ndim={annotation.ndim}, found ndim={ndim} (shape {found.shape}). "
-            f"Hint: pass `x.reshape(...)` with {annotation.ndim} axes, or annotate ndim={ndim}"
+            f"{where} needs ndim={annotation.ndim}, found ndim={ndim} (shape {found.shape})",
+            f"pass `x.reshape(...)` with {annotation.ndim} axes, or annotate ndim={ndim}",
         )
     if annotation.needs_grad and getattr(value, "grad", None) is None and not getattr(value, "requires_grad", False):
-        raise TaichiRuntimeTypeError(f"{where} needs an array with a gradient. Hint: {GRADIENT_HINT}")
+        raise TaichiRuntimeTypeError(f"{where} needs an array with a gradient", GRADIENT_HINT)
     return ArrayArgument(element, ndim, found.strided, annotation.boundary == "clamp"), found.access
 
 
@@ -113,8 +113,8 @@ def _element_of_argument(
     if not is_whole or len(shape) != axes or annotation.element_shape not in (None, shape):
         wanted = annotation.element_shape or ("vectors", "matrices")[axes - 1]
         raise TaichiRuntimeTypeError(
-            f"{where} needs elements of shape {wanted}, found {describe_type(given)} of shape {found.shape}. "
-            "Hint: pass `ti.Vector.ndarray(...)`, `ti.Matrix.ndarray(...)`, or an array with axes for the elements"
+            f"{where} needs elements of shape {wanted}, found {describe_type(given)} of shape {found.shape}",
+            "pass `ti.Vector.ndarray(...)`, `ti.Matrix.ndarray(...)`, or an array with axes for the elements",
         )
     element = element_of(given if scalar is None else scalar)
     return Tensor(shape, element)
@@ -145,7 +145,5 @@ def array_of_annotation(annotation: NdarrayAnnotation, options: CompileOptions) 
     """
     element = _wanted_element(annotation, options)
     if element is None or annotation.ndim is None or annotation.is_element_open:
-        raise TaichiRuntimeTypeError(
-            "An ndarray annotation leaves dtype or ndim open. Hint: pass an array in its place"
-        )
+        raise TaichiRuntimeTypeError("An ndarray annotation leaves dtype or ndim open", "pass an array in its place")
     return ArrayArgument(element, annotation.ndim, clamped=annotation.boundary == "clamp")

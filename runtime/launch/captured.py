@@ -48,7 +48,8 @@ def captured_constants(interface: Interface, fields: Sequence[Any], kernel: str)
             try:
                 constants["pointer", slot] = field.allocation.address
             except TaichiRuntimeError as error:
-                raise TaichiRuntimeError(f"`{interface.arrays[slot].name}` of kernel `{kernel}`: {error}") from None
+                name = interface.arrays[slot].name
+                raise TaichiRuntimeError(f"`{name}` of kernel `{kernel}`: {error.message}", error.hint) from None
             if isinstance(field, TreePart):
                 constants.update(((kind, slot, *more), number) for (kind, *more), number in field.numbers.items())
                 continue

@@ -350,9 +350,7 @@ class Kernel:
 
     def _misuse(self, text: str) -> TaichiSyntaxError:
         names = ", ".join(parameter.name for parameter in self.definition.parameters[self._is_method :])
-        return TaichiSyntaxError(
-            f"{text.rstrip('?')}{'?' if text.endswith('?') else '.'} Hint: call it as `{self.definition.name}({names})`"
-        )
+        return TaichiSyntaxError(text, f"call it as `{self.definition.name}({names})`")
 
     def _complete(self, args: Sequence[Any]) -> tuple[Any, ...]:
         """Fill up arguments that only their type matters for."""
@@ -475,7 +473,7 @@ class Kernel:
             where = f"`{parameter.name}` of kernel `{self.definition.name}`"
             if not instance.accepts(position, args[position]):
                 error = TaichiRuntimeTypeError.get(position, parameter.annotation, type(args[position]))
-                raise TaichiRuntimeTypeError(f"{error}: {where}. Hint: convert the value before the call") from None
+                raise TaichiRuntimeTypeError(f"{error.message}: {where}", "convert the value before the call") from None
             if instance.writes(position):
                 check_argument(args[position], f"Argument {position} ({where})")
 
@@ -514,8 +512,8 @@ def _check_owner(name: str, owner: Any) -> None:
     kind = type(owner)
     if isinstance(getattr(kind, name, None), Kernel) and not getattr(kind, "_data_oriented", False):
         raise TaichiSyntaxError(
-            f"Please decorate class {kind.__name__} with @ti.data_oriented. "
-            f"Hint: write `@ti.data_oriented` above `class {kind.__name__}`"
+            f"Please decorate class {kind.__name__} with @ti.data_oriented",
+            f"write `@ti.data_oriented` above `class {kind.__name__}`",
         )
 
 
@@ -550,7 +548,7 @@ def kernel(function: Any = None, *, offline_cache: bool = True) -> Any:
     if not inspect.isfunction(function):
         below = isinstance(function, (classmethod, staticmethod, property))
         hint = f"`@ti.kernel` below `@{type(function).__name__}`" if below else "`@ti.kernel` above a `def`"
-        raise TaichiSyntaxError(f"ti.kernel decorates functions, found {function!r}. Hint: write {hint}")
+        raise TaichiSyntaxError(f"ti.kernel decorates functions, found {function!r}", f"write {hint}")
     if function.__name__ == "<lambda>":
         define(function).parsed  # noqa: B018 - raises: a lambda is refused where it stands
     if hasattr(function, "__wrapped__"):

@@ -57,8 +57,8 @@ def _leaves(definition: KernelDefinition, position: int, parameter: ParameterDef
                 where = f"Argument {position} (`{parameter.name}` of kernel `{definition.name}`)"
                 given = f"a {type(value).__name__} without `{'.'.join(path)}`"
                 raise TaichiRuntimeTypeError(
-                    f"{where} takes {_shown(parameter.annotation)}, and {given} was given. "
-                    f"Hint: give it the members {', '.join(members_of(parameter.annotation) or ())}"
+                    f"{where} takes {_shown(parameter.annotation)}, and {given} was given",
+                    f"give it the members {', '.join(members_of(parameter.annotation) or ())}",
                 )
             member = getattr(member, name)
         found.append(member)

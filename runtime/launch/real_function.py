@@ -22,8 +22,8 @@ def real_func(function: Any) -> Func:
     Raises: TaichiSyntaxError if it is not a plain function, or a parameter has no type.
     """
     if not inspect.isfunction(function):
-        text = f"ti.real_func decorates functions, found {function!r}. Hint: write `@ti.real_func` above a `def`"
-        raise TaichiSyntaxError(text)
+        text = f"ti.real_func decorates functions, found {function!r}"
+        raise TaichiSyntaxError(text, "write `@ti.real_func` above a `def`")
     check_function(definition_of(function, _takes_self(function)))
     return Func(function, is_real=True)
 

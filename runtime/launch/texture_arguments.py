@@ -26,20 +26,20 @@ def describe_texture(value: Any, annotation: TextureAnnotation, name: str, kerne
         return texture_argument(annotation)
     if not isinstance(value, Texture):
         raise TaichiRuntimeTypeError(
-            f"Argument {name} must be a texture, got {type(value)} (kernel `{kernel}`). "
-            "Hint: pass `ti.Texture(ti.Format.rgba8, (n, m))`"
+            f"Argument {name} must be a texture, got {type(value)} (kernel `{kernel}`)",
+            "pass `ti.Texture(ti.Format.rgba8, (n, m))`",
         )
     kind, axes = type(annotation).__name__, annotation.num_dimensions
     if value.num_dims != axes:
         raise TaichiRuntimeTypeError(
-            f"{kind} dimension mismatch for argument {name}: expected {axes}, got {value.num_dims} "
-            f"(kernel `{kernel}`). "
-            f"Hint: pass a texture with {axes} extents, or annotate num_dimensions={value.num_dims}"
+            f"{kind} dimension mismatch for argument {name}: expected {axes}, got {value.num_dims} (kernel `{kernel}`)",
+            f"pass a texture with {axes} extents, or annotate num_dimensions={value.num_dims}",
         )
     if isinstance(annotation, RWTextureType) and annotation.row is not value.spec.format:
         wanted, found = annotation.row.name, value.spec.format.name
         raise TaichiRuntimeTypeError(
             f"{kind} format mismatch for argument {name}: expected Format.{wanted}, got Format.{found} "
-            f"(kernel `{kernel}`). Hint: pass a texture of ti.Format.{wanted}, or annotate fmt=ti.Format.{found}"
+            f"(kernel `{kernel}`)",
+            f"pass a texture of ti.Format.{wanted}, or annotate fmt=ti.Format.{found}",
         )
     return texture_argument(annotation, value.fmt)

@@ -20,7 +20,7 @@ from ...transpiler.errors import TaichiSyntaxError
 
 F = TypeVar("F", bound=Callable[..., Any])
 ATTRIBUTE = "tunable"
-HINT = "Hint: @ti.tune(block_dim=[64, 128, 256])"
+HINT = "@ti.tune(block_dim=[64, 128, 256])"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +54,11 @@ def tune(*, where: str = "", **knobs: Iterable[Any]) -> Callable[[F], F]:
     """
     tunable = Tunable(tuple((name, _values(name, values)) for name, values in knobs.items()), where)
     if not knobs:
-        raise TaichiSyntaxError(f"`ti.tune` names nothing to tune. {HINT}")
+        raise TaichiSyntaxError("`ti.tune` names nothing to tune", HINT)
 
     def offer(target: F) -> F:
         if not callable(target):
-            raise TaichiSyntaxError(f"`ti.tune` decorates a kernel, found {type(target).__name__}. {HINT}")
+            raise TaichiSyntaxError(f"`ti.tune` decorates a kernel, found {type(target).__name__}", HINT)
         definition = getattr(target, "definition", None)  # of a kernel; else it is the function that becomes one
         setattr(target if definition is None else definition.function, ATTRIBUTE, tunable)
         return target
@@ -68,11 +68,11 @@ def tune(*, where: str = "", **knobs: Iterable[Any]) -> Callable[[F], F]:
 
 def _values(name: str, values: Any) -> tuple[str, ...]:
     if isinstance(values, str) or not isinstance(values, Iterable):
-        raise TaichiSyntaxError(f"`ti.tune({name}=...)` takes a list of values, found {values!r}. {HINT}")
+        raise TaichiSyntaxError(f"`ti.tune({name}=...)` takes a list of values, found {values!r}", HINT)
     found = tuple(dict.fromkeys(str(int(value) if isinstance(value, bool) else value) for value in values))
     if not found:
-        raise TaichiSyntaxError(f"`ti.tune({name}=...)` has an empty list of values. {HINT}")
+        raise TaichiSyntaxError(f"`ti.tune({name}=...)` has an empty list of values", HINT)
     for value in found:
         if not value.strip() or any(mark in value for mark in ("\n", "\\", "//", "/*")):
-            raise TaichiSyntaxError(f"`ti.tune({name}=...)` cannot write {value!r} behind a `#define`. {HINT}")
+            raise TaichiSyntaxError(f"`ti.tune({name}=...)` cannot write {value!r} behind a `#define`", HINT)
     return found

@@ -68,7 +68,7 @@ def start_recording(filename: str | os.PathLike[str]) -> None:
     with _LOCK:
         if _RECORDER is not None:
             raise TaichiRuntimeError(
-                f"{_RECORDER.path} is being recorded. Hint: call ti.aot.stop_recording() before the next recording"
+                f"{_RECORDER.path} is being recorded", "call ti.aot.stop_recording() before the next recording"
             )
         _RECORDER = Recorder(Path(filename))
         _RECORDER.attach()
@@ -80,7 +80,7 @@ def stop_recording() -> None:
     global _RECORDER
     with _LOCK:
         if _RECORDER is None:
-            raise TaichiRuntimeError("nothing is being recorded. Hint: call ti.aot.start_recording('record.yml') first")
+            raise TaichiRuntimeError("nothing is being recorded", "call ti.aot.start_recording('record.yml') first")
         recorder, _RECORDER = _RECORDER, None
         recorder.detach()
         recorder.write()
@@ -111,7 +111,7 @@ class Recorder:
         self.path = path.absolute()
         if self.path.suffix == "":
             hint = f"name it `{path}.yml`, since `{path}` becomes the folder beside it"
-            raise TaichiRuntimeError(f"`{path}` has no suffix. Hint: {hint}")
+            raise TaichiRuntimeError(f"`{path}` has no suffix", hint)
         self.folder = self.path.with_suffix("")
         self.kernels: dict[str, dict[str, Any]] = {}
         self.sessions: list[_RecordedSession] = []
@@ -119,7 +119,7 @@ class Recorder:
         self._lock = threading.RLock()
         _remove_recording(self.path)
         if self.folder.exists() and (not self.folder.is_dir() or any(self.folder.iterdir())):
-            raise TaichiRuntimeError(f"{self.folder} is not empty. Hint: name a recording whose folder is free")
+            raise TaichiRuntimeError(f"{self.folder} is not empty", "name a recording whose folder is free")
         (self.folder / "memory").mkdir(parents=True, exist_ok=True)
 
     def attach(self) -> None:
@@ -397,7 +397,7 @@ def _remove_recording(path: Path) -> None:
     except ValueError:
         data = {}
     if data.get("format") != FORMAT:
-        raise TaichiRuntimeError(f"{path} is there and is no recording. Hint: name another file, or remove it")
+        raise TaichiRuntimeError(f"{path} is there and is no recording", "name another file, or remove it")
     folder = path.with_suffix("")
     names = [str(kernel.get("id")) for kernel in data.get("kernels") or () if isinstance(kernel, dict)]
     kernels = [folder / name for name in names if re.fullmatch(r"\w+-\w+", name)]

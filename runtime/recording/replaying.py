@@ -105,7 +105,7 @@ class RecordingFile:
 
     def wrong(self, text: str) -> TaichiRuntimeError:
         """Return the error for a recording that is not as it should be."""
-        return TaichiRuntimeError(f"{self.path} is no recording that can be replayed: {text}. Hint: record it again")
+        return TaichiRuntimeError(f"{self.path} is no recording that can be replayed: {text}", "record it again")
 
     def module(self, name: str) -> BackendModule:
         """Return a compiled kernel, with the texts as they are in the folder now."""

@@ -47,7 +47,7 @@ LEVELS = {
 }
 """Taichi's names of levels, as `ti.init(log_level=...)` takes them."""
 
-FALLBACK_HINT = "Hint: leave out `enable_fallback=False` to run"
+FALLBACK_HINT = "leave out `enable_fallback=False` to run"
 """Begin of the last line of what `ti.init` raises where no device opens."""
 
 COMPATIBLE_VERSION = (1, 7, 4)
@@ -186,7 +186,7 @@ class Session:
         try:
             return make()
         except OutOfMemory as error:
-            raise TaichiRuntimeError(error.text(owner, self.largest_owners())) from None
+            raise TaichiRuntimeError(error.text(owner, self.largest_owners()), error.REMEDY) from None
 
     def register_hold(self, hold: Hold) -> None:
         """Remember, without keeping it alive, who holds how much."""
@@ -306,7 +306,7 @@ def current(purpose: str | None = None) -> Session:
     if CURRENT is not None:
         return CURRENT
     action = f"Cannot create {purpose}" if purpose else "There is no session"
-    raise TaichiRuntimeError(f"{action}, maybe you forgot to call `ti.init()` first? Hint: `ti.init(arch=ti.cpu)`")
+    raise TaichiRuntimeError(f"{action}, maybe you forgot to call `ti.init()` first?", "`ti.init(arch=ti.cpu)`")
 
 
 def is_initialized() -> bool:
@@ -373,7 +373,7 @@ def _wanted(arch: Arch | Sequence[Arch] | str | None, environment: Mapping[str, 
         if arch not in ARCHES:
             close = get_close_matches(arch, ["gpu", *ARCHES], 1)
             meant = f"did you mean `{close[0]}`? " if close else ""
-            raise TaichiRuntimeError(f"Arch={arch} is not known. Hint: {meant}Known are: gpu, {', '.join(ARCHES)}")
+            raise TaichiRuntimeError(f"Arch={arch} is not known", f"{meant}Known are: gpu, {', '.join(ARCHES)}")
         return (ARCHES[arch],)
     found = (arch,) if isinstance(arch, Arch) else tuple(arch)
     for item in found:
@@ -392,7 +392,9 @@ def _open(wanted: tuple[Arch, ...], config: Config, enable_fallback: bool) -> tu
     shown = list(wanted)
     reasons = "".join(f"\n  {reason}" for reason in missing)
     if not enable_fallback:
-        raise TaichiRuntimeError(f"Arch={shown} is not supported{reasons}\n{FALLBACK_HINT} {_fallback(wanted)} instead")
+        raise TaichiRuntimeError(
+            f"Arch={shown} is not supported{reasons}", f"{FALLBACK_HINT} {_fallback(wanted)} instead"
+        )
     if not _names_host(wanted):
         device = _try(arches.cpu, config, True, missing)
         if device is not None:

@@ -68,7 +68,7 @@ def export_repro(variants: Variants, folder: str | Path, variant: str | None = N
     module = checked_module(variants, variants.chosen.variant if variant is None else variant)
     target = Path(folder).expanduser()
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise TaichiRuntimeError(f"{target} is not empty. Hint: name a new folder for the reproducer")
+        raise TaichiRuntimeError(f"{target} is not empty", "name a new folder for the reproducer")
     recording, outputs = _recorded(variants)
     names = _file_names(recording.regions)
     replicas = Replicas(recording)
@@ -119,22 +119,22 @@ def _as_text(data: dict[str, Any]) -> str:
 def _recorded(launchable: Launchable) -> tuple[Recording, Outputs]:
     """Return the call with its memory. Raises: TaichiRuntimeError where there is no reproducer of it."""
     if tools_of(launchable.session.device.name).is_interpreter:
-        raise TaichiRuntimeError("the interpreter runs no text to export. Hint: use ti.cpu, ti.vulkan or ti.cuda")
+        raise TaichiRuntimeError("the interpreter runs no text to export", "use ti.cpu, ti.vulkan or ti.cuda")
     recording = record(launchable)
     outputs = Outputs(recording)
     if recording.textures:
         raise TaichiRuntimeError(
-            f"kernel `{launchable.generated.kernel}` takes textures, which are not plain memory. "
-            "Hint: export a kernel that takes arrays"
+            f"kernel `{launchable.generated.kernel}` takes textures, which are not plain memory",
+            "export a kernel that takes arrays",
         )
     if outputs.trees:
         raise TaichiRuntimeError(
-            f"kernel `{launchable.generated.kernel}` uses a sparse tree, whose pools are too large for files. "
-            "Hint: export a kernel on dense fields"
+            f"kernel `{launchable.generated.kernel}` uses a sparse tree, whose pools are too large for files",
+            "export a kernel on dense fields",
         )
     size = sum(region.size_bytes for region in recording.regions)
     if size > MAX_BYTES:
-        raise TaichiRuntimeError(f"the call reaches {size:,} bytes of memory. Hint: export a smaller one, below 2 GiB")
+        raise TaichiRuntimeError(f"the call reaches {size:,} bytes of memory", "export a smaller one, below 2 GiB")
     return recording, outputs
 
 

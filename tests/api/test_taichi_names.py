@@ -47,7 +47,7 @@ def check(path: str) -> None:
         find(path)
     except NotYetError as error:
         assert " is not in this version of shadesmith; see docs/status.md: " in str(error)
-        assert "issue" in error.sentence and error.sentence.endswith(" of the roadmap") and error.hint
+        assert "issue" in error.message and error.message.endswith(" of the roadmap") and error.hint
         assert "None" not in str(error)
 
 
@@ -90,7 +90,7 @@ def test_members_exist_or_name_their_issue(title: str) -> None:
         try:
             getattr(owner, name)
         except NotYetError as error:
-            assert "issue" in error.sentence
+            assert "issue" in error.message
         except AttributeError:
             missing.append(name)
     assert missing == []

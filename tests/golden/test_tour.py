@@ -13,7 +13,7 @@ import shadesmith as ti
 
 GUIDE = Path(__file__).parents[2] / "docs" / "contributing"
 ROOT = GUIDE.parents[1]
-PROGRAM = '''\
+PROGRAM = """\
 import shadesmith as ti
 
 @ti.func
@@ -29,7 +29,7 @@ def brighten(image: ti.types.ndarray(ti.f32, 1), gain: ti.f32) -> ti.i32:
             saturated += 1
         image[i] = v
     return saturated
-'''
+"""
 BLOCK = re.compile(r"(<!-- output: ([\w ]+) -->\n```\w+\n)(.*?)(```\n)", re.DOTALL)
 
 
@@ -54,7 +54,8 @@ def shown(tmp_path: Path) -> Iterator[dict[str, str]]:
         "source cuda loop": cuda[cuda.index("// task 1 of 3") : cuda.index("// task 2 of 3")].rstrip() + "\n",
         "source c": kernel.source(*arguments, arch=ti.cpu),
         "interface": "".join(
-            f"{m.offset_bytes:3} {m.size_bytes} {m.type:4} {m.name:12} {' '.join(map(str, m.source))}\n" for m in members
+            f"{m.offset_bytes:3} {m.size_bytes} {m.type:4} {m.name:12} {' '.join(map(str, m.source))}\n"
+            for m in members
         ),
     }
     ti.reset()

@@ -182,11 +182,6 @@ def lists_per_cell(node: Node) -> int:
     return prod(digit.extent for digit in cell_digits(node)[:-1])
 
 
-def cells_per_list(node: Node) -> int:
-    """Return how many cells a node has in one cell of the node above it."""
-    return prod(node.extents)
-
-
 def mask_words(node: Node) -> int:
     """Return how many words of mask a bitmasked node has in one cell of the pool above, or in all."""
     return -(-entries_per_cell(node) // 32)

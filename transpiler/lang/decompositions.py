@@ -51,9 +51,7 @@ LEAST_PIVOT, LARGEST = 1e-37, 1e30
 
 
 def _refuse(message: str, hint: str) -> NoReturn:
-    error = TaichiCompilationError(message)
-    error.hint = hint  # type: ignore[attr-defined]
-    raise error
+    raise TaichiCompilationError(message, hint)
 
 
 def _check_square(name: str, shape: tuple[int, ...], sizes: tuple[int, ...]) -> None:

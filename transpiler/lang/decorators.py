@@ -39,7 +39,7 @@ class Func:
             name = self.function.__qualname__
             text = f"Taichi functions cannot be called from Python-scope; `{name}` is a `ti.func`"
             hint = "call it in a kernel, or decorate it with `@ti.pyfunc` to call it in both"
-            raise as_seen_by_user(TaichiSyntaxError(f"{text}. Hint: {hint}"))
+            raise as_seen_by_user(TaichiSyntaxError(text, hint))
         return self.function(*arguments, **named)
 
     def __repr__(self) -> str:

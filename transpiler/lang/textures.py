@@ -18,15 +18,15 @@ Format.__doc__ = "Formats of texels, `ti.Format.rgba8` and others; names and val
 STORED = ", ".join(row.name for row in FORMATS.values() if row.is_storage)
 
 
-def _error(text: str) -> Exception:
-    return as_seen_by_user(TaichiCompilationError(text))
+def _error(message: str, hint: str) -> Exception:
+    return as_seen_by_user(TaichiCompilationError(message, hint))
 
 
 def format_row(format: Any) -> TexelFormat:
     """Return what the table says of a `ti.Format`. Raises: TaichiCompilationError for what is none."""
     row = FORMATS.get(getattr(format, "name", ""))
     if row is None:
-        raise _error(f"{format!r} is no format of a texture. Hint: write `ti.Format.rgba8`")
+        raise _error(f"{format!r} is no format of a texture", "write `ti.Format.rgba8`")
     return row
 
 
@@ -36,14 +36,14 @@ def legacy_format(num_channels: int | None, channel_format: Any) -> TexelFormat:
     row = format_of(channel, 4 if num_channels is None else num_channels)
     if row is None:
         text = f"There is no format with {num_channels} channels of {channel}"
-        raise _error(f"{text}. Hint: write `fmt=ti.Format.rgba8` or another of `ti.Format`")
+        raise _error(text, "write `fmt=ti.Format.rgba8` or another of `ti.Format`")
     return row
 
 
 def _check_axes(num_dimensions: Any) -> None:
     if not isinstance(num_dimensions, int) or not 1 <= num_dimensions <= 3:
         raise _error(
-            f"A texture has 1, 2 or 3 axes, found num_dimensions={num_dimensions!r}. Hint: write `num_dimensions=2`"
+            f"A texture has 1, 2 or 3 axes, found num_dimensions={num_dimensions!r}", "write `num_dimensions=2`"
         )
 
 
@@ -81,14 +81,14 @@ class RWTextureType:
             lod, num_channels, channel_format, fmt = num_channels or 0, lod, fmt, None
         if fmt is None and num_channels is None and channel_format is None:
             raise _error(
-                "fmt is required for rw_texture type. Hint: write "
-                "`ti.types.rw_texture(num_dimensions=2, fmt=ti.Format.rgba8)`"
+                "fmt is required for rw_texture type",
+                "write `ti.types.rw_texture(num_dimensions=2, fmt=ti.Format.rgba8)`",
             )
         row = legacy_format(num_channels, channel_format) if fmt is None else format_row(fmt)
         if not row.is_storage:
-            raise _error(f"No kernel can store to a texture of format `{row.name}`. Hint: there are {STORED}")
+            raise _error(f"No kernel can store to a texture of format `{row.name}`", f"there are {STORED}")
         if lod != 0:
-            raise _error(f"A texture has one level, found lod={lod!r}. Hint: leave `lod` out")
+            raise _error(f"A texture has one level, found lod={lod!r}", "leave `lod` out")
         object.__setattr__(self, "num_dimensions", num_dimensions)
         object.__setattr__(self, "fmt", Format[row.name])
         object.__setattr__(self, "lod", lod)

@@ -473,12 +473,13 @@ class CudaDevice:
         """Return the error that names the kernels launched last; CUDA does not say which of them failed."""
         kernels = ", ".join(f"`{name}`" for name in dict.fromkeys(reversed(self.recent))) or "none yet"
         text = f"CUDA reports {error} on GPU {self.index}. Kernels launched last, newest first: {kernels}."
+        hint = None
         if any(word in str(error) for word in FAULTS):
-            text += (
-                "\nHint: a kernel read or wrote outside an array, most likely; ti.init(arch=ti.cuda, debug=True) finds "
+            hint = (
+                "a kernel read or wrote outside an array, most likely; ti.init(arch=ti.cuda, debug=True) finds "
                 "the line. The GPU's context is lost: start the program again."
             )
-        return TaichiRuntimeError(text)
+        return TaichiRuntimeError(text, hint)
 
     def close(self) -> None:
         """Wait for all work; memory goes back with the objects that hold it. A fault is not reported any more."""

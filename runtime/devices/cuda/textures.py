@@ -143,7 +143,8 @@ def _check_extents(device: Gpu, spec: TextureSpec) -> None:
     if any(extent > limit for extent, limit in zip(spec.shape, most, strict=True)):
         raise UnsupportedError(
             f"{device.title} has no textures of shape {spec.shape}; with {len(most)} axes they have at most "
-            f"{tuple(most)} texels.\nHint: use an ndarray, or several textures"
+            f"{tuple(most)} texels.",
+            "use an ndarray, or several textures",
         )
 
 

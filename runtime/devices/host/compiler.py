@@ -284,6 +284,6 @@ def _load_from_folder(binary: bytes) -> Library:
             return Library(path)
         except OSError as error:
             raise TaichiRuntimeError(
-                f"The compiled kernel cannot be loaded: {error}.\n"
-                f"Hint: if {process.temporary_folder()} is mounted `noexec`, set TMPDIR to another folder."
+                f"The compiled kernel cannot be loaded: {error}.",
+                f"if {process.temporary_folder()} is mounted `noexec`, set TMPDIR to another folder.",
             ) from error

@@ -39,8 +39,8 @@ def run_tools(commands: Sequence[Sequence[str]], text: str, folder: str) -> list
         outputs = [process.communicate(timeout=max(0.0, end - time.monotonic()))[0] for process in processes]
     except subprocess.TimeoutExpired as error:
         raise TaichiCompilationError(
-            f"`{commands[0][0]}` did not finish within {limit:g} s and was stopped.\n"
-            "Hint: make the kernel smaller, unroll less with ti.static, or raise SHADESMITH_CC_TIMEOUT [s]."
+            f"`{commands[0][0]}` did not finish within {limit:g} s and was stopped.",
+            "make the kernel smaller, unroll less with ti.static, or raise SHADESMITH_CC_TIMEOUT [s].",
         ) from error
     finally:
         for process in processes:

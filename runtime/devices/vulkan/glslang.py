@@ -160,9 +160,7 @@ def require_tool() -> str:
     """Return the path of the GLSL compiler. Raises: TaichiRuntimeError with how to install it."""
     tool = find_tool()
     if tool is None:
-        raise TaichiRuntimeError(
-            f"`glslangValidator` was not found; Vulkan kernels are compiled by it. Hint: {INSTALL_HINT}"
-        )
+        raise TaichiRuntimeError("`glslangValidator` was not found; Vulkan kernels are compiled by it", INSTALL_HINT)
     return tool
 
 

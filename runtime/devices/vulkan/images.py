@@ -109,7 +109,8 @@ class Images:
             axes = len(spec.shape)
             raise UnsupportedError(
                 f"{self._adapter.name} has no textures of shape {spec.shape}; with {axes} axes they have at most "
-                f"{most[:axes]} texels.\nHint: use an ndarray, or several textures"
+                f"{most[:axes]} texels.",
+                "use an ndarray, or several textures",
             )
         if spec.size_bytes > limits.maxResourceSize:
             raise self._refusal(spec)

@@ -112,7 +112,8 @@ class Builder:
             if task.block_dim > self._adapter.max_block_dim:
                 raise UnsupportedError(
                     f"task {task.name} wants {task.block_dim} threads a block; {self._adapter.name} has at most"
-                    f" {self._adapter.max_block_dim}\nHint: give `ti.loop_config(block_dim=...)` a smaller number"
+                    f" {self._adapter.max_block_dim}",
+                    "give `ti.loop_config(block_dim=...)` a smaller number",
                 )
         layout = self._layout(module)
         codes = self._compile(module, store) if binaries is None else binaries
@@ -319,8 +320,9 @@ class VulkanProgram:
         if not task.folded:
             raise TaichiRuntimeError(
                 f"task {task.name} of kernel `{self._name}` needs {groups} groups; its edited text knows one row of "
-                f"{GROUPS_X}. Hint: number groups by gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x, or let "
-                "a thread take more turns (#define ITEMS)"
+                f"{GROUPS_X}",
+                "number groups by gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x, or let "
+                "a thread take more turns (#define ITEMS)",
             )
         return fold(groups)
 

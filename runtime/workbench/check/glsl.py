@@ -52,9 +52,7 @@ def _compile(text: str) -> _Compiled:
     """Compile a text with the lines its instructions come from."""
     tool = find_tool()
     if tool is None:
-        raise TaichiRuntimeError(
-            f"`glslangValidator` was not found; edited texts are checked by it. Hint: {INSTALL_HINT}"
-        )
+        raise TaichiRuntimeError("`glslangValidator` was not found; edited texts are checked by it", INSTALL_HINT)
     command = [tool, "--stdin", "-S", "comp", "--target-env", "vulkan1.2", "--quiet", "-g", "-o", "/dev/stdout"]
     try:
         code, output, errors = run_tool(command, text.encode(), TIME_LIMIT_SECONDS)

@@ -22,7 +22,7 @@ _ALLOWED = (
     ast.FloorDiv, ast.Mod, ast.Compare, ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.In, ast.NotIn,
     ast.Constant, ast.Name, ast.Load, ast.Tuple, ast.Attribute, ast.Subscript,
 )  # fmt: skip
-HINT = 'Hint: write `// @when x.shape[0] >= 1024 and "H200" in device`'
+HINT = 'write `// @when x.shape[0] >= 1024 and "H200" in device`'
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,21 +53,21 @@ def rule_of(text: str, path: Path, known: frozenset[str]) -> Rule | None:
         tree = ast.parse(condition, mode="eval")
     except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
         reason = getattr(error, "msg", str(error))
-        raise EditError(f"{place}: `@when {condition}` is no Python condition: {reason}. {HINT}") from None
+        raise EditError(f"{place}: `@when {condition}` is no Python condition: {reason}", HINT) from None
     for node in ast.walk(tree):
         if not isinstance(node, _ALLOWED) or (isinstance(node, ast.Attribute) and node.attr not in ("shape", "ndim")):
-            raise EditError(f"{place}: `@when` takes comparisons of names, shapes and constants alone. {HINT}")
+            raise EditError(f"{place}: `@when` takes comparisons of names, shapes and constants alone", HINT)
     names = frozenset(node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
     unknown = sorted(names - known - set(FACTS))
     if unknown:
         listed = ", ".join((*FACTS, *sorted(known)))
-        raise EditError(f"{place}: `@when` reads `{unknown[0]}`, which is not known here; known are {listed}. {HINT}")
+        raise EditError(f"{place}: `@when` reads `{unknown[0]}`, which is not known here; known are {listed}", HINT)
     code = compile(tree, f"<rule of {path.name}>", "eval")
 
     def holds(values: Mapping[str, Any]) -> bool:
         try:
             return bool(eval(code, {"__builtins__": {}}, dict(values)))  # noqa: S307 - made of the nodes above alone
         except (TypeError, IndexError, ValueError, ZeroDivisionError, OverflowError, AttributeError) as error:
-            raise EditError(f"{place}: `@when {condition}` cannot be decided: {error}. {HINT}") from None
+            raise EditError(f"{place}: `@when {condition}` cannot be decided: {error}", HINT) from None
 
     return Rule(condition, names, holds)

@@ -207,12 +207,12 @@ def begin(specialization: Specialization, module: BackendModule, edits_dir: str,
     generated text has changed. Raises: OSError; EditError for a variant's name that no file can bear.
     """
     if variant and not re.fullmatch(r"[\w-]+", variant):
-        raise EditError(f"`{variant}` cannot name a variant. Hint: use letters, digits, `_` and `-`")
+        raise EditError(f"`{variant}` cannot name a variant", "use letters, digits, `_` and `-`")
     if not module.files:
-        why = "it does nothing"
+        why, hint = "it does nothing", None
         if tools_of(module.target).is_interpreter:
-            why = "the interpreter runs no text. Hint: name a target, `kernel.edit(..., arch=ti.cuda)`"
-        raise EditError(f"kernel `{module.kernel}` has no text to edit: {why}")
+            why, hint = "the interpreter runs no text", "name a target, `kernel.edit(..., arch=ti.cuda)`"
+        raise EditError(f"kernel `{module.kernel}` has no text to edit: {why}", hint)
     slot = slot_of(specialization, edits_dir)
     paths = []
     for file in module.files:
@@ -359,8 +359,8 @@ def _merged(slot: Slot, name: str, variant: str, text: str, base: str, generated
     if not is_writable(path):
         raise EditError(
             f"{path}:1: this edit was made for another text than is generated now for kernel `{kernel}`, and it cannot "
-            "be merged where it lies, since the file is read-only. Hint: merge it where it is developed, or run with "
-            "ti.init(edits='fallback')"
+            "be merged where it lies, since the file is read-only",
+            "merge it where it is developed, or run with ti.init(edits='fallback')",
         )
     if merged.conflicts:
         raise _conflict(slot, name, variant, merged, generated, kernel)
@@ -410,8 +410,8 @@ def _conflict(slot: Slot, name: str, variant: str, merged: Merged, generated: st
     line = next((k for k, text in enumerate(shown.splitlines(), 1) if has_markers(text)), 1)
     return EditError(
         f"{copy}:{line}: kernel `{kernel}` has changed where {path.name} was edited: {merged.conflicts} "
-        f"{'conflict' if merged.conflicts == 1 else 'conflicts'}. The edit is unchanged. Hint: decide between the "
-        "markers in this copy; when none is left it replaces the edit"
+        f"{'conflict' if merged.conflicts == 1 else 'conflicts'}. The edit is unchanged",
+        "decide between the markers in this copy; when none is left it replaces the edit",
     )
 
 

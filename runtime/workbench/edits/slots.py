@@ -121,10 +121,10 @@ def read_text(path: Path) -> str | None:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
-        raise EditError(f"{path}:{line}: byte {data[error.start]:#04x} is no UTF-8. Hint: save it as UTF-8") from None
+        raise EditError(f"{path}:{line}: byte {data[error.start]:#04x} is no UTF-8", "save it as UTF-8") from None
     if "\x00" in text:
         line = text[: text.index("\x00")].count("\n") + 1
-        raise EditError(f"{path}:{line}: the text holds a NUL character. Hint: remove it")
+        raise EditError(f"{path}:{line}: the text holds a NUL character", "remove it")
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 

@@ -60,16 +60,16 @@ def read_entries(slot: Slot) -> list[Entry]:
     text = read_text(path)
     if text is None:
         return []
-    hint = "Hint: delete it; `kernel.tune(...)` writes it anew"
+    hint = "delete it; `kernel.tune(...)` writes it anew"
     try:
         data = json.loads(text)
         if data["version"] != VERSION:
-            raise EditError(f"{path}:1: version {data['version']} is not known to this shadesmith. {hint}")
+            raise EditError(f"{path}:1: version {data['version']} is not known to this shadesmith", hint)
         return [Entry(**entry) for entry in data["tunings"]]
     except json.JSONDecodeError as error:
-        raise EditError(f"{path}:{error.lineno}: {error.msg}. {hint}") from None
+        raise EditError(f"{path}:{error.lineno}: {error.msg}", hint) from None
     except (KeyError, TypeError):
-        raise EditError(f"{path}:1: this is no file of tuned values. {hint}") from None
+        raise EditError(f"{path}:1: this is no file of tuned values", hint) from None
 
 
 def write_entry(slot: Slot, entry: Entry) -> None:

@@ -56,8 +56,7 @@ def unknown_variant(module: BackendModule, name: str | None, known: Iterable[str
     names = ", ".join(dict.fromkeys((GENERATED, *known)))
     hint = f"name one of {names}" if names != GENERATED else "`kernel.edit(*args, variant=...)` makes one"
     return TaichiRuntimeError(
-        f"kernel `{module.kernel}` has no variant `{name}` for these arguments in {folder}; there are {names}. "
-        f"Hint: {hint}"
+        f"kernel `{module.kernel}` has no variant `{name}` for these arguments in {folder}; there are {names}", hint
     )
 
 

@@ -189,7 +189,8 @@ def edited_as_it_lies(slot: Slot, module: BackendModule, variant: str) -> Backen
         known = ", ".join(sorted({state.variant or EDIT for state in edits_in(slot)})) or "none"
         raise TaichiRuntimeError(
             f"kernel `{module.kernel}` has no variant `{variant}` for these arguments in {slot.folder}; "
-            f"there is {known}. Hint: `shadesmith edit FILE:KERNEL` writes the text to edit"
+            f"there is {known}",
+            "`shadesmith edit FILE:KERNEL` writes the text to edit",
         )
     return edited_module(module, texts)
 

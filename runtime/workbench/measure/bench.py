@@ -163,7 +163,7 @@ def bench(
     if names is None:
         names = [GENERATED, *variants.edits, *variants.errors]
     if not names:
-        raise TaichiRuntimeError("`variants` names nothing to time. Hint: leave it out to time all")
+        raise TaichiRuntimeError("`variants` names nothing to time", "leave it out to time all")
     modules = {name: variants.module(name) for name in names}
     for name, module in modules.items():
         if name != GENERATED:

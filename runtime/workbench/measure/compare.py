@@ -122,7 +122,7 @@ class Comparer:
         absolute: float | None = None,
     ) -> None:
         if tools_of(launchable.session.device.name).is_interpreter:
-            raise TaichiRuntimeError("the interpreter runs no text to compare. Hint: use ti.cpu, ti.vulkan or ti.cuda")
+            raise TaichiRuntimeError("the interpreter runs no text to compare", "use ti.cpu, ti.vulkan or ti.cuda")
         if rounds < 1:
             raise ValueError(f"rounds={rounds}: each text has to run at least once")
         self.launchable, self.rounds = launchable, rounds

@@ -457,4 +457,4 @@ def run_or_name(name: str, run: Callable[[], Outcome]) -> Outcome:
     try:
         return run()
     except TaichiRuntimeError as error:
-        raise TaichiRuntimeError(f"`{name}` failed on copies of the arguments: {error}") from error
+        raise TaichiRuntimeError(f"`{name}` failed on copies of the arguments: {error.message}", error.hint) from error

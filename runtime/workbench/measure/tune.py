@@ -162,8 +162,8 @@ class _Search:
             self.tuning.trials.append(Trial(setting, FAILED, first_line(error)))
             self._store()
             raise TaichiRuntimeError(
-                f"{label} of kernel `{self.tuning.kernel}` broke the device: {error}\n"
-                "Hint: start the program again; the search goes on behind this setting"
+                f"{label} of kernel `{self.tuning.kernel}` broke the device: {error}",
+                "start the program again; the search goes on behind this setting",
             ) from error
 
     @property
@@ -176,7 +176,8 @@ class _Search:
                 if not comparison.passed:
                     raise TaichiRuntimeError(
                         f"`{self.name}` of kernel `{self.tuning.kernel}` does not compute what the generated text does "
-                        f"({first_difference(comparison)}), so it is not tuned. Hint: see `kernel.compare(...)`"
+                        f"({first_difference(comparison)}), so it is not tuned",
+                        "see `kernel.compare(...)`",
                     )
             self._comparer = comparer
         return self._comparer
@@ -293,7 +294,7 @@ def _nothing(variants: Variants, module: BackendModule, tunable: Tunable) -> Tai
     names = ", ".join(tunable.given)
     found = f"; `ti.tune` names {names}, which the text does not define" if names else ""
     return TaichiRuntimeError(
-        f"the text of kernel `{module.kernel}` for {variants.session.device.title} offers nothing to tune{found}. "
-        "Hint: write `// @tune BLOCK = 64 | 128 | 256` into the text that `kernel.edit(...)` shows, or "
-        "`@ti.tune(block_dim=[64, 128, 256])` above the kernel"
+        f"the text of kernel `{module.kernel}` for {variants.session.device.title} offers nothing to tune{found}",
+        "write `// @tune BLOCK = 64 | 128 | 256` into the text that `kernel.edit(...)` shows, or "
+        "`@ti.tune(block_dim=[64, 128, 256])` above the kernel",
     )

@@ -41,7 +41,7 @@ CASES: list[Case] = [
     refused("textures/three_indices_of_two", INDEX, "takes 2, found 3 numbers", "t.store(ti.Vector([x, y]), ti.Vector([r, g, b, a]))", stored("«t.store(ti.Vector([1, 1, 1]), ti.Vector([1.0, 0.0, 0.0, 0.0]))")),
     refused("textures/texel_of_three", TYPE, "A texel is a vector of 4 numbers, found `vector(3, f32)`", "channels that the format lacks are left out", stored(f"«t.store({P}, ti.Vector([1.0, 0.0, 0.0]))")),
     refused("textures/texel_of_one", TYPE, "A texel is a vector of 4 numbers, found `f32`", "ti.Vector([r, g, b, a])", stored(f"«t.store({P}, 1.0)")),
-    refused("textures/fetch_without_level", SYNTAX, "missing 1 required positional argument: 'lod'", "t.fetch(ti.Vector([x, y]), 0)", sampled(f"v = «t.fetch({P})")),
+    refused("textures/fetch_without_level", SYNTAX, "called without its argument `lod`", "t.fetch(ti.Vector([x, y]), 0)", sampled(f"v = «t.fetch({P})")),
     refused("textures/level_of_two", TYPE, "The level of detail is a number, found `vector(2, i32)`", "t.sample_lod(ti.Vector([x, y]), 0.0)", sampled(f"v = «t.sample_lod({P}, {P})")),
     refused("textures/captured", NAME, "`t` is a texture of Python scope", "pass it as an argument", MAKE + f"@ti.kernel\ndef k():\n    v = «t.load({P})\nk()"),
     refused("textures/as_value", TYPE, "The texture `t` cannot be used as a value in a kernel", "use a number", stored("v = «t + 1.0")),

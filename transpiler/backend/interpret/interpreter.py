@@ -123,7 +123,7 @@ def _deep_calls(kernel: Kernel) -> Iterator[None]:
         yield
     except RecursionError:
         text = f"functions of kernel `{kernel.name}` call one another deeper than the interpreter can follow"
-        raise TaichiRuntimeError(f"{kernel.location.describe()}\n{text}. Hint: does the recursion end?") from None
+        raise kernel.location.error(TaichiRuntimeError, text, "does the recursion end?") from None
     finally:
         sys.setrecursionlimit(limit)
 

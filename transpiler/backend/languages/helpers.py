@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
 
-from .library_source import instances, read_library
 from .language import Language
+from .library_source import instances, read_library
 
 TEMPLATES = Path(__file__).resolve().parents[3] / "templates"
 FILES = (

@@ -10,7 +10,7 @@ field's place. A chain of nodes with one child each is one array with one index:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import prod
 
@@ -185,11 +185,6 @@ def _padding(node: Node, names: Names, target: Target) -> list[str]:
 def cells_in(chain: list[Node]) -> int:
     """Return how many cells the array of a chain of nodes has."""
     return prod(extent for node in chain for extent in node.extents)
-
-
-def elements_in(trees: Iterable[TreeText]) -> list[Type]:
-    """Return the types of all that lies in memory of trees."""
-    return [type for text in trees for type in elements_of(text)]
 
 
 def elements_of(text: TreeText) -> list[Type]:

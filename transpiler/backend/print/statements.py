@@ -427,7 +427,7 @@ def _atomic(p: Statements, atomic: AtomicOp) -> None:
         if shared and len(spelling.operand_precedence) > 2:
             raise UnsupportedError(f"this device has no atomic {atomic.op} of {atomic.type} in shared memory")
     except UnsupportedError as error:
-        raise atomic.location.error(UnsupportedError, str(error)) from None
+        raise atomic.location.error(UnsupportedError, error.message, error.hint) from None
     p.e.need(*spelling.helpers)
     value = p.e.operand(atomic.value, spelling.operand_precedence[1])
     data = p.e.words(atomic.pointer) if len(spelling.operand_precedence) > 2 else ()

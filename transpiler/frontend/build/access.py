@@ -197,7 +197,7 @@ def build_attribute(context: Context, node: ast.Attribute) -> Any:
     try:
         value = getattr(base, node.attr)
     except NotYetError as error:
-        raise context.error(TaichiSyntaxError, error.sentence, error.hint) from None
+        raise context.error(TaichiSyntaxError, error.message, error.hint) from None
     except AttributeError:
         text = owner_text(node.value)
         kind = describe_owner(base, describe_kind(base), text) if array is None else describe_kind(array)

@@ -7,10 +7,11 @@ that is static evaluated and all functions inlined; real functions beside it, on
 from __future__ import annotations
 
 import ast
+import logging
 import sys
 from typing import Any
 
-from ...errors import InternalError, TaichiCompilationError, TaichiSyntaxError, TaichiTypeError
+from ...errors import PACKAGE, InternalError, TaichiCompilationError, TaichiSyntaxError, TaichiTypeError
 from ...ir.forms import FrontendResult
 from ...ir.nodes import Statement
 from ...ir.notes import settle
@@ -63,10 +64,15 @@ def build(specialization: Specialization) -> FrontendResult:
 
 
 def _internal(context: Context, error: Exception) -> InternalError:
-    """Return what tells of a fault of ours, with the line that met it: the user can write that line differently."""
-    return InternalError(
-        f"{context.builder.location.describe()}\nshadesmith failed at this line ({type(error).__name__}: {error})\n"
-        "Hint: this is a fault of shadesmith; write the line differently, and report it with the kernel"
+    """Return the error for a fault of shadesmith, with the line that met it: the user can write that line differently.
+
+    The log holds the traceback, at level DEBUG.
+    """
+    logging.getLogger(PACKAGE).debug("the frontend failed", exc_info=error)
+    return context.builder.location.error(
+        InternalError,
+        f"shadesmith failed at this line ({type(error).__name__}: {error})",
+        "this is a fault of shadesmith; write the line differently, and report it with the kernel",
     )
 
 

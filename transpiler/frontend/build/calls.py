@@ -16,7 +16,7 @@ from ...errors import PACKAGE, TaichiCompilationError, TaichiSyntaxError, Taichi
 from ...ir.nodes import Statement
 from ...ir.ops import OPS
 from ...ir.statements import Rand
-from ...ir.types import Scalar, Struct, StructError, Tensor, describe_type, element_of
+from ...ir.types import Scalar, Struct, Tensor, describe_type, element_of
 from ...lang import functions, operations
 from ...lang import struct as lang
 from ...lang.annotations import as_type
@@ -36,6 +36,7 @@ from ..library.sparse import sparse_functions
 from ..library.structs import make_anonymous, make_struct
 from ..context.context import Context, expression, fits
 from ..source.definition import KernelDefinition
+from ..handler_calls import ArgumentsError, call_handler
 from .inlining import inline
 from ..context.iteration import positional
 from ..context.loop_options import loop_config
@@ -158,15 +159,11 @@ def _spread(context: Context, node: ast.expr) -> dict[str, Any]:
 
 
 def _checked(context: Context, meaning: Meaning, arguments: list[Any], named: dict[str, Any], callee: Any) -> Any:
-    """Call a meaning; a wrong number of arguments becomes an error at the call."""
+    """Call a meaning; arguments that it does not take become an error at the call."""
     try:
-        return meaning(context, *arguments, **named)
-    except TypeError as error:
-        if isinstance(error, TaichiTypeError | StructError):
-            raise
-        name = name_of(callee)
-        text = str(error).split("() ", 1)[-1]
-        raise context.error(TaichiTypeError, f"`{name}` {text}", "check the arguments") from None
+        return call_handler(meaning, (context,), arguments, named)
+    except ArgumentsError as error:
+        raise context.error(TaichiTypeError, f"`{name_of(callee)}` {error}", "check the arguments") from None
 
 
 def _not_callable(context: Context, callee: Any, node: ast.Call) -> TaichiCompilationError:
@@ -222,14 +219,15 @@ def _operation(context: Context, callee: Any, name: str, arguments: list[Any], n
             TaichiSyntaxError, f"`{callee.__name__}` takes no argument `{next(iter(named))}`", "leave out the keyword"
         )
     if row.takes_many:
-        return minimum_maximum(context, name, arguments)
-    if len(arguments) != row.arity:
+        result = minimum_maximum(context, name, arguments)
+    elif len(arguments) != row.arity:
         shown = f"`ti.{callee.__name__}({', '.join(ARGUMENT_NAMES[: row.arity])})`"
         text = f"`ti.{callee.__name__}` takes {row.arity} argument{'s'[: row.arity > 1]}, found {len(arguments)}"
         raise context.error(TaichiTypeError, text, f"write {shown}")
-    if row.symbol:
-        return binary(context, OPERATORS[name], *arguments)
-    result = context.builder.op(name, *[context.lift(argument) for argument in arguments])
+    elif row.symbol:
+        result = binary(context, OPERATORS[name], *arguments)
+    else:
+        result = context.builder.op(name, *[context.lift(argument) for argument in arguments])
     return result if dtype is None else cast_value(context, result, dtype)
 
 

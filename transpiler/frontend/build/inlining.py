@@ -89,10 +89,9 @@ def _require_source(context: Context, definition: KernelDefinition) -> None:
     try:
         definition.parsed  # noqa: B018 - raises
     except TaichiSyntaxError as error:
-        if error.location.source.lines:  # type: ignore[attr-defined]
+        if error.location is None or error.location.source.lines:
             raise
-        text = str(error).rsplit("\nHint:", 1)[0].rsplit("\n", 1)[-1]
-        raise context.error(TaichiSyntaxError, text, error.hint) from None  # type: ignore[attr-defined]
+        raise context.error(TaichiSyntaxError, error.message, error.hint) from None
 
 
 def _fail_recursion(context: Context, definition: KernelDefinition) -> NoReturn:

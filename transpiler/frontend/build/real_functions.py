@@ -280,10 +280,9 @@ def build_functions(context: Context) -> None:
 
 
 def _with_call(error: TaichiCompilationError, site: SourceLocation) -> TaichiCompilationError:
-    """Return the error with the call that led to the function before it; positions in it stay the function's own."""
-    found = type(error)(f"\n{site.describe()}{error}")
-    found.location, found.hint = getattr(error, "location", None), getattr(error, "hint", None)  # type: ignore[attr-defined]
-    return found
+    """Return the error with the call that led to the function, as the start of its chain of calls."""
+    location = site if error.location is None else error.location.called_from(site)
+    return location.error(type(error), error.message, error.hint)
 
 
 def _build_body(context: Context, pending: PendingFunction) -> None:

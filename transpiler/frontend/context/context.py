@@ -203,13 +203,11 @@ class Context:
         """Call user code at compile time; an exception of it becomes an error at the current place."""
         try:
             return function(*args, **kwargs)
-        except TaichiCompilationError as error:
-            if getattr(error, "location", None) is not None:
+        except (TaichiCompilationError, TaichiRuntimeError) as error:
+            kind = type(error) if isinstance(error, TaichiCompilationError) else TaichiCompilationError
+            if error.location is not None and kind is type(error):
                 raise
-            raise self.error(type(error), str(error), getattr(error, "hint", None) or COMPUTED_BY_PYTHON) from None
-        except TaichiRuntimeError as error:
-            message, _, hint = str(error).partition(" Hint: ")
-            raise self.error(TaichiCompilationError, message, hint or COMPUTED_BY_PYTHON) from None
+            raise self.error(kind, error.message, error.hint or COMPUTED_BY_PYTHON) from None
         except Exception as error:
             kind = next(
                 (ours for theirs, ours in ERROR_OF.items() if isinstance(error, theirs)), TaichiCompilationError

@@ -9,12 +9,13 @@ from ...errors import TaichiSyntaxError, TaichiTypeError
 from ...ir.nodes import Statement
 from ...ir.statements import LoopIndex, StructFor
 from ...ir.textures import Texture
-from ...ir.types import Scalar, Struct, StructError, Tensor, describe_type, element_of, f32, i32, u1
+from ...ir.types import Scalar, Struct, Tensor, describe_type, element_of, f32, i32, u1
 from ...lang.annotations import as_type
 from ...lang.matrix import Matrix, Vector
 from ...lang.struct import StructType
 from ..context.context import Context
 from ..context.values import ArrayMember, Method, Place, describe_kind, holds_runtime, is_number, is_runtime
+from ..handler_calls import ArgumentsError, call_handler
 from .sparse import ListCell, call_list_method
 from .structs import call_struct_method, element_place, filled, part_of_array, scalar_field
 from .textures import call_texture_method
@@ -158,12 +159,9 @@ def call_method(context: Context, method: Method, arguments: list[Any], named: d
             TaichiSyntaxError, f"Vectors have no method `{method.name}` in kernels", f"there are {', '.join(METHODS)}"
         )
     try:
-        return meaning(context, value, *arguments, **named)
-    except TypeError as error:
-        if isinstance(error, TaichiTypeError | StructError):
-            raise
-        text = str(error).split("() ", 1)[-1]
-        raise context.error(TaichiSyntaxError, f"`.{method.name}()` {text}", "check the arguments") from None
+        return call_handler(meaning, (context, value), arguments, named)
+    except ArgumentsError as error:
+        raise context.error(TaichiSyntaxError, f"`.{method.name}()` {error}", "check the arguments") from None
 
 
 def _fill(context: Context, owner: Any, arguments: list[Any]) -> None:

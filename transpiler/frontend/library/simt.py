@@ -22,6 +22,7 @@ from ...lang.simt.block import SharedArray
 from ...lang.simt.marks import MEANING_OF
 from ..context.context import Context
 from ..context.values import describe_kind, is_runtime
+from ..handler_calls import check_arguments
 
 Meaning = Callable[..., Any]
 
@@ -45,6 +46,7 @@ def _meaning(function: Callable[..., Any], text: str) -> Meaning:
     build = {"index": _index, "barrier": _barrier, "memory": _memory, "collective": _collective}[kind]
 
     def meaning(context: Context, *arguments: Any, **named: Any) -> Any:
+        check_arguments(tuple(signature.parameters.values()), arguments, named)
         given = signature.bind(*arguments, **named).arguments
         _require_threads(context, name)
         return build(context, what, given, name)
@@ -125,8 +127,8 @@ def _value(context: Context, found: Statement, name: str) -> Statement:
     if is_wide and not context.reads.allows("subgroup_features", "has", "extended_types"):
         raise context.error(
             UnsupportedError,
-            f"`{name}` of `{found.type}` is not available on {context.reads.capabilities.target}: the device has no "
-            "shaderSubgroupExtendedTypes",
+            f"`{name}` of `{found.type}` is not available on {context.reads.capabilities.target}: the target device "
+            "has no shaderSubgroupExtendedTypes",
             "use 32-bit integers, or another arch",
         )
     return found
@@ -159,7 +161,7 @@ def _require_feature(context: Context, op: str, name: str) -> None:
     if row.feature and not context.reads.allows("subgroup_features", "has", row.feature):
         raise context.error(
             UnsupportedError,
-            f"`{name}` is not available on {context.reads.capabilities.target}: the device's subgroups lack "
+            f"`{name}` is not available on {context.reads.capabilities.target}: the target device's subgroups lack "
             f"`{row.feature}`",
             "use shared memory and `ti.simt.block.sync()`, or another arch",
         )

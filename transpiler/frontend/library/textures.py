@@ -18,6 +18,7 @@ from ...lang.describe import ask
 from ...lang.textures import Format
 from ..context.context import Context
 from ..context.values import Method, NdrangeValue, describe_kind
+from ..handler_calls import ArgumentsError, call_handler
 from ..source.specialization import TextureArgument
 
 AXES = ("x", "ti.Vector([x, y])", "ti.Vector([x, y, z])")
@@ -63,12 +64,9 @@ def call_texture_method(context: Context, texture: Texture, name: str, arguments
     """Call a method of a texture; arguments come loaded."""
     meaning = (STORED if texture.is_storage else SAMPLED)[name]
     try:
-        return meaning(context, texture, *arguments, **named)
-    except TypeError as error:
-        if isinstance(error, TaichiTypeError):
-            raise
-        text = str(error).split("() ", 1)[-1]
-        raise context.error(TaichiSyntaxError, f"`.{name}()` {text}", f"write `{_shown(texture, name)}`") from None
+        return call_handler(meaning, (context, texture), arguments, named)
+    except ArgumentsError as error:
+        raise context.error(TaichiSyntaxError, f"`.{name}()` {error}", f"write `{_shown(texture, name)}`") from None
 
 
 def texels(context: Context, texture: Texture) -> NdrangeValue:

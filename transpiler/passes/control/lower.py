@@ -53,8 +53,8 @@ def lower(kernel: Kernel, context: PassContext) -> bool:
     return True
 
 
-def is_parallel(statement: Statement) -> bool:
-    """Return whether a top-level statement is a loop whose iterations run side by side."""
+def is_parallel_loop(statement: Statement) -> bool:
+    """Return whether a top-level statement is a parallel loop, over a range or over an array."""
     return isinstance(statement, (RangeFor, StructFor)) and not statement.serialize
 
 
@@ -67,7 +67,7 @@ def _share_updates(body: Block) -> None:
     if not outside:
         return
     for loop in body.statements:
-        if is_parallel(loop):
+        if is_parallel_loop(loop):
             for inner in blocks(loop):
                 _share_in(inner, outside)
 
@@ -125,7 +125,7 @@ class _Returns:
     def run(self) -> None:
         body = self.kernel.body
         for loop in body.statements:
-            if is_parallel(loop) and loop in self.returning:
+            if is_parallel_loop(loop) and loop in self.returning:
                 self.end_iterations(loop)
         if not any(isinstance(statement, Return) for statement in walk(body)):
             return
@@ -168,7 +168,7 @@ class _Returns:
                 result.append(statement)
                 continue
             rest = statements[position:end]
-            parallel_rest = top and any(is_parallel(other) for other in rest)
+            parallel_rest = top and any(is_parallel_loop(other) for other in rest)
             if isinstance(statement, If) and not parallel_rest and self.into_branches(statement, rest, last):
                 result.append(statement)
                 return result

@@ -78,14 +78,16 @@ def _check_atomic(atomic: AtomicOp, context: PassContext) -> None:
     kind = "u" if scalar.kind == "bool" else scalar.name[0]
     raise atomic.location.error(
         UnsupportedError,
-        f"{text}: the device has atomic operations of {widths} bits",
+        f"{text}: the target device has atomic operations of {widths} bits",
         f"use `{kind}32`, or another arch: ti.init(arch=ti.cpu) has atomics of all types",
     )
 
 
 def _unsupported(scalar: Scalar, location: SourceLocation, context: PassContext) -> Exception:
     target = context.capabilities.target
-    message = f"`{scalar}` is not available on {target}: the device has no {FEATURES.get(scalar.name, str(scalar))}"
+    message = (
+        f"`{scalar}` is not available on {target}: the target device has no {FEATURES.get(scalar.name, str(scalar))}"
+    )
     hint = f"use `{_substitute(scalar, context)}`, or another arch: ti.init(arch=ti.cpu) computes with all types"
     return location.error(UnsupportedError, message, hint)
 

@@ -47,8 +47,8 @@ Group = list[Statement]
 """Consecutive top-level statements of one task: a parallel loop alone, or serial ones."""
 
 
-def is_parallel(statement: Statement) -> bool:
-    """Return whether a top-level statement becomes a task of its own."""
+def becomes_task(statement: Statement) -> bool:
+    """Return whether a top-level statement becomes a task of its own: a parallel loop over a range."""
     return isinstance(statement, RangeFor) and not statement.serialize
 
 
@@ -94,7 +94,7 @@ class _Offload:
     def split(self) -> None:
         """Cut the body into groups. Pure values do not keep two serial groups apart."""
         for statement in self.kernel.body.statements:
-            if is_parallel(statement) or not self.groups or is_parallel(self.groups[-1][0]):
+            if becomes_task(statement) or not self.groups or becomes_task(self.groups[-1][0]):
                 self.groups.append([statement])
             else:
                 self.groups[-1].append(statement)
@@ -153,7 +153,7 @@ class _Offload:
     def new_task(self, group: Group, index: int) -> _Draft:
         """Return a task of the statements of `group`, and what they shall read in place of other tasks' values."""
         loop = group[0]
-        if not (isinstance(loop, RangeFor) and is_parallel(loop)):
+        if not (isinstance(loop, RangeFor) and becomes_task(loop)):
             body = Block(self.store_temporaries(group))
             task = Task("", TaskKind.SERIAL, body, block_dim=1, location=loop.location)
             return _Draft(task, *self.bring(_used(body), index))
@@ -208,7 +208,7 @@ class _Offload:
         """Return whether `value` is made at top level and task `index` has to make it or its like itself."""
         if value not in self.home:
             return False
-        at_home = self.home[value] == index and not is_parallel(self.groups[index][0])
+        at_home = self.home[value] == index and not becomes_task(self.groups[index][0])
         return not at_home or (isinstance(value, Alloca) and value in self.temporaries)
 
 
