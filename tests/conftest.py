@@ -22,7 +22,7 @@ ARCHES = {"cpu": "cpu", "vulkan": "vulkan", "cuda": "cuda", "python": "python"}
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """SHADESMITH_COLLECT=FOLDER keeps every text the run emits; `python tests/emitted.py FOLDER` then checks them.
+    """SHADESMITH_COLLECT=FOLDER keeps every text the run emits; `python tests/support/emitted.py FOLDER` then checks them.
 
     `--debug-kernels` is for false alarms: all kernels are checked, and each pass is verified.
     """

@@ -218,7 +218,7 @@ def test_loops_and_their_indices_belong_together() -> None:
 
 SCRIPT = """
 import sys
-sys.path[:0] = [{tests!r}, {tests!r} + "/serialize"]
+sys.path[:0] = [{tests!r} + "/support", {tests!r} + "/serialize"]
 import golden_kernels, hashlib
 from test_serialize import golden
 from shadesmith.transpiler.frontend.build import build

@@ -483,7 +483,7 @@ def test_threads_share_a_graph(target):
 def test_the_document_runs(target, tmp_path):
     if target == "python":
         pytest.skip("5,000 launches on 1,000 elements are too many for the interpreter")
-    text = (Path(__file__).parents[2] / "docs" / "graphs.md").read_text()
+    text = (Path(__file__).parents[3] / "docs" / "graphs.md").read_text()
     code = text.partition("```python\n")[2].partition("```")[0].replace("ti.gpu", f"ti.{target}")
     path = tmp_path / "document.py"
     path.write_text(code)

@@ -23,7 +23,7 @@ from shadesmith.transpiler.lang.textures import RWTextureType, TextureType
 from shadesmith.transpiler.options import Capabilities, CompileOptions
 from shadesmith.transpiler.pipeline import compile_kernel
 
-FOLDER = Path(__file__).parent / "golden" / "kernels"
+FOLDER = Path(__file__).parents[1] / "golden" / "kernels"
 
 RECURSIVE = {"cycles"}
 """Kernels whose functions call themselves, which GLSL cannot."""

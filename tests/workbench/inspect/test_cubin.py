@@ -13,7 +13,7 @@ from shadesmith.runtime.devices import nvrtc
 from shadesmith.runtime.workbench.cubin import CubinError, Parameter, global_functions, read_cubin, read_usage
 from shadesmith.transpiler.errors import TaichiRuntimeError
 
-EXPECTED = Path(__file__).parents[1] / "golden" / "expected"
+EXPECTED = Path(__file__).parents[2] / "golden" / "expected"
 ARCHES = ("sm_75", "sm_80", "sm_86", "sm_90", "sm_100", "sm_120")
 SPILLING = """
 struct Args { float *data; int n; };

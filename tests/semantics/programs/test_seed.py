@@ -15,7 +15,7 @@ import pytest
 
 import shadesmith as ti
 
-SEED = Path(__file__).parents[1] / "seeds" / "programs" / "julia_aot.py"
+SEED = Path(__file__).parents[2] / "seeds" / "programs" / "julia_aot.py"
 ARCHIVES = re.compile(r"^    mod = .*?(?=^if __name__)", re.DOTALL | re.MULTILINE)
 """The lines of the program that archive a module: the interpreter has no archives, and tests/seeds runs them."""
 PROGRAM = ARCHIVES.sub("", SEED.read_text())

@@ -18,7 +18,7 @@ from shadesmith.runtime.workbench.cubin import read_cubin
 from shadesmith.runtime.workbench.disassembly import find_nvdisasm, listings, python_of
 
 ARCHES = {"cuda": ti.cuda, "vulkan": ti.vulkan, "c": ti.cpu}
-EXAMPLES = Path(__file__).parents[2] / "examples"
+EXAMPLES = Path(__file__).parents[3] / "examples"
 KERNELS = [kernels.smooth, kernels.two, kernels.cubes]
 HERE = "kernels_to_list.py"
 

@@ -193,7 +193,7 @@ def test_numbers_agree_with_python_for_signs_and_shifts(target: str) -> None:
 
 
 def test_status_page_has_every_option_with_an_effect() -> None:
-    text = (Path(__file__).resolve().parents[2] / "docs" / "status.md").read_text()
+    text = (Path(__file__).resolve().parents[3] / "docs" / "status.md").read_text()
     assert [name for name in OPTIONS if f"`{name}`" not in text] == []
     assert [name for name, effect in EFFECTIVE.items() if f"| `{name}` | " not in text or effect not in text] == []
 

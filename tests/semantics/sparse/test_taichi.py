@@ -9,7 +9,7 @@ from sparse_programs import PROGRAMS
 
 import shadesmith as ti
 
-FILE = Path(__file__).resolve().parents[1] / "data" / "sparse.json"
+FILE = Path(__file__).resolve().parents[2] / "data" / "sparse.json"
 RECORDED = json.loads(FILE.read_text())
 
 

@@ -1,4 +1,4 @@
-"""Check emitted texts with the tools of their languages: `python tests/emitted.py FOLDER` checks what a run has dumped.
+"""Check emitted texts with the tools of their languages: `python tests/support/emitted.py FOLDER` checks what a run has dumped.
 
 `SHADESMITH_COLLECT=FOLDER pytest ...` collects every text that a test run emits (see conftest.py).
 GLSL: glslangValidator and spirv-val. CUDA C: NVRTC for sm_90, without a warning. C: gcc with all warnings as errors.

@@ -19,7 +19,7 @@ from shadesmith.transpiler.ir.builder import Builder
 from shadesmith.transpiler.ir.nodes import Block
 from shadesmith.transpiler.ir.types import SCALARS
 
-ROWS = json.loads((Path(__file__).parents[1] / "data" / "binary_ops.json").read_text())
+ROWS = json.loads((Path(__file__).parents[2] / "data" / "binary_ops.json").read_text())
 TYPES = list(SCALARS)
 EXPRESSIONS = {
     "add": "a + b", "sub": "a - b", "mul": "a * b", "div": "a / b", "floordiv": "a // b", "mod": "a % b",

@@ -1,4 +1,4 @@
-"""Random sparse trees do what a model of sets and NumPy arrays does: `tests/random_sparse.py`. A third is checked."""
+"""Random sparse trees do what a model of sets and NumPy arrays does: `support/kernels/random_sparse.py`. A third is checked."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Random sparse trees and what is done to them, beside a model of sets and NumPy arrays.
 
-`tests/semantics/test_sparse_random.py` runs some of them.
+`tests/semantics/sparse/test_random.py` runs some of them.
 
-`python tests/random_sparse.py FIRST COUNT [TARGET]` runs more seeds than the tests do.
+`python tests/support/kernels/random_sparse.py FIRST COUNT [TARGET]` runs more seeds than the tests do.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-TESTS = Path(__file__).parents[1]
+KERNELS = Path(__file__).parents[2] / "support" / "kernels"
 SEARCHED = [path for path in (os.environ.get("PYTHONPATH"),) if path]
 SCRIPT = """
 import sys
@@ -40,7 +40,7 @@ def output(folder: Path, seed: str) -> bytes:
 def reference(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     folder = tmp_path_factory.mktemp("one")
     for name in ("corpus.py", "corpus_sparse.py"):
-        shutil.copy(TESTS / name, folder)
+        shutil.copy(KERNELS / name, folder)
     return output(folder, "0")
 
 
@@ -49,7 +49,7 @@ def test_text_does_not_depend_on_the_hash_seed(seed: str, reference: bytes, tmp_
     folder = tmp_path / f"folder of seed {seed}"
     folder.mkdir()
     for name in ("corpus.py", "corpus_sparse.py"):
-        shutil.copy(TESTS / name, folder)
+        shutil.copy(KERNELS / name, folder)
     found = output(folder, seed)
     assert len(reference) > 50_000
     different = [pair for pair in zip(reference.split(b"\n"), found.split(b"\n")) if pair[0] != pair[1]]

@@ -72,7 +72,7 @@ def test_numpy_shares_the_memory(target: str, make: Any) -> None:
 def test_dlpack_shares_the_memory(target: str, make: Any) -> None:
     x = make()
     if not is_shared():
-        pytest.skip("memory of a GPU: test_interop_cuda.py")
+        pytest.skip("memory of a GPU: test_cuda.py")
     values = numbers_for(x)
     assert x.__dlpack_device__() == (1, 0)
     seen = np.from_dlpack(x)
@@ -147,7 +147,7 @@ def test_memory_without_strides_is_copied(target: str) -> None:
 @pytest.mark.parametrize("see", [np.asarray, np.from_dlpack], ids=["array", "dlpack"])
 def test_shared_memory_outlives_the_array_and_the_session(target: str, see: Any) -> None:
     if not is_shared():
-        pytest.skip("memory of a GPU: test_interop_cuda.py")
+        pytest.skip("memory of a GPU: test_cuda.py")
     x, y = ti.ndarray(ti.i32, 2000), ti.field(ti.i32, 3000)
     fill_ndarray(x, 1)
     y.fill(7)
@@ -239,7 +239,7 @@ def test_from_torch_takes_any_layout_and_type(target: str) -> None:
 def test_torch_shares_by_dlpack(target: str) -> None:
     torch = pytest.importorskip("torch")
     if not is_shared():
-        pytest.skip("memory of a GPU: test_interop_cuda.py")
+        pytest.skip("memory of a GPU: test_cuda.py")
     x = ti.ndarray(ti.f32, (3, 4))
     tensor = torch.from_dlpack(x)
     tensor += 2

@@ -1,6 +1,6 @@
 """Every kind of access outside an array, a vector or a matrix is caught under `debug=True`, and nothing is touched.
 
-The kinds are rows of `tests/out_of_bounds`; RELIABILITY.md R16 asks for forty.
+The kinds are rows of `tests/support/kernels/out_of_bounds`; RELIABILITY.md R16 asks for forty.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ import pytest
 import shadesmith as ti
 import shadesmith.math as tm
 
-ROWS = json.loads((Path(__file__).parents[1] / "data" / "matrix_ops.json").read_text())
+ROWS = json.loads((Path(__file__).parents[2] / "data" / "matrix_ops.json").read_text())
 ARGUMENTS = {
     "v": ("tm.vec3", [1.5, -2.0, 3.0]),
     "w": ("tm.vec3", [0.5, 4.0, -1.0]),

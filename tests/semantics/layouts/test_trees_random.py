@@ -20,7 +20,7 @@ from random_trees import COUNT, Dense, Place, build, places_in, random_trees
 import shadesmith as ti
 from shadesmith.transpiler.ir.snodes import Node, begin_of, digits_of, position_of
 
-RECORDED = Path(__file__).parent.parent / "data" / "trees.json"
+RECORDED = Path(__file__).parents[2] / "data" / "trees.json"
 TOGETHER = 10
 """Trees in one kernel."""
 TRIED = COUNT if os.environ.get("SHADESMITH_FULL") else 100
