@@ -441,10 +441,16 @@ def _sources(config: Config) -> Any:
 
 
 def _store(config: Config) -> Store | None:
-    """Return where kernels are kept; the cache is loaded only where there is one."""
-    if not config.offline_cache:
+    """Return where binaries are cached; the cache is loaded only where there is one.
+
+    SHADESMITH_BINARIES_DIR: a folder for binaries alone, under `offline_cache=False`. Every kernel is compiled by us,
+    and a source that a compiler has seen before is not compiled again.
+    """
+    binaries = os.environ.get("SHADESMITH_BINARIES_DIR", "")
+    if not config.offline_cache and not binaries:
         return None
-    store: Store | None = importlib.import_module(".cache.store", __package__).store_of(config)
+    cache = importlib.import_module(".cache.store", __package__)
+    store: Store | None = cache.store_of(config) if config.offline_cache else cache.store_of_binaries(binaries)
     return store
 
 
