@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import resident_glslang
+import samples
 from cache_checks import compare_compilations
 from missing_tools import MissingTools
 
@@ -44,7 +45,9 @@ def keep_out_of_the_users_cache(config: pytest.Config) -> None:
     flags and which compiler it is, and a damaged one is compiled again. `--offline-cache` lets all tests cache kernels:
     names of kernels occur again and again in them, and so a wrong key is seen.
     """
-    is_worker = hasattr(config, "workerinput")  # of pytest-xdist: the environment is that of the process that started it
+    is_worker = hasattr(
+        config, "workerinput"
+    )  # of pytest-xdist: the environment is that of the process that started it
     if config.getoption("--check-cache"):
         check_what_is_found()
     elif not config.getoption("--offline-cache"):
@@ -140,6 +143,12 @@ def nothing_is_left_by_other_files() -> Iterator[None]:
     ti.reset()
 
 
+@pytest.fixture(params=[False, pytest.param(True, marks=pytest.mark.exhaustive)], ids=["short", "full"])
+def full(request: pytest.FixtureRequest) -> bool:
+    """Whether a test runs at full length (many seeds, kills, steps), as it does under `make test-all` only."""
+    return bool(request.param)
+
+
 @pytest.fixture
 def own_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let `ti.init` keep kernels in the folder that the test names; other tests keep none."""
@@ -158,8 +167,10 @@ def target(request: pytest.FixtureRequest):
     assert messages == []
 
 
+@pytest.hookimpl(tryfirst=True)  # before `-m` is looked at
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     targets = config.getoption("--targets").split(",")
+    samples.mark_exhaustive(items, targets)
     for item in items:
         if item.get_closest_marker("gpu") and "cuda" not in targets:
             item.add_marker(pytest.mark.skip(reason="needs a GPU: make test-gpu"))

@@ -6,7 +6,6 @@ import copy
 import hashlib
 import io
 import json
-import os
 import random
 import struct
 import warnings
@@ -19,7 +18,7 @@ import shadesmith as ti
 from shadesmith.runtime.aot.container import write_container
 
 SEED = 11_000_000
-BITS = 4000 if os.environ.get("SHADESMITH_FULL") else 100
+BITS, BITS_IN_FULL = 100, 4000
 """Bits that are flipped, one in each archive."""
 HARMLESS_BITS = 0.2
 """Share of bits of a zip file that say nothing: versions, times, modes."""

@@ -12,6 +12,7 @@ COUNT = {"python": 60}
 FUNCTIONS = ("svd", "polar_decompose", "sym_eig", "eig", "solve")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("fast_math", [True, False], ids=["fast", "exact"])
 @pytest.mark.parametrize("dtype", [ti.f32, ti.f64], ids=str)
 @pytest.mark.parametrize("n", [2, 3])
@@ -136,6 +137,7 @@ def test_solve_exchanges_rows(target: str) -> None:
         assert np.isfinite(solve(ti.Matrix(singular), ti.Vector([1.0, -2.0, 3.0])).to_numpy()).all()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtype", [ti.f32, ti.f64], ids=str)
 def test_subnormal_matrices_give_no_nan(target: str, dtype: ti.types) -> None:
     smallest = float(np.finfo(small_matrices.NUMPY[dtype]).smallest_subnormal)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import re
 import struct
 import zlib
@@ -20,7 +19,8 @@ ARCHIVES = re.compile(r"^    mod = .*?(?=^if __name__)", re.DOTALL | re.MULTILIN
 """The lines of the program that archive a module: the interpreter has no archives, and tests/seeds runs them."""
 PROGRAM = ARCHIVES.sub("", SEED.read_text())
 
-SIZES = {"cpu": 1024, "cuda": 1024, "vulkan": 1024 if os.environ.get("SHADESMITH_FULL") else 256, "python": 16}
+SIZES = {"cpu": 1024, "cuda": 1024, "vulkan": 256, "python": 16}
+SIZES_IN_FULL = {**SIZES, "vulkan": 1024}
 FRAMES = 2
 
 
@@ -40,8 +40,8 @@ def julia(n: int, t: float) -> np.ndarray:
     return f(1) - steps.astype(f) * f(0.02)
 
 
-def program(target: str, folder: Path) -> ModuleType:
-    text = PROGRAM.replace("ti.vulkan", f"ti.{target}").replace("n = 1024", f"n = {SIZES[target]}")
+def program(target: str, folder: Path, size: int) -> ModuleType:
+    text = PROGRAM.replace("ti.vulkan", f"ti.{target}").replace("n = 1024", f"n = {size}")
     path = folder / "seed.py"
     path.write_text(text)
     spec = importlib.util.spec_from_file_location("seed", path)
@@ -64,23 +64,26 @@ def read_png(path: Path) -> np.ndarray:
     return rows.reshape(height, width, 3)[::-1, :, 0].T / 255
 
 
-def test_the_program_paints_julia_sets(target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_program_paints_julia_sets(
+    target: str, full: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    size = (SIZES_IN_FULL if full else SIZES)[target]
     monkeypatch.setenv("SHADESMITH_GUI_DIR", str(tmp_path / "frames"))
     monkeypatch.setenv("SHADESMITH_GUI_FRAMES", str(FRAMES))
     monkeypatch.delenv("DISPLAY", raising=False)
     images: list[np.ndarray] = []
     show = ti.GUI.set_image
     monkeypatch.setattr(ti.GUI, "set_image", lambda gui, image: (images.append(image.copy()), show(gui, image))[1])
-    program(target, tmp_path).compile_aot(run=True)
+    program(target, tmp_path, size).compile_aot(run=True)
     files = sorted((tmp_path / "frames").glob("Julia_Set-*.png"))
     assert len(images) == len(files) == FRAMES
     for number, (image, file) in enumerate(zip(images, files)):
-        expected = julia(SIZES[target], (number + 1) * 0.03)
+        expected = julia(size, (number + 1) * 0.03)
         assert image.dtype == np.float32
         assert (np.abs(image - expected) > 1e-4).mean() <= 0.001
         assert np.abs(read_png(file) - image.clip(0, 1)).max() <= 1 / 255 + 1e-6  # fractions are dropped, as in Taichi
 
 
 def test_the_program_without_its_loop(target: str, tmp_path: Path) -> None:
-    program(target, tmp_path).compile_aot()
+    program(target, tmp_path, SIZES[target]).compile_aot()
     assert ti.lang.impl.current_cfg().arch == getattr(ti, target)
