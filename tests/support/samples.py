@@ -33,7 +33,8 @@ def mark_exhaustive(items: Iterable[pytest.Item], targets: list[str]) -> None:
 
 def _target(item: pytest.Item) -> str:
     callspec = getattr(item, "callspec", None)
-    return str(callspec.params.get("target", "")) if callspec is not None else ""
+    params = callspec.params if callspec is not None else {}
+    return str(params.get("target", params.get("device", "")))
 
 
 def _case(item: pytest.Item, target: str) -> str:

@@ -67,16 +67,16 @@ def increment_array(x: ti.types.ndarray(dtype=ti.i32, ndim=1)):
         x[i] += 1
 
 
-def test_large_fields_made_and_dropped(target: str) -> None:
+def test_large_fields_made_and_dropped(target: str, full: bool) -> None:
     def turn(number: int) -> None:
         x = ti.field(ti.f32, shape=1 << 24)
         x[number] = 1
         assert x[number] == 1 and x[number + 1] == 0
 
-    repeat(turn, 1000 if target == "cpu" else 300, warm=5)
+    repeat(turn, 1000 if full and target == "cpu" else 300, warm=5)
 
 
-def test_a_thousand_fields_through_one_kernel(target: str) -> None:
+def test_a_thousand_fields_through_one_kernel(target: str, full: bool) -> None:
     programs = current().programs
 
     def turn(number: int) -> None:
@@ -85,14 +85,14 @@ def test_a_thousand_fields_through_one_kernel(target: str) -> None:
         if number % 100 == 0:
             assert x[99] == 1
 
-    repeat(turn, 200 if target == "python" else 1000)
+    repeat(turn, 1000 if full and target != "python" else 200)
     assert increment.instances() == []
     if target != "python":
         assert programs.built == 1 and len(programs) == 1
 
 
-def test_a_thousand_fields_alive_at_once_share_one_program(target: str) -> None:
-    fields = [ti.field(ti.i32, shape=3) for _ in range(100 if target == "python" else 1000)]
+def test_a_thousand_fields_alive_at_once_share_one_program(target: str, full: bool) -> None:
+    fields = [ti.field(ti.i32, shape=3) for _ in range(1000 if full and target != "python" else 100)]
     for field in fields:
         increment(field)
     assert [field[2] for field in fields] == [1] * len(fields)
@@ -192,8 +192,8 @@ def test_each_kind_leaves_nothing(target: str, action: Callable[[int], None]) ->
     repeat(action, 10 if action is refused else 50, warm=10)
 
 
-def test_a_thousand_mixed_things_leave_nothing(target: str) -> None:
-    repeat(lambda number: KINDS[number % len(KINDS)](number), 200 if target == "python" else 1000, warm=40)
+def test_a_thousand_mixed_things_leave_nothing(target: str, full: bool) -> None:
+    repeat(lambda number: KINDS[number % len(KINDS)](number), 1000 if full and target != "python" else 200, warm=40)
 
 
 def test_staging_memory_goes_back_with_reset(target: str) -> None:

@@ -60,6 +60,7 @@ def flushes(device: str, dtype: str) -> bool:
     return found
 
 
+@pytest.mark.sampled(2)
 @needs_long_double
 @pytest.mark.parametrize("dtype", accuracy.TYPES)
 @pytest.mark.parametrize("name", ROWS)

@@ -55,6 +55,7 @@ def test_changes_of_one_line_conflict() -> None:
     assert result.conflicts == 1, "two insertions at one place have no order"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(300))
 def test_no_typed_line_is_lost(seed: int) -> None:
     """Every line that one side has and the base has not stands in the result, also where it conflicts."""
@@ -138,6 +139,7 @@ def program_of(body: list[str]) -> str:
     return text + textwrap.indent(textwrap.dedent(inner), "        ") + "\n"
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.filterwarnings("ignore:.*was merged with the text generated now")
 @pytest.mark.parametrize("seed", range(50))
 def test_edits_of_kernels_that_change(target: str, tmp_path: Path, seed: int) -> None:
