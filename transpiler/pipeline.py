@@ -7,11 +7,11 @@ from hashlib import sha256
 from time import perf_counter
 from typing import Any
 
-from .backend.compilation import Compilation
-from .backend.emit import emit
+from .backend.assemble.emit import emit
+from .backend.module.compilation import Compilation
 from .errors import TaichiCompilationError
-from .frontend.build import build
-from .frontend.specialization import Specialization
+from .frontend.build.build import build
+from .frontend.source.specialization import Specialization
 from .ir.forms import FrontendResult
 from .ir.notes import notes_of
 from .ir.snodes import Node, begin_of, digits_of, is_sparse_tree, top_of

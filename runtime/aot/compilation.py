@@ -10,22 +10,22 @@ from difflib import get_close_matches
 from hashlib import sha256
 from typing import Any
 
-from ...transpiler.backend.interface import BackendModule
+from ...transpiler.backend.module.interface import BackendModule
 from ...transpiler.errors import TaichiRuntimeError, UnsupportedError, warn_user
-from ...transpiler.frontend.definition import ParameterDefinition
-from ...transpiler.frontend.specialization import Specialization, describe
+from ...transpiler.frontend.source.definition import ParameterDefinition
+from ...transpiler.frontend.source.specialization import Specialization, describe
 from ...transpiler.ir.textures import FORMATS
 from ...transpiler.lang.annotations import NdarrayAnnotation, as_type, is_template
 from ...transpiler.lang.textures import RWTextureType, TextureType
 from ...transpiler.options import CompileOptions
-from .. import session as sessions
-from ..arguments import classify
-from ..compiler import compile_kernel
-from ..kernel import COMPILING, BoundKernel, Kernel, as_bound_kernel
-from ..ndarray import stand_in
-from ..packs import unpacker
-from ..texture import stand_in as texture_stand_in
-from ..workbench_door import archived_edit, edits_of
+from ..arrays.ndarray import stand_in
+from ..arrays.texture import stand_in as texture_stand_in
+from ..cache.compiler import compile_kernel
+from ..launch.arguments import classify
+from ..launch.kernel import COMPILING, BoundKernel, Kernel, as_bound_kernel
+from ..launch.packs import unpacker
+from ..launch.workbench_facade import archived_edit, edits_of
+from ..session import session as sessions
 from .targets import Target
 
 COMPLETE = "`ti.types.ndarray(dtype=ti.f32, ndim=1)`"

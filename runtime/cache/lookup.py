@@ -10,16 +10,16 @@ from collections.abc import Callable
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from ...transpiler.backend.compilation import Compilation
+from ...transpiler.backend.module.compilation import Compilation
 from ...transpiler.errors import warn_user
-from ...transpiler.frontend.specialization import Specialization
-from ..compiler import compile_kernel, kept_frontend
+from ...transpiler.frontend.source.specialization import Specialization
 from ..config import Config
+from ..store.stats import COUNTS
+from ..store.store import Store, store_of
+from .compiler import compile_kernel, kept_frontend
 from .fingerprint import Fingerprint, fingerprint
-from .kept_texts import Unkept, from_entry, to_entry
 from .positions import Moved
-from .stats import COUNTS
-from .store import Store, store_of
+from .source_entries import Unkept, from_entry, to_entry
 from .walk import Undescribable
 
 if TYPE_CHECKING:

@@ -13,12 +13,12 @@ from itertools import groupby
 from typing import Any, Protocol
 from weakref import ref
 
-from .. import session as sessions
 from ..devices.device import Launch, Recording
-from ..instance import Instance
-from ..launcher import Packed
-from ..session import Session
-from ..touched import Touches
+from ..launch.access_sets import Touches
+from ..launch.instance import Instance
+from ..launch.launcher import Packed
+from ..session import session as sessions
+from ..session.session import Session
 from .argument import WITH_MEMORY, Arg, ArgKind
 from .dispatch import Dispatch
 

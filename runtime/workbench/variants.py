@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...transpiler.backend.interface import BackendModule
+from ...transpiler.backend.module.interface import BackendModule
 from ...transpiler.errors import TaichiRuntimeError
-from ...transpiler.frontend.specialization import Specialization
+from ...transpiler.frontend.source.specialization import Specialization
 from .slots import Slot
 
 if TYPE_CHECKING:
-    from ...transpiler.backend.compilation import Compilation
-    from ..session import Session
+    from ...transpiler.backend.module.compilation import Compilation
+    from ..session.session import Session
 
 GENERATED, EDIT, TUNED = "generated", "edit", "tuned"
 

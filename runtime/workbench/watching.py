@@ -14,7 +14,7 @@ from ...transpiler.errors import TaichiCompilationError, warn_user
 from .edits import Choice
 
 if TYPE_CHECKING:
-    from ..kernel import Kernel
+    from ..launch.kernel import Kernel
 
 
 def follow(

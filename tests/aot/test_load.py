@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import shadesmith as ti
-from shadesmith.runtime import session as sessions
 from shadesmith.runtime.aot.container import write_container
+from shadesmith.runtime.session import session as sessions
 
 Particle = ti.types.struct(pos=ti.math.vec3, mass=ti.f32, kind=ti.i32)
 

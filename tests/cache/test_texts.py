@@ -16,11 +16,11 @@ import written_programs
 from cache_checks import compare_compilations
 
 import shadesmith as ti
-from shadesmith.runtime import session as sessions
-from shadesmith.runtime.arguments import classify
 from shadesmith.runtime.cache import lookup
-from shadesmith.transpiler.backend.compilation import Compilation
-from shadesmith.transpiler.frontend.specialization import Specialization
+from shadesmith.runtime.launch.arguments import classify
+from shadesmith.runtime.session import session as sessions
+from shadesmith.transpiler.backend.module.compilation import Compilation
+from shadesmith.transpiler.frontend.source.specialization import Specialization
 
 ARCHES = {"cpu": "cpu", "vulkan": "vulkan", "cuda": "cuda", "python": "python"}
 
