@@ -3,7 +3,7 @@ matrices.
 
     python benchmarks/decompositions.py [--targets cpu,vulkan,python] [--exact] [--count 10000]
 
-What each error is relative to stands in tests/small_matrices.py. `--exact` compiles with `fast_math=False`. The
+What each error is relative to stands in tests/support/small_matrices.py. `--exact` compiles with `fast_math=False`. The
 interpreter takes a hundredth of the matrices.
 """
 
@@ -12,7 +12,7 @@ import platform
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
 import small_matrices
 

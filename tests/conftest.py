@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+import resident_glslang
+import samples
 from cache_checks import compare_compilations
 from missing_tools import MissingTools
 
@@ -23,7 +26,7 @@ ARCHES = {"cpu": "cpu", "vulkan": "vulkan", "cuda": "cuda", "python": "python"}
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """SHADESMITH_COLLECT=FOLDER keeps every text the run emits; `python tests/emitted.py FOLDER` then checks them.
+    """SHADESMITH_COLLECT=FOLDER keeps every text the run emits; `python tests/support/emitted.py FOLDER` then checks them.
 
     `--debug-kernels` is for false alarms: all kernels are checked, and each pass is verified.
     """
@@ -38,14 +41,21 @@ def pytest_configure(config: pytest.Config) -> None:
 def keep_out_of_the_users_cache(config: pytest.Config) -> None:
     """Give the run, with its workers and the programs it starts, a cache folder of its own.
 
-    Nothing is kept there unless a test asks for it, so that every test sees its kernels compiled. `--offline-cache` lets
-    all tests keep and find kernels: names of kernels occur again and again in them, and so a wrong key is seen.
+    No source is cached there unless a test asks for it, so that every test sees its kernels compiled by us. What
+    compilers make of a source is cached, in a folder that outlives the run: the key of a binary holds the source, the
+    flags and which compiler it is, and a damaged one is compiled again. `--offline-cache` lets all tests cache kernels:
+    names of kernels occur again and again in them, and so a wrong key is seen.
     """
+    is_worker = hasattr(
+        config, "workerinput"
+    )  # of pytest-xdist: the environment is that of the process that started it
     if config.getoption("--check-cache"):
         check_what_is_found()
     elif not config.getoption("--offline-cache"):
         os.environ["SHADESMITH_OFFLINE_CACHE"] = "0"
-    if hasattr(config, "workerinput"):  # of pytest-xdist: the environment is that of the process that started it
+        if not is_worker:
+            keep_binaries(config)
+    if is_worker:
         return
     kept = os.environ.get("SHADESMITH_KEEP_CACHE")  # a folder that outlives the run, for a second one
     if kept is None:
@@ -53,6 +63,20 @@ def keep_out_of_the_users_cache(config: pytest.Config) -> None:
         config.add_cleanup(folder.cleanup)
         kept = folder.name
     os.environ["SHADESMITH_CACHE_DIR"] = kept
+
+
+def keep_binaries(config: pytest.Config) -> None:
+    """Compile each distinct source once, by tools that stay in memory where that is possible.
+
+    SHADESMITH_BINARIES_DIR: names the folder, or is empty for compilations of everything.
+    """
+    run = tempfile.TemporaryDirectory(prefix="shadesmith-run-")
+    config.add_cleanup(run.cleanup)
+    kept = config.cache.mkdir("shadesmith") if config.cache is not None else Path(run.name)
+    os.environ.setdefault("SHADESMITH_BINARIES_DIR", str(kept / "binaries"))
+    stop = resident_glslang.start(kept, Path(run.name))
+    if stop is not None:
+        config.add_cleanup(stop)
 
 
 def check_what_is_found() -> None:
@@ -120,10 +144,17 @@ def nothing_is_left_by_other_files() -> Iterator[None]:
     ti.reset()
 
 
+@pytest.fixture(params=[False, pytest.param(True, marks=pytest.mark.exhaustive)], ids=["short", "full"])
+def full(request: pytest.FixtureRequest) -> bool:
+    """Whether a test runs at full length (many seeds, kills, steps), as it does under `make test-all` only."""
+    return bool(request.param)
+
+
 @pytest.fixture
 def own_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let `ti.init` keep kernels in the folder that the test names; other tests keep none."""
     monkeypatch.delenv("SHADESMITH_OFFLINE_CACHE", raising=False)
+    monkeypatch.delenv("SHADESMITH_BINARIES_DIR", raising=False)
 
 
 @pytest.fixture
@@ -137,8 +168,10 @@ def target(request: pytest.FixtureRequest):
     assert messages == []
 
 
+@pytest.hookimpl(tryfirst=True)  # before `-m` is looked at
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     targets = config.getoption("--targets").split(",")
+    samples.mark_exhaustive(items, targets)
     for item in items:
         if item.get_closest_marker("gpu") and "cuda" not in targets:
             item.add_marker(pytest.mark.skip(reason="needs a GPU: make test-gpu"))

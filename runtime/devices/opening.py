@@ -5,6 +5,7 @@ The modules that do it are loaded only where the options ask for them.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
@@ -20,18 +21,27 @@ if TYPE_CHECKING:
 class _StoreModule(Protocol):
     def store_of(self, config: Config) -> Store | None: ...
 
+    def store_of_binaries(self, folder: str) -> Store | None: ...
+
 
 class _SourcesModule(Protocol):
     def folder_of(self, dump_dir: str) -> Path: ...
 
 
-_store_module: Callable[[], _StoreModule] = loader("..cache.store", __package__)
+_store_module: Callable[[], _StoreModule] = loader("..store.store", __package__)
 _sources_module: Callable[[], _SourcesModule] = loader(".kept_sources", __package__)
 
 
 def store_for(config: Config) -> Store | None:
-    """Return where kernels are cached on disk, None where they are not."""
-    return _store_module().store_of(config) if config.offline_cache else None
+    """Return where kernels and binaries are cached on disk, None if they are not.
+
+    SHADESMITH_BINARIES_DIR: a folder for binaries alone, under `offline_cache=False`. Every kernel is compiled by us,
+    and a source that a compiler has seen before is not compiled again.
+    """
+    if config.offline_cache:
+        return _store_module().store_of(config)
+    binaries = os.environ.get("SHADESMITH_BINARIES_DIR", "")
+    return _store_module().store_of_binaries(binaries) if binaries else None
 
 
 def sources_for(config: Config) -> Path | None:

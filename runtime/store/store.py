@@ -200,10 +200,19 @@ def store_of(config: Config) -> Store | None:
         return None
     folder = folder_of(config.offline_cache_file_path)
     policy, factor = config.offline_cache_cleaning_policy, config.offline_cache_cleaning_factor
-    key = folder, Limits(policy, config.offline_cache_max_size_of_files, factor)
+    return _store_in(folder, Limits(policy, config.offline_cache_max_size_of_files, factor))
+
+
+def store_of_binaries(folder: str) -> Store | None:
+    """Return the store in a folder that holds binaries only; the oldest go when there is more than 1 GiB of them."""
+    return _store_in(os.path.abspath(folder), Limits(max_bytes=1 << 30))
+
+
+def _store_in(folder: str, limits: Limits) -> Store | None:
+    key = folder, limits
     with _LOCK:
         if key not in _STORES:
-            _STORES[key] = _open(folder, key[1])
+            _STORES[key] = _open(folder, limits)
         return _STORES[key]
 
 

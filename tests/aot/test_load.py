@@ -1,7 +1,6 @@
 """Modules that were archived and loaded again do what kernels do."""
 
 import json
-import os
 
 import corpus
 import numpy as np
@@ -10,8 +9,6 @@ import pytest
 import shadesmith as ti
 from shadesmith.runtime.aot.container import write_container
 from shadesmith.runtime.session import session as sessions
-
-SHOWN = corpus.MAKERS if os.environ.get("SHADESMITH_FULL") else corpus.MAKERS[::4]
 
 Particle = ti.types.struct(pos=ti.math.vec3, mass=ti.f32, kind=ti.i32)
 
@@ -342,7 +339,8 @@ def test_binaries_equal_those_of_launches():
     assert members["kernels/saxpy/saxpy.spv"] == Glslang().compile(launched.files[0], "saxpy")
 
 
-@pytest.mark.parametrize("maker", SHOWN, ids=lambda maker: maker.__name__)
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("maker", corpus.MAKERS, ids=lambda maker: maker.__name__)
 def test_kernels_of_the_corpus_are_archived_loaded_and_launched(device, maker):
     kernel, arguments = maker()
     module = ti.aot.Module()

@@ -58,7 +58,7 @@ def archive(tmp_path: Path) -> object:
     return make
 
 
-@pytest.fixture(scope="module", params=["plain", "sanitized"])
+@pytest.fixture(scope="module", params=["sanitized", pytest.param("plain", marks=pytest.mark.exhaustive)])
 def check(request, tmp_path_factory):
     """A function that lets the C loader check archives: (exit status, KiB, ms, error) each."""
     if binding.compiler("gcc") is None:

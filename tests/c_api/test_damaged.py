@@ -8,7 +8,7 @@ import zipfile
 
 import numpy as np
 import pytest
-from damaged_archives import BITS, HARMLESS_BITS, damaged, rebuilt, sample_members
+from damaged_archives import BITS, BITS_IN_FULL, HARMLESS_BITS, damaged, rebuilt, sample_members
 
 import shadesmith as ti
 from shadesmith.runtime.aot.container import write_container
@@ -27,13 +27,14 @@ def test_whole_archives_are_taken(check, members, tmp_path):
     assert [line[3] for line in check([write_container(members), path.read_bytes()])] == ["0 ", "0 "]
 
 
-def test_damaged_archives_give_an_error_each(check, members):
-    names, archives = zip(*damaged(members, BITS))
+def test_damaged_archives_give_an_error_each(check, members, full):
+    bits = BITS_IN_FULL if full else BITS
+    names, archives = zip(*damaged(members, bits))
     lines = check(archives)
     taken = [name for name, line in zip(names, lines) if line[0] == 0]
     assert len(archives) >= 300
     assert all(name.startswith("bit ") for name in taken), taken
-    assert len(taken) <= HARMLESS_BITS * BITS
+    assert len(taken) <= HARMLESS_BITS * bits
     for name, (status, size, time, error) in zip(names, lines):
         assert status in (0, 1) and (status == 0 or (error.split()[0] in ("-2", "-10") and len(error) > 20)), (
             name,

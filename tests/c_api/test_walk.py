@@ -13,7 +13,7 @@ from c_api.conftest import PROGRAMS, SANITIZERS
 import shadesmith as ti
 
 LAYER = "VK_LAYER_KHRONOS_validation"
-STEPS = 20000 if os.environ.get("SHADESMITH_FULL") else 2000
+STEPS, STEPS_IN_FULL = 2000, 20000
 
 
 @pytest.fixture
@@ -43,9 +43,10 @@ def module(target, archive) -> Path:
     return archive({"add": add, "warp": warp}, {"total": total}, {"both": builder.compile()})
 
 
-def walk(program: Path, module: Path, seed: int, threads: int, **environment: str) -> None:
+def walk(program: Path, module: Path, seed: int, threads: int, full: bool, **environment: str) -> None:
+    steps = STEPS_IN_FULL if full else STEPS
     done = subprocess.run(
-        [program, module, str(seed), str(STEPS), str(threads)],
+        [program, module, str(seed), str(steps), str(threads)],
         capture_output=True,
         text=True,
         timeout=300,
@@ -54,7 +55,7 @@ def walk(program: Path, module: Path, seed: int, threads: int, **environment: st
     assert done.returncode == 0 and not done.stderr, done.stdout[-2000:] + done.stderr[-4000:]
     lines = re.findall(r"^(\d+) calls did something, (\d+) gave an error$", done.stdout, re.M)
     assert len(lines) == threads and not re.findall(r"VUID-[\w-]+|without a text", done.stdout), done.stdout[-4000:]
-    assert all(int(number) > STEPS / 50 for line in lines for number in line)
+    assert all(int(number) > steps / 50 for line in lines for number in line)
 
 
 def compiled(folder: Path, *flags: str) -> Path:
@@ -62,13 +63,13 @@ def compiled(folder: Path, *flags: str) -> Path:
     return binding.compile_c(folder / "walk", "-std=c99", *binding.STRICT, *flags, *sources, "-lpthread")
 
 
-def test_calls_by_chance_under_sanitizers(module, tmp_path):
+def test_calls_by_chance_under_sanitizers(module, tmp_path, full):
     program = compiled(tmp_path, *SANITIZERS)
     for seed, threads in ((1, 1), (2, 1), (3, 4)):
-        walk(program, module, seed, threads, ASAN_OPTIONS="detect_leaks=0")  # of drivers
+        walk(program, module, seed, threads, full, ASAN_OPTIONS="detect_leaks=0")  # of drivers
 
 
-def test_calls_by_chance_under_the_validation_layer(module, tmp_path):
+def test_calls_by_chance_under_the_validation_layer(module, tmp_path, full):
     if LAYER not in [layer.layerName for layer in vulkan.vkEnumerateInstanceLayerProperties()]:
         pytest.skip(f"needs {LAYER}")
-    walk(compiled(tmp_path, "-O1"), module, 4, 1, VK_INSTANCE_LAYERS=LAYER)
+    walk(compiled(tmp_path, "-O1"), module, 4, 1, full, VK_INSTANCE_LAYERS=LAYER)

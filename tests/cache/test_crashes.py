@@ -1,6 +1,6 @@
 """Processes that die, many at once, and damaged disks: nothing wrong is ever read, and nothing stays locked.
 
-Goals R8 to R10 and R12. SHADESMITH_FULL=1 runs them in full: 500 kills, 8 processes on 20 cold caches, 500 damaged
+Goals R8 to R10 and R12. `make test-all` runs them in full: 500 kills, 8 processes on 20 cold caches, 500 damaged
 entries; otherwise a tenth of it.
 """
 
@@ -24,10 +24,8 @@ from shadesmith.runtime.store.cleaning import LOCK, damage_of, kept, orphans, sw
 from shadesmith.runtime.store.store import Store
 
 fcntl = pytest.importorskip("fcntl")
-FULL = os.environ.get("SHADESMITH_FULL", "0") not in ("", "0")
-KILLS, STARTS_KILLED = (500, 40) if FULL else (50, 3)
-PROCESSES, ROUNDS = (8, 20) if FULL else (3, 1)
-DAMAGES = 500 if FULL else 25
+KILLS, STARTS_KILLED, PROCESSES, ROUNDS, DAMAGES = (50, 500), (3, 40), (3, 8), (1, 20), (25, 500)
+"""Of a short run and of a full one."""
 
 
 def run(text: str, *arguments: object, folder: Path) -> subprocess.CompletedProcess[str]:
@@ -87,11 +85,12 @@ print(found)
 '''
 
 
-def test_killed_writers_leave_whole_entries_or_none(tmp_path):
+def test_killed_writers_leave_whole_entries_or_none(tmp_path, full):
+    kills = KILLS[full]
     folder = tmp_path / "cache"
-    done = run(WRITERS, folder, KILLS, folder=tmp_path)
+    done = run(WRITERS, folder, kills, folder=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert int(done.stdout) > KILLS, "most entries are found again"
+    assert int(done.stdout) > kills, "most entries are found again"
     assert [damage_of(entry) for entry in kept(str(folder)) if damage_of(entry)] == []
     with open(folder / LOCK, "w") as file:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # raises where a dead process still holds it
@@ -141,9 +140,9 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def test_killed_programs_leave_a_cache_that_is_right(program, tmp_path):
+def test_killed_programs_leave_a_cache_that_is_right(program, tmp_path, full):
     folder = tmp_path / "cache"
-    for start in range(STARTS_KILLED):
+    for start in range(STARTS_KILLED[full]):
         draw = random.Random(9_000_000 + start)
         child = subprocess.Popen(
             [sys.executable, program, "cpu", folder], stdout=subprocess.DEVNULL, start_new_session=True
@@ -168,22 +167,23 @@ def test_what_was_compiled_is_kept_at_once(program, tmp_path):
     assert (done.returncode, done.stdout) == (0, f"{EXPECTED}\n"), done.stderr
 
 
-@pytest.mark.parametrize("number", range(ROUNDS))
-def test_processes_that_start_at_once_agree(number, program, tmp_path):
-    folder = tmp_path / "cache"
-    begin = str(time.time() + (3.0 if FULL else 2.0))
-    words = [sys.executable, program, "cpu", folder, begin]
-    started = [
-        subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(PROCESSES)
-    ]
-    said = [process.communicate(timeout=300) for process in started]
-    assert [process.returncode for process in started] == [0] * PROCESSES, said
-    assert said == [(f"{EXPECTED}\n", "")] * PROCESSES
-    entries = kept(str(folder))
-    assert len([entry for entry in entries if entry.stage == "binary"]) == 6
-    assert [damage_of(entry) for entry in entries if damage_of(entry)] == [] and orphans(str(folder)) == []
-    done = subprocess.run([sys.executable, program, "cpu", folder], capture_output=True, text=True)
-    assert (done.returncode, done.stdout) == (0, f"{EXPECTED}\n")
+def test_processes_that_start_at_once_agree(program, tmp_path, full):
+    processes = PROCESSES[full]
+    for number in range(ROUNDS[full]):
+        folder = tmp_path / f"cache {number}"
+        begin = str(time.time() + (3.0 if full else 2.0))
+        words = [sys.executable, program, "cpu", folder, begin]
+        started = [
+            subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(processes)
+        ]
+        said = [process.communicate(timeout=300) for process in started]
+        assert [process.returncode for process in started] == [0] * processes, said
+        assert said == [(f"{EXPECTED}\n", "")] * processes
+        entries = kept(str(folder))
+        assert len([entry for entry in entries if entry.stage == "binary"]) == 6
+        assert [damage_of(entry) for entry in entries if damage_of(entry)] == [] and orphans(str(folder)) == []
+        done = subprocess.run([sys.executable, program, "cpu", folder], capture_output=True, text=True)
+        assert (done.returncode, done.stdout) == (0, f"{EXPECTED}\n")
 
 
 # --- R10: entries are damaged
@@ -289,7 +289,7 @@ def expect_right_results(arch: object, folder: Path) -> None:
     assert paint(x, 2.0) == 10000.0 and x[3] == 7.0
 
 
-def test_damaged_entries_are_made_again(target, tmp_path, monkeypatch):
+def test_damaged_entries_are_made_again(target, tmp_path, monkeypatch, full):
     if target == "python":
         pytest.skip("nothing is kept")
     from shadesmith.runtime.session import session as sessions
@@ -300,7 +300,7 @@ def test_damaged_entries_are_made_again(target, tmp_path, monkeypatch):
     expect_right_results(arch, whole)
     names = sorted(path.name for path in whole.iterdir() if path.name != LOCK)
     assert len(names) >= 2
-    for number in range(DAMAGES):
+    for number in range(DAMAGES[full]):
         draw = random.Random(10_000_000 + number)
         folder = tmp_path / f"case_{number}"
         shutil.copytree(whole, folder)

@@ -10,7 +10,7 @@ import numpy as np
 import taichi as ti
 from PIL import Image
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 
 from gui_scenes import BACKGROUND, COLUMNS, SCENES, SIZE
 

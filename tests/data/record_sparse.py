@@ -10,7 +10,7 @@ from pathlib import Path
 
 import taichi as ti
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support" / "kernels"))
 from sparse_edge_programs import EDGE_PROGRAMS  # noqa: E402
 from sparse_programs import PROGRAMS  # noqa: E402
 

@@ -14,7 +14,7 @@ from zlib import crc32
 import numpy as np
 import taichi as ti
 
-sys.path.insert(0, str(Path(__file__).parent.parent))
+sys.path.insert(0, str(Path(__file__).parents[1] / "support" / "kernels"))
 from random_trees import COUNT, build, places_in, random_trees  # noqa: E402
 
 

@@ -218,7 +218,7 @@ def test_loops_and_their_indices_belong_together() -> None:
 
 SCRIPT = """
 import sys
-sys.path[:0] = [{tests!r}, {tests!r} + "/serialize"]
+sys.path[:0] = [{tests!r} + folder for folder in ("/support", "/support/kernels", "/serialize")]
 import golden_kernels, hashlib
 from test_serialize import golden
 from shadesmith.transpiler.frontend.build.build import build
@@ -229,7 +229,7 @@ for name in ("collide", "wither", "moved", "tiles"):
 
 
 def test_equal_in_processes_with_other_hash_seeds() -> None:
-    script = SCRIPT.format(tests=str(Path(__file__).parent.parent))
+    script = SCRIPT.format(tests=str(Path(__file__).parents[1]))
     found = {
         subprocess.run(
             [sys.executable, "-c", script],

@@ -1,0 +1,90 @@
+"""Check emitted texts with the tools of their languages: `python tests/support/emitted.py FOLDER` checks what a run has dumped.
+
+`SHADESMITH_COLLECT=FOLDER pytest ...` collects every text that a test run emits (see conftest.py).
+GLSL: glslangValidator and spirv-val. CUDA C: NVRTC for sm_90, without a warning. C: gcc with all warnings as errors.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from shadesmith.runtime.devices.cuda import nvrtc
+from shadesmith.transpiler.errors import TaichiCompilationError, TaichiRuntimeError
+
+WARNINGS = ("-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-fopenmp")
+SECONDS = 120
+
+
+def missing_tool(suffix: str) -> str:
+    """Return which tool for texts `.comp`, `.cu` or `.c` is missing, "" if all are there."""
+    if suffix == ".comp":
+        return ", ".join(tool for tool in ("glslangValidator", "spirv-val") if shutil.which(tool) is None)
+    if suffix == ".c":
+        return "" if shutil.which("gcc") else "gcc"
+    try:
+        nvrtc.load_nvrtc()
+    except TaichiRuntimeError:
+        return "NVRTC (pip install nvidia-cuda-nvrtc)"
+    return ""
+
+
+def complaint(name: str, text: str) -> str:
+    """Return what the tools say against a text, "" where they accept it without a warning."""
+    return {".comp": _glsl, ".cu": _cuda, ".c": _c}[Path(name).suffix](name, text)
+
+
+def check_folder(folder: Path) -> tuple[int, list[str]]:
+    """Check all texts below a folder; returns how many different ones there are, and the complaints."""
+    texts: dict[str, str] = {}
+    for path in sorted(folder.rglob("*")):
+        if path.suffix in (".comp", ".cu", ".c"):
+            texts.setdefault(path.read_text(encoding="utf-8"), f"{path.parent.name}/{path.name}")
+    with ThreadPoolExecutor(max(1, (os.cpu_count() or 2) // 2)) as pool:
+        found = pool.map(lambda item: complaint(item[1], item[0]), texts.items())
+    return len(texts), [said for said in found if said]
+
+
+def _glsl(name: str, text: str) -> str:
+    with tempfile.TemporaryDirectory() as folder:
+        module = Path(folder, "module.spv")
+        command = ["glslangValidator", "--stdin", "-S", "comp", "--target-env", "vulkan1.2", "-o", str(module)]
+        said = _run(command, text, name)
+        if said.strip() not in ("", "stdin"):
+            return said
+        command = ["spirv-val", "--target-env", "vulkan1.2", "--scalar-block-layout", str(module)]
+        return _run(command, "", name)
+
+
+def _cuda(name: str, text: str) -> str:
+    try:
+        log = nvrtc.compile_cubin(text, "sm_90", name=name)[1]
+    except TaichiCompilationError as error:
+        return str(error)
+    return f"{name}: {log}" if log else ""
+
+
+def _c(name: str, text: str) -> str:
+    return _run(["gcc", *WARNINGS, "-x", "c", "-c", "-", "-o", "/dev/null"], text, name)
+
+
+def _run(command: list[str], text: str, name: str) -> str:
+    done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=SECONDS, check=False)
+    said = done.stdout + done.stderr
+    return f"{name}: {command[0]} ended with {done.returncode}\n{said}" if done.returncode else said
+
+
+def main() -> int:
+    count, complaints = check_folder(Path(sys.argv[1]))
+    print("\n".join(complaints))
+    print(f"{count} different texts, {len(complaints)} refused")
+    return 1 if complaints or not count else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

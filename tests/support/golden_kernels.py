@@ -1,0 +1,73 @@
+"""The kernels of tests/golden/kernels, compiled for portable targets without a device."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from shadesmith.runtime.devices.capabilities import portable
+from shadesmith.transpiler.backend.module.interface import BackendModule
+from shadesmith.transpiler.frontend.source.definition import define
+from shadesmith.transpiler.frontend.source.specialization import (
+    Argument,
+    ArrayArgument,
+    ScalarArgument,
+    Specialization,
+    StructArgument,
+    texture_argument,
+)
+from shadesmith.transpiler.ir.types import Struct
+from shadesmith.transpiler.lang.textures import RWTextureType, TextureType
+from shadesmith.transpiler.options import Capabilities, CompileOptions
+from shadesmith.transpiler.pipeline import compile_kernel
+
+FOLDER = Path(__file__).parents[1] / "golden" / "kernels"
+
+RECURSIVE = {"cycles"}
+"""Kernels whose functions call themselves, which GLSL cannot."""
+KERNELS = sorted(path.stem for path in FOLDER.glob("*.py"))
+SUFFIX = {"vulkan": "comp", "cuda": "cu", "c": "c"}
+NATIVE = {
+    "vulkan": frozenset({("i32", "add"), ("f32", "add")}),
+    "cuda": frozenset({("i32", "add"), ("f32", "add")}),
+    "c": frozenset({("i32", "add")}),
+}
+
+
+def load(name: str) -> ModuleType:
+    path = FOLDER / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(f"golden_{name}", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def compiled(name: str, target: str) -> BackendModule:
+    """Return a kernel's module for one target."""
+    module = load(name)
+    arguments = tuple(_argument(a) for a in module.arguments)
+    options = CompileOptions(**getattr(module, "options", {}))
+    return compile_kernel(Specialization(define(module.kernel), arguments, options, able(target)), target).module
+
+
+def able(target: str) -> Capabilities:
+    """Return what the golden texts are compiled for."""
+    return Capabilities(
+        target,
+        atomics=NATIVE[target],
+        max_push_bytes=128 if target == "vulkan" else None,
+        float_controls=frozenset({"DenormPreserve 32", "SignedZeroInfNanPreserve 32"}),
+        max_groups=portable(target).max_groups,
+        recursion=target != "vulkan",
+    )
+
+
+def _argument(type: Any) -> Argument:
+    if isinstance(type, tuple):
+        return ArrayArgument(*type)
+    if isinstance(type, TextureType | RWTextureType):
+        return texture_argument(type)
+    return StructArgument(type) if isinstance(type, Struct) else ScalarArgument(type)

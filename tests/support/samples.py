@@ -1,0 +1,43 @@
+"""What `make test` leaves to `make test-all`: tests marked `exhaustive`, and most cases of those marked `sampled`.
+
+    @pytest.mark.sampled(3)                           each target runs a third of the cases in `make test`
+    @pytest.mark.parametrize("value", range(90))
+
+Which third it is differs from target to target, so with three targets `make test` still runs every case once. Every test
+runs at least one case on every target. The choice depends on the names of the cases alone.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from zlib import crc32
+
+import pytest
+
+
+def mark_exhaustive(items: Iterable[pytest.Item], targets: list[str]) -> None:
+    """Mark the cases of sampled tests that `make test` leaves out."""
+    groups: dict[tuple[str, str], list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("sampled") is not None:
+            groups[item.nodeid.partition("[")[0], _target(item)].append(item)
+    for (_, target), cases in groups.items():
+        step = cases[0].get_closest_marker("sampled").args[0]
+        shift = targets.index(target) if target in targets else 0
+        chosen = [case for case in cases if (crc32(_case(case, target).encode()) + shift) % step == 0]
+        for case in cases:
+            if case not in (chosen or cases[:1]):
+                case.add_marker(pytest.mark.exhaustive)
+
+
+def _target(item: pytest.Item) -> str:
+    callspec = getattr(item, "callspec", None)
+    params = callspec.params if callspec is not None else {}
+    return str(params.get("target", params.get("device", "")))
+
+
+def _case(item: pytest.Item, target: str) -> str:
+    """Return the name of a case without its target."""
+    words = item.nodeid.partition("[")[2].rstrip("]").split("-")
+    return "-".join(word for word in words if word != target)
