@@ -18,7 +18,7 @@ from shadesmith.runtime.cache import ir_entries as kept_ir
 from shadesmith.runtime.cache import lookup
 from shadesmith.runtime.launch import kernel as kernels
 from shadesmith.runtime.session import session as sessions
-from shadesmith.transpiler.frontend.build.build import build
+from shadesmith.transpiler.frontend.builders.build import build
 from shadesmith.transpiler.ir.serialize.serialize import serialize
 
 MISSING = pytest.StashKey[MissingTools]()

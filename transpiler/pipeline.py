@@ -10,7 +10,7 @@ from typing import Any
 from .backend.assemble.emit import emit
 from .backend.module.compilation import Compilation
 from .errors import TaichiCompilationError
-from .frontend.build.build import build
+from .frontend.builders.build import build
 from .frontend.source.specialization import Specialization
 from .ir.forms import FrontendResult
 from .ir.notes import notes_of
@@ -26,7 +26,7 @@ Observer = Callable[[str, Form], None]
 
 
 Frontend = Callable[[Specialization], FrontendResult]
-"""Gives a kernel before any pass: `frontend.build.build`, or one that remembers what that gave."""
+"""Gives a kernel before any pass: `frontend.builders.build`, or one that remembers what that gave."""
 
 
 def compile_kernel(

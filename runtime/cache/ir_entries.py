@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...transpiler.errors import SourceText, warn_user
-from ...transpiler.frontend.build.build import build
+from ...transpiler.frontend.builders.build import build
 from ...transpiler.frontend.source.dependencies import is_met
 from ...transpiler.frontend.source.specialization import Specialization
 from ...transpiler.ir.forms import FrontendResult
@@ -31,7 +31,7 @@ WORDS = {"at least": "is at least", "at most": "is at most", "has": "has"}
 
 
 class KeptFrontend:
-    """Stands for `frontend.build.build` in one compilation."""
+    """Stands for `frontend.builders.build` in one compilation."""
 
     def __init__(self, store: Store, fingerprint: Fingerprint, name: str) -> None:
         self._store, self._fingerprint, self._name = store, fingerprint, name

@@ -19,7 +19,7 @@ transpiler/lang
 transpiler/frontend/source
 transpiler/frontend/context
 transpiler/frontend/library
-transpiler/frontend/build
+transpiler/frontend/builders
 transpiler/passes/context
 transpiler/passes/rewrite
 transpiler/passes/analysis
@@ -97,7 +97,7 @@ def imports(path: Path) -> Iterator[Import]:
         elif isinstance(node, ast.ImportFrom):
             for target in _named(path, node):
                 yield Import(node.lineno, target, how)
-        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("import_module", "loader")):
             for found in _loaded(path, node):
                 yield Import(node.lineno, found, "importlib")
 

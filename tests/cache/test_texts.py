@@ -464,7 +464,7 @@ sys.path.insert(0, {folder!r})
 import p
 print(p.add(2))
 stats = ti.cache.stats()
-loaded = [name for name in ("transpiler.pipeline", "transpiler.frontend.build", "transpiler.passes") if f"shadesmith.{{name}}" in sys.modules]
+loaded = [name for name in ("transpiler.pipeline", "transpiler.frontend.builders.build", "transpiler.passes") if f"shadesmith.{{name}}" in sys.modules]
 print(stats.frontend_runs, sum(stats.compiler_runs.values()), loaded, "jinja2" in sys.modules, flush=True)
 """
 

@@ -16,8 +16,8 @@ from shadesmith.runtime.devices.device import OutOfMemory
 from shadesmith.runtime.gui.window import NoWindowError
 from shadesmith.transpiler import errors
 from shadesmith.transpiler.errors import NOWHERE, ReportedError, SourceLocation, SourceText
-from shadesmith.transpiler.frontend import handler_calls
-from shadesmith.transpiler.frontend.build import calls as build_calls
+from shadesmith.transpiler.frontend.builders import calls as build_calls
+from shadesmith.transpiler.frontend.context import handler_calls
 from shadesmith.transpiler.frontend.library import methods as build_methods
 from shadesmith.transpiler.lang import functions
 

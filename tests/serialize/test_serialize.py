@@ -26,7 +26,7 @@ from same_ir import first_difference, objects_of
 import shadesmith as ti
 from shadesmith.transpiler.backend.assemble.emit import emit
 from shadesmith.transpiler.errors import SourceText, TaichiCompilationError
-from shadesmith.transpiler.frontend.build.build import build
+from shadesmith.transpiler.frontend.builders.build import build
 from shadesmith.transpiler.frontend.source.definition import define
 from shadesmith.transpiler.frontend.source.specialization import Specialization
 from shadesmith.transpiler.ir.nodes import Block, Statement, operands
@@ -221,7 +221,7 @@ import sys
 sys.path[:0] = [{tests!r} + folder for folder in ("/support", "/support/kernels", "/serialize")]
 import golden_kernels, hashlib
 from test_serialize import golden
-from shadesmith.transpiler.frontend.build.build import build
+from shadesmith.transpiler.frontend.builders.build import build
 from shadesmith.transpiler.ir.serialize.serialize import serialize
 for name in ("collide", "wither", "moved", "tiles"):
     print(hashlib.sha256(serialize(build(golden(name)).kernel).encode()).hexdigest())

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from ....transpiler.frontend.build.build import build
+from ....transpiler.frontend.builders.build import build
 from ....transpiler.frontend.source.definition import parse
 from ....transpiler.frontend.source.specialization import Specialization
 from ....transpiler.ir.forms import FrontendResult

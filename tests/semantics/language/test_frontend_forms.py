@@ -9,7 +9,7 @@ import pytest
 
 import shadesmith.transpiler.lang.functions as functions
 from shadesmith.transpiler.errors import TaichiCompilationError
-from shadesmith.transpiler.frontend.build.build import build
+from shadesmith.transpiler.frontend.builders.build import build
 from shadesmith.transpiler.frontend.source.definition import define
 from shadesmith.transpiler.frontend.source.specialization import ArrayArgument, ScalarArgument, Specialization
 from shadesmith.transpiler.ir.tasks import Kernel

@@ -14,8 +14,8 @@ from ...lang.annotations import as_type
 from ...lang.matrix import Matrix, Vector
 from ...lang.struct import StructType
 from ..context.context import Context
+from ..context.handler_calls import ArgumentsError, call_handler
 from ..context.values import ArrayMember, Method, Place, describe_kind, holds_runtime, is_number, is_runtime
-from ..handler_calls import ArgumentsError, call_handler
 from .sparse import ListCell, call_list_method
 from .structs import call_struct_method, element_place, filled, part_of_array, scalar_field
 from .textures import call_texture_method

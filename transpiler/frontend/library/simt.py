@@ -21,8 +21,8 @@ from ...lang.annotations import as_type
 from ...lang.simt.block import SharedArray
 from ...lang.simt.marks import MEANING_OF
 from ..context.context import Context
+from ..context.handler_calls import check_arguments
 from ..context.values import describe_kind, is_runtime
-from ..handler_calls import check_arguments
 
 Meaning = Callable[..., Any]
 

@@ -17,8 +17,8 @@ from ...ir.types import Scalar, Tensor, describe_type, element_of, f32, i32
 from ...lang.describe import ask
 from ...lang.textures import Format
 from ..context.context import Context
+from ..context.handler_calls import ArgumentsError, call_handler
 from ..context.values import Method, NdrangeValue, describe_kind
-from ..handler_calls import ArgumentsError, call_handler
 from ..source.specialization import TextureArgument
 
 AXES = ("x", "ti.Vector([x, y])", "ti.Vector([x, y, z])")

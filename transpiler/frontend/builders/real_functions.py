@@ -19,15 +19,15 @@ from ...ir.types import Scalar, Struct, Tensor, Type, describe_type, element_of,
 from ...lang.annotations import NdarrayAnnotation, RefType, is_template
 from ...lang.decorators import BoundFunc, Func
 from ...lang.matrix import Matrix
-from .assignment import bind
-from .statements import execute
 from ..context.context import Context
-from ..source.definition import KernelDefinition, ParameterDefinition, definition_of, location_of
-from .inlining import declaration_of, match_arguments
 from ..context.references import need_memory, references
-from .returns import return_types
 from ..context.scope import Frame
 from ..context.values import Place, describe_kind, is_number
+from ..source.definition import KernelDefinition, ParameterDefinition, definition_of, location_of
+from .assignment import bind
+from .inlining import declaration_of, match_arguments
+from .returns import return_types
+from .statements import execute
 
 MAX_SPECIALIZATIONS = 256
 """Of one function in one kernel; a recursion that changes a `ti.template()` argument each time would never end."""

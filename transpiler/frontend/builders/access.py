@@ -25,15 +25,15 @@ from ...ir.textures import Texture
 from ...ir.types import Struct, Tensor, describe_type, element_of, i32, scalars_of
 from ...lang import struct as lang
 from ...lang.matrix import Matrix
+from ..context.context import COMPUTED_BY_PYTHON, Context, expression
+from ..context.references import need_memory
+from ..context.spelling_hints import describe_owner, missing_attribute_hint, owner_text
+from ..context.values import ArrayMember, Method, Place, describe_kind, holds_runtime, is_number
 from ..library.methods import METHOD_NAMES
+from ..library.slices import check_bounds, has_slice, index_statement, read_slice
 from ..library.sparse import list_method
 from ..library.structs import array_attribute, array_member, bound, member_place, struct_attribute, struct_item
 from ..library.textures import check_texture, texture_attribute
-from ..context.context import COMPUTED_BY_PYTHON, Context, expression
-from ..context.references import need_memory
-from ..library.slices import check_bounds, has_slice, index_statement, read_slice
-from ..context.spelling_hints import describe_owner, missing_attribute_hint, owner_text
-from ..context.values import ArrayMember, Method, Place, describe_kind, holds_runtime, is_number
 
 COMPONENTS = ("xyzw", "rgba", "stpq")
 """The letter sets that name a vector's elements."""

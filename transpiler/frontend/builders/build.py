@@ -17,17 +17,20 @@ from ...ir.nodes import Statement
 from ...ir.notes import settle
 from ...ir.statements import ArgLoad, Parameter
 from ...ir.types import Struct, StructError, Type, count_scalars
-from . import access as build_access, calls as build_calls, loops as build_loops, match as build_match
-from .assignment import bind
-from .statements import execute
-from ..library.textures import new_texture
 from ..context.context import Context, NeedsMemory
+from ..context.values import Pack
+from ..library.textures import new_texture
 from ..source.definition import ParameterDefinition
-from .real_functions import build_functions
-from .returns import return_types
 from ..source.signature import check_kinds
 from ..source.specialization import ArrayArgument, ScalarArgument, Specialization, StructArgument, TextureArgument
-from ..context.values import Pack
+from . import access as build_access
+from . import calls as build_calls
+from . import loops as build_loops
+from . import match as build_match
+from .assignment import bind
+from .real_functions import build_functions
+from .returns import return_types
+from .statements import execute
 
 HANDLERS = (build_access.build_subscript, build_calls.build_call, build_loops.build_for, build_match.build_match)
 """Handlers whose modules register all others on import."""

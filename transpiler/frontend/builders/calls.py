@@ -25,24 +25,10 @@ from ...lang.describe import ask, name_of
 from ...lang.functions import ATOMIC_OF
 from ...lang.matrix import Matrix
 from ...lang.operations import OPERATION_OF
-from . import real_functions
-from ..library.builtins import BUILTINS, build_range, build_super, minimum_maximum
-from ..library.frexp import frexp
-from ..library.messages import build_print, static_assert
-from ..library.methods import call_method, matrix_constructors
-from ..library.ranges import grouped, ndrange
-from ..library.simt import thread_functions
-from ..library.sparse import sparse_functions
-from ..library.structs import make_anonymous, make_struct
 from ..context.context import Context, expression, fits
-from ..source.definition import KernelDefinition
-from ..handler_calls import ArgumentsError, call_handler
-from .inlining import inline
 from ..context.iteration import positional
 from ..context.loop_options import loop_config
-from ..library.operators import BINARY, binary
 from ..context.references import need_memory
-from ..library.format_strings import format_method
 from ..context.values import (
     Method,
     Place,
@@ -52,6 +38,20 @@ from ..context.values import (
     is_number,
     is_runtime,
 )
+from ..handler_calls import ArgumentsError, call_handler
+from ..library.builtins import BUILTINS, build_range, build_super, minimum_maximum
+from ..library.format_strings import format_method
+from ..library.frexp import frexp
+from ..library.messages import build_print, static_assert
+from ..library.methods import call_method, matrix_constructors
+from ..library.operators import BINARY, binary
+from ..library.ranges import grouped, ndrange
+from ..library.simt import thread_functions
+from ..library.sparse import sparse_functions
+from ..library.structs import make_anonymous, make_struct
+from ..source.definition import KernelDefinition
+from . import real_functions
+from .inlining import inline
 
 Meaning = Callable[..., Any]
 Form = Callable[[Context, ast.Call], Any]

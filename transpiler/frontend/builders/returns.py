@@ -11,8 +11,8 @@ from ...ir.statements import Return
 from ...ir.types import Struct, Tensor, Type, describe_type
 from ...lang.struct import Struct as StructInPython
 from ..context.context import Context
-from ..source.definition import KernelDefinition
 from ..context.values import is_number
+from ..source.definition import KernelDefinition
 
 
 def return_types(context: Context, definition: KernelDefinition) -> list[Type]:

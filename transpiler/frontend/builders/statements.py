@@ -16,11 +16,11 @@ from ...ir.notes import about_condition
 from ...ir.statements import Array, Assert, Break, Const
 from ...ir.types import u1
 from ...lang.matrix import Matrix
-from .assignment import display, static_argument
 from ..context.context import STATEMENTS, Context, statement
-from .returns import declared_return
 from ..context.scope import Exit, Result
 from ..library.format_strings import message_parts
+from .assignment import display, static_argument
+from .returns import declared_return
 
 
 @dataclass(frozen=True, slots=True)

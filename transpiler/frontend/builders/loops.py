@@ -10,14 +10,14 @@ from ...ir.nodes import Block, Statement
 from ...ir.statements import Array, ArrayShape, Break, Const, Continue, LoopIndex, RangeFor, StructFor, While, is_const
 from ...ir.textures import Texture
 from ...ir.types import Scalar, describe_type, i32
-from .assignment import static_argument
-from .expressions import bind_target
-from .statements import NEVER, Completion, execute, leave_loop, says_static
-from ..library.textures import texels
 from ..context.context import Context, LoopRecord, statement
 from ..context.iteration import compile_time_items
 from ..context.scope import Exit
 from ..context.values import GroupedValue, NdrangeValue, RangeValue, describe_kind, is_number
+from ..library.textures import texels
+from .assignment import static_argument
+from .expressions import bind_target
+from .statements import NEVER, Completion, execute, leave_loop, says_static
 
 
 @statement(ast.For)

@@ -16,14 +16,14 @@ from ...ir.types import Tensor, Type, describe_type, element_of, promote
 from ...lang.functions import static
 from ...lang.matrix import Matrix
 from ...lang.struct import Struct
-from ..library.simt import name_shared_array
-from ..library.structs import members_of
 from ..context.context import Context, statement
-from ..library.operators import BINARY, binary
 from ..context.references import need_memory, need_memory_of
 from ..context.scope import Local
-from ..library.slices import has_slice, index_statements, slice_of_place
 from ..context.values import Formatted, Place, Swizzle, describe_kind, is_number, is_runtime, number_type
+from ..library.operators import BINARY, binary
+from ..library.simt import name_shared_array
+from ..library.slices import has_slice, index_statements, slice_of_place
+from ..library.structs import members_of
 
 ATOMIC: dict[type[ast.operator], str] = {
     ast.Add: "add",

@@ -22,13 +22,13 @@ from ...ir.statements import (
     Operation,
 )
 from ...ir.types import Tensor, u1
-from .assignment import assign_name
 from ..context.context import Context, expression
 from ..context.iteration import compile_time_items
+from ..context.values import holds_runtime, is_number, is_runtime
+from ..library.format_strings import formatted
 from ..library.membership import is_member
 from ..library.operators import BINARY, COMPARE, UNARY, binary, compare, logical, unary, unify
-from ..library.format_strings import formatted
-from ..context.values import holds_runtime, is_number, is_runtime
+from .assignment import assign_name
 
 MAX_SPECULATED = 12
 """Up to this many cheap statements the second operand of `and` and `or` is computed without asking for the first."""

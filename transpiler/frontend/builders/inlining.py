@@ -17,15 +17,15 @@ from ...ir.types import Struct as StructInKernel
 from ...lang.annotations import NdarrayAnnotation, is_template
 from ...lang.decorators import BoundFunc, Func
 from ...lang.struct import Struct
-from .assignment import bind
-from .statements import execute
-from ..library.structs import join_structs
 from ..context.context import Context
-from ..source.definition import NO_DEFAULT, KernelDefinition, ParameterDefinition, definition_of
-from ..source.lost_changes import lost_changes
 from ..context.references import need_memory, references
 from ..context.scope import Frame
 from ..context.values import Place, describe_kind, is_number
+from ..library.structs import join_structs
+from ..source.definition import NO_DEFAULT, KernelDefinition, ParameterDefinition, definition_of
+from ..source.lost_changes import lost_changes
+from .assignment import bind
+from .statements import execute
 
 MAX_DEPTH = 100
 """How deep inlined calls may nest; compile-time recursion ends before."""

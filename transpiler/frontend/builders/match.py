@@ -19,12 +19,12 @@ from ...ir.nodes import Block, Statement
 from ...ir.statements import IfExp
 from ...ir.types import Tensor, u1
 from ...lang.matrix import Matrix
-from .assignment import assign_name, display, static_argument
-from .statements import NORMAL, Completion, branch, scoped
 from ..context.context import Context, statement
-from ..library.operators import COMPARE, compare, logical
 from ..context.scope import Local
 from ..context.values import describe_kind, is_runtime
+from ..library.operators import COMPARE, compare, logical
+from .assignment import assign_name, display, static_argument
+from .statements import NORMAL, Completion, branch, scoped
 
 Bound = list[tuple[str, ast.AST, Any]]
 """What a pattern binds: name, the node that says so, value."""
