@@ -19,6 +19,7 @@ import shadesmith as ti
 from shadesmith.runtime.compat.lang_modules import ops as taichi_ops
 from shadesmith.transpiler.backend import tables_c, tables_cuda, tables_glsl, tensors_glsl
 from shadesmith.transpiler.backend.print.threads import HOST_OPERATIONS
+from shadesmith.transpiler.ir import ops
 from shadesmith.transpiler.ir.ops import HOST_OPS, MATH_H, NEGATED, OPS, U1_OPS, Op, RuleError
 from shadesmith.transpiler.ir.types import SCALARS, Scalar, Tensor, f32, f64
 from shadesmith.transpiler.lang import functions, operations
@@ -173,3 +174,10 @@ def test_public_functions_of_operations_are_listed_once() -> None:
     assert set(operations.__all__) <= {*ti.math.__all__} & {*taichi_ops.__all__}
     for name in operations.__all__:
         assert getattr(ti, name) is getattr(ti.math, name) is getattr(taichi_ops, name) is getattr(operations, name)
+
+
+def test_the_recipe_shows_the_sources_as_they_are() -> None:
+    page = (ROOT / "docs" / "contributing" / "add-an-operation.md").read_text("utf-8")
+    sources = [Path(inspect.getfile(module)).read_text("utf-8") for module in (operations, ops)]
+    shown = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    assert len(shown) == 2 and all(any(block in source for source in sources) for block in shown)

@@ -17,19 +17,14 @@ import numpy as np
 
 from ...ir.builder import Builder
 from ...ir.nodes import Block, Statement, blocks
+from ...ir.ops import OPS
 from ...ir.statements import Assert, AtomicOp, Cast, MatrixElement, Operation
 from ...ir.tasks import Kernel
 from ...ir.types import Scalar, Tensor, element_of, f32, i32, promote, u32
 from ..context import PassContext
 
-SYMBOLS = {
-    "add": ("Addition", "+"),
-    "sub": ("Subtraction", "-"),
-    "mul": ("Multiplication", "*"),
-    "pow": ("Power", "**"),
-    "shl": ("Shift left", "<<"),
-}
-"""Operations of two operands that may overflow: Taichi's name, Python's symbol."""
+TITLES = {"add": "Addition", "sub": "Subtraction", "mul": "Multiplication", "pow": "Power", "shl": "Shift left"}
+"""Operations of two operands that may overflow: Taichi's name."""
 SHAPED = {
     "sum": ("Sum", "sum({0})"),
     "dot": ("Dot product", "dot({0}, {1})"),
@@ -84,7 +79,7 @@ def _check_operation(builder: Builder, operation: Operation) -> None:
     if not _are_integers(kind):
         return
     name, values = operation.op, operation.operands
-    if name in SYMBOLS:
+    if name in TITLES:
         _check_binary(builder, name, values, kind)
     elif name in SHAPED:
         what, shown = SHAPED[name]
@@ -108,13 +103,12 @@ def _check_atomic(builder: Builder, atomic: AtomicOp) -> None:
     """Check what an atomic wrote by the value it found."""
     assert atomic.type is not None
     kind = element_of(atomic.type)
-    if atomic.op in SYMBOLS and _are_integers(kind):
+    if atomic.op in TITLES and _are_integers(kind):
         _check_binary(builder, atomic.op, [atomic, atomic.value], kind)
 
 
 def _check_binary(builder: Builder, name: str, values: Values, kind: Scalar) -> None:
-    what, symbol = SYMBOLS[name]
-    message = f"{what} overflow detected: {{0}} {symbol} {{1}} does not fit {kind}"
+    message = f"{TITLES[name]} overflow detected: {{0}} {OPS[name].symbol} {{1}} does not fit {kind}"
     _check(builder, values, lambda b, v: _result_fits(b, name, v, kind), message)
 
 
