@@ -35,13 +35,13 @@ from ...options import Capabilities, CompileOptions
 from ..languages.c.language import C
 from ..languages.glsl.float_controls import EXTENSION as FLOAT_CONTROLS
 from ..languages.glsl.float_controls import execution_modes
-from ..languages.helpers import called as functions_in
 from ..languages.naming import Names, bound_name, entry_stem
 from ..languages.registry import LANGUAGES
 from ..languages.reserved import OURS, macros
 from ..languages.reserved import functions as functions_of_tasks
 from ..languages.signatures import signatures
-from ..languages.spelling import extensions, helpers_source
+from ..languages.spelling import extensions, helper_words, helpers_source
+from ..languages.symbols import Symbols
 from ..languages.target import Target
 from ..layout.accessors import Used, definitions
 from ..layout.layout import Declaration, Layout, array_type, has_matrix, has_vector, layout
@@ -77,7 +77,7 @@ from ..print.threads import (
     spread_blocks,
 )
 from .grid_stride import Grid, grid_of
-from .headers import headers, texts_of
+from .headers import headers
 from .render import render
 from .shadowed_names import own_words, words_needed
 from .trip_counts import NONE, serial_turns
@@ -112,6 +112,7 @@ class _Printed:
     used: Used
     structs: list[Struct]
     helpers: list[str]
+    symbols: Symbols
     functions: list[Function]
     block: BlockForm | None
     shared: list[str]
@@ -205,6 +206,8 @@ class _Printer:
             for s in reachable(task.body)
         )
         unsigned = statements.e.type_text(u32) if counted and loop is not None else ""
+        symbols = statements.e.symbols
+        symbols.add(entry_helpers.symbols)
         used = [k for k in range(len(names)) if loop is not None and (loop, k) in statements.e.indices_used]
         parameters = [f"int {names[k]}" for k in used] + ([f"{unsigned} {linear}"] if counted and threads else [])
         arguments = [*(threads.indices[k] for k in used), *([threads.linear] if counted else [])] if threads else []
@@ -233,6 +236,7 @@ class _Printer:
             used=statements.e.used.with_all([entry_helpers.used]),
             structs=[*statements.e.structs_used, *entry_helpers.structs_used],
             helpers=[*statements.e.helpers, *entry_helpers.helpers],
+            symbols=symbols,
             functions=called(task.body),
         )
 
@@ -344,10 +348,11 @@ class _Printer:
         functions = [self.functions[function] for function in called(*(p.task.body for p in printed))]
         form = self.form
         used = Used().with_all([*(f.used for f in functions), *(p.used for p in printed)])
-        macros, cell_functions = definitions(form.accessors, used, form.cells)
-        types = [declaration.type for declaration in form.declarations]
-        called_there = functions_in(self.language, "\n".join([*types, *macros, *cell_functions]))
-        helpers = [*form.helpers, *called_there, *printed_helpers(functions, printed)]
+        macros, cell_functions, cell_helpers = definitions(form.accessors, used, form.cells)
+        helpers = [*form.helpers, *cell_helpers, *printed_helpers(functions, printed)]
+        symbols = Symbols(set(cell_helpers), {*cell_helpers, *form.type_names})
+        for part in (*functions, *printed):
+            symbols.add(part.symbols)
         data = {
             "banner": self._banner(printed),
             "constants": _constants(blocks),
@@ -362,6 +367,7 @@ class _Printer:
             "temporaries": padded(form.temporary_members),
             "results": padded(form.result_members),
             "textures": [] if self.language.has_pointers else declarations(used.textures, form.use, form.textures),
+            "headers": headers(self.language, symbols.named | helper_words(self.language, helpers)),
             "accessors": macros,
             "cell_functions": cell_functions,
             "helpers": helpers_source(self.language, helpers),
@@ -376,10 +382,8 @@ class _Printer:
             "tasks": tasks,
             "task": tasks[0] if tasks else None,
         }
-        self.needed |= words_needed(self.target, form, self.own, helpers, data, functions)
+        self.needed |= words_needed(self.target, form, helpers, symbols)
         kind = printed[0].task.kind.value if self.language.file_per_task else "kernel"
-        found = headers(self.language, texts_of(data, [p.body for p in printed], functions))
-        data["headers"] = [*self.language.includes, *found]
         text = render("{0}/{2}.{1}.j2".format(*self.language.templates, kind), data)
         return SourceFile(
             f"{self.name}{suffix}.{self.language.suffix}",

@@ -8,17 +8,13 @@ own names, and once more, with these words taken, if one of them hides something
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 from ..languages.signatures import Signature
 from ..languages.spelling import helper_names
+from ..languages.symbols import Symbols
 from ..languages.target import Target
 from ..layout.layout import Layout
-from ..print.functions import PrintedFunction
-
-CALL = re.compile(r"\b([A-Za-z_]\w*)\s*\(")
 
 
 def own_words(form: Layout, signatures: Iterable[Signature]) -> set[str]:
@@ -28,25 +24,10 @@ def own_words(form: Layout, signatures: Iterable[Signature]) -> set[str]:
     return words | {name for signature in signatures for name in (signature.name, signature.result_type) if name}
 
 
-def words_needed(
-    target: Target,
-    form: Layout,
-    own: set[str],
-    helpers: Iterable[str],
-    data: Mapping[str, Any],
-    functions: Iterable[PrintedFunction],
-) -> set[str]:
-    """Return the words by which a file means something that is ours or the language's: helpers, types, what it calls.
+def words_needed(target: Target, form: Layout, helpers: Iterable[str], symbols: Symbols) -> set[str]:
+    """Return the names by which a file means something that is ours or the language's: helpers, types, what it calls.
 
-    own: names of the user's, which it calls too. helpers: keys of those it declares. data: of its template.
+    helpers: keys of those it declares. symbols: of what is printed in it.
     """
-    texts = [text for name in ("accessors", "cell_functions") for text in data[name]]
-    texts += [text for f in functions for text in (f.head, f.text)]
-    for task in data["tasks"]:
-        texts += [task["head"], task["body"], task["call"], task["count"], task["pragma"]]
-        texts += [*task["prologue"], *task["nest"]]
-    called = {word for text in texts for line in text.split("\n") for word in CALL.findall(line.split("//")[0])}
-    return (called - own) | {
-        *helper_names(target.language, helpers),
-        *(reference.name for reference in form.references),
-    }
+    names = {reference.name for reference in form.references}
+    return symbols.called | names.union(helper_names(target.language, helpers))

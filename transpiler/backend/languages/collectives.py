@@ -12,9 +12,9 @@ from functools import lru_cache
 
 from ...ir.threads import COLLECTIVES
 from ...ir.types import SCALARS, Scalar
-from .helpers import called
+from .helpers import known
 from .language import Language
-from .spelling_forms import ASSIGN, PRIMARY, Generated, Spelling
+from .spelling_forms import ASSIGN, PRIMARY, Generated, Spelling, with_helpers
 
 ALL_LANES = "0xffffffffu"
 """The mask of lanes of a whole warp."""
@@ -42,7 +42,8 @@ def from_table(
         found = (f"{op}({', '.join(['{lanes}', *places] if language.names_lanes else places)})", PRIMARY)
         keys = () if op in LIBRARY else (f"subgroup {op} {type}",)
     text, precedence = found[0].replace("{lanes}", lanes), found[1]
-    return Spelling(text, precedence, (ASSIGN,) * len(row.arguments), keys + called(language, text))
+    spelling = Spelling(text, precedence, (ASSIGN,) * len(row.arguments), keys)
+    return with_helpers(spelling, *known(language, spelling.named))
 
 
 def exchange_name(op: str, type: Scalar | None, uniform: bool, masked: bool) -> str:

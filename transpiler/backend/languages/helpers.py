@@ -74,7 +74,7 @@ def library(language: Language) -> dict[str, Helper]:
     chunks.update((_defined_name(chunk), chunk) for chunk in _chunks(language.own_library))
     for name in language.built_in:
         chunks.pop(name, None)
-    words = {name: frozenset(IDENTIFIER.findall(_code(text))) for name, text in chunks.items()}
+    words = {name: words_of(text) for name, text in chunks.items()}
     return {
         name: Helper(name, text, tuple(w for w in chunks if w in words[name] and w != name), words[name])
         for name, text in chunks.items()
@@ -105,31 +105,31 @@ def _defined_name(chunk: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def words_of(text: str) -> frozenset[str]:
-    """Return the identifiers in a text."""
-    return frozenset(IDENTIFIER.findall(text))
-
-
-def words_of_code(line: str) -> list[str]:
-    """Return the identifiers in a line, without those of its comment."""
-    return IDENTIFIER.findall(line.split("//")[0])
+def words_of(chunk: str) -> frozenset[str]:
+    """Return the identifiers in a helper."""
+    return frozenset(IDENTIFIER.findall(_code(chunk)))
 
 
 @lru_cache(maxsize=4096)
-def called(language: Language, text: str) -> tuple[str, ...]:
-    """Return the helpers of the libraries that `text` names, in order of appearance."""
-    known = library(language)
-    return tuple(dict.fromkeys(word for word in IDENTIFIER.findall(text) if word in known))
+def called(language: Language, chunk: str) -> tuple[str, ...]:
+    """Return the helpers of the libraries that a generated helper names, in order of appearance."""
+    return known(language, IDENTIFIER.findall(chunk))
+
+
+def known(language: Language, names: Iterable[str]) -> tuple[str, ...]:
+    """Return those of `names` that helpers of the libraries have, each once."""
+    chunks = library(language)
+    return tuple(dict.fromkeys(name for name in names if name in chunks))
 
 
 def order(language: Language, keys: Iterable[str]) -> list[Helper]:
     """Return the chunks that `keys` need, dependencies included, by library order; other keys are left out."""
-    known = library(language)
+    chunks = library(language)
     needed: set[str] = set()
-    waiting = [key for key in keys if key in known]
+    waiting = [key for key in keys if key in chunks]
     while waiting:
         key = waiting.pop()
         if key not in needed:
             needed.add(key)
-            waiting.extend(known[key].uses)
-    return [helper for name, helper in known.items() if name in needed]
+            waiting.extend(chunks[key].uses)
+    return [helper for name, helper in chunks.items() if name in needed]

@@ -107,6 +107,7 @@ class Language:
     forwards_by_copy: members of `Args` in a readonly block cannot be passed on, their copy can.
     precise: memory of floats can be declared so that each operation is rounded by itself.
     texture_handles: type of a member of `Args` for a texture that is sampled, and for one that is stored to.
+    texture_helpers: what declares these.
     samples_by_object: texels of a sampled texture are read through another object than it is sampled by, and how many
         channels there are is told.
 
@@ -122,8 +123,7 @@ class Language:
     shared_qualifier, shared_start: before and behind the declaration of an array that a block shares.
     thread_numbers: by kind of `ThreadIndex`; {0} is the number of the thread in the loop.
     warp: what questions of a subgroup call where they name the lanes that take part; None where they do not.
-    barrier: the statements of a barrier, and keys of what they need; in: the barrier, whether threads hand one another
-        values in buffers, the lanes.
+    barrier: the calls that a barrier is; in: the barrier, whether threads hand one another values in buffers, lanes.
     collective: how a question is written; in: operation, type of the value, lanes.
     collective_helper, atomic, atomic_helper, texel_helper: see `collectives`, `atomics`, `texture_functions`.
     """
@@ -177,6 +177,7 @@ class Language:
     forwards_by_copy: bool = False
     precise: str = ""
     texture_handles: tuple[str, str] = ("", "")
+    texture_helpers: tuple[str, ...] = ()
     samples_by_object: bool = False
 
     helper_qualifier: str = ""
@@ -192,7 +193,7 @@ class Language:
     shared_start: str = ""
     thread_numbers: Mapping[str, Spelling]
     warp: Warp | None = None
-    barrier: Callable[[Language, Barrier, bool, str], tuple[list[str], tuple[str, ...]]]
+    barrier: Callable[[Language, Barrier, bool, str], list[Spelling]]
     collective: Callable[[Language, str, Scalar | None, str], Spelling]
     collective_helper: Callable[[Language, str, Scalar | None, frozenset[str]], Generated]
     atomic: Callable[[str, Scalar, bool], Spelling]

@@ -21,7 +21,6 @@ from .spelling_forms import EXACT, Generated, Spelling, call, same, with_helpers
 
 __all__ = [
     "Spelling",
-    "const_precedence",
     "extensions",
     "helper_names",
     "spell_atomic",
@@ -79,19 +78,9 @@ def spell_store(language: Language, type: Type) -> Spelling:
     return Spelling("{0}", 1, (1,)) if stored == type else _cast(language, type, stored, False)
 
 
-def spell_const(language: Language, const: Const) -> str:
-    """Return the text of a number; `const_precedence` says how tight it binds (-1 is a unary minus)."""
-    return literals.literal(language, _scalar(const.type), const.value).text
-
-
-def const_precedence(language: Language, const: Const) -> int:
-    """Return the precedence of `spell_const`'s text."""
-    return literals.literal(language, _scalar(const.type), const.value).precedence
-
-
-def const_helpers(language: Language, const: Const) -> tuple[str, ...]:
-    """Return the keys that `spell_const`'s text needs (f16 in CUDA)."""
-    return literals.literal(language, _scalar(const.type), const.value).helpers
+def spell_const(language: Language, const: Const) -> Spelling:
+    """Return how a number is written; it has no operands (-1 is a unary minus)."""
+    return literals.literal(language, _scalar(const.type), const.value)
 
 
 def spell_operation(language: Language, operation: Operation, exact: bool = False) -> Spelling:
@@ -208,6 +197,15 @@ def helper_names(language: Language, keys: Iterable[str]) -> list[str]:
     return names + [_generate(language, key).name for key in functions]
 
 
+def helper_words(language: Language, keys: Iterable[str]) -> set[str]:
+    """Return all identifiers in the helpers that `keys` need."""
+    library_keys, structs, functions = _closure(language, tuple(dict.fromkeys(keys)))
+    words = set().union(*(helper.words for helper in helpers.order(language, library_keys)))
+    chunks = [tensors.struct_text(language, tensor) for tensor in structs]
+    chunks += [_generate(language, key).text for key in functions]
+    return words.union(*map(helpers.words_of, chunks))
+
+
 def _is_generated(key: str) -> bool:
     return " -> " in key or key.startswith(("atomic ", "subgroup ", "texel "))
 
@@ -253,13 +251,13 @@ def extensions(language: Language, types: Iterable[Type], keys: Iterable[str]) -
     found = {known[part.name] for type in types for part in scalars_of(type) if part.name in known}
     keys = tuple(dict.fromkeys(keys))
     found |= {key.removeprefix("extension ") for key in keys if key.startswith("extension ")}
-    words = set(helpers.IDENTIFIER.findall(helpers_source(language, keys)))
+    words = helper_words(language, keys)
     found |= {extension for word, extension in language.extensions.items() if word in words}
     return sorted(found)
 
 
 def _with_called(language: Language, spelling: Spelling) -> Spelling:
-    return with_helpers(spelling, *helpers.called(language, spelling.text))
+    return with_helpers(spelling, *helpers.known(language, spelling.named))
 
 
 def _scalar(type: Type | None) -> Scalar:

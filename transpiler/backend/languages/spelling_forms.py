@@ -7,7 +7,9 @@ gcc's -Wparentheses, or a reader, would stumble (`a + b << c`, `a && b || c`).
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 PRIMARY, UNARY, MULTIPLY, ADD, SHIFT, COMPARE, EQUAL = 16, 15, 14, 13, 12, 11, 10
 BIT_AND, BIT_XOR, BIT_OR, AND, OR, TERNARY, ASSIGN = 9, 8, 7, 6, 5, 4, 1
@@ -32,6 +34,16 @@ class Spelling:
     chain: bool = False
     bare: str = ""
 
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The names in the template, in order: functions, types, constants."""
+        return _names_in(self.text)[0]
+
+    @property
+    def called(self) -> tuple[str, ...]:
+        """Those that an argument list follows."""
+        return _names_in(self.text)[1]
+
     def format(self, *operands: str) -> str:
         """Return the text with operands, which already have the parentheses they need."""
         return self.text.format(*operands)
@@ -44,6 +56,17 @@ class Generated:
     name: str
     text: str
     uses: tuple[str, ...]
+
+
+NAME = re.compile(r"(?<![\w.])([A-Za-z_]\w*)(\s*\()?")
+"""A name in a template, and the parenthesis behind it; no suffix of a number."""
+
+
+@lru_cache(maxsize=4096)
+def _names_in(template: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the names in the template of a table, and those of functions. Nothing that is printed comes here."""
+    found = NAME.findall(template)
+    return tuple(name for name, _ in found), tuple(name for name, called in found if called)
 
 
 INFIX: dict[str, tuple[int, int, int, bool]] = {

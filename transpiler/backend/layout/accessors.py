@@ -68,14 +68,14 @@ class Used:
         return found
 
 
-def definitions(found: Accessors, used: Used, cells: CellTexts | None) -> tuple[list[str], list[str]]:
-    """Return the macros and the functions that a text needs for what it reaches."""
-    macros, functions = ([], []) if cells is None else cells.lines(used.cells)
+def definitions(found: Accessors, used: Used, cells: CellTexts | None) -> tuple[list[str], list[str], list[str]]:
+    """Return the macros and the functions that a source needs for what it reaches, and the helpers that they call."""
+    macros, functions, helpers = ([], [], []) if cells is None else cells.lines(used.cells)
     arrays = sorted({**used.arrays, **used.inside}, key=lambda a: a.slot)
     for array in (array for array in arrays if not array.is_shared):
         macros += [found.inside[array][1]] if array in found.inside else []
         macros += [found.lines[array]] if array in used.arrays else []
-    return macros, functions
+    return macros, functions, helpers
 
 
 def accessors(arrays: Iterable[Array], shared: Iterable[Array], reach: Reach, taken: frozenset[str]) -> Accessors:

@@ -41,7 +41,7 @@ from ...ir.types import (
     with_element,
 )
 from ..languages.naming import Names
-from ..languages.spelling import storage_helpers, storage_name, type_helpers, type_name
+from ..languages.spelling import storage_helpers, storage_name, stored_type, type_helpers, type_name
 from ..languages.target import Target
 from ..module.interface import ArraySlot, Interface, Member, PlaceSlot, ResultField, TextureSlot
 from ..module.record_sites import describe_site
@@ -111,6 +111,7 @@ class Layout:
     structs: Structs
     trees: dict[Node, TreeText]
     helpers: list[str]
+    type_names: frozenset[str]
     use: Use
     report: str = "args.report"
 
@@ -415,7 +416,8 @@ def layout(kernel: Kernel, target: Target, complete: bool = False, volatile: boo
         stored_types=stored,
         structs=structs,
         trees=trees,
-        helpers=_declaring(target, use, stored),
+        helpers=_declaring(target, use, stored, cells),
+        type_names=_type_names(target, use, _stored(kernel, use), cells),
         use=use,
     )
 
@@ -466,15 +468,28 @@ def _stored(kernel: Kernel, use: Use) -> list[Type]:
     return [*arrays, *kernel.returns, *(temporary.type for temporary in kernel.temporaries)]
 
 
-def _declaring(target: Target, use: Use, stored: Iterable[Type]) -> list[str]:
+def _declaring(target: Target, use: Use, stored: Iterable[Type], cells: CellTexts | None) -> list[str]:
     """Return the keys of what declares the types of members."""
     keys = [key for type in stored for key in storage_helpers(target.language, type)]
     for parameter in use.parameters:
         name = WIDENED.get(parameter.type.name) if isinstance(parameter.type, Scalar) else None
         keys += storage_helpers(target.language, SCALARS[name] if name else parameter.type)
     keys += type_helpers(target.language, u32) if use.random or use.sites else ()
+    keys += target.language.texture_helpers if use.textures else ()
+    keys += cells.type_helpers() if cells is not None else ()
+    keys += ["Report"] if use.sites and use.has_records and not target.language.has_pointers else ()
     keys += ["clamp_index"] if any(array.clamped for array in use.arrays) else ()
     return [*keys, "report_start"] if use.sites else keys
+
+
+def _type_names(target: Target, use: Use, stored: Iterable[Type], cells: CellTexts | None) -> frozenset[str]:
+    """Return the names of the scalar types that members have."""
+    passed = [p.type for p in use.parameters]
+    widened = [_scalar(WIDENED.get(type.name, type.name)) if isinstance(type, Scalar) else type for type in passed]
+    parts = [stored_type(target.language, part) for type in (*stored, *widened) for part in parts_of(type)]
+    names = {scalar.name for part in parts for scalar in scalars_of(part)}
+    names |= {u32.name} if use.random or use.sites or cells is not None else set()
+    return frozenset(target.language.types[name] for name in names)
 
 
 def _origin(item: _Item) -> str:

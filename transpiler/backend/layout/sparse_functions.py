@@ -40,11 +40,11 @@ FUNCTIONS = ("activate", "deactivate", "append")
 REFERENCES = {"numbers": "CellNumbers", "mask": "Mask", "lengths": "Lengths", "pool": "Pool"}
 """Types of GLSL that the library declares."""
 NOTES = {
-    "numbers": "{node}: which cell of its pool each leads to, from 3 on, or 0",
+    "numbers": "{node}: which {cell} of its pool each{part} leads to, from 3 on, or 0",
     "mask": "{node}: a bit for each cell, whether it is active",
     "lengths": "{node}: how many items each list has",
-    "pool": "{node}: counters and free cells of its pool",
-    "capacity": "{node}: how many cells its pool has",
+    "pool": "{node}: counters and free {cell}s of its pool",
+    "capacity": "{node}: how many {cell}s its pool has",
 }
 
 
@@ -63,6 +63,8 @@ class CellTexts:
     writes: set[Need] = field(default_factory=set)
     wraps: bool = False
     """Whether what is passed on has to be copied: GLSL does not pass on members of a readonly block."""
+    helpers: dict[str, None] = field(default_factory=dict)
+    """What the lines that are being written call of the libraries."""
 
     @property
     def language(self) -> Language:
@@ -95,9 +97,7 @@ class CellTexts:
     def members(self) -> list[tuple[Need, str, str]]:
         """Return the members of `Args`: need, name, and what the comment says."""
         return [
-            (need, self.word(*need), _note(*need).format(node=self.name(need[1])))
-            for need in self.needs
-            if need[0] in CELL_MEMBERS
+            (need, self.word(*need), _note(need, self.name(need[1]))) for need in self.needs if need[0] in CELL_MEMBERS
         ]
 
     def declared(self, need: Need) -> str:
@@ -109,16 +109,30 @@ class CellTexts:
             return "Pool *" if what == "pool" else "uint32_t *" if need in self.writes else "const uint32_t *"
         return REFERENCES[what] if what == "pool" or need in self.writes else ""
 
+    def type_helpers(self) -> list[str]:
+        """Return the helpers that declare the types of members."""
+        needs = [need for need, _, _ in self.members() if need[0] != "capacity"]
+        if not self.language.has_pointers:
+            return [name for need in needs if (name := self.declared(need))]
+        return ["Pool" if what == "pool" else self.language.types["u32"] for what, _ in needs]
+
     # --- lines
 
-    def lines(self, needs: Iterable[Need]) -> tuple[list[str], list[str]]:
-        """Return the macros, and the functions, that `needs` ask for."""
+    def lines(self, needs: Iterable[Need]) -> tuple[list[str], list[str], list[str]]:
+        """Return the macros, and the functions, that `needs` ask for, and the helpers that these call."""
+        self.helpers = {}
         wanted: dict[Need, None] = {}
         for need in needs:
             self._want(need, wanted)
         ordered = [need for need in self.needs if need in wanted]
         macros = [line for need in ordered if (line := self._macro(need))]
-        return macros, [self._function(*need) for need in ordered if need[0] in FUNCTIONS]
+        functions = [self._function(*need) for need in ordered if need[0] in FUNCTIONS]
+        return macros, functions, list(self.helpers)
+
+    def _helper(self, name: str) -> str:
+        """Return the name of a helper, and note that it is called."""
+        self.helpers[name] = None
+        return name
 
     def _want(self, need: Need, wanted: dict[Need, None]) -> None:
         if need not in wanted:
@@ -141,9 +155,10 @@ class CellTexts:
                 )  # others write it: the cache of a multiprocessor may be stale
             return f"{head}({indices}) {place}"
         if what == "is_active" and node.kind == "bitmasked":
-            return f"{head}({indices}) bit_is_set({self.passed('mask', node)}, {self._entry(node, letters)})"
+            given = f"{self.passed('mask', node)}, {self._entry(node, letters)}"
+            return f"{head}({indices}) {self._helper('bit_is_set')}({given})"
         if what == "is_active":
-            return f"{head}({indices}) ({self.word('number', node)}({indices}) >= FIRST_CELL)"
+            return f"{head}({indices}) ({self.word('number', node)}({indices}) >= {self._helper('FIRST_CELL')})"
         if what == "length":
             of_list = letters[: len(self._list_axes(node))]
             length = self.element("lengths", node, self._row(node, of_list))
@@ -165,7 +180,7 @@ class CellTexts:
         if self.language.has_pointers or what == "capacity":
             return text
         plain = what != "pool" and (what, node) not in self.writes
-        return f"{REFERENCES[what]}({text})" if self.wraps or plain else text
+        return f"{self._helper(REFERENCES[what])}({text})" if self.wraps or plain else text
 
     # --- where an entry is
 
@@ -260,11 +275,16 @@ class CellTexts:
         if pool is None:
             return [f"{call};"], ""
         name = self.name(pool)
-        return [f"{self._word} {name} = {call};", f"if ({name} == SPARE) {{", f"{INDENT}return {full};", "}"], name
+        return [
+            f"{self._word} {name} = {call};",
+            f"if ({name} == {self._helper('SPARE')}) {{",
+            f"{INDENT}return {full};",
+            "}",
+        ], name
 
     @property
     def _word(self) -> str:
-        return self.language.types["u32"]
+        return self._helper(self.language.types["u32"])
 
     def _place(self, text: str) -> str:
         """Return a position as an argument, which is unsigned."""
@@ -274,17 +294,19 @@ class CellTexts:
         lines, cell = self._above(node, node, letters, "SPARE")
         entry = self._place(self._entry(node, letters, cell))
         if node.kind == "bitmasked":
-            lines.append(f"set_bit({self.passed('mask', node)}, {entry});")
+            lines.append(f"{self._helper('set_bit')}({self.passed('mask', node)}, {entry});")
             return (self._word, [*lines, f"return {cell};"]) if cell else ("void", lines)
         if node.kind == "dynamic":
             row = self._place(linear(path_in_part(node)[:-1], node, letters, self.target, cell))
-            lines.append(f"lengthen({self.passed('lengths', node)}, {row}, {self._item(node, letters)});")
-        return self._word, [*lines, *self._call("return activate_cell", node, entry)]
+            lines.append(
+                f"{self._helper('lengthen')}({self.passed('lengths', node)}, {row}, {self._item(node, letters)});"
+            )
+        return self._word, [*lines, *self._call("activate_cell", node, entry, "return ")]
 
     def _deactivate(self, node: Node, letters: list[str]) -> tuple[str, list[str]]:
         if node.kind == "bitmasked":
             entry = self._place(self._entry(node, letters))
-            return "bool", [f"return clear_bit({self.passed('mask', node)}, {entry});"]
+            return "bool", [f"return {self._helper('clear_bit')}({self.passed('mask', node)}, {entry});"]
         if node.kind == "pointer":
             return "void", self._call("deactivate_cell", node, self._place(self._entry(node, letters)))
         row, chunks = self._row(node, letters), chunks_of(node)
@@ -295,10 +317,10 @@ class CellTexts:
         lines.append(f"for (int chunk = 0; chunk < {chunks}; chunk++) {{")
         return "void", [*lines, f"{INDENT}{self.deactivate_cell(node, entry)};", "}"]
 
-    def _call(self, function: str, node: Node, entry: str) -> list[str]:
+    def _call(self, helper: str, node: Node, entry: str, before: str = "") -> list[str]:
         """Return the lines that call a function for the cell at a position of the numbers of a node."""
         pool, capacity = self.passed("pool", node), self.passed("capacity", node)
-        numbers = self.passed("numbers", node)
+        numbers, function = self.passed("numbers", node), f"{before}{self._helper(helper)}"
         line = f"{function}({numbers}, {entry}, {pool}, {capacity});"
         if len(line) <= LONGEST:
             return [line]
@@ -308,13 +330,13 @@ class CellTexts:
     def deactivate_cell(self, node: Node, entry: str) -> str:
         """Return the call that takes the cell away that stands at a position of the numbers of a node."""
         pool, capacity = self.passed("pool", node), self.passed("capacity", node)
-        return f"deactivate_cell({self.passed('numbers', node)}, {entry}, {pool}, {capacity})"
+        return f"{self._helper('deactivate_cell')}({self.passed('numbers', node)}, {entry}, {pool}, {capacity})"
 
     def _append(self, node: Node, letters: list[str]) -> tuple[str, list[str]]:
         lines, cell = self._above(node, node.parent or node, letters, "-1")
         row = self._place(self._row(node, letters, cell))
         lengths, pool = self.passed("lengths", node), self.passed("pool", node)
-        return "int", [*lines, f"return append_item({lengths}, {row}, {node.extents[0]}, {pool});"]
+        return "int", [*lines, f"return {self._helper('append_item')}({lengths}, {row}, {node.extents[0]}, {pool});"]
 
 
 def _word(what: str, name: str) -> str:
@@ -327,12 +349,11 @@ def _words(whats: Iterable[str], name: str) -> list[str]:
     return [_word(what, name) for what in whats]
 
 
-def _note(what: str, node: Node) -> str:
-    """Return what the comment beside a member says, with {node} for the name of the node."""
-    note = NOTES[what]
-    if node.kind != "dynamic":
-        return note
-    return note.replace("cell of its pool each", "chunk of its pool each part of a list").replace("cells", "chunks")
+def _note(need: Need, name: str) -> str:
+    """Return what the comment at a member says. name: of the node."""
+    what, node = need
+    cell, part = ("chunk", " part of a list") if node.kind == "dynamic" else ("cell", "")
+    return NOTES[what].format(node=name, cell=cell, part=part)
 
 
 def _inside(node: Node, letters: Sequence[str]) -> list[str]:

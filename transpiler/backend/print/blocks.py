@@ -20,7 +20,7 @@ from ...ir.tasks import Task
 from ...ir.threads import COLLECTIVES, SUBGROUP_SIZE, Barrier, Collective, Exchange, ThreadFor, ThreadIndex, waits
 from ...ir.types import Scalar
 from ..languages.collectives import ALL_LANES, exchange_key, exchange_name, spell
-from ..languages.helpers import called
+from ..languages.helpers import known
 from ..languages.spelling_forms import ADD
 from .expressions import WRITERS as VALUES
 from .expressions import Expressions, Written
@@ -115,7 +115,7 @@ def thread_index(e: Expressions, value: ThreadIndex) -> Written:
     if value.kind == "global" and e.block is not None and e.block.in_turn:
         return Written(e.block.index, ADD)
     spelling = e.language.thread_numbers[value.kind]
-    e.need(*spelling.helpers)
+    e.use(spelling)
     return Written(spelling.format(e.index), spelling.precedence)
 
 
@@ -166,12 +166,12 @@ def write_barrier(p: Statements, barrier: Barrier) -> None:
     assert block is not None
     language = p.e.language
     asks_lanes = language.names_lanes and barrier.scope == "subgroup" and not barrier.memory_only
-    lines, helpers = language.barrier(language, barrier, block.orders_buffers, _lanes(p, barrier) if asks_lanes else "")
-    p.e.need(*helpers)
-    if not lines:
+    calls = language.barrier(language, barrier, block.orders_buffers, _lanes(p, barrier) if asks_lanes else "")
+    if not calls:
         p.mark(barrier.location)
-    for line in lines:
-        p.emit(line, barrier.location)
+    for call in calls:
+        p.e.use(call)
+        p.emit(f"{call.text};", barrier.location)
 
 
 def write_collective(p: Statements, statement: Collective) -> None:
@@ -202,7 +202,7 @@ def _lanes(p: Statements, statement: Barrier | Collective) -> str:
     if block.is_full and block.task.block_dim % SUBGROUP_SIZE == 0:
         return ALL_LANES
     block.uses_lanes = True
-    p.e.need(*called(p.e.language, warp.ballot))  # the entry asks which lanes have an iteration
+    p.e.need(*known(p.e.language, [warp.ballot]))  # the entry asks which lanes have an iteration
     return LANES
 
 

@@ -38,11 +38,9 @@ from ...ir.statements import (
     base_pointer,
     is_const,
 )
-from ...ir.types import Scalar, Struct, Tensor, Type, element_of, member_offset
+from ...ir.types import Scalar, Struct, Tensor, Type, element_of, member_offset, scalars_of
 from ..languages.signatures import Signature
 from ..languages.spelling import (
-    const_helpers,
-    const_precedence,
     spell_cast,
     spell_const,
     spell_element,
@@ -56,6 +54,7 @@ from ..languages.spelling import (
     type_name,
 )
 from ..languages.spelling_forms import INFIX, MULTIPLY, OR, PRIMARY, TERNARY, UNARY, Spelling
+from ..languages.symbols import Symbols
 from ..languages.target import Target
 from ..languages.tensors import COMPONENTS, is_native, is_short_vector, is_small, pointed_element
 from ..layout.accessors import Used, cell_of, clamped, less_offset, strided
@@ -99,6 +98,7 @@ class Expressions:
         self.structs_used: dict[Struct, None] = {}
         self.uses_args = False
         self.signatures: Mapping[Function, Signature] = {}
+        self.symbols = Symbols()
         self.variables_used: set[str] = set()
         """Names of variables and parameters that the source reads or writes."""
         self.parameters: dict[Parameter, str] = {}
@@ -133,7 +133,7 @@ class Expressions:
 
     def spelled(self, spelling: Spelling, *operands: Statement) -> Written:
         """Return a spelling filled with operands."""
-        self.need(*spelling.helpers)
+        self.use(spelling)
         texts = []
         for index, operand in enumerate(operands):
             chained = spelling.text if (spelling.chain and index == 0) or spelling.text in LOGICAL else ""
@@ -142,6 +142,11 @@ class Expressions:
         bare = spelling.bare.format(*texts)
         return Written(spelling.format(*texts), spelling.precedence, spelling.text, inverse, bare)
 
+    def use(self, spelling: Spelling) -> None:
+        """Note what a spelling needs and names."""
+        self.need(*spelling.helpers)
+        self.symbols.use(spelling)
+
     def need(self, *helpers: str) -> None:
         """Note helpers that the file must carry."""
         for helper in helpers:
@@ -149,6 +154,7 @@ class Expressions:
 
     def type_text(self, type: Type) -> str:
         """Return the name of a type in registers, and note what declares it."""
+        self.symbols.name_types(self.language, [scalar.name for scalar in scalars_of(type)])
         if isinstance(type, Struct):
             self.structs_used[type] = None
             self.need(*self.layout.structs.helpers(type, False))
@@ -217,7 +223,7 @@ class Expressions:
         assert isinstance(tensor, Tensor)
         numbers = [int(i.value) if isinstance(i, Const) else None for i in indices]
         spelling = spell_element(self.language, tensor, numbers, is_place)
-        self.need(*spelling.helpers)
+        self.use(spelling)
         return Written(spelling.format(owner, *(self.of(i).text for i in indices)), spelling.precedence)
 
     def member_name(self, struct: Type | None, member: str) -> str:
@@ -243,7 +249,7 @@ class Expressions:
         if isinstance(kind, Struct):
             return Written(place)
         spelling = spell_load(self.language, kind)
-        self.need(*spelling.helpers)
+        self.use(spelling)
         return Written(spelling.format(place), spelling.precedence)
 
     def passed(self, argument: Statement, by_reference: bool) -> str:
@@ -324,7 +330,7 @@ class Expressions:
         if isinstance(kind, Struct):
             return _zero_struct(self, kind)
         if isinstance(kind, Scalar):
-            return Written(spell_const(self.language, Const(_zero_of(kind), type=kind)))
+            return _const(self, Const(_zero_of(kind), type=kind))
         return _init(self, MatrixInit([Const(_zero_of(kind.element), type=kind.element)] * kind.size, type=kind))
 
     def to_memory(self, value: Statement) -> str:
@@ -377,8 +383,9 @@ def _zero_of(kind: Scalar) -> int | float | bool:
 
 
 def _const(e: Expressions, value: Const) -> Written:
-    e.need(*const_helpers(e.language, value))
-    return Written(spell_const(e.language, value), const_precedence(e.language, value))
+    spelling = spell_const(e.language, value)
+    e.use(spelling)
+    return Written(spelling.text, spelling.precedence)
 
 
 def _argument(e: Expressions, value: ArgLoad) -> Written:

@@ -19,6 +19,7 @@ from ...ir.nodes import count_uses
 from ...ir.statements import ArgLoad, LocalStore, Return
 from ...ir.types import Scalar, Struct, Type, u1, u32
 from ..languages.signatures import Signature
+from ..languages.symbols import Symbols
 from ..languages.tensors import is_small
 from ..layout.accessors import Used
 from .early_returns import leave_by_loop
@@ -38,6 +39,7 @@ class PrintedFunction:
     used: Used
     structs: list[Struct]
     helpers: list[str]
+    symbols: Symbols
 
     @property
     def text(self) -> str:
@@ -76,6 +78,7 @@ def print_function(function: Function, printer: Statements, branch_depth_limit: 
         used=e.used,
         structs=list(e.structs_used),
         helpers=list(e.helpers),
+        symbols=e.symbols,
     )
 
 

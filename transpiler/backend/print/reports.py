@@ -152,7 +152,7 @@ def _words(e: Expressions, value: Any) -> list[tuple[str, str]]:
     words = []
     for indices in _all_indices(kind.shape):
         spelling = spell_element(e.language, kind, indices)
-        e.need(*spelling.helpers)
+        e.use(spelling)
         owner = written.text if written.precedence == 16 else f"({written.text})"
         words.append(_word(e, kind.element, spelling.format(owner)))
     return words

@@ -263,11 +263,9 @@ class Statements:
         self.last = place
         with self.captured() as then, self.indented():
             self.block(choice.then)
-            then_text = "" if choice.then.result is None else self.e.of(choice.then.result).text
             then_lines = list(then)
         with self.captured() as otherwise, self.indented():
             self.block(choice.otherwise)
-            otherwise_text = "" if choice.otherwise.result is None else self.e.of(choice.otherwise.result).text
             otherwise_lines = list(otherwise)
         self.last = last
         if is_new:
@@ -277,30 +275,30 @@ class Statements:
         if not then_lines and not otherwise_lines:
             self._value(choice)
             return
-        self._choice_lines(choice, (then_lines, then_text), (otherwise_lines, otherwise_text))
+        self._choice_lines(choice, then_lines, otherwise_lines)
 
-    def _choice_lines(self, choice: IfExp, then: tuple[list[Line], str], otherwise: tuple[list[Line], str]) -> None:
+    def _choice_lines(self, choice: IfExp, then: list[Line], otherwise: list[Line]) -> None:
         name = self.name(choice)
         assert choice.type is not None
         kind = self.e.type_text(choice.type)
         condition = self.e.of(choice.condition).text
-        if is_const(result_of(choice.otherwise), False) and choice.type == choice.condition.type and not otherwise[0]:
+        if is_const(result_of(choice.otherwise), False) and choice.type == choice.condition.type and not otherwise:
             self.emit(f"{kind} {name} = {condition};", choice.location)
-            self._branch(f"if ({name}) {{", then, name)
-        elif is_const(result_of(choice.then), True) and choice.type == choice.condition.type and not then[0]:
+            self._branch(f"if ({name}) {{", then, choice.then, name)
+        elif is_const(result_of(choice.then), True) and choice.type == choice.condition.type and not then:
             self.emit(f"{kind} {name} = {condition};", choice.location)
-            self._branch(f"if (!{name}) {{", otherwise, name)
+            self._branch(f"if (!{name}) {{", otherwise, choice.otherwise, name)
         else:
             self.emit(f"{kind} {name};", choice.location)
-            self._branch(f"if ({condition}) {{", then, name)
-            self._branch("} else {", otherwise, name)
+            self._branch(f"if ({condition}) {{", then, choice.then, name)
+            self._branch("} else {", otherwise, choice.otherwise, name)
         self.emit("}")
         self.e.texts[choice] = Written(name)
 
-    def _branch(self, head: str, branch: tuple[list[Line], str], name: str) -> None:
+    def _branch(self, head: str, lines: list[Line], branch: Block, name: str) -> None:
         self.emit(head)
-        self.lines.extend(branch[0])
-        self.lines.append(Line(self.depth + 1, f"{name} = {branch[1]};"))
+        self.lines.extend(lines)
+        self.lines.append(Line(self.depth + 1, f"{name} = {self.e.of(result_of(branch)).text};"))
 
 
 def _as_local(p: Statements, alloca: Alloca, name: str) -> str:
@@ -428,7 +426,7 @@ def _atomic(p: Statements, atomic: AtomicOp) -> None:
             raise UnsupportedError(f"this device has no atomic {atomic.op} of {atomic.type} in shared memory")
     except UnsupportedError as error:
         raise atomic.location.error(UnsupportedError, error.message, error.hint) from None
-    p.e.need(*spelling.helpers)
+    p.e.use(spelling)
     value = p.e.operand(atomic.value, spelling.operand_precedence[1])
     data = p.e.words(atomic.pointer) if len(spelling.operand_precedence) > 2 else ()
     print_call(p, atomic, Written(spelling.format(p.e.place(atomic.pointer), value, *data)))

@@ -17,6 +17,7 @@ from ...ir.textures import (
     TextureSample,
     TextureStatement,
 )
+from ..languages.spelling_forms import call
 from ..languages.texture_functions import key_of, name_in
 from ..layout.usage import Use
 from .expressions import WRITERS as VALUES
@@ -26,10 +27,10 @@ from .statements import Statements
 __all__ = ["WRITERS", "declarations"]
 
 GLSL = {
-    TextureSample: "textureLod({0}, {1}, {2})",
-    TextureFetch: "texelFetch({0}, {1}, {2})",
-    ImageLoad: "imageLoad({0}, {1})",
-    ImageStore: "imageStore({0}, {1}, {2})",
+    TextureSample: call("textureLod", 3),
+    TextureFetch: call("texelFetch", 3),
+    ImageLoad: call("imageLoad", 2),
+    ImageStore: call("imageStore", 3),
 }
 PREFIXES = {"f32": "", "i32": "i", "u32": "u"}
 WHAT: dict[type[Statement], str] = {
@@ -70,6 +71,7 @@ def _called(e: Expressions, statement: TextureStatement, *operands: Statement) -
     e.used.textures[texture] = None
     texts = [e.of(operand).text for operand in operands]
     if not e.language.has_pointers:
+        e.symbols.use(GLSL[type(statement)])
         return GLSL[type(statement)].format(e.layout.textures[texture], *texts)
     e.uses_args = True
     key = _key(statement)

@@ -141,7 +141,7 @@ def _extent_in_c(e: Expressions, loop: RangeFor, axis: int) -> str:
         return str(len(range(int(begin.value), int(end.value), step)))
     if step == 1:
         text = _difference(e, loop, axis)
-        return text if text.replace(".", "").replace("_", "").isalnum() or text.startswith("(") else f"({text})"
+        return text if is_plain(text) or text.startswith("(") else f"({text})"
     low, high = (begin, end) if step > 0 else (end, begin)
     span = f"{_inside(bound(e, high), ADD)} - {_inside(bound(e, low), MULTIPLY)}"
     return f"(({span} + {abs(step) - 1}) / {abs(step)})"
@@ -160,11 +160,16 @@ def _difference(e: Expressions, loop: RangeFor, axis: int) -> str:
     return f"({text})" if len(loop.begins) > 1 else text
 
 
+def is_plain(text: str) -> bool:
+    """Tell whether a source is a number, a name or a member of a struct."""
+    return all(character.isalnum() or character in "._" for character in text)
+
+
 def _declare_ends(e: Expressions, loop: RangeFor, names: list[str], declarations: list[str]) -> None:
     """Give a name to ends that are more than an argument, so that they are computed once."""
     for axis, end in enumerate(loop.ends):
         written = bound(e, end)
-        if written.text.replace(".", "").replace("_", "").isalnum():
+        if is_plain(written.text):
             continue
         name = bound_name("end", names[axis])
         declarations.append(f"int {name} = {written.text};")
@@ -200,6 +205,7 @@ def _extent(e: Expressions, loop: RangeFor, axis: int, name: str, declarations: 
         if isinstance(end, ArrayShape):
             return written.text
         text = f"max({written.text}, 0)"
+        e.symbols.call("max")
     else:
         low, high = (bound(e, begin), written) if step > 0 else (written, bound(e, begin))
         span = f"{_inside(high, ADD)} - {_inside(low, MULTIPLY)}"
@@ -208,6 +214,7 @@ def _extent(e: Expressions, loop: RangeFor, axis: int, name: str, declarations: 
         if abs(step) > 1:
             span = f"({span} + {abs(step) - 1}) / {abs(step)}"
         text = f"max({span}, 0)"
+        e.symbols.call("max")
     if len(loop.begins) == 1:
         return text
     extent = bound_name("extent", name)

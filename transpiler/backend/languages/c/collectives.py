@@ -24,11 +24,9 @@ def spell(language: Language, op: str, type: Scalar | None, lanes: str) -> Spell
     raise InternalError(f"C has no expression for the collective {op}")
 
 
-def barrier(
-    language: Language, barrier: Barrier, orders_buffers: bool, lanes: str
-) -> tuple[list[str], tuple[str, ...]]:
-    """Return the statements of a barrier: between two loops over threads there is nothing to wait for."""
-    return (["__atomic_thread_fence(__ATOMIC_SEQ_CST);"] if barrier.scope == "grid" else []), ()
+def barrier(language: Language, barrier: Barrier, orders_buffers: bool, lanes: str) -> list[Spelling]:
+    """Return the calls that a barrier is: between two loops over threads there is nothing to wait for."""
+    return [Spelling("__atomic_thread_fence(__ATOMIC_SEQ_CST)")] if barrier.scope == "grid" else []
 
 
 def helper(language: Language, op: str, type: Scalar | None, options: frozenset[str]) -> Generated:

@@ -48,6 +48,7 @@ C = Language(
     size_check="_Static_assert",
     struct_tag="struct ",
     texture_handles=("const Texture *", "const Texture *"),
+    texture_helpers=("Texture",),
     helper_qualifier="static inline ",
     function_qualifier="static ",
     args_parameter="const struct Args args",

@@ -7,7 +7,7 @@ from functools import cache
 from ....ir.threads import FOLDS, SUBGROUP_SIZE, Barrier, identity
 from ....ir.types import Scalar
 from ..collectives import ALL_LANES, from_table
-from ..helpers import called
+from ..helpers import called, known
 from ..language import Language, Warp
 from ..literals import literal, scalar_name
 from ..spelling_forms import EQUAL, PRIMARY, Generated, Spelling
@@ -63,16 +63,14 @@ def spell(language: Language, op: str, type: Scalar | None, lanes: str) -> Spell
     return from_table(language, _spellings(_warp(language)), op, type, lanes)
 
 
-def barrier(
-    language: Language, barrier: Barrier, orders_buffers: bool, lanes: str
-) -> tuple[list[str], tuple[str, ...]]:
-    """Return the statements of a barrier and what they need."""
+def barrier(language: Language, barrier: Barrier, orders_buffers: bool, lanes: str) -> list[Spelling]:
+    """Return the calls that a barrier is."""
     if barrier.memory_only:
-        return ["__threadfence();" if barrier.scope == "grid" else "__threadfence_block();"], ()
+        return [Spelling("__threadfence()" if barrier.scope == "grid" else "__threadfence_block()")]
     if barrier.scope == "block":
-        return ["__syncthreads();"], ()
+        return [Spelling("__syncthreads()")]
     name = _warp(language).synchronize
-    return [f"{name}({lanes});"], called(language, name)
+    return [Spelling(f"{name}({lanes})", helpers=known(language, [name]))]
 
 
 def helper(language: Language, op: str, type: Scalar | None, options: frozenset[str]) -> Generated:

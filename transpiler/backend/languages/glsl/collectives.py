@@ -52,15 +52,13 @@ def spell(language: Language, op: str, type: Scalar | None, lanes: str) -> Spell
     return with_helpers(spelling, *extensions)
 
 
-def barrier(
-    language: Language, barrier: Barrier, orders_buffers: bool, lanes: str
-) -> tuple[list[str], tuple[str, ...]]:
-    """Return the statements of a barrier and what they need."""
+def barrier(language: Language, barrier: Barrier, orders_buffers: bool, lanes: str) -> list[Spelling]:
+    """Return the calls that a barrier is."""
     if barrier.scope == "grid":
-        return ["memoryBarrierBuffer();"], ()
+        return [Spelling("memoryBarrierBuffer()")]
     if barrier.scope == "subgroup":
-        return ["subgroupMemoryBarrier();" if barrier.memory_only else "subgroupBarrier();"], BASIC
-    return (["memoryBarrierBuffer();", "barrier();"] if orders_buffers else ["barrier();"]), ()
+        return [Spelling("subgroupMemoryBarrier()" if barrier.memory_only else "subgroupBarrier()", helpers=BASIC)]
+    return [Spelling(f"{name}()") for name in (["memoryBarrierBuffer", "barrier"] if orders_buffers else ["barrier"])]
 
 
 def _extensions(feature: str, op: str, type: Scalar | None) -> list[str]:

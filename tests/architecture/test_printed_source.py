@@ -1,0 +1,52 @@
+"""Printers hand on what they know: nothing in the backend reads printed source again."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+BACKEND = Path(__file__).resolve().parents[2] / "transpiler" / "backend"
+EXPRESSIONS = {
+    "languages/helpers.py": "chunks of the helper libraries, read once",
+    "languages/literals.py": "a number as Python writes it",
+    "languages/spelling_forms.py": "templates of tables",
+    "read_module.py": "a module that was stored",
+}
+"""Modules that may use regular expressions, and what they match."""
+REPLACES = {
+    "print_notes": "the text of a remark", "remarks": "the same",
+    "print_statements": "a line of Python", "statements": "the same",
+    "trees": "a name of the user's", "tree_structs": "the same",
+    "read_module": "a stored module",
+}  # fmt: skip
+"""Modules outside `languages`, before and after they are renamed, that replace parts of a string, and of which."""
+
+
+def modules() -> list[tuple[str, ast.Module]]:
+    found = sorted(BACKEND.rglob("*.py"))
+    return [(str(p.relative_to(BACKEND)), ast.parse(p.read_text(encoding="utf-8"))) for p in found]
+
+
+def test_regular_expressions_match_no_printed_source() -> None:
+    users = {
+        name
+        for name, tree in modules()
+        for node in ast.walk(tree)
+        if (isinstance(node, ast.Import) and any(alias.name == "re" for alias in node.names))
+        or (isinstance(node, ast.ImportFrom) and node.module == "re" and not node.level)
+    }
+    assert {name if name.startswith("languages/") else Path(name).name for name in users} <= set(EXPRESSIONS)
+
+
+def test_printers_replace_nothing_in_what_they_printed() -> None:
+    users = {
+        name
+        for name, tree in modules()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "replace"
+        and len(node.args) >= 2
+        and not name.startswith("languages/")
+    }
+    assert {Path(name).stem for name in users} <= set(REPLACES)
