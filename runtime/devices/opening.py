@@ -6,23 +6,22 @@ The modules that do it are loaded only where the options ask for them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from ..config import Config
 from .loading import loader
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from typing import Protocol
 
     from ..store.store import Store
 
+    class _StoreModule(Protocol):
+        def store_of(self, config: Config) -> Store | None: ...
 
-class _StoreModule(Protocol):
-    def store_of(self, config: Config) -> Store | None: ...
-
-
-class _SourcesModule(Protocol):
-    def folder_of(self, dump_dir: str) -> Path: ...
+    class _SourcesModule(Protocol):
+        def folder_of(self, dump_dir: str) -> Path: ...
 
 
 _store_module: Callable[[], _StoreModule] = loader("..cache.store", __package__)
