@@ -34,7 +34,7 @@ from ...transpiler.backend.module.read_module import (
 )
 from ...transpiler.ir.textures import FORMATS
 from ...transpiler.ir.types import SCALARS
-from ..devices.target_tools import part_of, source_tools
+from ..devices.target_tools import find_part, part_of, source_tools
 from .archive_facts import ArchiveFacts
 from .container import MAX_MEMBER_BYTES, NAME, ArchiveError
 from .manifest import FORMAT, MANIFEST, MAX_NAME, VERSION
@@ -328,7 +328,7 @@ MANIFEST_TABLE: dict[str, Read] = {
     "format": one_of(FORMAT),
     "version": number(VERSION, VERSION),
     "shadesmith": text(100),
-    "target": one_of(*(tools.name for tools in source_tools())),
+    "target": one_of(*(tools.name for tools in source_tools() if find_part(tools.name, ArchiveFacts))),
     "requires": lambda data, path: data,  # `_manifest` reads it, which knows the target
     "options": anything,
     "capabilities": anything,

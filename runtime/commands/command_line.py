@@ -8,13 +8,13 @@ compile, a device that is not there.
 from __future__ import annotations
 
 import argparse
-import importlib
 import os
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import Protocol
 
 from ...transpiler.errors import TaichiCompilationError, TaichiRuntimeError
+from ..devices.loading import loader
 from .screen import CommandError, Screen
 
 COMMANDS = {
@@ -85,8 +85,17 @@ def _parser(command: str) -> argparse.ArgumentParser:
     return parser
 
 
-def _module(command: str) -> Any:
-    return importlib.import_module(f".{command}", __package__)
+class _Command(Protocol):
+    """A module of `commands`."""
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None: ...
+
+    def run(self, options: argparse.Namespace, screen: Screen) -> int: ...
+
+
+def _module(command: str) -> _Command:
+    module: _Command = loader(f".{command}", __package__)()
+    return module
 
 
 def _fail(screen: Screen, error: Exception) -> int:

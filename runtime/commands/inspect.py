@@ -111,7 +111,7 @@ def _show(inspection: Inspection, forms: dict[str, Any], missing: dict[str, str]
         name: texts[name].data() if name == RESOURCES else texts[name] for name in (RESOURCES, MAP) if name in texts
     }
     screen.show_data({**data, "forms": {name: text for name, text in texts.items() if name not in (RESOURCES, MAP)}})
-    lexers = {PYTHON: PYTHON, "source": tools_of(module.target).lexer, **{form: form for form in below}}
+    lexers = {PYTHON: PYTHON, "source": tools_of(module.target).lexer or "ir", **{form: form for form in below}}
     for name, text in texts.items():
         if len(texts) > 1:
             screen.show_title(name)

@@ -7,25 +7,24 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from ..config import Config
 from .loading import loader
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from typing import Protocol
 
     from ..store.store import Store
 
+    class _StoreModule(Protocol):
+        def store_of(self, config: Config) -> Store | None: ...
 
-class _StoreModule(Protocol):
-    def store_of(self, config: Config) -> Store | None: ...
+        def store_of_binaries(self, folder: str) -> Store | None: ...
 
-    def store_of_binaries(self, folder: str) -> Store | None: ...
-
-
-class _SourcesModule(Protocol):
-    def folder_of(self, dump_dir: str) -> Path: ...
+    class _SourcesModule(Protocol):
+        def folder_of(self, dump_dir: str) -> Path: ...
 
 
 _store_module: Callable[[], _StoreModule] = loader("..store.store", __package__)

@@ -27,28 +27,40 @@ TARGETS = ("vulkan", "cuda", "c", "python")
 """In the order in which reports show them."""
 
 
-@dataclass(frozen=True, kw_only=True)
+def _no_device(config: Config, allow_software: bool) -> Device:
+    raise TaichiRuntimeError("shadesmith emits its source and has no device for it")
+
+
+def _no_compiler(store: Store | None) -> str:
+    return ""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)  # each method more takes time at every start
 class TargetTools:
     """What differs between targets, for the runtime.
 
-    name: of the target. arch: what `ti.init(arch=...)` and `--arch` call it. portable: what it can do where no device
-    is asked.
-    open_device: takes the options of a session, and whether a software driver will do; raises TaichiRuntimeError where
-    there is no device. compiler_identity: a text that changes with the compiler; no compiler is run for it.
-    language: of the emitted source, as panes and classes of pages have it. title: its name for people. lexer: as
-    Pygments names it. suffix: of the emitted files. build_stages: what makes machine code of a source, and what makes
-    that ready to launch. gpus: a regular expression for the names of GPUs that sources are compiled for, "" where they
-    are for any; default_gpu: one of them.
+    name: of the target.
+    arch: what `ti.init(arch=...)` and `--arch` call it.
+    portable: what it can do where no device is asked.
+    language: of the emitted source, as panes and classes of pages have it. title: its name for people.
+    open_device: takes the options of a session, and whether a software driver will do. Raises: TaichiRuntimeError where
+      there is no device, and by default.
+    compiler_identity: a text that changes with the compiler; no compiler is run for it.
+    lexer: as Pygments names it.
+    suffix: of the emitted files.
+    build_stages: what makes machine code of a source, and what makes that ready to launch.
+    gpus: a regular expression for the names of GPUs that sources are compiled for, "" where they are for any.
+    default_gpu: one of these names.
     is_interpreter: kernels run without a source.
     """
 
     name: str
     arch: str
     portable: Capabilities
-    open_device: Callable[[Config, bool], Device]
-    compiler_identity: Callable[[Store | None], str]
     language: str
     title: str
+    open_device: Callable[[Config, bool], Device] = _no_device
+    compiler_identity: Callable[[Store | None], str] = _no_compiler
     lexer: str = ""
     suffix: str = ""
     build_stages: tuple[str, str] = ("compiler", "loading")
@@ -75,8 +87,16 @@ def tools_of(target: str) -> TargetTools:
 
 def part_of(target: str, kind: type[PartT]) -> PartT:
     """Return the tools of a target for one purpose. Raises: TaichiRuntimeError where the target has none."""
+    part = find_part(target, kind)
+    if part is None:
+        raise TaichiRuntimeError(f"target `{target}` has no {kind.MODULE}")
+    return part
+
+
+def find_part(target: str, kind: type[PartT]) -> PartT | None:
+    """Return the tools of a target for one purpose, None where the target has none."""
     part = _LOADED.get((target, kind.MODULE)) or _load(target, kind.MODULE)
-    assert isinstance(part, kind)
+    assert part is None or isinstance(part, kind)
     return part
 
 
@@ -99,5 +119,5 @@ def _load(target: str, module: str) -> Any:
     except ModuleNotFoundError as error:
         if not module or not (error.name or "").endswith(name.lstrip(".")):
             raise
-        raise TaichiRuntimeError(f"target `{target}` has no {module}") from None
+        return None
     return _LOADED.setdefault((target, module), tools)

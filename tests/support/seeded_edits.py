@@ -10,7 +10,7 @@ from golden_kernels import compiled
 
 from shadesmith.runtime.devices.capabilities import portable
 from shadesmith.runtime.workbench.check.check_edit import check_edit
-from shadesmith.runtime.workbench.edit_error import EditError
+from shadesmith.runtime.workbench.check.edit_error import EditError
 from shadesmith.runtime.workbench.edits.edited_module import edited_module
 from shadesmith.transpiler.options import Capabilities
 

@@ -12,9 +12,8 @@ import os
 import shlex
 from _ctypes import dlclose, dlopen, dlsym
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from ....transpiler.backend.module.interface import SourceFile
 from ....transpiler.errors import TaichiRuntimeError
@@ -24,6 +23,22 @@ from ...store.stats import COUNTS
 from ...store.store import Store
 from ..compiler_messages import INSTALL_C_COMPILER, CompilerFailure, describe_log
 from ..loading import loader
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+    from typing import Protocol
+
+    class _Process(Protocol):
+        """What is taken from `compiler_process`."""
+
+        def run_tools(self, commands: Sequence[Sequence[str]], text: str, folder: str) -> list[tuple[int, str]]: ...
+
+        def what_happened(self, program: str, code: int) -> str: ...
+
+        def private_folder(self) -> AbstractContextManager[str]: ...
+
+        def temporary_folder(self) -> str: ...
+
 
 CANDIDATES = ("gcc", "cc", "clang")
 
@@ -49,18 +64,6 @@ GCC_FLAGS = ("-pipe", "-nostdlib", "-fno-use-linker-plugin", "-fno-diagnostics-s
 GCC_LIBRARIES = ("-lm", "-lgcc")
 """Start files and the C library are left out (4 of 40 ms): a loaded object needs no start, and the process has libc.
 libgcc has the conversions of _Float16."""
-
-
-class _Process(Protocol):
-    """What is taken from `compiler_process`."""
-
-    def run_tools(self, commands: Sequence[Sequence[str]], text: str, folder: str) -> list[tuple[int, str]]: ...
-
-    def what_happened(self, program: str, code: int) -> str: ...
-
-    def private_folder(self) -> AbstractContextManager[str]: ...
-
-    def temporary_folder(self) -> str: ...
 
 
 _process: Callable[[], _Process] = loader(".compiler_process", __package__)

@@ -16,7 +16,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from ....transpiler.backend.module.interface import SourceFile
 from ....transpiler.errors import TaichiCompilationError, TaichiRuntimeError
@@ -25,6 +25,15 @@ from ...store.compiler_files import file_identity, find_program
 from ...store.stats import COUNTS
 from ...store.store import Store
 from ..loading import loader
+
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    class _Process(Protocol):
+        """What is taken from `tool_process`."""
+
+        def run_tool(self, command: list[str], text: bytes, time_limit_seconds: float) -> tuple[int, bytes, bytes]: ...
+
 
 ENVIRONMENT = "vulkan1.2"
 TIME_LIMIT_SECONDS = 60.0
@@ -167,12 +176,6 @@ def require_tool() -> str:
 def identity() -> str:
     """Return which glslangValidator there is. Raises: OSError, TaichiRuntimeError without one."""
     return file_identity(require_tool())
-
-
-class _Process(Protocol):
-    """What is taken from `tool_process`."""
-
-    def run_tool(self, command: list[str], text: bytes, time_limit_seconds: float) -> tuple[int, bytes, bytes]: ...
 
 
 _process: Callable[[], _Process] = loader("..tool_process", __package__)

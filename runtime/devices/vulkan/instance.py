@@ -38,7 +38,7 @@ PREFERENCE = ("discrete", "integrated", "virtual", "other", "cpu")
 WARNING_OR_ERROR = 0x1100
 VALIDATION_OR_PERFORMANCE, PERFORMANCE = 0x6, 0x4
 GENERAL_LAYOUT = "DrawState-InvalidImageLayout"
-"""Part of the warning, one a copy, that a texture is in the layout GENERAL, as it is on purpose (`vulkan_images`)."""
+"""Part of the warning, one a copy, that a texture is in the layout GENERAL, as it is on purpose (`images`)."""
 
 ATOMIC_FLOAT = "VK_EXT_shader_atomic_float"
 ATOMIC_FLOAT_2 = "VK_EXT_shader_atomic_float2"

@@ -174,7 +174,7 @@ class Queue:
         self._count += 1
         return slot
 
-    # --- command buffers that are kept (`vulkan_recording`); the lock must be held
+    # --- command buffers that are kept (`recording`); the lock must be held
 
     def allocate_commands(self) -> Any:
         """Return a command buffer of its own."""

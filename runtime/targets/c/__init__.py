@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from ...config import Config
 from ...devices.host.capabilities import PORTABLE
@@ -12,16 +12,16 @@ from ...devices.opening import store_for
 from ...devices.target_tools import TargetTools
 
 if TYPE_CHECKING:
+    from typing import Protocol
+
     from ...devices.device import Device
     from ...store.store import Store
 
+    class _DeviceModule(Protocol):
+        def open_device(self, threads: int | None = None, store: Store | None = None) -> Device: ...
 
-class _DeviceModule(Protocol):
-    def open_device(self, threads: int | None = None, store: Store | None = None) -> Device: ...
-
-
-class _CompilerModule(Protocol):
-    def identity(self, store: Store | None) -> str: ...
+    class _CompilerModule(Protocol):
+        def identity(self, store: Store | None) -> str: ...
 
 
 _device: Callable[[], _DeviceModule] = loader("...devices.host.device", __package__)

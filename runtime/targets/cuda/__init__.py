@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from ...config import Config
 from ...devices.cuda.capabilities import PORTABLE
@@ -14,17 +14,16 @@ from ...devices.target_tools import TargetTools
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from typing import Protocol
 
     from ...devices.device import Device
     from ...store.store import Store
 
+    class _DeviceModule(Protocol):
+        def open_device(self, index: int = 0, sources: Path | None = None, store: Store | None = None) -> Device: ...
 
-class _DeviceModule(Protocol):
-    def open_device(self, index: int = 0, sources: Path | None = None, store: Store | None = None) -> Device: ...
-
-
-class _CompilerModule(Protocol):
-    def nvrtc_identity(self) -> str: ...
+    class _CompilerModule(Protocol):
+        def nvrtc_identity(self) -> str: ...
 
 
 _device: Callable[[], _DeviceModule] = loader("...devices.cuda.device", __package__)

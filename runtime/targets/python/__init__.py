@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from ...devices.loading import loader
 from ...devices.python.capabilities import PORTABLE
 from ...devices.target_tools import TargetTools
 
 if TYPE_CHECKING:
+    from typing import Protocol
+
     from ...devices.device import Device
 
-
-class _DeviceModule(Protocol):
-    def open_device(self) -> Device: ...
+    class _DeviceModule(Protocol):
+        def open_device(self) -> Device: ...
 
 
 _device: Callable[[], _DeviceModule] = loader("...devices.python.device", __package__)

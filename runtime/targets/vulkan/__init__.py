@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from ...config import Config
 from ...devices.loading import loader
@@ -13,19 +13,18 @@ from ...devices.vulkan.capabilities import PORTABLE
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from typing import Protocol
 
     from ...devices.device import Device
     from ...store.store import Store
 
+    class _DeviceModule(Protocol):
+        def open_device(
+            self, *, allow_software: bool = True, sources: Path | None = None, store: Store | None = None
+        ) -> Device: ...
 
-class _DeviceModule(Protocol):
-    def open_device(
-        self, *, allow_software: bool = True, sources: Path | None = None, store: Store | None = None
-    ) -> Device: ...
-
-
-class _CompilerModule(Protocol):
-    def identity(self) -> str: ...
+    class _CompilerModule(Protocol):
+        def identity(self) -> str: ...
 
 
 _device: Callable[[], _DeviceModule] = loader("...devices.vulkan.device", __package__)

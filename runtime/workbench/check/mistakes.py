@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..edit_error import EditError
+from .edit_error import EditError
 from .places import Place, Text
 
 MOST_SHOWN = 8

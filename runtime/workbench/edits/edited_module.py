@@ -1,7 +1,7 @@
 """A module whose texts a person has changed: what the launcher must know is read from the text again.
 
 In: a generated module and texts. Out: a module that launches as the changed text asks: `BLOCK` threads a block, `ITEMS`
-turns a thread. Everything else of the interface stays the generated one; `check.py` sees to it that the text agrees.
+turns a thread. Everything else of the interface stays the generated one; `check` sees to it that the text agrees.
 """
 
 from __future__ import annotations

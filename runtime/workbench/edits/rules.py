@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..edit_error import EditError
+from ..check.edit_error import EditError
 
 _WHEN = re.compile(r"^\s*//\s*@when\b[ \t:]*(.*)$", re.MULTILINE)
 FACTS = ("device", "target", "arch")

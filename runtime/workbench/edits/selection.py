@@ -25,7 +25,7 @@ from ...devices.target_tools import tools_of
 from ...launch.tuning import tunable_of
 from ...store.atomic_files import write_text
 from ..check.check_edit import check_edit
-from ..edit_error import EditError
+from ..check.edit_error import EditError
 from .edited_module import edited_module
 from .merge import Merged, has_markers, merge, same_text
 from .rules import Rule, rule_of

@@ -28,7 +28,7 @@ from ....transpiler.lang.describe import ArrayDescription, ask, is_described
 from ....transpiler.options import CompileOptions
 from ...config import EDITS_FOLDER, UNNAMED_FILE, plain_name
 from ...store.atomic_files import write_text
-from ..edit_error import EditError
+from ..check.edit_error import EditError
 
 BASE = ".base"
 FACTS = "slot.json"

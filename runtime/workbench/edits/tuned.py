@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from ....transpiler.errors import warn_user
 from ...launch.tuning import Tunable
 from ...store.atomic_files import write_text
-from ..edit_error import EditError
+from ..check.edit_error import EditError
 from .edited_module import edited_module
 from .knobs import Knobs, apply, find_knobs, without_values
 from .slots import Slot, read_text

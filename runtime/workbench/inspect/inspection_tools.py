@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from ....transpiler.backend.module.interface import BackendModule, SourceFile
-from ...devices.target_tools import Part, part_of, tools_of
+from ...devices.target_tools import Part, find_part, part_of, tools_of
 from .listing import Listing
 from .resources import Resources
 
@@ -44,7 +44,8 @@ class InspectionTools(Part):
 
 def forms_of(target: str) -> dict[str, Form]:
     """Return the forms that sources of a target have below them, by name."""
-    return {form.name: form for form in part_of(target, InspectionTools).forms}
+    tools = find_part(target, InspectionTools)
+    return {} if tools is None else {form.name: form for form in tools.forms}
 
 
 def listings(module: BackendModule, form: str, gpu: str = "") -> list[Listing]:

@@ -12,7 +12,7 @@ from os.path import basename
 
 from ....transpiler.backend.module.interface import SourceFile
 from ....transpiler.errors import TaichiCompilationError, TaichiRuntimeError
-from ...devices.vulkan.glslang import run_tool
+from ...devices.tool_process import run_tool
 from ..check.places import without_line_directives
 
 TIME_LIMIT_SECONDS = 60.0

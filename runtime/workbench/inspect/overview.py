@@ -17,7 +17,7 @@ from ....transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 from ....transpiler.options import Capabilities
 from ...devices.target_tools import source_tools
 from ..check.check_edit import check_edit
-from ..edit_error import EditError
+from ..check.edit_error import EditError
 from ..edits.edited_module import edited_module
 from ..edits.merge import has_markers, merge, same_text
 from ..edits.selection import CONFLICT

@@ -14,7 +14,7 @@ from seeded_edits import Seed, changed, complaint, expect_refusal
 import shadesmith as ti
 from shadesmith.runtime.devices.capabilities import portable
 from shadesmith.runtime.workbench.check.check_edit import check_edit
-from shadesmith.runtime.workbench.edit_error import EditError
+from shadesmith.runtime.workbench.check.edit_error import EditError
 from shadesmith.runtime.workbench.edits.edited_module import edited_module
 
 pytestmark = pytest.mark.skipif(shutil.which("glslangValidator") is None, reason="needs glslangValidator")

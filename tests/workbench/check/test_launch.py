@@ -10,7 +10,7 @@ import written_programs
 
 import shadesmith as ti
 from shadesmith.runtime.session import session as sessions
-from shadesmith.runtime.workbench.edit_error import EditError
+from shadesmith.runtime.workbench.check.edit_error import EditError
 
 BLEND = """
     @ti.kernel

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...transpiler.errors import TaichiCompilationError
+from ....transpiler.errors import TaichiCompilationError
 
 
 class EditError(TaichiCompilationError):
