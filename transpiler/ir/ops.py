@@ -1,8 +1,9 @@
 """The op table: name, arity, type rule, meaning in Python. One row an operation; every other list is keyed by its name.
 
 A rule takes the scalar types of the operands and the default float type, and gives the types the operands are cast to
-and the type of the result. Elementwise operations take tensors of one shape, or scalars beside tensors; the others
-(`shape_rule`) say which shape they give. Meanings work on NumPy scalars of the operands' types, with wrapping integers.
+and the type of the result. Elementwise operations take tensors of one shape, or scalars together with tensors; the
+others (`shape_rule`) say which shape they give. Meanings work on NumPy scalars of the operands' types, with wrapping
+integers.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class RuleError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Op:
-    """One row. symbol: Python's spelling for messages and IR text. shape_rule: None for elementwise operations."""
+    """One operation. symbol: Python's, for messages and IR text. shape_rule: None for elementwise operations."""
 
     name: str
     arity: int

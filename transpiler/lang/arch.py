@@ -11,7 +11,7 @@ from platform import machine
 
 @dataclass(frozen=True, slots=True)
 class Arch:
-    """One of Taichi's architectures. target: the target of ours that runs it, or None where we have none."""
+    """One of Taichi's architectures. target: the target that runs it, or None where there is none."""
 
     name: str
     target: str | None = None
@@ -50,7 +50,7 @@ ARCHES: dict[str, Arch] = {
 
 @dataclass(frozen=True, slots=True)
 class Extension:
-    """A feature that a program may ask a target for. targets: those of ours that offer it."""
+    """A feature that a program may ask a target for. targets: those that offer it."""
 
     name: str
     targets: frozenset[str] = frozenset()
@@ -77,7 +77,7 @@ class extension:  # noqa: N801 - Taichi's public name
 
 
 def is_extension_supported(arch: Arch, wanted: Extension) -> bool:
-    """Tell whether our target for `arch` offers `wanted`; False for architectures without a target."""
+    """Return whether our target for `arch` offers `wanted`; False for architectures without a target."""
     return arch.target in wanted.targets
 
 
