@@ -11,7 +11,7 @@ from ..errors import SourceLocation
 
 @dataclass(frozen=True, slots=True)
 class Captured:
-    """A number read from outside the kernel. read: gives what stands there now. location: where the kernel reads it."""
+    """A number read from outside the kernel. read: gives the present value. location: where the kernel reads it."""
 
     value: Any
     read: Callable[[], Any]

@@ -1,8 +1,8 @@
 """What the statements on cells of sparse nodes mean, in Python: for the interpreter, and for access from Python scope.
 
 The same as the functions of `templates/*/lib/sparse.*` and those that `backend/layout/sparse_functions.py` writes, one
-thread at a time. In: a node, the index of a cell counted from 0, and the words of the arrays beside the cells. Out:
-numbers of cells of pools; the words, changed.
+thread at a time. In: a node, the index of a cell counted from 0, and the words of the auxiliary arrays. Out: numbers of
+cells of pools; the words, changed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .sparse import FIRST_CELL, LIST_IS_FULL, POOL_IS_FULL, SPARE, entries_per_c
 
 
 class Words(Protocol):
-    """The arrays beside the cells of a tree, by node and role (`ir/sparse.py`)."""
+    """The auxiliary arrays of a tree, by node and role (`ir/sparse.py`)."""
 
     def get(self, node: Node, role: str, place: int = 0) -> int:
         """Return a word."""
@@ -38,7 +38,7 @@ def scaled(node: Node, above: Node, index: Sequence[Any]) -> list[Any]:
 
 
 def cell_above(words: Words, node: Node, counted: Node, index: Sequence[int]) -> int:
-    """Return the cell of the pool that something of `node` lies in, 0 without a pool. index: as `counted` counts it."""
+    """Return the cell of the pool that something of `node` is in, 0 without a pool. index: as `counted` counts it."""
     pool = pool_above(node)
     return 0 if pool is None else number_of(words, pool, scaled(counted, pool, index))
 
@@ -49,7 +49,7 @@ def number_of(words: Words, node: Node, index: Sequence[int]) -> int:
 
 
 def is_active(words: Words, node: Node, index: Sequence[int]) -> bool:
-    """Tell whether a cell of a pointer or bitmasked node is active."""
+    """Return whether a cell of a pointer or bitmasked node is active."""
     if node.kind == "pointer":
         return number_of(words, node, index) >= FIRST_CELL
     word, bit = _bit(node, index, cell_above(words, node, node, index))
@@ -57,7 +57,7 @@ def is_active(words: Words, node: Node, index: Sequence[int]) -> bool:
 
 
 def activate(words: Words, node: Node, index: Sequence[int]) -> int:
-    """Make a cell active, with all above it that it lies in; return the cell of the pool that it is, or lies in."""
+    """Make a cell active, with all above it that it is in; return the cell of the pool that it is, or is in."""
     cell = 0
     outer = sparse_above(node)[:-1]
     if outer:
@@ -127,7 +127,7 @@ def deactivate(words: Words, node: Node, index: Sequence[int]) -> bool:
 
 
 def deactivate_entry(words: Words, node: Node, entry: int) -> bool:
-    """Take away the cell that stands at a position of the numbers; return whether there was one."""
+    """Remove the cell at a position of the numbers; return whether there was one."""
     number = words.get(node, "numbers", entry)
     if number < FIRST_CELL:
         return False

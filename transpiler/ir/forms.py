@@ -1,4 +1,4 @@
-"""What the frontend hands over: a kernel before any pass, and the Python objects its arrays stand for."""
+"""What the frontend hands over: a kernel before any pass, and the Python objects its arrays represent."""
 
 from __future__ import annotations
 

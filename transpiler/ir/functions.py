@@ -1,7 +1,7 @@
 """Real functions: bodies that are emitted once and called, where `ti.func` is built into its caller.
 
 In a body, `ArgLoad` gives a parameter passed by value and `Reference` the caller's variable behind a `ti.ref`; `Return`
-may stand anywhere. Arrays are no parameters: a function is specialised on those it is called with.
+may be anywhere. Arrays are no parameters: a function is specialised on those it is called with.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Call(Statement):
     arguments: list[Statement]
 
     @property
-    def EFFECT(self) -> Effect:  # type: ignore[override]  # noqa: N802 - stands for the constant of other classes
+    def EFFECT(self) -> Effect:  # type: ignore[override]  # noqa: N802 - replaces the constant of other classes
         """What the function does."""
         return self.function.effect
 

@@ -23,7 +23,7 @@ class Effect(Flag):
     READ = auto()
     """Reads memory that some other statement may write (locals, arrays, temporaries)."""
     WRITE = auto()
-    """Writes memory, or has an order that must be kept (atomics, random numbers, printing)."""
+    """Writes memory, or has an order that must be preserved (atomics, random numbers, printing)."""
     CONTROL = auto()
     """Changes which statement runs next, or holds statements that may do so."""
     FENCE = auto()
@@ -36,8 +36,8 @@ LINE = "\x00"
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Why the text differs from the Python line. where: "beside", "above" or "below" its statement; location: of what
-    is gone, whose line stands in `text` as `LINE`: a kernel that was kept may have moved in its file."""
+    """Why the source differs from the Python line. where: "beside", "above" or "below" its statement; location: of what
+    is gone, whose line is written `LINE` in `text`: a cached kernel may have moved in its file."""
 
     text: str
     where: str = "beside"

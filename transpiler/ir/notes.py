@@ -1,6 +1,6 @@
-"""Why a text differs from its Python: what a pass dropped, said where a reader would ask for it.
+"""Remarks on why a source differs from its Python: what a pass dropped, printed where a reader would look for it.
 
-A `Note` belongs to a statement and is printed beside it, above or below; one of a whole kernel is in `Kernel.notes`.
+A `Note` belongs to a statement and is printed at its line, above or below; one of a whole kernel is in `Kernel.notes`.
 What is gone has no statement: a `Remark` holds its place until `settle` gives its note to the nearest one that stays.
 """
 
@@ -16,7 +16,7 @@ MAX_HEAD = 60
 
 
 def about_condition(location: SourceLocation, value: object, step: str) -> Remark:
-    """Return what stands for an `if` or `while` of which `step` found that its condition is always `value`."""
+    """Return the remark on an `if` or `while` of which `step` found that its condition is always `value`."""
     said = "is always true" if value else "left out: always false"
     return Remark(said, step, location=location)
 
@@ -65,7 +65,7 @@ def _settle(kernel: Kernel, block: Block) -> None:
 
 
 def _head(line: str) -> str:
-    """Return as much of a Python line as a comment has room for; dots say that it goes on."""
+    """Return as much of a Python line as fits in a comment; dots say that it goes on."""
     opened = sum(map(line.count, "([{")) - sum(map(line.count, ")]}"))
     if len(line) > MAX_HEAD:
         return f"{line[: MAX_HEAD - 4]} ..."

@@ -1,8 +1,9 @@
 """The op table: one row an operation, with all that is the same for every language; other tables are keyed by its name.
 
 A rule takes the scalar types of the operands and the default float type, and gives the types the operands are cast to
-and the type of the result. Elementwise operations take tensors of one shape, or scalars beside tensors; the others
-(`shape_rule`) say which shape they give. Meanings work on NumPy scalars of the operands' types, with wrapping integers.
+and the type of the result. Elementwise operations take tensors of one shape, or scalars together with tensors; the
+others (`shape_rule`) say which shape they give. Meanings work on NumPy scalars of the operands' types, with wrapping
+integers.
 """
 
 from __future__ import annotations
@@ -34,11 +35,11 @@ class RuleError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Op:
-    """One row. No operation has an effect: equal operands give equal results.
+    """One operation. No operation has an effect: equal operands give equal results.
 
-    symbol: Python's operator, for messages and IR text; a function of this row (`ti.pow`) is the operator.
+    symbol: Python's operator, for messages and IR text; a function of this entry (`ti.pow`) is the operator.
     shape_rule: None for elementwise operations.
-    on_u1: the row that it equals where its result is u1: no target computes with numbers of one bit.
+    on_u1: the entry that it equals where its result is u1: no target computes with numbers of one bit.
     atomic: its name as an atomic operation. negated: the comparison that is true where this one is false, but for NaN.
     host: its Python source, a format of the operands, if a host computes it in extents; x / 0 is 0, as on devices.
     is_in_math_h: C's math.h and GLSL have it as a function of floats, by this name.

@@ -1,6 +1,6 @@
 """How a number reads when a kernel prints it: `%d`, `%f`, f64 with twelve digits, or what a format specification says.
 
-In: a scalar type and a specification as it stands behind the colon of an f-string. Out: a function of the number.
+In: a scalar type and a specification as written behind the colon of an f-string. Out: a function of the number.
 Specifications are first taken as C's printf takes them, as Taichi does (`5.1f`, `+d`, `-8.3e`, a missing letter is
 added); what printf does not know is left to Python's `format` (`>8`, `,`).
 """
@@ -19,9 +19,9 @@ CONVERSIONS = {True: "feEgGF", False: "diuxXo"}
 
 
 def formatter(type: Scalar, specification: str = "", shortest: bool = False) -> Callable[[Any], str]:
-    """Return the function that turns a number of `type` into text.
+    """Return the function that converts a number of `type` into text.
 
-    shortest: floats without a specification get as many digits as tell them apart, as in the message of an assert.
+    shortest: floats without a specification get as many digits as distinguish them, as in the message of an assert.
     Raises: ValueError where numbers of the type cannot be written so.
     """
     digits = ".12" if type.bits == 64 and type.is_float else ""

@@ -1,4 +1,4 @@
-"""SNode trees as data: nodes, and where the cells of each lie in memory.
+"""SNode trees as data: nodes, and where the cells of each are in memory.
 
 In: nodes as a user stacked them. Out: sizes, offsets, and the `Digit`s an index is taken apart into. All who need an
 address (the printers, the interpreter, Python scope) get it from here.
@@ -9,9 +9,9 @@ struct of them in order of creation, aligned as in C:
     root.dense(i, 4).place(x, y)             x[i] at i * sizeof(cell) + offsetof(cell, x)
     root.dense(i, 4).dense(i, 8).place(x)    x[i] at i / 8 * 8 * sizeof(x) + i % 8 * sizeof(x), which is i * sizeof(x)
 
-The cells of a pointer node and the chunks of a dynamic one lie in a *pool*, memory of its own, in which a number says
-where; so such a tree is in *parts*: what is above all pools, and each pool. Which cells are active stands beside the
-cells, never among them (`ir/sparse.py`).
+The cells of a pointer node and the chunks of a dynamic one are in a *pool*, memory of its own, in which a number says
+where; so such a tree is in *parts*: what is above all pools, and each pool. Auxiliary arrays say which cells are
+active; they are not part of the cells, never among them (`ir/sparse.py`).
 
 Source: measured on Taichi 1.7.4, arch cpu (tests/data/trees.json).
 """
@@ -94,7 +94,7 @@ def top_of(node: Node) -> Node:
 
 
 def memory_of(node: Node) -> Node:
-    """Return whose memory `node` lies in: the nearest node above it with a pool, else the top of the tree."""
+    """Return whose memory `node` is in: the nearest node above it with a pool, else the top of the tree."""
     while node.parent is not None:
         node = node.parent
         if node.has_pool:
@@ -123,7 +123,7 @@ def sparse_above(node: Node) -> list[Node]:
 
 
 def is_sparse(node: Node) -> bool:
-    """Tell whether cells of `node` are active or not."""
+    """Return whether cells of `node` are active or not."""
     return bool(sparse_above(node))
 
 
@@ -261,7 +261,7 @@ def turns_of(node: Node) -> tuple[Digit, ...]:
 
 
 def index_at(order: Sequence[Digit], turn: int, dimensions: int) -> list[int]:
-    """Return the index, counted from 0 along each dimension, that such a loop takes in a turn."""
+    """Return the index, counted from 0 along each dimension, that such a loop takes in an iteration."""
     found = [0] * dimensions
     for digit in reversed(order):
         turn, part = divmod(turn, digit.extent)
@@ -298,12 +298,12 @@ def chunks_of(node: Node) -> int:
 
 
 def pool_cell_bytes(node: Node) -> int:
-    """Return the size of what one number of a pool stands for: a cell of a pointer node, a chunk of a dynamic one."""
+    """Return the size of what one number of a pool represents: a cell of a pointer node, a chunk of a dynamic one."""
     return cell_size_bytes(node) * (node.chunk if node.kind == "dynamic" else 1)
 
 
 def is_row_major(node: Node) -> bool:
-    """Tell whether a place is alone in its tree, with its elements row by row and without gaps."""
+    """Return whether a place is alone in its tree, with its elements row by row and without gaps."""
     path = path_to(node)
     if is_sparse(node) or any(len(above.children) > 1 for above in path):
         return False
@@ -317,5 +317,5 @@ def nodes_of(node: Node) -> list[Node]:
 
 
 def is_sparse_tree(top: Node) -> bool:
-    """Tell whether a tree has sparse nodes."""
+    """Return whether a tree has sparse nodes."""
     return any(node.is_sparse for node in nodes_of(top))

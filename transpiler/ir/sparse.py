@@ -1,10 +1,10 @@
 """Sparse nodes: the statements that ask for and change which cells are active, and the arrays that say so.
 
-Beside the cells of a sparse tree lie plain arrays, which no field of Python is; a kernel has them as `Array`s with a
-role. For each node (p: number of the cell of the pool above that it lies in, 0 where there is none):
+A sparse tree has auxiliary arrays besides its cells, which are no fields of Python; a kernel has them as `Array`s with
+a role. For each node (p: number of the cell of the pool above that it is in, 0 where there is none):
 
     pointer    numbers[p * cells + cell]: which cell of its pool, 0 where it is not active, 1 where a thread is about to
-               activate it; cells 0 and 1 of a pool are zeros that nobody writes, so that reading asks nothing
+               activate it; cells 0 and 1 of a pool are zeros that nobody writes, so that reading needs no check
     bitmasked  mask[p * words + cell / 32]: a bit a cell, rows of whole words
     dynamic    lengths[p * lists + list], and numbers[(p * lists + list) * chunks + item / chunk]
     a pool     counters `taken`, `freed`, `highest`, `listed`, `full` and, behind them, `cells`: a stack of the numbers
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 ACTIVATING, SPARE, FIRST_CELL = 1, 2, 3
 """Numbers of cells of a pool: see above, and templates/*/lib/sparse.*."""
 COUNTERS = ("taken", "freed", "highest", "listed", "full")
-"""What a pool begins with, a word each."""
+"""What a pool starts with, a word each."""
 PIECE = 32
-"""Items of a list that one entry of the list of a loop stands for: a warp of them."""
+"""Items of a list that one entry of the list of a loop represents: a warp of them."""
 IN_VAIN = 1024
 """Cells of a pool that threads may take in vain in one loop: where one is suspended while it activates a cell, others
 take over, and give back what they do not need, which can be had again only behind the loop."""
@@ -44,7 +44,7 @@ POOL_IS_FULL, LIST_IS_FULL = 1, 2
 
 @dataclass(eq=False, slots=True)
 class Activate(Statement):
-    """Make a cell of `node`, and those above it that it lies in, active; its value is the cell of the pool it lies in.
+    """Make a cell of `node`, and those above it that it is in, active; its value is the cell of the pool it is in.
 
     indices: of the cell, as `node` counts them: as many as its shape has. type: u32, None where no pool is above it
     or its own. A dynamic node becomes as long as it has to be.
@@ -127,7 +127,7 @@ class Length(Statement):
 
 @dataclass(eq=False, slots=True)
 class PoolCount(Statement):
-    """A counter of a pool (i32) that nothing changes while the task runs that asks: each task reads it anew."""
+    """A counter of a pool (i32) that nothing changes while the task that reads it runs: each task reads it anew."""
 
     node: Node
     counter: str
@@ -135,9 +135,10 @@ class PoolCount(Statement):
 
 @dataclass(eq=False, slots=True)
 class CellIndex(Statement):
-    """The index along `axis` of the cell that a turn of `loop` is for; `value` is how it follows from the turn.
+    """The index along `axis` of the cell that a iteration of `loop` is for; `value` is how it follows from the
+    iteration.
 
-    No other turn of the loop has a cell with the same indices, and the cell is active.
+    No other iteration of the loop has a cell with the same indices, and the cell is active.
     """
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("value",)
@@ -153,7 +154,7 @@ TOPOLOGY_WRITERS = (Activate, Deactivate, DeactivateEntry, Append)
 
 
 def number_type(node: Node) -> Scalar | None:
-    """Return the type of what `Activate` gives: None where a cell of `node` lies in no pool."""
+    """Return the type of what `Activate` gives: None where a cell of `node` is in no pool."""
     return u32 if node.has_pool or pool_above(node) is not None else None
 
 
@@ -173,12 +174,12 @@ def indices_of(statement: Statement) -> int:
 
 
 def entries_per_cell(node: Node) -> int:
-    """Return how many cells of `node` (chunks, of a dynamic one) lie in one cell of the pool above, or in all."""
+    """Return how many cells of `node` (chunks, of a dynamic one) are in one cell of the pool above, or in all."""
     return prod(digit.extent for digit in cell_digits(node))
 
 
 def lists_per_cell(node: Node) -> int:
-    """Return how many lists of a dynamic node lie in one cell of the pool above, or in all."""
+    """Return how many lists of a dynamic node are in one cell of the pool above, or in all."""
     return prod(digit.extent for digit in cell_digits(node)[:-1])
 
 
@@ -308,7 +309,7 @@ def _asked(statement: Statement) -> list[Need]:
 
 
 def needed_indices(place: Node) -> list[int]:
-    """Return which dimensions of an index matter where the cell of the pool is known that an element lies in."""
+    """Return which dimensions of an index matter where the cell of the pool is known that an element is in."""
     return sorted({digit.dimension for digit in digits_of(place)})
 
 
@@ -320,7 +321,7 @@ def reached_by(pointer: GlobalPtr) -> list[Statement]:
 
 
 def sparse_below(node: Node) -> list[Node]:
-    """Return the sparse nodes below `node` that lie in the same pool as its cells."""
+    """Return the sparse nodes below `node` that are in the same pool as its cells."""
     found: list[Node] = []
     for child in node.children:
         if child.is_sparse:

@@ -4,9 +4,9 @@ Pointers (`Alloca`, `GlobalPtr`, `GlobalTemporary`, `MatrixPtr`, `StructPtr`) ar
 they point to.
 Conventions that every pass and printer may rely on:
 
-- an operand stands in an enclosing block, before the statement that reads it;
+- an operand is defined in an enclosing block, before the statement that reads it;
 - indices of arrays and loops are i32; conditions are u1; shapes and `LoopIndex` are i32;
-- elementwise operations have operands of one scalar type (casts are explicit); beside a tensor a scalar may stand;
+- elementwise operations have operands of one scalar type (casts are explicit); a scalar may be combined with a tensor;
 - a value stored has the type of the pointer.
 """
 
@@ -29,15 +29,15 @@ class Array:
     whose extents come with each launch. parameter: position in the kernel's signature, None for a field. slot: position
     among the kernel's arrays. may_alias: whether another array of the kernel may share its memory (ndarrays may, fields
     not). is_shared: memory of one block of threads, which is in no signature; slots of shared arrays count by
-    themselves. place: where a field lies in a tree that has more than it, or another order; None: row by row in memory
+    themselves. place: where a field is in a tree that has more than it, or another order; None: row by row in memory
     of its own. offset: the first index along each axis, () where all are 0. strided: the distance of elements along
     each axis comes with the launch too, as for a transposed array. clamped: an index outside means the nearest inside.
     is_gradient: it is the gradient of the argument at `parameter`.
-    parts: of a field whose parts lie apart in memory, an array for each component or member, which may have parts too;
-    the whole then has no memory and no slot, and `split_arrays` leaves only loops over it. path: of such a part, what
-    errors call it: `s.pos`. role, node: of what a sparse node needs beside its cells (`ir/sparse.py`), no field.
+    parts: of a field whose parts are stored separately in memory, an array for each component or member, which may have
+    parts too; the whole then has no memory and no slot, and `split_arrays` leaves only loops over it. path: of such a
+    part, what errors call it: `s.pos`. role, node: of an auxiliary array of a sparse node (`ir/sparse.py`), no field.
 
-    One with the slot -1 stands for the cells of a node of a tree, over which a loop runs; it is in no signature.
+    One with the slot -1 represents the cells of a node of a tree, over which a loop runs; it is in no signature.
     """
 
     name: str
@@ -105,7 +105,7 @@ class Operation(Statement):
 class Cast(Statement):
     """`value` converted to `type`, element by element; with `bits` the same bits in a type of equal width.
 
-    is_implicit: made to fit what it is stored in, which nobody wrote; only `overflow` asks.
+    is_implicit: added to fit what it is stored in; only `overflow` reads this.
     """
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("value",)
@@ -210,7 +210,7 @@ class Alloca(Statement):
 class GlobalPtr(Statement):
     """An element of an array (Taichi: GlobalPtr and ExternalPtr); as many indices as the array has axes.
 
-    cell: of an array that lies in a pool, which cell of it the indices lead to, where that is known.
+    cell: of an array that is in a pool, which cell of it the indices lead to, where that is known.
     """
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("indices", "cell")
@@ -286,7 +286,7 @@ class GlobalStore(Statement):
 class AtomicOp(Statement):
     """Read, combine by `ops.ATOMIC_OPS[op]`, write, as one step; the value is the old one. On tensors: per element.
 
-    pointer: as for GlobalStore, or a local one, which `demote_atomics` makes plain. note: why it was kept.
+    pointer: as for GlobalStore, or a local one, which `demote_atomics` makes plain. note: why it is still atomic.
     """
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("pointer", "value")
@@ -301,7 +301,7 @@ class AtomicOp(Statement):
 
 @dataclass(eq=False, slots=True)
 class Remark(Statement):
-    """The place of a Python statement that `step` left out; `ir/notes.py` turns it into a note at once."""
+    """Marks a Python statement that `step` left out; `ir/notes.py` makes it a note at once."""
 
     said: str
     step: str
@@ -322,8 +322,8 @@ class If(Statement):
 
 @dataclass(eq=False, slots=True)
 class While(Statement):
-    """Run `body` as long as the result of `condition`, evaluated anew each turn, holds. is_known: Python shows that
-    it does or does not."""
+    """Run `body` as long as the result of `condition`, evaluated anew each iteration, holds. is_known: Python shows
+    that it does or does not."""
 
     BLOCKS: ClassVar[tuple[str, ...]] = ("condition", "body")
     EFFECT: ClassVar[Effect] = Effect.CONTROL
@@ -341,8 +341,8 @@ class RangeFor(Statement):
     block_dim: threads a block, None for the default. parallelize: threads of the host, None for all. over: the array
     whose shape gives the extents, if one does: then each index tuple is one cell of it. order: the parts of the indices
     in the order in which a task takes them, () for row by row; the bounds are constant then. cells: the sparse array
-    whose active cells the turns are for, where indices follow from lists (`CellIndex`). purpose: of a loop that is not
-    the user's, what it does.
+    whose active cells the iterations are for, where indices follow from lists (`CellIndex`). purpose: of a loop that is
+    not the user's, what it does.
     """
 
     OPERANDS: ClassVar[tuple[str, ...]] = ("begins", "ends", "steps")
@@ -385,7 +385,7 @@ class Break(Statement):
 
 @dataclass(eq=False, slots=True)
 class Continue(Statement):
-    """Go on with the next turn of the innermost loop; directly in a parallel loop: this iteration ends."""
+    """Continue with the next iteration of the innermost loop; directly in a parallel loop: this iteration ends."""
 
     EFFECT: ClassVar[Effect] = Effect.CONTROL
 
@@ -429,7 +429,7 @@ class Assert(Statement):
 
 @dataclass(eq=False, slots=True)
 class IndexCheck(Statement):
-    """Stop unless every index lies within its extent; made by the passes `wide_bounds` and `bounds`.
+    """Stop unless every index is within its extent; made by the passes `wide_bounds` and `bounds`.
 
     indices: integers of any width. extents: i32. message: with {0}, {1}, ... for indices and then extents. array: what
     Python calls what is indexed. begins: the least index along each axis, () for 0.
@@ -453,7 +453,7 @@ Record = Print | Assert | IndexCheck
 RECORDS = (Print, Assert, IndexCheck)
 """Statements that write a record for the host."""
 CHECKS = (Assert, IndexCheck)
-"""Those of them that end the turn of the loop, and the kernel with its task."""
+"""Those of them that end the iteration of the loop, and the kernel with its task."""
 
 
 def is_const(statement: Statement, value: Any = None) -> bool:
@@ -469,7 +469,7 @@ def base_pointer(pointer: Statement) -> Statement:
 
 
 def origin_of(pointer: Statement) -> Statement | None:
-    """Return the pointer that `pointer` points inside of, None where it stands for itself."""
+    """Return the pointer that `pointer` points inside of, None where it is one itself."""
     return pointer.origin if isinstance(pointer, (MatrixPtr, StructPtr)) else None
 
 

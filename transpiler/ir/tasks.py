@@ -26,7 +26,7 @@ class TaskKind(Enum):
 class Task:
     """One launch: statements run once, or a parallel loop.
 
-    prologue: statements that give the loop's begins, ends and steps; it stands before the loop and has no effects.
+    prologue: statements that give the loop's starts, ends and steps; it runs before the loop and has no effects.
     loop: the parallel loop, None for a serial task; its `LoopIndex` values are used in `body`, the loop's body.
     block_dim: threads a block. cooperates: its threads share memory or ask one another, so that blocks matter.
     is_split: its body is cut at barriers into `ThreadFor`.
@@ -49,7 +49,7 @@ class Kernel:
 
     arrays: by slot. returns: types of the results in order, with `Return.values` alike. temporaries: made by `offload`.
     functions: the real functions it calls, in the order they are first called. notes: comments on the whole.
-    textures: by slot. shared: arrays of blocks of threads, by slot. trees: those that its arrays lie in, by their tops.
+    textures: by slot. shared: arrays of blocks of threads, by slot. trees: those that its arrays are in, by their tops.
     """
 
     name: str

@@ -372,7 +372,7 @@ Text = tuple[str, int]
 
 
 class _Nested(_Printer):
-    """Python-like lines. A value is kept as text and put where it is used; one with an effect or a name gets a line."""
+    """Python-like lines. A value is put where it is used; one with an effect or a name gets a line."""
 
     def __init__(self, kernel: Kernel) -> None:
         super().__init__(kernel)
@@ -422,7 +422,7 @@ class _Nested(_Printer):
             self.depth -= 1
 
     def condition(self, block: Block) -> None:
-        """`while c:`; statements that the condition needs stand between `while` and the body."""
+        """`while c:`; statements that the condition needs are between `while` and the body."""
         before = len(self.lines)
         self.line("")
         self.block(block)
@@ -458,7 +458,7 @@ class _Nested(_Printer):
             self.texts[statement] = self.expression(statement)
 
     def if_expression(self, statement: IfExp) -> None:
-        """A conditional in one line; what its branches do in lines of their own stands before it."""
+        """A conditional in one line; what its branches do in lines of their own is printed before it."""
         for branch in (statement.then, statement.otherwise):
             self.block(branch)
         then, otherwise = statement.then.result, statement.otherwise.result

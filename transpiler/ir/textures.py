@@ -20,7 +20,7 @@ ELEMENTS: dict[str, Scalar] = {"unorm": f32, "srgb": f32, "float": f32, "depth":
 """What a component is in a kernel, by kind of format."""
 
 CHANNELS = ("unorm8", "unorm16", "srgb8", "u8", "u16", "u32", "i8", "i16", "i32", "f16", "f32")
-"""How one channel lies in memory; the position is its number in the descriptor of the C target."""
+"""How one channel is in memory; the position is its number in the descriptor of the C target."""
 
 ADDRESS_MODES = ("repeat", "mirrored_repeat", "clamp_to_edge", "clamp_to_border")
 """What a sample outside [0, 1] reads; the border is 0. The position is the number in the descriptor."""

@@ -1,7 +1,7 @@
 """Statements by which the threads of a block work together, and the table of what they can ask one another.
 
-A block is `block_dim` turns of a parallel loop that run side by side and share memory; a subgroup (CUDA: a warp) is a
-run of its threads. `COLLECTIVES` has one row for each question that threads answer together: what it takes and gives,
+A block is `block_dim` iterations of a parallel loop that run in parallel and share memory; a subgroup (CUDA: a warp) is
+a run of its threads. `COLLECTIVES` has one row for each question that threads answer together: what it takes and gives,
 and what it means for a list of lanes, which is all the interpreter knows of it.
 """
 
@@ -28,10 +28,10 @@ FULL_MASK = 0xFFFFFFFF
 
 @dataclass(eq=False, slots=True)
 class ThreadIndex(Statement):
-    """Where a thread stands. kind: "thread" in its block, "lane" in its subgroup, "global" in the loop (an i32).
+    """The index of a thread. kind: "thread" in its block, "lane" in its subgroup, "global" in the loop (an i32).
 
-    kind "size" is the number of lanes of a subgroup; kind "first" the index of the parallel loop's first turn in the
-    block, the same for all its threads.
+    kind "size" is the number of lanes of a subgroup; kind "first" the index of the parallel loop's first iteration in
+    the block, the same for all its threads.
     """
 
     kind: str
@@ -55,7 +55,7 @@ class Barrier(Statement):
 
 @dataclass(eq=False, slots=True)
 class Collective(Statement):
-    """A row of `COLLECTIVES` asked by the threads of a block or subgroup together; each has the answer for itself.
+    """An operation of `COLLECTIVES` that the threads of a block or subgroup do together; each has its own result.
 
     lanes: which lanes a warp function names, None for all that run. converged: as for Barrier.
     """
@@ -72,7 +72,7 @@ class Collective(Statement):
 class ThreadFor(Statement):
     """What every thread of the block runs between two barriers. Made by `split_threads`.
 
-    C prints a loop over the threads, GLSL and CUDA the condition that this thread has a turn at all.
+    C prints a loop over the threads, GLSL and CUDA the condition that this thread has a iteration at all.
     condition: a per-thread variable that says which threads take part, None for all.
     """
 
@@ -85,7 +85,8 @@ class ThreadFor(Statement):
 
 @dataclass(eq=False, slots=True)
 class Exchange(Statement):
-    """A Collective between two ThreadFor on a target that runs threads in turn: reads and writes per-thread variables.
+    """A Collective between two ThreadFor on a target that runs threads one after another: reads and writes per-thread
+    variables.
 
     operands: per-thread variables, or values that are the same for all threads. result: a per-thread variable, None
     where the answer is one for the block and the value of this statement. condition: as for ThreadFor.
@@ -100,7 +101,7 @@ class Exchange(Statement):
 
 
 Model = Callable[[Mapping[int, tuple[Any, ...]], int, int], Any]
-"""From what the lanes that run gave, by lane in order, the lane that asks, and the lanes of a subgroup: its answer."""
+"""From what the lanes that run gave, by lane in order, the lane itself, and the lanes of a subgroup: its result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,13 +252,13 @@ def waits(statement: Statement, scope: str) -> bool:
 
 
 def has_full_blocks(task: Task) -> bool:
-    """Return whether each thread of each block has a turn."""
+    """Return whether each thread of each block has a iteration."""
     loop = task.loop
     if loop is None:
         return False
-    turns = 1
+    iterations = 1
     for begin, end, step in zip(loop.begins, loop.ends, loop.steps, strict=True):
         if not (isinstance(begin, Const) and isinstance(end, Const) and isinstance(step, Const)):
             return False
-        turns *= len(range(int(begin.value), int(end.value), int(step.value)))
-    return turns % task.block_dim == 0
+        iterations *= len(range(int(begin.value), int(end.value), int(step.value)))
+    return iterations % task.block_dim == 0

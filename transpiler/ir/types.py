@@ -92,8 +92,9 @@ class Tensor:
 class Struct:
     """A record of named members, which may be structs themselves. name: what the emitted text calls the type.
 
-    origin: the object of the language that the type was written as (`lang.struct.StructType`), if it was; it tells
-    types apart that look alike until the frontend has given them names of their own. types: of the members by name.
+    origin: the object of the language that the type was written as (`lang.struct.StructType`), if it was; it
+    distinguishes types that look alike until the frontend has given them names of their own. types: of the members by
+    name.
     """
 
     name: str
@@ -139,7 +140,7 @@ Type = Scalar | Tensor | Struct
 
 
 class StructError(TypeError):
-    """A struct stands where a number, vector or matrix was expected; args: the type."""
+    """A struct was found where a number, vector or matrix was expected; args: the type."""
 
 
 i8, i16, i32, i64 = (Scalar(f"i{bits}", "int", bits) for bits in (8, 16, 32, 64))
@@ -197,7 +198,7 @@ def count_scalars(type: Type) -> int:
 
 
 def described(type: Type) -> str:
-    """Return a type as text that tells it apart from all others, structs with their members."""
+    """Return a type as a string that no other type has, structs with their members."""
     return type.definition if isinstance(type, Struct) else str(type)
 
 
@@ -216,7 +217,7 @@ def aligned(offset: int, alignment: int) -> int:
 
 @lru_cache(maxsize=256)
 def struct_layout(struct: Struct) -> tuple[tuple[int, ...], int]:
-    """Return where each member lies, and the size [bytes], with what is added at the end."""
+    """Return the offset of each member, and the size [bytes], with what is added at the end."""
     offsets: list[int] = []
     end = 0
     for _, type in struct.members:
@@ -226,7 +227,7 @@ def struct_layout(struct: Struct) -> tuple[tuple[int, ...], int]:
 
 
 def member_offset(struct: Struct, name: str) -> int:
-    """Return where a member lies in its struct [bytes]."""
+    """Return the offset of a member in its struct [bytes]."""
     return struct_layout(struct)[0][struct.names.index(name)]
 
 

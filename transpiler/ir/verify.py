@@ -289,7 +289,7 @@ class _Checker:
         self.indices(statement, statement.indices)
 
     def texel(self, statement: TextureStatement) -> None:
-        """Check that a texture is the kernel's, of the kind that is asked, and that a place in it has its axes."""
+        """Check that a texture is the kernel's, of the expected kind, and that a coordinate has its axes."""
         texture = statement.texture
         _need(texture in self.kernel.textures, "an unknown texture", statement)
         stored = isinstance(statement, ImageLoad | ImageStore)
@@ -318,7 +318,7 @@ class _Checker:
         )
 
     def together(self, statement: Barrier | Collective | Exchange) -> None:
-        """Check that what threads do together has the operands its row asks for, and stands in a loop."""
+        """Check that an operation of several threads has the operands of its entry, and is in a loop."""
         _need(bool(self.loops), "threads that meet outside a parallel loop", statement)
         if not isinstance(statement, Barrier):
             row = COLLECTIVES.get(statement.op)

@@ -22,14 +22,14 @@ from .matrix import Matrix, unwrap, wrap
 
 @dataclass(frozen=True, slots=True)
 class template:  # noqa: N801 - Taichi's public name
-    """Annotation of a parameter that takes any Python object at compile time; it may stand without the call."""
+    """Annotation of a parameter that takes any Python object at compile time; it may be written without the call."""
 
     element_type: Any = None
     ndim: int | None = None
 
 
 def is_template(annotation: object) -> bool:
-    """Tell whether an annotation is `ti.template`, called or not."""
+    """Return whether an annotation is `ti.template`, called or not."""
     return annotation is template or isinstance(annotation, template)
 
 
@@ -166,7 +166,7 @@ def matrix(n: int, m: int, dtype: Any) -> MatrixType:
 
 
 class DescribesType(ABC):
-    """Base of types of the language that stand for a struct in kernels."""
+    """Base of types of the language that represent a struct in kernels."""
 
     __slots__ = ()
 
@@ -291,7 +291,7 @@ def as_type(value: Any, options: CompileOptions) -> Type | None:
     """Return the IR type that an object used as annotation or callable names, or None."""
     if isinstance(value, Scalar | Tensor | Struct):
         return value
-    if issubclass(type(value), DescribesType):  # not `isinstance`, which asks the object what its class is
+    if issubclass(type(value), DescribesType):  # not `isinstance`, which reads the class from the object
         return value.describe_type(options)  # type: ignore[no-any-return]
     if isinstance(value, (VectorType, MatrixType)):
         element = as_type(value.declared, options)

@@ -13,8 +13,8 @@ from platform import machine
 class Arch:
     """One of Taichi's architectures.
 
-    target: the target of ours that runs it, or None where we have none. source_target: one whose source can be had,
-    though nothing here runs it.
+    target: the target that runs it, or None if there is none. source_target: one whose source can be emitted, though
+    nothing here runs it.
     """
 
     name: str
@@ -55,7 +55,7 @@ ARCHES: dict[str, Arch] = {
 
 @dataclass(frozen=True, slots=True)
 class Extension:
-    """A feature that a program may ask a target for. targets: those of ours that offer it."""
+    """A feature that a program may ask a target for. targets: those that offer it."""
 
     name: str
     targets: frozenset[str] = frozenset()
@@ -82,7 +82,7 @@ class extension:  # noqa: N801 - Taichi's public name
 
 
 def is_extension_supported(arch: Arch, wanted: Extension) -> bool:
-    """Tell whether our target for `arch` offers `wanted`; False for architectures without a target."""
+    """Return whether our target for `arch` offers `wanted`; False for architectures without a target."""
     return arch.target in wanted.targets
 
 

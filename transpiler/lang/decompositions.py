@@ -6,7 +6,7 @@ square overflows, and the result of `2 * A` is that of `A`, scaled. Nothing divi
 depends on an order of summation, so `fast_math` changes the last digits only.
 
 Results have the type `dt`; left out, that of `A` if it is a floating-point type, else `default_fp`. f16 is computed in
-f32. Conventions of order and sign are Taichi's, as measured; they stand with each function.
+f32. Conventions of order and sign are Taichi's, as measured; each function documents its own.
 """
 
 from __future__ import annotations
@@ -184,7 +184,7 @@ def _unit(n: template, k: template, dtype: template) -> Any:
 
 @func
 def _orthogonalise(x: template, y: template, p: template, q: template) -> Any:
-    """Make the columns `x` and `y` orthogonal by a rotation that turns `p` and `q` too; tell whether they were not."""
+    """Make the columns `x` and `y` orthogonal by a rotation, of `p` and `q` too; return whether they were not."""
     alpha, beta, gamma = x.dot(x), y.dot(y), x.dot(y)
     is_turned = abs(gamma) > cast(static(ORTHOGONAL[x.dtype]), x.dtype) * sqrt(alpha) * sqrt(beta)
     if is_turned:
@@ -196,7 +196,7 @@ def _orthogonalise(x: template, y: template, p: template, q: template) -> Any:
 
 @func
 def _longer_first(x: template, y: template, p: template, q: template) -> None:
-    """Order two columns by length, by a quarter of a turn."""
+    """Order two columns by length, by a quarter of a iteration."""
     if x.dot(x) < y.dot(y):
         _turn_quarter(x, y)
         _turn_quarter(p, q)
@@ -310,7 +310,7 @@ def _sym_eig_2(a: Any) -> Any:
 
 @func
 def _diagonalise(x: template, y: template, xy: template, xz: template, yz: template, p: template, q: template) -> Any:
-    """Make the element `xy` of [[x, xy, xz], [xy, y, yz], [xz, yz, z]] zero by a rotation; tell whether it was not."""
+    """Make `xy` of [[x, xy, xz], [xy, y, yz], [xz, yz, z]] zero by a rotation; return whether it was not."""
     is_turned = abs(xy) > cast(static(DIAGONAL[x.dtype]), x.dtype)
     if is_turned:
         t, c = _rotation(x, y, xy)
@@ -322,7 +322,7 @@ def _diagonalise(x: template, y: template, xy: template, xz: template, yz: templ
 
 @func
 def _lesser_first(x: template, y: template, p: template, q: template) -> None:
-    """Order two eigenvalues and their vectors, by a quarter of a turn."""
+    """Order two eigenvalues and their vectors, by a quarter of a iteration."""
     if x > y:
         x, y = y, x
         _turn_quarter(p, q)

@@ -1,7 +1,7 @@
 """`@ti.func`, `@ti.pyfunc` and `@ti.data_oriented`: marks on functions and classes that the frontend looks for.
 
 In: Python functions and classes. Out: `Func` objects, which kernels inline or call, and classes marked as holding
-kernels. `@ti.real_func` stands in the runtime, since it checks annotations as `@ti.kernel` does.
+kernels. `@ti.real_func` is in the runtime, since it checks annotations as `@ti.kernel` does.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ def identify_step(name: str, element: Type, step: Step) -> str:
 
 
 def is_described(value: Any) -> bool:
-    """Tell whether `value` has `describe_array`. Its class is asked: an object of a program may answer to any name."""
+    """Return whether `value` has `describe_array`. Its class is examined, since an object may answer to any name."""
     return hasattr(type(value), "describe_array")
 
 
@@ -80,7 +80,8 @@ class ArrayDescription:
     shape: extents (for a field part of the compiled code). name: the Python name if the object knows one.
     owner, path: for a part of another array's elements: that array, and the steps that lead to the part: the name of a
     member, the indices of a component. place, offset, strided: as in `ir.statements.Array`. tree: what owns the memory
-    of a sparse tree, `NodeDescription.tree`. parts: objects for the parts of a field whose parts lie apart, in order.
+    of a sparse tree, `NodeDescription.tree`. parts: objects for the parts of a field whose parts are stored separately,
+    in order.
     """
 
     element: Type
@@ -100,7 +101,7 @@ class ArrayDescription:
 class NodeDescription:
     """A node of a tree as the compiler sees it; an object that is one has a method `describe_cells()`.
 
-    tree: what gives, at run time, the memory of the arrays beside the cells: `tree.sparse_memory(node, role)`. fields:
+    tree: what gives, at run time, the memory of the auxiliary arrays: `tree.sparse_memory(node, role)`. fields:
     those placed in the node itself, in order.
     """
 

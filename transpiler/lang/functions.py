@@ -81,13 +81,13 @@ def select(cond: Any, x1: Any, x2: Any) -> Any:
 
 @operation("isnan")
 def isnan(x: Any) -> Any:
-    """Tell whether `x` is not a number."""
+    """Return whether `x` is not a number."""
     return elementwise(np.isnan, x)
 
 
 @operation("isinf")
 def isinf(x: Any) -> Any:
-    """Tell whether `x` is plus or minus infinity."""
+    """Return whether `x` is plus or minus infinity."""
     return elementwise(np.isinf, x)
 
 

@@ -41,7 +41,7 @@ class Layout(Enum):
     SOA = 1
 
 
-class uint:  # noqa: N801 - stands beside Python's `int` and `float`
+class uint:  # noqa: N801 - complements Python's `int` and `float`
     """The session's default unsigned integer, as `int` names its default signed one."""
 
 

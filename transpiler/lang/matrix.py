@@ -337,11 +337,11 @@ class Matrix(_Swizzles):
         return self.entries.min()
 
     def any(self) -> bool:
-        """Tell whether some element is not zero."""
+        """Return whether some element is not zero."""
         return bool(self.entries.any())
 
     def all(self) -> bool:
-        """Tell whether every element is not zero."""
+        """Return whether every element is not zero."""
         return bool(self.entries.all())
 
     def cast(self, dtype: Any) -> Any:

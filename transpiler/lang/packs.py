@@ -1,7 +1,7 @@
 """Several kernel arguments under one name: `ti.types.argpack`, and Python's dataclasses that hold arrays and numbers.
 
 In: names with annotations. Out: `ArgPackType`, which makes `ArgPack` values; `members_of`, by which the rest of the
-compiler sees a pack as the parameters it stands for. A kernel takes only those members that it uses.
+compiler sees a pack as the parameters it represents. A kernel takes only those members that it uses.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .textures import RWTextureType, TextureType
 
 
 class ArgPackType:
-    """The annotation of a parameter that stands for several. members: annotation by name.
+    """The annotation of a parameter that represents several. members: annotation by name.
 
     Calling it makes an `ArgPack`; members left out are zero, and may not be arrays or textures. Raises: ValueError for
     a member that is no type of a kernel's parameter, or has no name that could be an attribute.
@@ -114,7 +114,7 @@ def members_of(annotation: Any) -> dict[str, Any] | None:
     """Return the annotations of a pack's members by name, None for what is no pack.
 
     Annotations of a dataclass that are texts (`from __future__ import annotations`) are evaluated in its module.
-    Raises: NameError and kin where one cannot be.
+    Raises: NameError and its subclasses where one cannot be.
     """
     if isinstance(annotation, ArgPackType):
         return annotation.members

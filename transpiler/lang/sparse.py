@@ -14,7 +14,7 @@ def _kernel_only(name: str) -> NoReturn:
 
 
 def activate(node: Any, indices: Any) -> NoReturn:
-    """Make a cell of a node active, with all above it that it lies in; kernels only. Dense cells always are."""
+    """Make a cell of a node active, with all above it that it is in; kernels only. Dense cells always are."""
     _kernel_only("activate")
 
 
@@ -24,7 +24,7 @@ def deactivate(node: Any, indices: Any) -> NoReturn:
 
 
 def is_active(node: Any, indices: Any) -> NoReturn:
-    """Tell whether a cell of a pointer or bitmasked node is active; kernels only."""
+    """Return whether a cell of a pointer or bitmasked node is active; kernels only."""
     _kernel_only("is_active")
 
 
@@ -68,5 +68,5 @@ def rescaled(
 
 
 def rescale_index(a: Any, b: Any, I: Any) -> Any:  # noqa: E741 - Taichi's public name
-    """Return the index in `b` of what lies at index `I` of `a`, fields or nodes whose extents are multiples."""
+    """Return the index in `b` of what is at index `I` of `a`, fields or nodes whose extents are multiples."""
     return rescaled(I, a.shape, b.shape, lambda i, factor: i // factor, lambda i, factor: i * factor)

@@ -24,7 +24,7 @@ from .hooks import Layout, make_field, make_ndarray, scalar_of
 from .matrix import Matrix, Vector, unwrap
 
 METHODS = "__struct_methods"
-"""Key under which methods stand beside members, in Taichi's dicts of both."""
+"""Key of the methods among the members, in Taichi's dicts of both."""
 
 
 class Struct:

@@ -31,7 +31,7 @@ def format_row(format: Any) -> TexelFormat:
 
 
 def legacy_format(num_channels: int | None, channel_format: Any) -> TexelFormat:
-    """Return the format of Taichi 1.2's spelling. Raises: TaichiCompilationError where there is none such."""
+    """Return the format of Taichi 1.2's notation. Raises: TaichiCompilationError where there is none such."""
     channel = f32 if channel_format is None else scalar_of(channel_format)
     row = format_of(channel, 4 if num_channels is None else num_channels)
     if row is None:
@@ -61,7 +61,7 @@ class TextureType:
 class RWTextureType:
     """Annotation of a texture whose texels are loaded and stored, in the format `fmt`.
 
-    num_channels, channel_format: Taichi 1.2's spelling of the format, `num_channels=4, channel_format=ti.u8`.
+    num_channels, channel_format: Taichi 1.2's notation of the format, `num_channels=4, channel_format=ti.u8`.
     """
 
     num_dimensions: int

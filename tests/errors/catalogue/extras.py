@@ -38,7 +38,7 @@ STRUCTS = [
     bad("further/struct_equality", TYPE, "`==` takes numbers", "s = S(1)", "x = «s == s", head=STRUCT),
     bad("further/struct_sum", TYPE, "`+` takes numbers", "s = S(1)", "x = «s + s", head=STRUCT),
     bad("further/struct_in_condition", TYPE, "`if` conditions must be a scalar", "s = S(1)", "if «s:", "    pass", head=STRUCT),
-    bad("further/struct_as_number", TYPE, "stands where a number", "s = S(1)", "x = «ti.cast(s, ti.f32)", head=STRUCT),
+    bad("further/struct_as_number", TYPE, "used where a number", "s = S(1)", "x = «ti.cast(s, ti.f32)", head=STRUCT),
     bad("further/struct_as_index", TYPE, "indices must be integers", "s = S(1)", "x = f[«s]", head=STRUCT),
     bad("further/struct_augmented", TYPE, "is a struct; operators", "«f[0] += S(1)", head=STRUCT),
     bad("further/struct_and_number", TYPE, "values of one struct", "x = «S(1) if n > 0 else 3", head=STRUCT, signature="n: ti.i32"),

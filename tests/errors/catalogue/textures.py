@@ -37,7 +37,7 @@ CASES: list[Case] = [
     refused("textures/no_such_method", NAME, "the texture `t` has no attribute `width`", "there are load, store, shape", stored("v = «t.width")),
     refused("textures/subscript", TYPE, "The texture `t` cannot be subscripted", "t.load(...)", stored("v = «t[0, 0]")),
     refused("textures/fractional_index", TYPE, "indices must be integers, however 'f32' is provided", "ti.cast(p, ti.i32)", stored("v = «t.load(ti.Vector([0.5, 0.5]))")),
-    refused("textures/one_index_of_two", INDEX, "The place of a texel of `t` takes 2, found 1 number", "t.load(ti.Vector([x, y]))", stored("v = «t.load(1)")),
+    refused("textures/one_index_of_two", INDEX, "The index of a texel of `t` takes 2, found 1 number", "t.load(ti.Vector([x, y]))", stored("v = «t.load(1)")),
     refused("textures/three_indices_of_two", INDEX, "takes 2, found 3 numbers", "t.store(ti.Vector([x, y]), ti.Vector([r, g, b, a]))", stored("«t.store(ti.Vector([1, 1, 1]), ti.Vector([1.0, 0.0, 0.0, 0.0]))")),
     refused("textures/texel_of_three", TYPE, "A texel is a vector of 4 numbers, found `vector(3, f32)`", "channels that the format lacks are left out", stored(f"«t.store({P}, ti.Vector([1.0, 0.0, 0.0]))")),
     refused("textures/texel_of_one", TYPE, "A texel is a vector of 4 numbers, found `f32`", "ti.Vector([r, g, b, a])", stored(f"«t.store({P}, 1.0)")),

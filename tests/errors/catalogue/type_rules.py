@@ -15,7 +15,7 @@ NO_WIDE_ATOMICS = WITHOUT.format("atomic_bits=frozenset({32})")
 NO_F64 = WITHOUT.format("types=device.capabilities.types - {'f64'}")
 
 CASES: list[Case] = [
-    refused("types/int_plus_string", TYPE, "the string 'a' beside `i32`", "texts", kernel("x = «n + 'a'", signature="n: ti.i32"), "int + string"),
+    refused("types/int_plus_string", TYPE, "the string 'a' with `i32`", "strings", kernel("x = «n + 'a'", signature="n: ti.i32"), "int + string"),
     refused("types/vector_plus_struct", TYPE, "found the struct `S`", "use the members", kernel("s = S(mass=1.0)", "y = «ti.Vector([x, x]) + s", head=STRUCT, signature="x: ti.f32"), "vector + scalar struct"),
     refused("types/float_index", TYPE, "indices must be integers, however 'f32' is provided", "ti.cast(x, ti.i32)", kernel("y = f[«x, 0]", head=FIELD, signature="x: ti.f32"), "f32 index"),
     warned("types/bool_arithmetic", "`+` of two truth values gives a truth value, not a count", "int(a) + int(b)", kernel("return «(n > 1) + (n > 2)", signature="n: ti.i32", returns="ti.i32"), 0, "bool arithmetic refused"),
@@ -35,8 +35,8 @@ CASES: list[Case] = [
     refused("types/f64_missing_on_device", UNSUPPORTED, "`f64` is not available", "use `f32`", kernel("f[0, 0] = «ti.f64(x) * 2", head=NO_F64 + FIELD, signature="x: ti.f32"), "f64 not supported by device"),
     refused("types/i64_atomics_missing", UNSUPPORTED, "`atomic_add` of `i64` is not available", "use `i32`", kernel("for i in range(9):", "    «w[0] += 1", head=NO_WIDE_ATOMICS + "w = ti.field(ti.i64, 4)\n"), "i64 atomics missing"),
     refused("types/complex_number", TYPE, "`complex` cannot be used", "ti.math.cmul", kernel("a = «1j"), "complex number"),
-    refused("types/none_in_expression", TYPE, "`None` beside `i32`", "use a number", kernel("a = «n + None", signature="n: ti.i32"), "None in expression"),
-    refused("types/string_in_expression", TYPE, "the string 'ab' beside `i32`", "texts", kernel("a = «'ab' * n", signature="n: ti.i32"), "string in expression"),
+    refused("types/none_in_expression", TYPE, "`None` with `i32`", "use a number", kernel("a = «n + None", signature="n: ti.i32"), "None in expression"),
+    refused("types/string_in_expression", TYPE, "the string 'ab' with `i32`", "strings", kernel("a = «'ab' * n", signature="n: ti.i32"), "string in expression"),
     refused("types/list_of_mixed_types", TYPE, "the string 'a' cannot be used as a value", "use a number", kernel("a = «ti.Vector([n, 'a'])", signature="n: ti.i32"), "list of mixed types"),
     refused("types/tuple_as_value", TYPE, "Cannot assign `vector(2, f32)`", "one element", kernel("«f[0, 0] = (1, 2)", head=FIELD), "tuple as value"),
     refused("types/cast_to_no_type", TYPE, "`ti.cast` needs a number type", "ti.cast(x, ti.f32)", kernel("a = «ti.cast(x, 3)", signature="x: ti.f32"), "`ti.cast` to non-type"),

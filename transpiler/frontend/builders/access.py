@@ -34,6 +34,7 @@ from ..library.slices import check_bounds, has_slice, index_statement, read_slic
 from ..library.sparse import list_method
 from ..library.structs import array_attribute, array_member, bound, member_place, struct_attribute, struct_item
 from ..library.textures import check_texture, texture_attribute
+from ..reporter import COMPUTED_BY_PYTHON
 
 COMPONENTS = ("xyzw", "rgba", "stpq")
 """The letter sets that name a vector's elements."""
@@ -48,7 +49,7 @@ LIST_METHODS = frozenset(("append", "extend", "insert", "pop", "clear"))
 def build_subscript(context: Context, node: ast.Subscript) -> Any:
     """`a[i, j]` of an array, a tensor, or a Python object."""
     base = context.evaluate(node.value)
-    array = context.array(base)
+    array = context.arrays.find(base)
     if array is not None:
         element = _array_element(context, array, node)
         owner = array_member(context, base)
@@ -64,10 +65,10 @@ def build_subscript(context: Context, node: ast.Subscript) -> Any:
     if isinstance(base, Method):
         raise context.error(TaichiTypeError, f"`{base.name}` is a method", f"call it: `{base.name}()`")
     if has_slice(node.slice) and (isinstance(base, Place | Statement)):
-        return read_slice(context, context.lift(base), node)
+        return read_slice(context, context.values.lift(base), node)
     index = context.value(node.slice)
     if isinstance(base, Matrix) and holds_runtime(index):
-        base = context.lift(base)
+        base = context.values.lift(base)
     if isinstance(base, Place | Statement):
         return _tensor_element(context, base, index, node)
     if holds_runtime(index) and isinstance(base, list | tuple | dict | str):
@@ -121,7 +122,7 @@ def _index_scalars(context: Context, item: Any, node: ast.Subscript) -> list[Any
     """Return an index as scalars: a vector counts as many."""
     item = context.loaded(item)
     if isinstance(item, Statement) and isinstance(item.type, Tensor):
-        return list(context.elements(item))
+        return list(context.values.elements(item))
     if isinstance(item, Matrix | list | tuple):
         return [context.loaded(inner) for inner in item]
     if item is Ellipsis:
@@ -171,7 +172,7 @@ def build_attribute(context: Context, node: ast.Attribute) -> Any:
         return _value_attribute(context, base, node)
     if isinstance(base, Texture):
         return texture_attribute(context, base, node)
-    array = context.array(base)
+    array = context.arrays.find(base)
     if array is not None:
         owner = array_member(context, base) or ArrayMember(array, ())
         found = _array_attribute(context, owner, node.attr)
@@ -236,7 +237,7 @@ def _known_of_array(owner: ArrayMember) -> list[str]:
 def _array_attribute(context: Context, owner: ArrayMember, name: str) -> Any:
     array = owner.array
     if name == "grad" and array.parameter is not None and not owner.path:
-        return context.gradient(array)
+        return context.arrays.gradient(array)
     found = array_attribute(context, owner, name)
     if found is not None:
         return found
@@ -312,7 +313,7 @@ def _components(context: Context, type: Tensor, name: str) -> tuple[int, ...] | 
 def _swizzle(context: Context, base: Place | Statement, components: tuple[int, ...]) -> Any:
     if len(components) == 1:
         return tensor_element(context, base, [context.builder.const(components[0])])
-    value = context.lift(base)
+    value = context.values.lift(base)
     assert isinstance(value.type, Tensor)
     items = [context.builder.element(value, [context.builder.const(k)]) for k in components]
     return context.builder.tensor(items, (len(items),), value.type.element)

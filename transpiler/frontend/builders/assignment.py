@@ -64,7 +64,7 @@ def build_assign(context: Context, node: ast.Assign) -> None:
         value = context.value(node.value)
         _check_value(context, value, node.value)
         if isinstance(node.targets[0], ast.Subscript | ast.Attribute) and isinstance(value, str | None):
-            context.lift(value, node.value)
+            context.values.lift(value, node.value)
     for target in node.targets:
         assign(context, target, value)
 
@@ -81,7 +81,7 @@ def _check_value(context: Context, value: Any, node: ast.expr) -> None:
             node,
         )
     if isinstance(value, complex):
-        context.lift(value, node)
+        context.values.lift(value, node)
 
 
 def display(context: Context, node: ast.Tuple | ast.List) -> Any:
@@ -99,7 +99,7 @@ def assign_static(context: Context, target: ast.expr, value: Any) -> None:
     elif isinstance(target, ast.Name):
         local = context.frame.find(target.id)
         if local is not None and is_runtime(local.value) and is_number(value):
-            assign_name(context, target.id, target, value)  # Taichi leaves the variable as it was, without a word
+            assign_name(context, target.id, target, value)  # Taichi leaves the variable as it was, without a message
         else:
             context.frame.declare(target.id, value, target)
     else:
@@ -116,7 +116,7 @@ def unpack(context: Context, target: ast.Tuple | ast.List, value: Any) -> list[A
                 TaichiSyntaxError, "Assignment to a starred variable is not supported", "name each variable", element
             )
     if isinstance(value, Statement) and isinstance(value.type, Tensor):
-        values: list[Any] = list(context.elements(value))
+        values: list[Any] = list(context.values.elements(value))
     elif isinstance(value, Statement) and isinstance(value.type, StructInKernel):
         values = list(members_of(context, value))
     elif isinstance(value, list | tuple | Matrix | range):
@@ -192,9 +192,9 @@ def declare(context: Context, name: str, node: ast.AST, value: Any, type: Type |
     is_mutable = node in context.frame.definition.parsed.mutable
     user_name = None if context.frame.hides_names else name
     if type is not None:
-        value = context.fit(value, type)
+        value = context.values.fit(value, type)
     elif is_number(value) or isinstance(value, Matrix | Struct):
-        value = context.lift(value)
+        value = context.values.lift(value)
     elif isinstance(value, list) and value and not isinstance(value[0], str):
         bound = [
             _bind_item(context, item, user_name and f"{user_name}_{k}", is_mutable) for k, item in enumerate(value)
@@ -212,7 +212,7 @@ def _bind_item(context: Context, item: Any, name: str | None, is_mutable: bool) 
     if isinstance(item, list):
         return [_bind_item(context, inner, name and f"{name}_{k}", is_mutable) for k, inner in enumerate(item)]
     if isinstance(item, Place) or (is_mutable and is_number(item)):
-        item = context.lift(item)
+        item = context.values.lift(item)
     return bind(context, item, name, is_mutable) if isinstance(item, Statement) else item
 
 
@@ -301,8 +301,8 @@ def store(context: Context, place: Place | Swizzle, value: Any, target: ast.AST)
         return
     element = place.place.type.element  # type: ignore[union-attr]
     warn_of_narrowing(context, "Assign", value, element)
-    value = context.fit(value, Tensor(place.shape, element))
-    for pointer, item in zip(_pointers(context, place), context.elements(value), strict=True):
+    value = context.values.fit(value, Tensor(place.shape, element))
+    for pointer, item in zip(_pointers(context, place), context.values.elements(value), strict=True):
         context.builder.store(pointer, item)
 
 
@@ -317,7 +317,7 @@ def _fitted(context: Context, value: Any, type: Type, target: ast.AST) -> Statem
         if value.type.shape != (type.shape if isinstance(type, Tensor) else ()):
             text = f"`{target.id}` holds `{describe_type(type)}` and cannot become `{describe_type(value.type)}`"
             raise context.error(TaichiTypeError, text, f"use a new name for the new shape: `{target.id}_2 = ...`")
-    return context.fit(value, type)
+    return context.values.fit(value, type)
 
 
 def warn_of_narrowing(context: Context, what: str, value: Any, place: Type) -> None:
@@ -346,7 +346,7 @@ def build_annotated(context: Context, node: ast.AnnAssign) -> None:
     """`a: ti.f32 = value`: the value is cast to the type."""
     if node.value is None:
         raise context.error(TaichiSyntaxError, "A declaration needs a value", "write `a: ti.i32 = 0`", node)
-    type = context.type(context.evaluate(_annotation(node)))
+    type = context.values.type(context.evaluate(_annotation(node)))
     if type is None:
         raise context.error(
             TaichiTypeError, "The annotation is no type of a kernel", "write a type such as `ti.f32`", node.annotation
@@ -355,7 +355,7 @@ def build_annotated(context: Context, node: ast.AnnAssign) -> None:
 
 
 def _annotation(node: ast.AnnAssign) -> ast.expr:
-    """Return the annotation; one written as a text is parsed, and stands where the text does."""
+    """Return the annotation; one written as a string is parsed, and has the location of the string."""
     found = node.annotation
     if not isinstance(found, ast.Constant) or not isinstance(found.value, str):
         return found
@@ -380,9 +380,9 @@ def build_augmented(context: Context, node: ast.AugAssign) -> None:
     if isinstance(place, Swizzle):
         _augment_elements(context, node, place, value)
         return
-    if symbol is not None and context.is_shared(place):
+    if symbol is not None and context.nesting.is_shared(place):
         warn_of_narrowing(context, f"Atomic {symbol}", value, place.type)
-        context.builder.atomic(symbol, place.pointer, context.fit(value, place.type))
+        context.builder.atomic(symbol, place.pointer, context.values.fit(value, place.type))
         return
     if symbol is not None:
         warn_of_narrowing(context, "Assign", value, place.type)
@@ -395,13 +395,13 @@ def _augment_elements(context: Context, node: ast.AugAssign, place: Swizzle, val
     """Build `v.xy += value` and `m[0, :] += value`: each element for itself, atomically where others may change it."""
     element = element_of(place.place.type)
     symbol = ATOMIC.get(type(node.op))
-    if symbol is not None and context.is_shared(place.place):
+    if symbol is not None and context.nesting.is_shared(place.place):
         warn_of_narrowing(context, f"Atomic {symbol}", value, element)
-        value = context.fit(value, Tensor(place.shape, element))
-        for pointer, item in zip(_pointers(context, place), context.elements(value), strict=True):
+        value = context.values.fit(value, Tensor(place.shape, element))
+        for pointer, item in zip(_pointers(context, place), context.values.elements(value), strict=True):
             context.builder.atomic(symbol, pointer, item)
         return
-    loaded = context.lift(place.place)
+    loaded = context.values.lift(place.place)
     items = [context.builder.element(loaded, index_statements(context, indices)) for indices in place.elements]
     old = context.builder.tensor(items, place.shape, element)
     store(context, place, binary(context, BINARY[type(node.op)], old, value), node.target)
@@ -414,7 +414,7 @@ def _in_type_of(context: Context, value: Any, type: Type) -> Any:
     """
     element = element_of(type)
     if is_number(value):
-        return context.fit(value, element) if not element.is_float and isinstance(value, float) else value
+        return context.values.fit(value, element) if not element.is_float and isinstance(value, float) else value
     if isinstance(value, Statement) and value.type is not None:
         return context.builder.cast(value, element, True)
     return value

@@ -1,7 +1,7 @@
 """The frontend's one entry: a specialization becomes IR.
 
 In: a kernel's definition and the kinds of its arguments. Out: the kernel as typed statements in nested blocks, with all
-that is static evaluated and all functions inlined; real functions beside it, once a specialization.
+that is static evaluated and all functions inlined; real functions are part of it, each once a specialization.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ RECURSION_LIMIT = 20_000
 def build(specialization: Specialization) -> FrontendResult:
     """Turn a kernel into IR.
 
-    Raises: TaichiCompilationError and its kin for every mistake in the kernel, with the place of the mistake.
+    Raises: TaichiCompilationError and its subclasses for every mistake in the kernel, with its location.
     """
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(max(limit, RECURSION_LIMIT))
@@ -56,7 +56,7 @@ def build(specialization: Specialization) -> FrontendResult:
                     raise _internal(context, request) from request
                 request.mutable.add(request.node)
             except StructError as error:
-                text = f"The struct `{error.args[0]}` stands where a number, a vector or a matrix is needed"
+                text = f"The struct `{error.args[0]}` is used where a number, a vector or a matrix is needed"
                 raise context.error(TaichiTypeError, text, "name one of its members") from None
             except (AttributeError, KeyError, AssertionError, TypeError, ValueError, IndexError) as error:
                 if isinstance(error, TaichiCompilationError):
@@ -67,7 +67,7 @@ def build(specialization: Specialization) -> FrontendResult:
 
 
 def _internal(context: Context, error: Exception) -> InternalError:
-    """Return the error for a fault of shadesmith, with the line that met it: the user can write that line differently.
+    """Return the error for a fault of shadesmith, with the line that caused it, which the user can write differently.
 
     The log holds the traceback, at level DEBUG.
     """
@@ -103,10 +103,10 @@ def _build(context: Context) -> FrontendResult:
     settle(context.kernel)
     return FrontendResult(
         context.kernel,
-        context.fields,
-        context.captured,
-        context.warnings,
-        context.trees,
+        context.arrays.fields,
+        context.reads.captured,
+        context.reporter.warnings,
+        context.arrays.trees,
         context.reads.objects,
         list(context.reads.needs),
     )
@@ -130,7 +130,7 @@ def _argument(context: Context, position: int, parameter: ParameterDefinition, n
     frame, kernel = context.frame, context.kernel
     argument = context.specialization.arguments[position]
     if isinstance(argument, ArrayArgument):
-        array = context.new_array(parameter.name, context.structs.named(argument.element), argument.ndim)
+        array = context.arrays.new(parameter.name, context.structs.named(argument.element), argument.ndim)
         array.parameter, array.may_alias = position, True
         array.strided, array.clamped = argument.strided, argument.clamped
         return array

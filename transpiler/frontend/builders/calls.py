@@ -25,7 +25,7 @@ from ...lang.describe import ask, name_of
 from ...lang.functions import ATOMIC_OF
 from ...lang.matrix import Matrix
 from ...lang.operations import OPERATION_OF
-from ..context.context import Context, expression, fits
+from ..context.context import Context, expression
 from ..context.iteration import positional
 from ..context.loop_options import loop_config
 from ..context.references import need_memory
@@ -49,6 +49,7 @@ from ..library.ranges import grouped, ndrange
 from ..library.simt import thread_functions
 from ..library.sparse import sparse_functions
 from ..library.structs import make_anonymous, make_struct
+from ..runtime_values import fits
 from ..source.definition import KernelDefinition
 from . import real_functions
 from .inlining import inline
@@ -102,7 +103,7 @@ def build_call(context: Context, node: ast.Call) -> Any:
     meaning = _lookup(FUNCTIONS, callee)
     if meaning is not None:
         return _checked(context, meaning, arguments, named, callee)
-    type = context.type(callee)
+    type = context.values.type(callee)
     if isinstance(type, Struct):
         return make_struct(context, type, arguments, named)
     if type is not None:
@@ -150,7 +151,7 @@ def _arguments(context: Context, node: ast.Call) -> tuple[list[Any], dict[str, A
 
 
 def _spread(context: Context, node: ast.expr) -> dict[str, Any]:
-    """Return what `**value` stands for in a call."""
+    """Return the arguments that `**value` gives in a call."""
     value = context.value(node)
     if not isinstance(value, dict) or not all(isinstance(name, str) for name in value):
         text = f"`**` takes a Python dict with names known at compile time, found {describe_kind(value)}"
@@ -196,9 +197,9 @@ def _python_call(context: Context, callee: Any, arguments: list[Any], named: dic
 
 
 def _is_host_only(callee: Any) -> bool:
-    """Tell whether a function is one of ours that works on sessions and memory: `ti.init`, `ti.field`, `x.fill`.
+    """Return whether a function of shadesmith works on sessions and memory: `ti.init`, `ti.field`, `x.fill`.
 
-    What only asks for the nodes of a tree, `x.parent()`, may be called in a kernel, while it compiles.
+    A query of the nodes of a tree, `x.parent()`, may be called in a kernel, while it compiles.
     """
     module = ask(callee, "__module__", str, "")
     if not module.startswith(HOST) or module.startswith(CALLABLE):
@@ -227,13 +228,13 @@ def _operation(context: Context, callee: Any, name: str, arguments: list[Any], n
     elif row.symbol:
         result = binary(context, OPERATORS[name], *arguments)
     else:
-        result = context.builder.op(name, *[context.lift(argument) for argument in arguments])
+        result = context.builder.op(name, *[context.values.lift(argument) for argument in arguments])
     return result if dtype is None else cast_value(context, result, dtype)
 
 
 def cast_value(context: Context, value: Any, dtype: Any) -> Statement:
     """Return `ti.cast(value, dtype)`."""
-    type = context.type(dtype)
+    type = context.values.type(dtype)
     if not isinstance(type, Scalar):
         raise context.error(
             TaichiTypeError,
@@ -241,10 +242,10 @@ def cast_value(context: Context, value: Any, dtype: Any) -> Statement:
             "write `ti.cast(x, ti.f32)`",
         )
     if not is_number(value):
-        return context.builder.cast(context.lift(value), type)
+        return context.builder.cast(context.values.lift(value), type)
     if isinstance(value, int) and type.is_integral and not fits(value, type):
-        return context.builder.cast(context.lift(value), type)
-    return context.fit(value, type)
+        return context.builder.cast(context.values.lift(value), type)
+    return context.values.fit(value, type)
 
 
 def make_typed(context: Context, type: Any, arguments: list[Any]) -> Any:
@@ -271,7 +272,9 @@ def make_typed(context: Context, type: Any, arguments: list[Any]) -> Any:
             "give one value, or all",
         )
     elements = [
-        context.fit(item, type.element) if is_number(item) else context.builder.cast(context.lift(item), type.element)
+        context.values.fit(item, type.element)
+        if is_number(item)
+        else context.builder.cast(context.values.lift(item), type.element)
         for item in flat[: type.size]
     ]
     return context.builder.tensor(elements, type.shape, type.element)
@@ -282,9 +285,9 @@ def _flat(context: Context, value: Any) -> list[Any]:
         return [inner for item in value for inner in _flat(context, item)]
     value = context.loaded(value)
     if isinstance(value, Matrix):
-        value = context.lift(value)
+        value = context.values.lift(value)
     if isinstance(value, Statement) and isinstance(value.type, Tensor):
-        return list(context.elements(value))
+        return list(context.values.elements(value))
     return [value]
 
 
@@ -313,7 +316,7 @@ def _atomic(context: Context, node: ast.Call, op: str, arguments: list[Any]) -> 
             "use an integer array",
             target,
         )
-    return context.builder.atomic(op, place.pointer, context.fit(context.loaded(arguments[1]), place.type))
+    return context.builder.atomic(op, place.pointer, context.values.fit(context.loaded(arguments[1]), place.type))
 
 
 # --- functions of the language --------------------------------------------------------------------------------------
@@ -336,14 +339,14 @@ def _bit_cast(context: Context, obj: Any, dtype: Any) -> Statement:
             f"`ti.bit_cast` needs a number type, found {describe_kind(dtype)}",
             "write `ti.bit_cast(x, ti.i32)`",
         )
-    return context.builder.bit_cast(context.lift(obj), type)
+    return context.builder.bit_cast(context.values.lift(obj), type)
 
 
 def _filled(value: int) -> Meaning:
     def meaning(context: Context, x: Any) -> Statement:
-        type = context.lift(x).type
+        type = context.values.lift(x).type
         assert type is not None
-        return context.fit(context.builder.const(value, element_of(type)), type)
+        return context.values.fit(context.builder.const(value, element_of(type)), type)
 
     return meaning
 

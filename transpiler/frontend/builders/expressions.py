@@ -41,7 +41,7 @@ def build_binary(context: Context, node: ast.BinOp) -> Any:
     right = context.value(node.right)
     for value, operand, other in ((left, node.left, right), (right, node.right, left)):
         if type(value) is int and isinstance(other, Statement):
-            context.check_range(value, operand)
+            context.values.check_range(value, operand)
     return binary(context, BINARY[type(node.op)], left, right)
 
 
@@ -70,7 +70,7 @@ def build_compare(context: Context, node: ast.Compare) -> Any:
         elif not holds_runtime(result) and not holds_runtime(found):
             result = result and found
         else:
-            result = logical(context, "and", context.lift(result), context.lift(found))
+            result = logical(context, "and", context.values.lift(result), context.values.lift(found))
         left = right
     return result
 
@@ -106,22 +106,22 @@ def build_logical(context: Context, node: ast.BoolOp) -> Any:
                 return result
             result = evaluate(operand)
             continue
-        result = _logical(context, name, context.lift(result), operand, is_truth)
+        result = _logical(context, name, context.values.lift(result), operand, is_truth)
     return result
 
 
 def _logical(context: Context, name: str, left: Statement, node: ast.expr, is_truth: bool) -> Statement:
     block = Block()
     with context.builder.into(block):
-        right = context.lift(context.truth(node) if is_truth else context.value(node), node)
+        right = context.values.lift(context.truth(node) if is_truth else context.value(node), node)
     if isinstance(left.type, Tensor) or isinstance(right.type, Tensor):
         _splice(context, block)
         return logical(context, name, left, right)
     if not is_truth and (left.type != u1 or right.type != u1):
         return _decided(context, name, left, right, block)
-    left = context.condition(left, name)
+    left = context.values.condition(left, name)
     with context.builder.into(block):
-        block.result = context.condition(right, name)
+        block.result = context.values.condition(right, name)
     if not context.options.short_circuit_operators or _is_cheap(block):
         result = block.result
         _splice(context, block)
@@ -136,7 +136,7 @@ def _logical(context: Context, name: str, left: Statement, node: ast.expr, is_tr
 def _decided(context: Context, name: str, left: Statement, right: Statement, block: Block) -> Statement:
     """Return one of two numbers, as Python does: `3 and 5` is 5, `3 or 5` is 3, in the type they promote to."""
     type = unify(context, [left, right])
-    condition = context.condition(left, name)
+    condition = context.values.condition(left, name)
     first = Block()
     with context.builder.into(first):
         first.result = context.builder.fit(left, type)
@@ -151,7 +151,7 @@ def _splice(context: Context, block: Block) -> None:
 
 
 def _is_cheap(block: Block) -> bool:
-    """Tell whether computing a block for nothing does no harm: few operations, no division, no array."""
+    """Return whether computing a block for nothing does no harm: few operations, no division, no array."""
     return len(block) <= MAX_SPECULATED and all(_is_harmless(made) for made in block.statements)
 
 
@@ -175,7 +175,7 @@ def build_conditional(context: Context, node: ast.IfExp) -> Any:
     test = context.truth(node.test)
     if not is_runtime(test) and not holds_runtime(test):
         return context.evaluate(node.body if context.python(bool, test) else node.orelse)
-    test = context.lift(test)
+    test = context.values.lift(test)
     then, otherwise = Block(), Block()
     with context.builder.into(then):
         first = context.runtime(node.body)
@@ -185,7 +185,7 @@ def build_conditional(context: Context, node: ast.IfExp) -> Any:
         _splice(context, then)
         _splice(context, otherwise)
         return context.builder.op("select", test, first, second)
-    condition = context.condition(test, "if")
+    condition = context.values.condition(test, "if")
     type = unify(context, [first, second])
     for block, value in ((then, first), (otherwise, second)):
         with context.builder.into(block):
@@ -200,9 +200,9 @@ def build_walrus(context: Context, node: ast.NamedExpr) -> Any:
     name = node.target.id
     local = context.frame.find(name)
     if local is None:
-        found = context.lift(value)
+        found = context.values.lift(value)
         assert found.type is not None
-        with context.builder.into(context.home):
+        with context.builder.into(context.nesting.home):
             place = context.variable(name, found.type)
         context.frame.declare(name, place, node.target)
         context.builder.store(place.pointer, found)

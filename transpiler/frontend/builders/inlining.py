@@ -31,10 +31,10 @@ MAX_DEPTH = 100
 """How deep inlined calls may nest; compile-time recursion ends before."""
 
 LIBRARY = Func.__module__.rpartition(".")[0]
-"""Package of functions of ours (`ti.math`), whose lines mean nothing to a user."""
+"""Package of functions of shadesmith (`ti.math`), whose lines mean nothing to a user."""
 
 ALGORITHMS = f"{LIBRARY}.decompositions"
-"""Module of functions of ours that are long: the names of their variables help a reader of the emitted text."""
+"""Module of functions of shadesmith that are long: the names of their variables help a reader of the emitted source."""
 
 
 def inline(
@@ -53,10 +53,10 @@ def inline(
     frame.hides_names = frame.is_library and module != ALGORITHMS
     frame.references = references(definition, callee, node, context.frame)
     bound = match_arguments(context, definition, arguments, named, node)
-    outer, context.frame = context.frame, frame
+    outer = context.frame
     context.frames.append(frame)
-    frame.leave = context.new_exit(f"{definition.name}_returned")
-    loops, context.loops = context.loops, []
+    frame.leave = context.exits.new(f"{definition.name}_returned", context.nesting.depth)
+    loops, context.nesting.loops = context.nesting.loops, []
     is_struct = isinstance(callee, BoundFunc) and isinstance(callee.instance, Statement | Place)
     try:
         for position, (parameter, value) in enumerate(bound):
@@ -70,22 +70,21 @@ def inline(
         result = _result(context, frame, done.falls, node)
     finally:
         context.frames.pop()
-    context.loops = loops
-    context.frame = outer
+    context.nesting.loops = loops
     if frame.is_library and not outer.is_library:
         _forget_names(result)
     return result
 
 
 def _forget_names(result: Any) -> None:
-    """Let the caller name what a function of ours returns."""
+    """Let the caller name what a functions of shadesmith returns."""
     for value in result if isinstance(result, tuple) else (result,):
         if isinstance(value, Statement):
             value.name = None
 
 
 def _require_source(context: Context, definition: KernelDefinition) -> None:
-    """Raise at the call, which the user can see, where the text of the function cannot be found."""
+    """Raise at the call, which the user can see, where the source of the function cannot be found."""
     try:
         definition.parsed  # noqa: B018 - raises
     except TaichiSyntaxError as error:
@@ -169,11 +168,11 @@ def _bind_parameter(context: Context, parameter: ParameterDefinition, value: Any
         frame.declare(parameter.name, value, None)
         return
     value = context.loaded(value)
-    type = None if parameter.annotation is NO_DEFAULT else context.type(parameter.annotation)
+    type = None if parameter.annotation is NO_DEFAULT else context.values.type(parameter.annotation)
     if type is not None:
         value = _converted(context, value, type, parameter, node)
     elif is_mutable and (is_number(value) or isinstance(value, Struct)):
-        value = context.lift(value)
+        value = context.values.lift(value)
     if isinstance(value, Statement):
         simple = value.name is not None or frame.is_library
         value = bind(context, value, None if simple and not is_mutable else parameter.name, is_mutable)
@@ -205,7 +204,7 @@ def _warn_of_lost_change(context: Context, name: str) -> None:
 
 
 def _converted(context: Context, value: Any, type: Type, parameter: ParameterDefinition, node: ast.Call) -> Statement:
-    found = value if is_number(value) or isinstance(value, dict | Struct) else context.lift(value)
+    found = value if is_number(value) or isinstance(value, dict | Struct) else context.values.lift(value)
     if isinstance(found, Statement) and isinstance(found.type, Tensor) and isinstance(type, Scalar):
         raise context.error(
             TaichiTypeError,
@@ -213,7 +212,7 @@ def _converted(context: Context, value: Any, type: Type, parameter: ParameterDef
             "pass a scalar",
             node,
         )
-    return context.fit(found, type)
+    return context.values.fit(found, type)
 
 
 def _need_memory(frame: Frame, parameter: str) -> None:
@@ -238,7 +237,7 @@ def declaration_of(definition: KernelDefinition, name: str) -> ast.AST:
 
 def _result(context: Context, frame: Frame, falls: bool, node: ast.Call) -> Any:
     assert frame.leave is not None
-    context.close(frame.leave)
+    context.exits.close(frame.leave)
     if frame.result is None:
         value: Any = frame.value
     else:
@@ -250,7 +249,7 @@ def _result(context: Context, frame: Frame, falls: bool, node: ast.Call) -> Any:
 
 
 def _check_all_return(context: Context, frame: Frame, falls: bool, node: ast.Call) -> None:
-    """A function that may end without `return` gives zeros then, as variables begin with zero; say so."""
+    """Warn that a function that may end without `return` gives zeros then, as variables start with zero."""
     if falls:
         name = frame.definition.name
         context.warn(f"`{name}` may end without `return`; it gives 0 then", "end every branch with `return`", node)
@@ -299,9 +298,9 @@ def _fit_stored(context: Context, block: Block, store: LocalStore, type: Type) -
 def _annotated(context: Context, frame: Frame, value: Any) -> Any:
     """Return the result cast to the return annotation, if that is a type; a number type is one for elements too."""
     annotation = frame.definition.returns
-    type = None if annotation is None else context.type(annotation)
+    type = None if annotation is None else context.values.type(annotation)
     if type is None or value is None or isinstance(value, tuple | Place):
         return value
     if isinstance(type, Scalar) and isinstance(value, Statement) and isinstance(value.type, Tensor):
         return context.builder.cast(value, type)
-    return context.fit(value, type)
+    return context.values.fit(value, type)

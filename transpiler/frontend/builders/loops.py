@@ -10,11 +10,12 @@ from ...ir.nodes import Block, Statement
 from ...ir.statements import Array, ArrayShape, Break, Const, Continue, LoopIndex, RangeFor, StructFor, While, is_const
 from ...ir.textures import Texture
 from ...ir.types import Scalar, describe_type, i32
-from ..context.context import Context, LoopRecord, statement
+from ..context.context import Context, statement
 from ..context.iteration import compile_time_items
 from ..context.scope import Exit
 from ..context.values import GroupedValue, NdrangeValue, RangeValue, describe_kind, is_number
 from ..library.textures import texels
+from ..nesting import LoopRecord
 from .assignment import static_argument
 from .expressions import bind_target
 from .statements import NEVER, Completion, execute, leave_loop, says_static
@@ -40,10 +41,10 @@ def build_for(context: Context, node: ast.For) -> Completion:
     if isinstance(inner, range):
         inner = RangeValue(inner.start, inner.stop, inner.step)
     elif hasattr(type(inner), "describe_domain"):
-        inner = context.cells_of(inner)
+        inner = context.arrays.cells_of(inner)
     elif isinstance(inner, Texture):
         inner = texels(context, inner)
-    array = context.array(inner)
+    array = context.arrays.find(inner)
     if array is not None:
         return _loop_over_array(context, node, array, grouped)
     if isinstance(inner, RangeValue) and not grouped:
@@ -76,7 +77,7 @@ def _loop_over_ranges(
 
 
 def _bound_nodes(node: ast.For, axes: int) -> tuple[ast.AST, ast.AST]:
-    """Return where the bounds of a `range` stand."""
+    """Return the nodes of the bounds of a `range`."""
     call = node.iter
     if axes == 1 and isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and len(call.args) <= 2:
         return call.args[0], call.args[-1]
@@ -85,7 +86,7 @@ def _bound_nodes(node: ast.For, axes: int) -> tuple[ast.AST, ast.AST]:
 
 def _bound(context: Context, value: Any, node: ast.AST) -> Statement:
     """Return a loop bound as an integer."""
-    found = context.lift(value, node)
+    found = context.values.lift(value, node)
     if not isinstance(found.type, Scalar) or found.type.is_float:
         raise context.error(
             TaichiTypeError,
@@ -134,7 +135,7 @@ def _loop_over_array(context: Context, node: ast.For, array: Array, grouped: boo
             node.iter,
         )
     names = _target_names(context, node, array.ndim, grouped)
-    if array.ndim == 0:  # one turn, without an index
+    if array.ndim == 0:  # one iteration, without an index
         zero, one = context.builder.const(0), context.builder.const(1)
         return _finish_loop(context, node, RangeFor([zero], [one], [one], ["_"]), 0, grouped)
     return _finish_loop(context, node, StructFor(array, names), array.ndim, grouped)
@@ -175,19 +176,19 @@ def _target_names(context: Context, node: ast.For, axes: int, may_group: bool) -
 def _finish_loop(context: Context, node: ast.For, loop: RangeFor | StructFor, axes: int, grouped: bool) -> Completion:
     """Build the body and append the loop."""
     location = context.builder.location
-    options, context.loop_options = context.loop_options, {}
+    options, context.nesting.loop_options = context.nesting.loop_options, {}
     loop.parallelize = options.get("parallelize")
-    loop.serialize = options.get("serialize", False) or loop.parallelize == 1 or context.is_conditional
+    loop.serialize = options.get("serialize", False) or loop.parallelize == 1 or context.nesting.is_conditional
     loop.block_dim = options.get("block_dim")
     is_parallel = context.builder.block is context.kernel.body and not loop.serialize
     record = LoopRecord(loop, is_parallel)
-    outer, context.is_parallel = context.is_parallel, context.is_parallel or is_parallel
+    outer, context.nesting.is_parallel = context.nesting.is_parallel, context.nesting.is_parallel or is_parallel
     context.frame.scopes.append({})
     with context.builder.into(loop.body):
         _bind_indices(context, node.target, loop, axes, grouped)
         done = _body(context, node.body, record)
     context.frame.scopes.pop()
-    context.is_parallel = outer
+    context.nesting.is_parallel = outer
     context.builder.location = location
     if isinstance(loop, RangeFor):
         for step, text in zip(loop.steps, loop.names, strict=True):
@@ -222,21 +223,21 @@ def _bind_indices(context: Context, target: ast.expr, loop: RangeFor | StructFor
 
 def _body(context: Context, statements: list[ast.stmt], record: LoopRecord) -> Completion:
     """Build a loop body in the current block."""
-    home, context.home = context.home, context.builder.block
-    context.loops.append(record)
-    context.depth += 1
+    home, context.nesting.home = context.nesting.home, context.builder.block
+    context.nesting.loops.append(record)
+    context.nesting.depth += 1
     context.frame.scopes.append({})
     done = execute(context, statements)
     context.frame.scopes.pop()
-    context.depth -= 1
-    context.loops.pop()
-    context.home = home
+    context.nesting.depth -= 1
+    context.nesting.loops.pop()
+    context.nesting.home = home
     return done
 
 
 @statement(ast.While)
 def build_while(context: Context, node: ast.While) -> Completion:
-    """`while`: the condition is computed anew each turn."""
+    """`while`: the condition is computed anew each iteration."""
     if node.orelse:
         raise context.error(
             TaichiSyntaxError,
@@ -246,10 +247,12 @@ def build_while(context: Context, node: ast.While) -> Completion:
         )
     location = context.builder.location
     loop = While(Block(), is_known=says_static(context, node.test))
-    context.loop_options = {}
+    context.nesting.loop_options = {}
     with context.builder.into(loop.condition):
         value = context.truth(node.test)
-        loop.condition.result = context.condition(value if not is_number(value) else bool(value), "while", node.test)
+        loop.condition.result = context.values.condition(
+            value if not is_number(value) else bool(value), "while", node.test
+        )
     record = LoopRecord(loop)
     with context.builder.into(loop.body):
         done = _body(context, node.body, record)
@@ -281,33 +284,33 @@ def _unroll(context: Context, node: ast.For) -> Completion:
         text = f"unrolling {len(items)} iterations makes long code; the limit is {context.options.unrolling_limit}"
         context.warn(text, "leave out `ti.static` to loop at run time, or raise `ti.init(unrolling_limit=...)`", node)
     record = LoopRecord(None)
-    record.break_exit = context.new_exit("broken")
-    context.loops.append(record)
+    record.break_exit = context.exits.new("broken", context.nesting.depth)
+    context.nesting.loops.append(record)
     done = _unroll_items(context, node, items, 0, record)
-    context.loops.pop()
-    context.close(record.break_exit)
+    context.nesting.loops.pop()
+    context.exits.close(record.break_exit)
     return Completion(done.falls or _holds(done, record.break_exit), _without(done.exits, record.break_exit))
 
 
 def _unroll_items(context: Context, node: ast.For, items: list[Any], position: int, record: LoopRecord) -> Completion:
-    """Build items from `position` on; those after a possible exit stand under a condition."""
+    """Build items from `position` on; those after a possible exit are put under a condition."""
     exits: tuple[Exit, ...] = ()
     for current in range(position, len(items)):
-        record.continue_exit = context.new_exit("continued")
+        record.continue_exit = context.exits.new("continued", context.nesting.depth)
         context.frame.scopes.append({})
         bind_target(context, node.target, items[current])
         done = execute(context, node.body)
         context.frame.scopes.pop()
         leave = record.continue_exit
-        context.close(leave)
+        context.exits.close(leave)
         done = Completion(done.falls or _holds(done, leave), _without(done.exits, leave), None)
         exits += tuple(e for e in done.exits if e not in exits)
-        inner = [e for e in done.exits if e.loops >= context.depth]
+        inner = [e for e in done.exits if e.loops >= context.nesting.depth]
         if not done.falls or current + 1 == len(items):
             return Completion(done.falls, exits)
         if not inner:
             continue
-        condition = context.builder.op("logical_not", context.any_taken(inner))
+        condition = context.builder.op("logical_not", context.exits.any_taken(inner))
         guarded = Block()
         with context.builder.into(guarded):
             rest = _unroll_items(context, node, items, current + 1, record)
@@ -330,10 +333,10 @@ def _without(exits: tuple[Exit, ...], leave: Exit) -> tuple[Exit, ...]:
 @statement(ast.Break)
 def build_break(context: Context, node: ast.Break) -> Completion:
     """`break`."""
-    record = context.loops[-1]
+    record = context.nesting.loops[-1]
     if record.loop is None:
         assert record.break_exit is not None
-        context.take(record.break_exit)
+        context.exits.take(record.break_exit)
         return Completion(False, (record.break_exit,))
     if record.is_parallel:
         raise context.error(
@@ -350,10 +353,10 @@ def build_break(context: Context, node: ast.Break) -> Completion:
 @statement(ast.Continue)
 def build_continue(context: Context, node: ast.Continue) -> Completion:
     """`continue`."""
-    record = context.loops[-1]
+    record = context.nesting.loops[-1]
     if record.loop is None:
         assert record.continue_exit is not None
-        context.take(record.continue_exit)
+        context.exits.take(record.continue_exit)
         return Completion(False, (record.continue_exit,))
     context.builder.add(Continue())
     return NEVER

@@ -57,9 +57,12 @@ def _cases(context: Context, subject: Any, cases: list[ast.match_case], is_stati
     if test is False:
         return _cases(context, subject, rest, is_static)
     if test is True:
-        outer, context.is_conditional = context.is_conditional, context.is_conditional or not is_static
+        outer, context.nesting.is_conditional = (
+            context.nesting.is_conditional,
+            context.nesting.is_conditional or not is_static,
+        )
         done = _body(context, case, bound)
-        context.is_conditional = outer
+        context.nesting.is_conditional = outer
         return done
     otherwise = (lambda: _cases(context, subject, rest, is_static)) if rest else None
     return branch(context, test, lambda: _body(context, case, bound), otherwise)
@@ -81,7 +84,7 @@ def _guarded(context: Context, test: Test, guard: ast.expr, bound: Bound) -> Tes
     with context.builder.into(block):
         value = context.truth(guard)
         known = not is_runtime(value) and not isinstance(value, Matrix | list | tuple)
-        holds: Test = context.python(bool, value) if known else context.condition(value, "case", guard)
+        holds: Test = context.python(bool, value) if known else context.values.condition(value, "case", guard)
         block.result = holds if isinstance(holds, Statement) else None
     context.frame.scopes.pop()
     if isinstance(holds, bool):
@@ -188,5 +191,5 @@ def _items(context: Context, subject: Any) -> list[Any] | None:
     if isinstance(subject, list | tuple | range | Matrix):
         return list(subject)
     if isinstance(subject, Statement) and isinstance(subject.type, Tensor) and len(subject.type.shape) == 1:
-        return list(context.elements(subject))
+        return list(context.values.elements(subject))
     return None

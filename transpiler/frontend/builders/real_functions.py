@@ -78,7 +78,7 @@ def call(
 
 
 def is_compile_time(parameter: ParameterDefinition) -> bool:
-    """Tell whether a function is specialised on the argument of this parameter."""
+    """Return whether a function is specialised on the argument of this parameter."""
     return is_template(parameter.annotation) or isinstance(parameter.annotation, NdarrayAnnotation)
 
 
@@ -87,13 +87,13 @@ def is_compile_time(parameter: ParameterDefinition) -> bool:
 
 def _compile_time_argument(context: Context, parameter: ParameterDefinition, value: Any, node: ast.Call) -> Any:
     """Return an object known at compile time; arrays as the kernel's `Array`s. Raises: TaichiTypeError for others."""
-    array = context.array(value)
+    array = context.arrays.find(value)
     wanted = parameter.annotation
     if isinstance(wanted, NdarrayAnnotation):
         if array is None or array.shape is not None and not array.may_alias:
             text = f"Argument `{parameter.name}` takes an ndarray, found {describe_kind(value)}"
             raise context.error(TaichiTypeError, text, "annotate it as `ti.template()` to pass a field", node)
-        element = None if wanted.dtype is None else context.type(wanted.dtype)
+        element = None if wanted.dtype is None else context.values.type(wanted.dtype)
         if (element is not None and element != array.element) or wanted.ndim not in (None, array.ndim):
             text = f"Argument `{parameter.name}` takes {_shown(wanted, element)}, found {_kind_of(array)}"
             raise context.error(TaichiTypeError, text, "pass an array of that type, or widen the annotation", node)
@@ -121,13 +121,13 @@ def _value_argument(context: Context, parameter: ParameterDefinition, value: Any
     type = _type_of(context, parameter)
     value = context.loaded(value)
     if isinstance(type, Struct):
-        return context.fit(value, type)
-    found = value if is_number(value) else context.lift(value, node)
+        return context.values.fit(value, type)
+    found = value if is_number(value) else context.values.lift(value, node)
     shape = found.type.shape if isinstance(found, Statement) and isinstance(found.type, Tensor) else ()
     if shape and shape != (type.shape if isinstance(type, Tensor) else ()):
         text = f"Argument `{parameter.name}` takes `{describe_type(type)}`, found {describe_kind(found)}"
         raise context.error(TaichiTypeError, text, "pass a value of that shape, or change the annotation", node)
-    return context.fit(found, type)
+    return context.values.fit(found, type)
 
 
 def _reference_argument(context: Context, parameter: ParameterDefinition, value: Any, node: ast.Call) -> Place:
@@ -141,7 +141,7 @@ def _reference_argument(context: Context, parameter: ParameterDefinition, value:
         text = f"Argument `{parameter.name}` {wanted}, found a variable of type `{describe_type(value.type)}`"
         raise context.error(TaichiTypeError, text, f"pass a variable of that type: `v = ti.cast(..., ti.{type})`", node)
     base = base_pointer(value.pointer)
-    if context.is_parallel and base in context.outside:
+    if context.nesting.is_parallel and base in context.nesting.outside:
         text = f"Argument `{parameter.name}` would refer to a variable that all iterations of the parallel loop share"
         raise context.error(
             TaichiTypeError, text, "use `s += f(...)`, which is atomic, or a variable in the loop", node
@@ -150,13 +150,13 @@ def _reference_argument(context: Context, parameter: ParameterDefinition, value:
 
 
 def _needs_copy(place: Place) -> bool:
-    """Tell whether a place lies in an array, or may be written otherwise than a variable: u1 is a byte in structs."""
+    """Return whether a place is in an array, or may have another format than a variable: u1 is a byte in structs."""
     is_truth = not isinstance(place.type, Struct) and element_of(place.type) == u1
     return isinstance(base_pointer(place.pointer), GlobalPtr) or (is_truth and isinstance(place.pointer, StructPtr))
 
 
 def _copied_in(context: Context, place: Place, copies: list[tuple[Place, Place]]) -> Statement:
-    """Return a variable that stands for an array element during the call, since GLSL has no pointers to memory."""
+    """Return a variable that represents an array element during the call, since GLSL has no pointers to memory."""
     copy = Place(context.builder.add(Alloca(type=place.type)))
     context.builder.store(copy.pointer, context.builder.load(place.pointer))
     copies.append((place, copy))
@@ -177,7 +177,7 @@ def _check_distinct(context: Context, function: Function, values: list[Statement
 
 
 def _overlap(a: Statement, b: Statement) -> bool:
-    """Tell whether two places of one variable surely share memory; elements by computed indices are the author's."""
+    """Return whether two places of one variable surely share memory; elements by computed indices are the author's."""
     if isinstance(a, MatrixPtr) and isinstance(b, MatrixPtr):
         return a.origin is not b.origin and _overlap(a.origin, b.origin)
     if isinstance(a, StructPtr) and isinstance(b, StructPtr):
@@ -190,7 +190,7 @@ def _overlap(a: Statement, b: Statement) -> bool:
 
 def _specialized(context: Context, definition: KernelDefinition, template: dict[str, Any]) -> Function:
     """Return the function for these compile-time arguments; a new one waits for its body."""
-    known = context.functions.setdefault(definition, {})
+    known = context.functions.built.setdefault(definition, {})
     key = tuple(_key(context, value) for value in template.values())
     if key in known:
         return known[key]
@@ -218,7 +218,7 @@ def _specialized(context: Context, definition: KernelDefinition, template: dict[
     function.template = _template_texts(context, template)
     known[key] = function
     context.kernel.functions.append(function)
-    context.pending.append(PendingFunction(function, definition, template, context.builder.location))
+    context.functions.pending.append(PendingFunction(function, definition, template, context.builder.location))
     return function
 
 
@@ -237,28 +237,28 @@ def _check_annotated(definition: KernelDefinition) -> None:
 
 def _type_of(context: Context, parameter: ParameterDefinition) -> Type:
     annotation = parameter.annotation
-    type = context.type(annotation.tp if isinstance(annotation, RefType) else annotation)
+    type = context.values.type(annotation.tp if isinstance(annotation, RefType) else annotation)
     assert type is not None  # checked where the function is decorated
     return type
 
 
 def _key(context: Context, value: Any) -> Hashable:
-    """Return what tells compile-time arguments apart: numbers, texts and types by value, all else by identity."""
+    """Return what distinguishes compile-time arguments: numbers, texts and types by value, all else by identity."""
     if value is None or isinstance(value, int | float | str | Scalar | Tensor):
         return (type(value), repr(value))
     if isinstance(value, list | tuple):
         return (type(value), *(_key(context, item) for item in value))
     if isinstance(value, Matrix):
         return (Matrix, value.entries.shape, value.entries.dtype.name, value.entries.tobytes())
-    context.kept.append(value)
-    return id(context.array(value) or value)
+    context.functions.arguments.append(value)
+    return id(context.arrays.find(value) or value)
 
 
 def _template_texts(context: Context, template: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return the parameters with what stands for them; objects (`self`) are left out, since their text says nothing."""
+    """Return the parameters with what represents them; objects (`self`) are left out: they have no readable form."""
     shown = []
     for name, value in template.items():
-        if (array := context.array(value)) is not None:
+        if (array := context.arrays.find(value)) is not None:
             shown.append((name, array.name))
         elif value is None or isinstance(value, int | float | str | Scalar | Tensor):
             shown.append((name, repr(value)))
@@ -270,8 +270,8 @@ def _template_texts(context: Context, template: dict[str, Any]) -> list[tuple[st
 
 def build_functions(context: Context) -> None:
     """Build the bodies of all functions that are called, also of those that these call; then name them."""
-    while context.pending:
-        pending = context.pending.popleft()
+    while context.functions.pending:
+        pending = context.functions.pending.popleft()
         try:
             _build_body(context, pending)
         except TaichiCompilationError as error:
@@ -328,13 +328,13 @@ def _finish(context: Context, function: Function, frame: Frame, falls: bool) -> 
 def _zero(context: Context, type: Type) -> Statement:
     if isinstance(type, Struct):
         return context.builder.struct([_zero(context, member) for _, member in type.members], type)
-    return context.fit(0, type)
+    return context.values.fit(0, type)
 
 
 def _name_functions(context: Context) -> None:
     """Give each specialization a name of its own: that of the Python function, and its arguments where they differ."""
     taken: set[str] = set()
-    for known in context.functions.values():
+    for known in context.functions.built.values():
         for function in known.values():
             stem = function.name
             if len(known) > 1 and function.template:

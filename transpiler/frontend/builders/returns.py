@@ -26,7 +26,7 @@ def return_types(context: Context, definition: KernelDefinition) -> list[Type]:
     if get_origin(annotation) is tuple:
         annotation = get_args(annotation)
     listed = annotation if isinstance(annotation, tuple | list) else (annotation,)
-    types = [context.type(item) for item in listed]
+    types = [context.values.type(item) for item in listed]
     found = [type for type in types if type is not None]
     if len(found) != len(types):
         what = "kernel" if definition is context.specialization.definition else "function"
@@ -80,7 +80,7 @@ def _check_may_return(context: Context, node: ast.Return, types: list[Type], wha
             f"write `def {context.frame.definition.name}(...) -> ti.f32:`",
             node,
         )
-    if any(record.is_parallel for record in context.loops):
+    if any(record.is_parallel for record in context.nesting.loops):
         raise context.error(
             TaichiSyntaxError,
             "Return inside a parallel loop cannot give a value",
@@ -98,10 +98,10 @@ def _result_names(value: ast.expr, count: int) -> list[str]:
 def _returned(context: Context, value: Any, type: Type, node: ast.Return) -> Statement:
     value = context.loaded(value)
     if isinstance(type, Struct) and isinstance(value, dict | StructInPython):
-        return context.fit(value, type)
-    found = context.lift(value, node.value)
+        return context.values.fit(value, type)
+    found = context.values.lift(value, node.value)
     if isinstance(type, Struct) and isinstance(found.type, Struct):
-        return context.fit(found, type)
+        return context.values.fit(found, type)
     if _shape(found.type) != _shape(type):
         raise context.error(
             TaichiTypeError,
@@ -109,7 +109,7 @@ def _returned(context: Context, value: Any, type: Type, node: ast.Return) -> Sta
             "change the annotation or the value",
             node.value,
         )
-    return context.fit(value if is_number(value) else found, type)
+    return context.values.fit(value if is_number(value) else found, type)
 
 
 def _shape(type: Type | None) -> object:

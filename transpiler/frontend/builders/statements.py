@@ -13,8 +13,8 @@ from typing import Any
 from ...errors import TaichiSyntaxError
 from ...ir.nodes import Block, Statement
 from ...ir.notes import about_condition
-from ...ir.statements import Array, Assert, Break, Const
-from ...ir.types import u1
+from ...ir.statements import Alloca, Array, Assert, Break, Const, LocalStore
+from ...ir.types import Type, u1
 from ...lang.matrix import Matrix
 from ..context.context import STATEMENTS, Context, statement
 from ..context.scope import Exit, Result
@@ -27,7 +27,7 @@ from .returns import declared_return
 class Completion:
     """How a statement may end. falls: it can go on to the next one. exits: exits that may have been taken.
 
-    tail: the block that is left at its end only where no exit was taken; what follows can stand there unconditionally.
+    tail: the block that is left at its end only where no exit was taken; what follows can be put there unconditionally.
     """
 
     falls: bool = True
@@ -43,7 +43,7 @@ NEVER = Completion(falls=False)
 def execute(context: Context, statements: list[ast.stmt]) -> Completion:
     """Build statements into the current block, up to one that never goes on.
 
-    After a statement that may have taken an exit, the rest stands under `if not taken`, or in the branch that did not.
+    After a statement that may have taken an exit, the rest is put under `if not taken`, or in the branch that did not.
     """
     exits: tuple[Exit, ...] = ()
     for position, node in enumerate(statements):
@@ -65,7 +65,7 @@ def execute_one(context: Context, node: ast.stmt) -> Completion:
 
 def after(context: Context, completion: Completion, rest: list[ast.stmt]) -> Completion:
     """Build what follows a statement that may have taken an exit; exits out of the current loop have broken it."""
-    inner = [leave for leave in completion.exits if leave.loops >= context.depth]
+    inner = [leave for leave in completion.exits if leave.loops >= context.nesting.depth]
     if not completion.falls or not rest:
         return completion
     if not inner:
@@ -76,7 +76,7 @@ def after(context: Context, completion: Completion, rest: list[ast.stmt]) -> Com
             done = execute(context, rest)
         tail = done.tail if done.exits else completion.tail
         return Completion(done.falls, _merge(completion.exits, done.exits), tail)
-    condition = context.builder.op("logical_not", context.any_taken(inner))
+    condition = context.builder.op("logical_not", context.exits.any_taken(inner))
     guarded = Block()
     with context.builder.into(guarded):
         done = execute(context, rest)
@@ -85,12 +85,12 @@ def after(context: Context, completion: Completion, rest: list[ast.stmt]) -> Com
 
 
 def leave_loop(context: Context, exits: tuple[Exit, ...]) -> None:
-    """After an inner loop: break the current one too, if an exit that lies outside of it was taken."""
-    crossing = [leave for leave in exits if leave.loops < context.depth]
+    """After an inner loop: break the current one too, if an exit outside of it was taken."""
+    crossing = [leave for leave in exits if leave.loops < context.nesting.depth]
     if not crossing:
         return
     breaking = Block()
-    condition = context.any_taken(crossing)
+    condition = context.exits.any_taken(crossing)
     with context.builder.into(breaking):
         context.builder.add(Break())
     context.add_if(condition, breaking)
@@ -99,7 +99,7 @@ def leave_loop(context: Context, exits: tuple[Exit, ...]) -> None:
 
 def serialize_enclosing(context: Context) -> None:
     """Make loops serial that an exit breaks: iterations after it must not run."""
-    for record in context.loops:
+    for record in context.nesting.loops:
         if record.loop is not None and record.is_parallel:
             record.loop.serialize = True  # type: ignore[union-attr]
 
@@ -127,17 +127,17 @@ def _if(context: Context, node: ast.If) -> Completion:
     if not isinstance(value, Statement | Array | Matrix | list | tuple):
         if context.specialization.options.why_comments and not says_static(context, node.test):
             context.builder.add(about_condition(location, context.python(bool, value), "frontend"))
-        outer, context.is_conditional = context.is_conditional, _guards(context, node.test)
+        outer, context.nesting.is_conditional = context.nesting.is_conditional, _guards(context, node.test)
         done = scoped(context, node.body if context.python(bool, value) else node.orelse)
-        context.is_conditional = outer
+        context.nesting.is_conditional = outer
         return done
-    condition = context.condition(value, "if", node.test)
+    condition = context.values.condition(value, "if", node.test)
     otherwise = (lambda: scoped(context, node.orelse)) if node.orelse else None
     return branch(context, condition, lambda: scoped(context, node.body), otherwise, is_python=True)
 
 
 def says_static(context: Context, test: ast.expr) -> bool:
-    """Tell whether a reader of Python sees that a condition is known."""
+    """Return whether a reader of Python sees that a condition is known."""
     return isinstance(test, ast.Constant) or any(
         static_argument(context, inner) is not None for inner in ast.walk(test) if isinstance(inner, ast.Call)
     )
@@ -165,8 +165,8 @@ def branch(
 
 
 def _guards(context: Context, test: ast.expr) -> bool:
-    """Tell whether loops under a known condition are serial: unless it says `ti.static`, they are, as in Taichi."""
-    return context.is_conditional or static_argument(context, test) is None
+    """Return whether loops under a known condition are serial: unless it says `ti.static`, they are, as in Taichi."""
+    return context.nesting.is_conditional or static_argument(context, test) is None
 
 
 def _tail(then: Block, first: Completion, otherwise: Block, second: Completion) -> Block | None:
@@ -197,8 +197,8 @@ def build_return(context: Context, node: ast.Return) -> Completion:
         frame.value = value
         return NEVER
     _store_result(context, value)
-    context.take(frame.leave)
-    if frame.leave.loops < context.depth:
+    context.exits.take(frame.leave)
+    if frame.leave.loops < context.nesting.depth:
         context.builder.add(Break())
         serialize_enclosing(context)
     return Completion(False, (frame.leave,))
@@ -219,14 +219,14 @@ def _store_result(context: Context, value: Any) -> None:
         )
     assert frame.leave is not None
     for position, item in enumerate(items):
-        lifted = context.lift(item)
+        lifted = context.values.lift(item)
         assert lifted.type is not None
         if position == len(result.stores):
             suffix = f"_{position}" if result.is_tuple else ""
-            place = context.result_variable(f"{frame.definition.name}_result{suffix}", lifted.type)
+            place = _result_variable(context, f"{frame.definition.name}_result{suffix}", lifted.type)
             result.places.append(place)
             result.stores.append([])
-        result.stores[position].append(context.store_untyped(result.places[position], lifted))
+        result.stores[position].append(_store_untyped(context, result.places[position], lifted))
 
 
 @statement(ast.Pass)
@@ -243,13 +243,28 @@ def build_expression_statement(context: Context, node: ast.Expr) -> None:
 
 @statement(ast.Assert)
 def build_assert(context: Context, node: ast.Assert) -> None:
-    """`assert condition, message`: kept under `debug` only."""
+    """`assert condition, message`: compiled under `debug` only."""
     if not context.options.debug:
         return
-    condition = context.condition(context.truth(node.test), "assert", node.test)
+    condition = context.values.condition(context.truth(node.test), "assert", node.test)
     message, values = message_parts(context, node.msg)
     if not message:
         message = ast.unparse(node.test).replace("{", "{{").replace("}", "}}")
     if isinstance(condition, Const) and condition.value and condition.type == u1:
         return
     context.builder.add(Assert(condition, message, values))
+
+
+def _result_variable(context: Context, name: str, type: Type) -> Alloca:
+    """Declare, where the current function starts, a variable for what it returns."""
+    leave = context.frame.leave
+    assert leave is not None
+    shown = None if context.frame.hides_names else name
+    variable = Alloca(type=type, name=shown, location=context.builder.location)
+    leave.block.statements.insert(leave.position, variable)
+    return variable
+
+
+def _store_untyped(context: Context, variable: Alloca, value: Statement) -> tuple[Block, LocalStore]:
+    """Store without a cast, which the caller adds when the variable's type is known."""
+    return context.builder.block, context.builder.add(LocalStore(variable, value))

@@ -25,10 +25,10 @@ def compile_time_items(context: Context, value: Any, node: ast.AST | None = None
         items = _product(context, value, node)
         return [item[0] for item in items] if len(value.bounds) == 1 else list(items)
     if isinstance(value, Place):
-        value = context.lift(value)
+        value = context.values.lift(value)
     if isinstance(value, Statement) and isinstance(value.type, Tensor):
-        return list(context.elements(value))
-    if isinstance(value, RangeValue | Statement) or context.array(value) is not None:
+        return list(context.values.elements(value))
+    if isinstance(value, RangeValue | Statement) or context.arrays.find(value) is not None:
         raise context.error(
             TaichiSyntaxError,
             f"What is gone through at compile time must be known then, found {_describe(value)}",
@@ -46,7 +46,7 @@ def compile_time_items(context: Context, value: Any, node: ast.AST | None = None
 
 
 def positional(context: Context, node: ast.Call) -> list[Any]:
-    """Evaluate the arguments of a call that stand by position; places are not loaded."""
+    """Evaluate the positional arguments of a call; lvalues are not loaded."""
     found: list[Any] = []
     for argument in node.args:
         if isinstance(argument, ast.Starred):

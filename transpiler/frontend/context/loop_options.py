@@ -34,4 +34,4 @@ def loop_config(context: Context, **options: Any) -> None:
             f"`block_dim` is {options['block_dim']}; a block of this device has at most {limit} threads",
             f"write {limit} or less",
         )
-    context.loop_options = options
+    context.nesting.loop_options = options

@@ -19,7 +19,7 @@ from .scope import Frame
 def references(
     definition: KernelDefinition, callee: Func | BoundFunc, node: ast.Call, outer: Frame
 ) -> dict[str, tuple[Frame, ast.expr]]:
-    """Return, by parameter, the expression that a call gives and the function it stands in, where the text shows it."""
+    """Return, by parameter, the expression that a call gives and the function it is in, where the source shows it."""
     names = [parameter.name for parameter in definition.parameters]
     found: dict[str, tuple[Frame, ast.expr]] = {}
     if isinstance(callee, BoundFunc) and names:

@@ -1,4 +1,4 @@
-"""Names: blocks of a function with their variables, and where else a name may come from.
+"""Scopes: blocks of a function with their variables, and where else a name may come from.
 
 In: the function being built. Out: `Frame`, one for the kernel and one for each inlined call.
 """
@@ -17,7 +17,7 @@ from ...ir.statements import Alloca, LocalStore
 from ..source.definition import KernelDefinition, location_of
 
 MISSING = object()
-"""What a look-up gives for a name that is nowhere."""
+"""What a look-up gives for a name that is not defined."""
 
 
 @dataclass(slots=True)
@@ -35,8 +35,8 @@ class Exit:
     `continue` of an unrolled loop.
 
     block, position: where a flag may be declared. loops: how many run-time loops enclose the piece. flag: the variable
-    that says it was taken. stores: blocks and statements that set the flag. asked: how many of them stood when it was
-    last asked for; later ones are dropped.
+    that says it was taken. stores: blocks and statements that set the flag. stores_read: how many of them existed when
+    the flag was last read; later ones are dropped.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Exit:
     loops: int
     flag: Alloca | None = None
     stores: list[tuple[Block, Statement]] = field(default_factory=list)
-    asked: int = 0
+    stores_read: int = 0
 
 
 @dataclass(eq=False, slots=True)
@@ -62,9 +62,9 @@ class Frame:
     """A function under construction.
 
     entry: the block its body starts in. leave: the exit `return` takes, None in a kernel or real function. value: what
-    it returned, where one `return` decides. returned: a `return` was met. function: the real function it builds, if it
-    does. call_site: where it is inlined. is_library: it is code of ours (`ti.math`), whose lines mean nothing to the
-    user. hides_names: nor do its names. captured: values from enclosing functions. references: by parameter, the
+    it returned, where one `return` decides. returned: it contains a `return`. function: the real function it builds, if
+    it does. call_site: where it is inlined. is_library: it is code of shadesmith (`ti.math`), whose lines mean nothing
+    to the user. hides_names: nor do its names. captured: values from enclosing functions. references: by parameter, the
     caller's frame and the expression in it that the argument was.
     """
 
@@ -107,14 +107,14 @@ class Frame:
         return getattr(builtins, name, MISSING)
 
     def known_names(self) -> list[str]:
-        """Return all names in sight, for spelling hints."""
+        """Return all visible names, for spelling hints."""
         names = [name for scope in self.scopes for name in scope]
         names += self.captured
         names += self.definition.function.__globals__
         return names
 
     def location(self, node: ast.AST) -> SourceLocation:
-        """Return where `node` stands; made once a node."""
+        """Return the location of `node`, which is cached."""
         if self.is_library and self.call_site is not None:
             return self.call_site
         found = self.locations.get(node)

@@ -1,6 +1,6 @@
 """Remedies for names that are not there: the name that was meant, or where a variable lives.
 
-In: a name, and what is in sight. Out: the hint of an error. Nothing here runs in a build that succeeds.
+In: a name, and what is visible. Out: the hint of an error. Nothing here runs in a build that succeeds.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def close_name(name: str, known: Iterable[str]) -> str | None:
 
 
 def missing_name_hint(frame: Frame, node: ast.Name) -> str:
-    """Return what to do about a name that means nothing where `node` stands."""
+    """Return what to do about a name that is not defined at `node`."""
     return _scope_hint(frame.definition.tree, node) or _spelling_hint(frame, node.id)
 
 
@@ -80,7 +80,7 @@ def missing_attribute_hint(owner: str, name: str, known: Iterable[str]) -> str:
 
 
 def owner_text(node: ast.expr) -> str:
-    """Return an expression as written, if it is short; `x` stands for a long one."""
+    """Return an expression as written, if it is short; `x` replaces a long one."""
     text = ast.unparse(node)
     return text if len(text) <= 24 else "x"
 

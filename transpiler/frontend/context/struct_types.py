@@ -13,7 +13,7 @@ from ...lang.struct import StructType
 from .scope import Frame
 
 SHOWN_MEMBERS = 3
-"""How many members the name of a struct without one tells."""
+"""How many members the generated name of a struct shows."""
 
 
 class StructTypes:

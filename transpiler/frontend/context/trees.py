@@ -1,4 +1,4 @@
-"""What a kernel's Python calls the nodes and fields of a tree: variables in sight of the kernel, and members of `self`.
+"""What a kernel's Python calls the nodes and fields of a tree: variables that the kernel sees, and members of `self`.
 
 In: the place of an array that the kernel uses. Out: the tree with names for its nodes and types for its places, from
 which the text makes structs.
@@ -6,7 +6,7 @@ which the text makes structs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ...ir.snodes import Node, Tree, places_of, top_of
@@ -16,7 +16,7 @@ from ...lang.describe import identify_step, name_step, steps_of
 from .scope import Frame
 
 
-def see_tree(top: Node, frames: list[Frame], used: Mapping[int, str], named: Callable[[Type], Type]) -> Tree:
+def see_tree(top: Node, frames: Sequence[Frame], used: Mapping[int, str], named: Callable[[Type], Type]) -> Tree:
     """Return a tree as the kernel sees it. used: names of objects the kernel has read, by identity; they come first.
 
     named: gives structs their names in the kernel.
@@ -39,7 +39,7 @@ def see_tree(top: Node, frames: list[Frame], used: Mapping[int, str], named: Cal
 
 
 def _with_parts(name: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """Yield an object under its name, and its parts, if it is a field whose parts lie apart, under names made of it."""
+    """Yield an object under its name, and the parts of a field that is split, under names made of it."""
     yield name, value
     if hasattr(type(value), "describe_parts"):
         for step, part in value.describe_parts():
@@ -60,7 +60,7 @@ def name_parts(whole: Array, trees: Mapping[Node, Tree]) -> None:
             names[place] = short
 
 
-def _in_sight(frames: list[Frame]) -> Iterator[tuple[str, Any]]:
+def _in_sight(frames: Sequence[Frame]) -> Iterator[tuple[str, Any]]:
     """Yield the names that the functions under construction see, nearest first, with their values."""
     seen: set[int] = set()
     for frame in reversed(frames):

@@ -113,7 +113,7 @@ class Formatted:
 
 
 class Pack:
-    """A parameter that stands for several: its members are attributes, packs too."""
+    """A parameter that represents several: its members are attributes, packs too."""
 
     def __init__(self, name: str) -> None:
         self.__dict__["_name"] = name
@@ -130,12 +130,12 @@ class Pack:
 
 
 def is_runtime(value: Any) -> bool:
-    """Tell whether `value` is known only at run time."""
+    """Return whether `value` is known only at run time."""
     return isinstance(value, Statement | Place)
 
 
 def holds_runtime(value: Any) -> bool:
-    """Tell whether `value`, or an item of a list or tuple, is known only at run time."""
+    """Return whether `value`, or an item of a list or tuple, is known only at run time."""
     if isinstance(value, int | float | str):
         return False
     if isinstance(value, Statement | Place | Array | ArrayMember | Texture | Pack):
@@ -150,12 +150,12 @@ def holds_runtime(value: Any) -> bool:
 
 
 def is_number(value: Any) -> bool:
-    """Tell whether `value` is a number known at compile time."""
+    """Return whether `value` is a number known at compile time."""
     return isinstance(value, int | float | np.number | np.bool_)
 
 
 def number_type(value: Any, options: CompileOptions) -> Scalar:
-    """Return the type a number gets when it meets a run-time value."""
+    """Return the type a number gets in an operation with a run-time value."""
     if isinstance(value, bool | np.bool_):
         return u1
     return SCALARS[options.default_ip if isinstance(value, int | np.integer) else options.default_fp]
@@ -175,7 +175,7 @@ def common_type(found: list[Scalar]) -> Scalar:
 
 
 def describe_kind(value: Any) -> str:
-    """Return how an error calls a value: a type for numbers and tensors, words for the rest."""
+    """Return how an error calls a value: a type for numbers and tensors, a description for the rest."""
     if isinstance(value, Statement | Place):
         return f"`{describe_type(value.type)}`"
     if isinstance(value, Texture):

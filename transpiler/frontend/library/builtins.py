@@ -34,16 +34,16 @@ def minimum_maximum(context: Context, name: str, arguments: list[Any]) -> Any:
         raise context.error(TaichiTypeError, f"`{name}` takes at least one argument", f"write `{name}(a, b)`")
     if not any(holds_runtime(argument) or isinstance(argument, Matrix) for argument in arguments):
         return context.python(getattr(builtins, name), *arguments) if len(arguments) > 1 else arguments[0]
-    result = context.lift(arguments[0])
+    result = context.values.lift(arguments[0])
     for argument in arguments[1:]:
-        result = context.builder.op(name, result, context.lift(argument))
+        result = context.builder.op(name, result, context.values.lift(argument))
     return result
 
 
 def _length(context: Context, value: Any) -> Any:
     if isinstance(value, Statement) and isinstance(value.type, Tensor):
         return value.type.shape[0]
-    array = context.array(value)
+    array = context.arrays.find(value)
     if array is not None:
         raise context.error(TaichiTypeError, f"`len` of the array `{array.name}`", f"use `{array.name}.shape[0]`")
     if is_runtime(value):
@@ -56,12 +56,12 @@ def _length(context: Context, value: Any) -> Any:
 
 
 def _absolute(context: Context, x: Any) -> Any:
-    return context.builder.op("abs", context.lift(x)) if holds_runtime(x) else context.python(abs, x)
+    return context.builder.op("abs", context.values.lift(x)) if holds_runtime(x) else context.python(abs, x)
 
 
 def _builtin_round(context: Context, x: Any, digits: Any = None) -> Any:
     if holds_runtime(x):
-        return context.builder.op("round", context.lift(x))
+        return context.builder.op("round", context.values.lift(x))
     return context.python(round, x, digits)
 
 
@@ -100,7 +100,7 @@ def _isinstance(context: Context, value: Any, kinds: Any) -> bool:
     if isinstance(value, Statement):
         wanted = kinds if isinstance(kinds, tuple) else (kinds,)
         if isinstance(value.type, Struct):
-            return any(kind is lang.Struct or context.type(kind) == value.type for kind in wanted)
+            return any(kind is lang.Struct or context.values.type(kind) == value.type for kind in wanted)
         return isinstance(value.type, Tensor) and any(kind in (Matrix, Vector) for kind in wanted)
     found: bool = context.python(isinstance, value, kinds)
     return found
@@ -156,7 +156,7 @@ def build_super(context: Context, node: ast.Call) -> Any:
         return context.python(super, *(context.value(argument) for argument in node.args))
     local = frame.find(arguments[0].arg) if arguments else None
     if owner is None or local is None:
-        text = "`super()` stands in methods of classes only"
+        text = "`super()` is allowed in methods of classes only"
         raise context.error(TaichiSyntaxError, text, "call the function of the other class by its name", node)
     return context.python(super, owner, local.value)
 

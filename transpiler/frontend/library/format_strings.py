@@ -106,7 +106,7 @@ class Parts:
                 else:
                     self.add(part[0], part[1])
         elif is_runtime(value):
-            self._runtime(self.context.lift(value), specification)
+            self._runtime(self.context.values.lift(value), specification)
         elif isinstance(value, Matrix):
             self._sequence(value.to_list(), specification)
         elif isinstance(value, Struct):

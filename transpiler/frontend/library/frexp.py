@@ -18,7 +18,7 @@ LAYOUTS: dict[Scalar, tuple[Scalar, int, int]] = {f32: (i32, 23, 8), f64: (i64, 
 
 def frexp(context: Context, x: Any) -> Statement:
     """Return (mantissa, exponent): x = mantissa * 2**exponent, 0.5 <= abs(mantissa) < 1; 0, inf and nan with 0."""
-    value = context.lift(x)
+    value = context.values.lift(x)
     type = value.type
     if not isinstance(type, Scalar):
         raise context.error(
@@ -56,10 +56,10 @@ def _split(context: Context, value: Statement, type: Scalar) -> tuple[Statement,
     is_plain = build.op("logical_and", build.op("ne", magnitude, number(0)), build.op("ne", field, number(all_ones)))
     fraction = build.op("bit_and", normal, number((1 << fraction_bits) - 1))
     sign = build.op("bit_and", bits, number(-(2 ** (type.bits - 1))))
-    kept = build.op("bit_or", build.op("bit_or", sign, fraction), number(bias << fraction_bits))
+    rescaled = build.op("bit_or", build.op("bit_or", sign, fraction), number(bias << fraction_bits))
     shift = build.op("select", is_small, number(bias + bias + fraction_bits), number(bias))
     exponent = build.cast(build.op("sub", field, shift), i32)
     return (
-        build.op("select", is_plain, build.bit_cast(kept, type), value),
+        build.op("select", is_plain, build.bit_cast(rescaled, type), value),
         build.op("select", is_plain, exponent, build.const(0, i32)),
     )

@@ -43,7 +43,7 @@ def is_member(context: Context, value: Any, container: Any) -> Any:
 
 
 def _is_in_range(context: Context, value: Any, numbers: range) -> Any:
-    """Return whether a number lies between the ends of a range and on one of its steps."""
+    """Return whether a number is between the ends of a range and on one of its steps."""
     if not numbers:
         return False
     low, high = sorted((numbers[0], numbers[-1]))

@@ -20,8 +20,8 @@ def build_print(context: Context, node: ast.Call) -> None:
         if keyword.arg not in ("sep", "end") or not isinstance(value, str | None):
             raise context.error(
                 TaichiSyntaxError,
-                f"`print` takes `sep` and `end` as texts, found `{keyword.arg}`",
-                "write the text itself, such as `end=''`",
+                f"`print` takes `sep` and `end` as strings, found `{keyword.arg}`",
+                "write the string itself, such as `end=''`",
                 keyword.value,
             )
         if keyword.arg == "sep" and value is not None:
@@ -43,7 +43,7 @@ def static_assert(context: Context, cond: Any, msg: Any = None) -> None:
             TaichiTypeError, "`ti.static_assert` needs a condition known at compile time", "use `assert`"
         )
     if holds_runtime(msg) or isinstance(msg, Formatted):
-        text = "The message of `ti.static_assert` holds a value that is known at run time only"
+        text = "The message of `ti.static_assert` contains a value that is known at run time only"
         raise context.error(TaichiTypeError, text, "leave the value out, or use `assert`")
     if not cond:
         raise context.error(

@@ -34,9 +34,9 @@ def _make(context: Context, arr: Any, dt: Any = None) -> Statement:
     if isinstance(arr, Statement) and isinstance(arr.type, Tensor):
         return arr if element is None else context.builder.cast(arr, element)
     if isinstance(arr, list | tuple | Matrix | range):
-        return context.tensor(arr, element)
+        return context.values.tensor(arr, element)
     if hasattr(type(arr), "tolist") and not is_number(arr):
-        return context.tensor(context.python(arr.tolist), element)
+        return context.values.tensor(context.python(arr.tolist), element)
     raise context.error(
         TaichiTypeError,
         f"A vector or matrix is made from a list, found {describe_kind(arr)}",
@@ -58,7 +58,7 @@ def _filled(value: int) -> Meaning:
     def meaning(context: Context, dt: Any, n: Any, m: Any = None) -> Statement:
         _check_sizes(context, n, m)
         shape = (n,) if m is None else (n, m)
-        return context.fit(
+        return context.values.fit(
             context.builder.const(value, element_type(context, dt)), Tensor(shape, element_type(context, dt))
         )
 
@@ -81,31 +81,31 @@ def _unit(context: Context, n: Any, i: Any, dt: Any = int) -> Statement:
             "`Vector.unit` takes an index known at compile time, below the size",
             "write `ti.Vector.unit(3, 0)`",
         )
-    return context.tensor([int(k == i) for k in range(n)], element_type(context, dt))
+    return context.values.tensor([int(k == i) for k in range(n)], element_type(context, dt))
 
 
 def _identity(context: Context, dt: Any, n: Any) -> Statement:
     _check_sizes(context, n)
-    return context.tensor([[int(i == j) for j in range(n)] for i in range(n)], element_type(context, dt))
+    return context.values.tensor([[int(i == j) for j in range(n)] for i in range(n)], element_type(context, dt))
 
 
 def _diag(context: Context, dim: Any, val: Any) -> Statement:
     _check_sizes(context, dim)
-    value = context.lift(val)
+    value = context.values.lift(val)
     zero = context.builder.const(0, element_of(value.type))  # type: ignore[arg-type]
-    return context.tensor([[value if i == j else zero for j in range(dim)] for i in range(dim)])
+    return context.values.tensor([[value if i == j else zero for j in range(dim)] for i in range(dim)])
 
 
 def _rows(context: Context, rows: Any) -> Statement:
-    return context.tensor(rows)
+    return context.values.tensor(rows)
 
 
 def _cols(context: Context, cols: Any) -> Statement:
-    columns = context.tensor(cols)
+    columns = context.values.tensor(cols)
     assert isinstance(columns.type, Tensor)
     if len(columns.type.shape) != 2:
         raise context.error(TaichiTypeError, "`Matrix.cols` takes vectors", "write `ti.Vector([...])` for one column")
-    (n, m), flat = columns.type.shape, context.elements(columns)
+    (n, m), flat = columns.type.shape, context.values.elements(columns)
     return context.builder.tensor([flat[i * m + j] for j in range(m) for i in range(n)], (m, n), columns.type.element)
 
 
@@ -146,7 +146,7 @@ def call_method(context: Context, method: Method, arguments: list[Any], named: d
         return scalar_field(context, owner, [*arguments, *named.values()])
     if isinstance(owner, ArrayMember | StructType) or method.name == "to_dict":
         return call_struct_method(context, method, [*arguments, *named.values()])
-    value = context.lift(owner)
+    value = context.values.lift(owner)
     if not isinstance(value.type, Tensor) and method.name != "cast":
         raise context.error(
             TaichiTypeError,
@@ -174,13 +174,13 @@ def _fill(context: Context, owner: Any, arguments: list[Any]) -> None:
     if isinstance(owner, ArrayMember):
         _fill_array(context, owner, arguments[0])
     else:
-        context.builder.store(owner.pointer, context.fit(arguments[0], owner.type))
+        context.builder.store(owner.pointer, context.values.fit(arguments[0], owner.type))
 
 
 def _fill_array(context: Context, owner: ArrayMember, value: Any) -> None:
     """Store `value` in every element, or the member meant of it: a loop as the user would write it."""
     build, location, array = context.builder, context.builder.location, owner.array
-    filling = filled(context, owner.type, value) if is_number(value) else context.fit(value, owner.type)
+    filling = filled(context, owner.type, value) if is_number(value) else context.values.fit(value, owner.type)
     if len({part.shape for part in array.parts}) > 1:  # members placed one by one, in nodes of other shapes
         assert isinstance(owner.type, Struct)
         for name in owner.type.names:
@@ -190,7 +190,7 @@ def _fill_array(context: Context, owner: ArrayMember, value: Any) -> None:
         build.store(element_place(context, owner, []).pointer, filling)
         return
     loop = StructFor(array, [f"i_{axis}" for axis in range(array.ndim)])
-    loop.serialize = context.is_conditional
+    loop.serialize = context.nesting.is_conditional
     with build.into(loop.body):
         indices: list[Statement] = [
             build.add(LoopIndex(loop, axis, type=i32, name=name)) for axis, name in enumerate(loop.names)
@@ -209,7 +209,7 @@ def _operation(name: str) -> Meaning:
 
 def _pair(name: str) -> Meaning:
     def meaning(context: Context, value: Statement, other: Any) -> Statement:
-        return context.builder.op(name, value, context.lift(other))
+        return context.builder.op(name, value, context.values.lift(other))
 
     return meaning
 
@@ -224,27 +224,27 @@ def _norm_sqr(context: Context, value: Statement) -> Statement:
 def _norm(context: Context, value: Statement, eps: Any = 0) -> Statement:
     if is_number(eps) and eps == 0:
         return context.builder.op("norm", value)
-    return context.builder.op("sqrt", context.builder.op("add", _norm_sqr(context, value), context.lift(eps)))
+    return context.builder.op("sqrt", context.builder.op("add", _norm_sqr(context, value), context.values.lift(eps)))
 
 
 def _norm_inv(context: Context, value: Statement, eps: Any = 0) -> Statement:
     squared = _norm_sqr(context, value)
     if not (is_number(eps) and eps == 0):
-        squared = context.builder.op("add", squared, context.lift(eps))
+        squared = context.builder.op("add", squared, context.values.lift(eps))
     return context.builder.op("rsqrt", squared)
 
 
 def _normalized(context: Context, value: Statement, eps: Any = 0) -> Statement:
     if is_number(eps) and eps == 0:
         return context.builder.op("normalized", value)
-    length = context.builder.op("add", context.builder.op("norm", value), context.lift(eps))
+    length = context.builder.op("add", context.builder.op("norm", value), context.values.lift(eps))
     return context.builder.op("div", value, length)
 
 
 def _cross(context: Context, value: Statement, other: Any) -> Statement:
-    found = context.lift(other)
+    found = context.values.lift(other)
     if isinstance(value.type, Tensor) and value.type.shape == (2,) and found.type == value.type:
-        (a, b), (c, d) = context.elements(value), context.elements(found)
+        (a, b), (c, d) = context.values.elements(value), context.values.elements(found)
         return context.builder.op("sub", context.builder.op("mul", a, d), context.builder.op("mul", b, c))
     return context.builder.op("cross", value, found)
 
@@ -258,7 +258,7 @@ def _fold(context: Context, name: str, items: list[Statement]) -> Statement:
 
 def _reduction(name: str) -> Meaning:
     def meaning(context: Context, value: Statement) -> Statement:
-        return _fold(context, name, context.elements(value))
+        return _fold(context, name, context.values.elements(value))
 
     return meaning
 
@@ -268,7 +268,7 @@ def _quantifier(name: str) -> Meaning:
         element = element_of(value.type)  # type: ignore[arg-type]
         if element != u1:
             value = context.builder.op("ne", value, context.builder.const(0, element))
-        return _fold(context, name, context.elements(value))
+        return _fold(context, name, context.values.elements(value))
 
     return meaning
 
@@ -286,7 +286,7 @@ def _square(context: Context, value: Statement, name: str) -> list[list[Statemen
             f"`.{name}()` takes a square matrix, found `{describe_type(value.type)}`",
             "give it an (n, n) matrix",
         )
-    flat = context.elements(value)
+    flat = context.values.elements(value)
     return [flat[row * shape[0] : (row + 1) * shape[0]] for row in range(shape[0])]
 
 
@@ -340,9 +340,9 @@ def _inverse(context: Context, value: Statement) -> Statement:
         return _in_f32_at_least(context, "inverse", value, element)
     reciprocal = context.builder.op("div", context.builder.const(1, element), _determinant_of(context, rows))
     if size == 1:
-        return context.tensor([[reciprocal]])
+        return context.values.tensor([[reciprocal]])
     cofactors = [[_cofactor(context, rows, j, i) for j in range(size)] for i in range(size)]
-    return context.builder.op("mul", context.tensor(cofactors), reciprocal)
+    return context.builder.op("mul", context.values.tensor(cofactors), reciprocal)
 
 
 def _in_f32_at_least(context: Context, name: str, value: Statement, element: Scalar) -> Statement:
@@ -358,7 +358,7 @@ def _cofactor(context: Context, rows: list[list[Statement]], row: int, column: i
 
 def _to_list(context: Context, value: Statement) -> list[Any]:
     assert isinstance(value.type, Tensor)
-    flat = context.elements(value)
+    flat = context.values.elements(value)
     if len(value.type.shape) == 1:
         return list(flat)
     width = value.type.shape[1]

@@ -58,7 +58,7 @@ def binary(context: Context, row: tuple[str, Meaning], left: Any, right: Any) ->
     if name in ("add", "mul") and _is_display_arithmetic(left, right):
         return context.python(meaning, left, right)
     if name == "pow" and isinstance(right, int) and not isinstance(right, bool):
-        return power(context, context.lift(left), right)
+        return power(context, context.values.lift(left), right)
     a, b = _operand(context, name, left, right), _operand(context, name, right, left)
     if name in ("add", "sub") and a.type == b.type == u1:
         text = f"`{OPS[name].symbol}` of two truth values gives a truth value, not a count, as in Taichi"
@@ -69,7 +69,7 @@ def binary(context: Context, row: tuple[str, Meaning], left: Any, right: Any) ->
 
 
 def _by_python(context: Context, row: tuple[str, Meaning], left: Any, right: Any) -> Any:
-    """Compute what is known at compile time; operands that Python refuses are refused in a kernel's words."""
+    """Compute what is known at compile time; operands that Python refuses raise a kernel's error."""
     try:
         return row[1](left, right)
     except TypeError:
@@ -85,7 +85,7 @@ def _are_vectors(*values: Statement) -> bool:
 
 
 def _is_display_arithmetic(left: Any, right: Any) -> bool:
-    """Tell whether Python's list arithmetic is meant: `[a] + [b]`, `[a] * 3`."""
+    """Return whether Python's list arithmetic is meant: `[a] + [b]`, `[a] * 3`."""
     if isinstance(left, list | tuple):
         return isinstance(right, (type(left), int))
     return isinstance(right, list | tuple) and isinstance(left, int)
@@ -93,14 +93,14 @@ def _is_display_arithmetic(left: Any, right: Any) -> bool:
 
 def _operand(context: Context, name: str, value: Any, other: Any) -> Statement:
     if isinstance(value, str) or value is None:
-        found = f"{describe_kind(value)} beside {describe_kind(other)}"
+        found = f"{describe_kind(value)} with {describe_kind(other)}"
         hint = (
-            "put texts into `print` only"
+            "put strings into `print` only"
             if isinstance(value, str)
             else "use a number; a function without `return` gives `None`"
         )
         raise context.error(TaichiTypeError, f"`{OPS[name].symbol}` takes numbers, found {found}", hint)
-    return context.lift(value)
+    return context.values.lift(value)
 
 
 def power(context: Context, base: Statement, exponent: int) -> Statement:
@@ -109,7 +109,7 @@ def power(context: Context, base: Statement, exponent: int) -> Statement:
     default_ip = SCALARS[context.options.default_ip]
     type = promote(element_of(base.type), default_ip)
     if not 1 <= exponent <= MAX_PRODUCTS_EXPONENT:
-        return context.builder.op("pow", base, context.constant(exponent))
+        return context.builder.op("pow", base, context.values.constant(exponent))
     base = context.builder.cast(base, type)
     result: Statement | None = None
     square = base
@@ -135,7 +135,7 @@ def unary(context: Context, row: tuple[str, Meaning], value: Any) -> Any:
     """Apply a unary operator to a loaded value."""
     if not holds_runtime(value):
         return context.python(row[1], value)
-    return context.builder.op(row[0], context.lift(value))
+    return context.builder.op(row[0], context.values.lift(value))
 
 
 def logical(context: Context, name: str, left: Statement, right: Statement) -> Statement:

@@ -13,7 +13,7 @@ from ..context.values import GroupedValue, NdrangeValue, describe_kind, is_numbe
 
 
 def ndrange(context: Context, *limits: Any) -> NdrangeValue:
-    """Return `ti.ndrange(...)`: bounds are integers or pairs; an axis that ends before it begins is empty."""
+    """Return `ti.ndrange(...)`: bounds are integers or pairs; an axis that ends before it starts is empty."""
     bounds = []
     for limit in limits:
         if isinstance(limit, list | tuple):
@@ -50,8 +50,8 @@ def _check_ndrange_bound(context: Context, bound: Any) -> None:
 def grouped(context: Context, x: Any) -> GroupedValue:
     """Return `ti.grouped(x)`: a loop over `x` whose index is one vector."""
     if hasattr(type(x), "describe_domain"):
-        return GroupedValue(context.cells_of(x))
-    array = context.array(x)
+        return GroupedValue(context.arrays.cells_of(x))
+    array = context.arrays.find(x)
     if array is None and not isinstance(x, NdrangeValue | Texture):
         raise context.error(
             TaichiTypeError,

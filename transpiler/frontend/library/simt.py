@@ -1,4 +1,4 @@
-"""`ti.simt` in a kernel: shared arrays, barriers, votes, shuffles, reductions, and where a thread stands.
+"""`ti.simt` in a kernel: shared arrays, barriers, votes, shuffles, reductions, and the index of a thread.
 
 In: the meanings that `lang.simt.marks` gives the functions. Out: the statements of `ir.threads`. What only works inside
 a parallel loop is refused elsewhere; whether all threads come to a barrier is the pass `check_threads`' to say.
@@ -55,7 +55,7 @@ def _meaning(function: Callable[..., Any], text: str) -> Meaning:
 
 
 def _require_threads(context: Context, name: str) -> None:
-    if not context.is_parallel:
+    if not context.nesting.is_parallel:
         raise context.error(
             TaichiSyntaxError,
             f"`{name}` belongs inside a parallel loop; here one thread runs alone",
@@ -96,8 +96,8 @@ def _is_of_warp(name: str) -> bool:
 
 def _operand(context: Context, kind: str, value: Any, name: str) -> Statement:
     if kind == "predicate":
-        return context.condition(value, name)
-    found = context.lift(value)
+        return context.values.condition(value, name)
+    found = context.values.lift(value)
     if not isinstance(found.type, Scalar):
         raise context.error(
             TaichiTypeError, f"`{name}` takes scalars, found {describe_kind(found)}", "call it once for each element"
@@ -149,7 +149,7 @@ def _lanes(context: Context, mask: Any, name: str) -> Statement | None:
         if mask not in (-1, FULL_MASK):
             return context.builder.const(mask, u32)
         return None
-    found = context.lift(mask)
+    found = context.values.lift(mask)
     if not isinstance(found.type, Scalar) or found.type.is_float:
         raise context.error(TaichiTypeError, f"A mask of lanes is an integer, found `{found.type}`", "use a ti.u32")
     lanes = context.builder.cast(found, u32)
@@ -173,7 +173,7 @@ def _require_feature(context: Context, op: str, name: str) -> None:
 
 
 def _shared_array(context: Context, shape: Any, dtype: Any) -> Array:
-    if not context.is_parallel:
+    if not context.nesting.is_parallel:
         raise context.error(
             TaichiSyntaxError,
             "A shared array belongs to the blocks of a parallel loop; there is no loop around it",
@@ -217,7 +217,7 @@ def _require_room(context: Context, size_bytes: int) -> None:
 def name_shared_array(context: Context, array: Array, name: str) -> None:
     """Give a shared array the name it is first assigned to."""
     if not array.name:
-        taken = {other.name for other in context.kernel.shared} | context.array_names
+        taken = {other.name for other in context.kernel.shared} | context.arrays.names
         unique, count = name, 1
         while unique in taken:
             count += 1
@@ -230,7 +230,7 @@ def _hint(name: str) -> Meaning:
 
     def meaning(context: Context, *arrays: Any) -> None:
         for array in arrays:
-            if context.array(array) is None:
+            if context.arrays.find(array) is None:
                 raise context.error(
                     TaichiTypeError, f"`ti.{name}` takes fields, found {describe_kind(array)}", "name a field"
                 )

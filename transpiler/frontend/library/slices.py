@@ -13,14 +13,14 @@ from ..context.values import Place, Swizzle, is_runtime
 
 
 def has_slice(node: ast.expr) -> bool:
-    """Tell whether what stands in brackets holds a slice."""
+    """Return whether an index in brackets contains a slice."""
     items = node.elts if isinstance(node, ast.Tuple) else [node]
     return any(isinstance(item, ast.Slice) for item in items)
 
 
 def index_statement(context: Context, item: Any, node: ast.AST | None = None) -> Statement:
     """Return an index as an i32. Raises: TaichiTypeError for floats."""
-    found = context.lift(item, node)
+    found = context.values.lift(item, node)
     type = found.type
     if not isinstance(type, Scalar) or type.is_float:
         raise context.error(
@@ -35,7 +35,7 @@ def index_statement(context: Context, item: Any, node: ast.AST | None = None) ->
 def check_bounds(
     context: Context, item: Any, extent: int | None, node: ast.AST | None, what: str, size: str, begin: int = 0
 ) -> None:
-    """Raise for a constant index that cannot be right. size: the extent in a program. begin: the least one."""
+    """Raise for a constant index that cannot be right. size: the extent in a program. start: the least one."""
     value = int(item) if isinstance(item, int) else None
     if value is None:
         return

@@ -90,7 +90,7 @@ def _append(context: Context, node: Any, indices: Any, val: Any) -> Statement:
     with context.builder.into(stored):
         at = _indices_of_item(context, found, given, item)
         for field, value in zip(description.fields, values, strict=True):
-            array = context.array(field)
+            array = context.arrays.find(field)
             assert array is not None  # a field, as `_values` has found
             own = [
                 _moved(context, index, begin) for index, begin in zip(at, array.offset or [0] * len(at), strict=True)
@@ -128,12 +128,12 @@ def _values(context: Context, description: NodeDescription, val: Any) -> list[St
         )
     types = [context.structs.named(child.element) for child in node.children if child.element is not None]
     if len(types) == 1:
-        return [context.fit(val, types[0])]
+        return [context.values.fit(val, types[0])]
     parts = list(val) if isinstance(val, list | tuple) else [val]
     if len(parts) != len(types) and all(count_scalars(type) == 1 for type in types):
-        lifted = context.lift(val)
+        lifted = context.values.lift(val)
         if isinstance(lifted.type, Tensor):
-            parts = context.elements(lifted)
+            parts = context.values.elements(lifted)
         elif isinstance(lifted.type, Struct):
             parts = [context.builder.member(lifted, name) for name in lifted.type.names]
     if len(parts) != len(types):
@@ -142,7 +142,7 @@ def _values(context: Context, description: NodeDescription, val: Any) -> list[St
             f"`ti.append` takes a value for each of the {len(types)} fields of the list, found {len(parts)}",
             "give them as a list: `ti.append(node, i, [a, b])`",
         )
-    return [context.fit(part, type) for part, type in zip(parts, types, strict=True)]
+    return [context.values.fit(part, type) for part, type in zip(parts, types, strict=True)]
 
 
 def _no_activate(context: Context, *fields: Any) -> None:
@@ -153,14 +153,14 @@ def _rescale_index(context: Context, a: Any, b: Any, I: Any) -> Statement:  # no
     here, there = _shape(context, a), _shape(context, b)
     items = list(I) if isinstance(I, list | tuple) else None
     if items is None:
-        found = context.lift(I)
+        found = context.values.lift(I)
         if not isinstance(found.type, Tensor) or element_of(found.type).is_float:
             raise context.error(
                 TaichiTypeError,
                 f"`ti.rescale_index` takes a vector of indices, found {describe_kind(I)}",
                 "write `[i, j]`",
             )
-        items = context.elements(found)
+        items = context.values.elements(found)
     build = context.builder
     indices: list[Any] = [index_statement(context, item) for item in items]
     moved = sparse.rescaled(
@@ -190,7 +190,7 @@ def describe_node(context: Context, value: Any) -> NodeDescription | None:
     describe = getattr(type(value), "describe_cells", None)
     found: NodeDescription | None = context.python(describe, value) if describe is not None else None
     if found is not None:
-        context.enter_tree(found.node, found.tree)
+        context.arrays.enter_tree(found.node, found.tree)
     return found
 
 
@@ -222,8 +222,8 @@ def _indices(context: Context, node: Node | None, given: Any) -> list[Statement]
     flat: list[Any] = []
     for item in items:
         if is_runtime(item) or isinstance(item, Matrix):
-            lifted = context.lift(item)
-            flat += context.elements(lifted) if isinstance(lifted.type, Tensor) else [lifted]
+            lifted = context.values.lift(item)
+            flat += context.values.elements(lifted) if isinstance(lifted.type, Tensor) else [lifted]
         else:
             flat.append(item)
     shape = shape_of(node) if node is not None else ()
@@ -244,7 +244,7 @@ def _indices(context: Context, node: Node | None, given: Any) -> list[Statement]
 
 
 class ListCell:
-    """A list of a dynamic node, written as the field that lies in it with the indices of the list."""
+    """A list of a dynamic node, written as the field that is in it with the indices of the list."""
 
     def __init__(self, node: Any, indices: Any) -> None:
         self.node, self.indices = node, indices

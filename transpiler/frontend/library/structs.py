@@ -35,7 +35,8 @@ def make_struct(context: Context, type: Struct, arguments: Sequence[Any], named:
             raise context.error(TaichiSyntaxError, f"Multiple values for member `{name}` of `{type}`", "give it once")
         given[name] = value
     values = [
-        context.fit(given[name], kind) if name in given else context.builder.zero(kind) for name, kind in type.members
+        context.values.fit(given[name], kind) if name in given else context.builder.zero(kind)
+        for name, kind in type.members
     ]
     return context.builder.struct(values, type)
 
@@ -51,7 +52,9 @@ def make_anonymous(context: Context, *arguments: Any, **named: Any) -> Any:
             )
         named = dict(arguments[0])
     methods = named.pop(lang.METHODS, {})
-    values = {name: make_anonymous(context, v) if isinstance(v, dict) else context.lift(v) for name, v in named.items()}
+    values = {
+        name: make_anonymous(context, v) if isinstance(v, dict) else context.values.lift(v) for name, v in named.items()
+    }
     origin = lang.StructType({}, methods) if methods else None
     members = tuple((name, value.type) for name, value in values.items() if value.type is not None)
     type = context.structs.struct(Struct("", members, origin))
@@ -62,7 +65,7 @@ def filled(context: Context, type: Type, value: Any) -> Statement:
     """Return `S.filled_with_scalar(value)`: every number of the struct is `value`."""
     if isinstance(type, Struct):
         return context.builder.struct([filled(context, member, value) for _, member in type.members], type)
-    return context.fit(value, type)
+    return context.values.fit(value, type)
 
 
 def _shown_call(type: Struct) -> str:
@@ -124,9 +127,11 @@ def call_struct_method(context: Context, method: Method, arguments: list[Any]) -
         return to_dict(context, owner)
     if isinstance(owner, ArrayMember):
         return _member_field(context, owner, str(arguments[0]))
-    type = context.type(owner)
+    type = context.values.type(owner)
     assert type is not None
-    return filled(context, type, arguments[0]) if name == "filled_with_scalar" else context.fit(arguments[0], type)
+    return (
+        filled(context, type, arguments[0]) if name == "filled_with_scalar" else context.values.fit(arguments[0], type)
+    )
 
 
 def _member_field(context: Context, owner: ArrayMember, name: str) -> ArrayMember:
@@ -151,7 +156,7 @@ def scalar_field(context: Context, owner: ArrayMember, indices: list[Any]) -> Ar
 
 def to_dict(context: Context, value: Any) -> dict[str, Any]:
     """Return `s.to_dict()`, a Python dict of the members."""
-    found = context.lift(value)
+    found = context.values.lift(value)
     assert isinstance(found.type, Struct)
     return {
         name: to_dict(context, part) if isinstance(part.type, Struct) else part
@@ -202,10 +207,10 @@ def array_member(context: Context, value: Any) -> ArrayMember | None:
         return value
     if isinstance(value, Statement | Place | list | tuple | int | float | str | type) or value is None:
         return None
-    description = None if id(value) in context.arrays else context.describe(value)
+    description = None if context.arrays.is_known(value) else context.arrays.describe(value)
     if description is None or not description.path:
         return None
-    array = context.array(description.owner)
+    array = context.arrays.find(description.owner)
     assert array is not None
     return ArrayMember(array, tuple(description.path))
 
@@ -229,7 +234,7 @@ def array_attribute(context: Context, owner: ArrayMember, name: str) -> Any:
 
 
 def part_of_array(owner: ArrayMember, step: Step) -> ArrayMember:
-    """Return a part of the elements that `owner` means; where parts lie apart it is an array of its own."""
+    """Return a part of the elements that `owner` means; an array of its own if parts are stored separately."""
     if owner.array.parts:
         return ArrayMember(owner.array.parts[steps_of(owner.type).index(step)], ())
     return ArrayMember(owner.array, (*owner.path, step))
@@ -237,11 +242,11 @@ def part_of_array(owner: ArrayMember, step: Step) -> ArrayMember:
 
 def _derivative(context: Context, owner: ArrayMember, name: str) -> ArrayMember | None:
     """Return the part of the gradient or dual of the array of which `owner` is a part."""
-    other = getattr(context.objects[owner.array], name, None)
+    other = getattr(context.arrays.objects[owner.array], name, None)
     if other is None:
         return None
     context.note(other, name, f"{owner.array.name}_{name}", lambda: other)
-    found = context.array(other)
+    found = context.arrays.find(other)
     return None if found is None else ArrayMember(found, owner.path)
 
 

@@ -28,7 +28,9 @@ AXES = ("x", "ti.Vector([x, y])", "ti.Vector([x, y, z])")
 def new_texture(context: Context, name: str, position: int, argument: TextureArgument) -> Texture:
     """Add a texture parameter to the kernel."""
     slot = len(context.kernel.textures)
-    made = Texture(context.unique(name), argument.ndim, slot, position, argument.element, argument.format, argument.lod)
+    made = Texture(
+        context.arrays.unique(name), argument.ndim, slot, position, argument.element, argument.format, argument.lod
+    )
     context.kernel.textures.append(made)
     return made
 
@@ -85,7 +87,7 @@ def _shown(texture: Texture, name: str) -> str:
 
 
 def _sample(context: Context, texture: Texture, uv: Any, lod: Any) -> Statement:
-    level = context.lift(lod)
+    level = context.values.lift(lod)
     if not isinstance(level.type, Scalar):
         raise _not_a_number(context, level, "sample_lod", texture)
     place = _place(context, texture, uv, f32, "sample_lod")
@@ -93,7 +95,7 @@ def _sample(context: Context, texture: Texture, uv: Any, lod: Any) -> Statement:
 
 
 def _fetch(context: Context, texture: Texture, index: Any, lod: Any) -> Statement:
-    level = context.lift(lod)
+    level = context.values.lift(lod)
     if not isinstance(level.type, Scalar):
         raise _not_a_number(context, level, "fetch", texture)
     place = _place(context, texture, index, i32, "fetch")
@@ -106,7 +108,7 @@ def _load(context: Context, texture: Texture, index: Any) -> Statement:
 
 def _store(context: Context, texture: Texture, index: Any, value: Any) -> None:
     place = _place(context, texture, index, i32, "store")
-    texel = context.lift(value)
+    texel = context.values.lift(value)
     if not isinstance(texel.type, Tensor) or texel.type.shape != (4,):
         raise context.error(
             TaichiTypeError,
@@ -128,19 +130,19 @@ def _not_a_number(context: Context, level: Statement, name: str, texture: Textur
 
 def _place(context: Context, texture: Texture, given: Any, element: Scalar, name: str) -> Statement:
     """Return where a texel is: a scalar, or from 2 axes on a vector. Raises: TaichiTypeError, TaichiIndexError."""
-    value = context.lift(given)
+    value = context.values.lift(given)
     axes = value.type.shape if isinstance(value.type, Tensor) else (1,)
     hint = f"write `{_shown(texture, name)}`"
     if axes != (texture.ndim,):
         found = "a matrix" if len(axes) > 1 else f"{axes[0]} number{'s' if axes[0] > 1 else ''}"
-        text = f"The place of a texel of `{texture.name}` takes {texture.ndim}, found {found}"
+        text = f"The index of a texel of `{texture.name}` takes {texture.ndim}, found {found}"
         raise context.error(TaichiIndexError, text, hint)
     assert value.type is not None
     if element == i32 and element_of(value.type).is_float:
         text = f"indices must be integers, however '{element_of(value.type)}' is provided"
         raise context.error(TaichiTypeError, text, "write `ti.cast(p, ti.i32)`")
     if texture.ndim == 1 and isinstance(value.type, Tensor):
-        value = context.elements(value)[0]
+        value = context.values.elements(value)[0]
     return context.builder.cast(value, element)
 
 

@@ -1,6 +1,6 @@
 """A kernel or function as its author wrote it: text, syntax tree, parameters, captured names.
 
-In: a Python function. Out: `KernelDefinition`, which reads nothing until asked: decorating costs microseconds.
+In: a Python function. Out: `KernelDefinition`, which reads nothing before it is used: decorating costs microseconds.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ NO_DEFAULT = inspect.Parameter.empty
 ASYNC_HINT = "write a plain `def`, and launch kernels one after the other from Python"
 
 PARSED = "_shadesmith_parsed"
-"""Attribute of a Python function under which its parsed text is kept, as long as the function lives."""
+"""Attribute of a Python function that caches its parsed source, as long as the function lives."""
 
 DEFINED = "_shadesmith_definition"
-"""Attribute under which the definition of a function that kernels inline or call is kept."""
+"""Attribute that caches the definition of a function that kernels inline or call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +162,7 @@ class KernelDefinition:
         return self.annotations.get("return")
 
     def parameter_location(self, name: str) -> SourceLocation:
-        """Where the parameter `name` (or that of the pack it is in), or what is returned ("return"), stands."""
+        """The location of the parameter `name` (or of its pack), or of the annotation of the result ("return")."""
         name = name.partition(".")[0]
         try:
             tree = self.tree
@@ -176,7 +176,7 @@ class KernelDefinition:
         )
 
     def location(self) -> SourceLocation:
-        """Where the `def` stands (its name's line); without text: file and line only."""
+        """The location of the `def` (its name's line); without source: file and line only."""
         try:
             tree = self.tree
         except TaichiCompilationError:
@@ -196,7 +196,7 @@ class KernelDefinition:
 def location_of(
     source: SourceText, node: Any, function: str, call_site: SourceLocation | None = None
 ) -> SourceLocation:
-    """Return where a node of the syntax tree stands in its file."""
+    """Return the location of a node of the syntax tree in its file."""
     line, end_line = node.lineno, node.end_lineno or node.lineno
     column = column_of(source.line(line), node.col_offset)
     end_column = column_of(source.line(end_line), node.end_col_offset or node.col_offset)
@@ -209,7 +209,7 @@ def define(function: Callable[..., Any], is_method: bool = False) -> KernelDefin
 
 
 def definition_of(function: Callable[..., Any], is_method: bool = False) -> KernelDefinition:
-    """Return the definition of a function that kernels inline or call, made once and kept with it."""
+    """Return the definition of a function that kernels inline or call, made once and cached with it."""
     found = function.__dict__.get(DEFINED)
     if found is None:
         found = function.__dict__[DEFINED] = define(function, is_method)
@@ -236,7 +236,9 @@ def parse(function: Callable[..., Any]) -> ParsedFunction:
     lines = _file_lines(code, function.__globals__)
     if code.co_name == "<lambda>":
         where = _locate_lambda(function, lines) or nowhere
-        reason = "A `lambda` cannot be a kernel or a function of kernels: its text has no name and no lines of its own"
+        reason = (
+            "A `lambda` cannot be a kernel or a function of kernels: its source has no name and no lines of its own"
+        )
         raise where.error(TaichiSyntaxError, reason, "write a `def` below `@ti.kernel` or `@ti.func`")
     text = lines[code.co_firstlineno - 1 :]
     tree = _parse_block(text, code.co_name) if text else None
@@ -244,7 +246,7 @@ def parse(function: Callable[..., Any]) -> ParsedFunction:
         raise nowhere.error(
             TaichiSyntaxError,
             f"The source of `{code.co_name}` is not available in {code.co_filename}, line {code.co_firstlineno}",
-            "define it in a file or a notebook cell, or register the text with `linecache.cache`",
+            "define it in a file or a notebook cell, or register the source with `linecache.cache`",
         )
     definition, count = tree
     ast.increment_lineno(definition, code.co_firstlineno - 1)
@@ -256,7 +258,7 @@ def parse(function: Callable[..., Any]) -> ParsedFunction:
 
 
 def _locate_lambda(function: Callable[..., Any], lines: list[str]) -> SourceLocation | None:
-    """Return where a lambda stands, told from others on its line by its code; None where the text cannot be read."""
+    """Return the location of a lambda, found among others on its line by its code; None without source."""
     code = function.__code__
     try:
         tree = ast.parse("".join(lines))
@@ -277,14 +279,14 @@ def _file_lines(code: CodeType, module_globals: dict[str, Any]) -> list[str]:
     if file.startswith("<") and file.endswith(">"):
         # Not through the module's loader: under `exec` it would return the text of the module that calls `exec`.
         lines = linecache.getlines(file)
-        by_code = getattr(linecache, "_getlines_from_code", None)  # the prompt of Python 3.14 keeps texts so
+        by_code = getattr(linecache, "_getlines_from_code", None)  # the prompt of Python 3.14 stores sources so
         return lines or (by_code(code) if by_code is not None else [])
     linecache.checkcache(file)
     return linecache.getlines(file, module_globals)
 
 
 def _parse_block(lines: list[str], name: str) -> tuple[ast.stmt, int] | None:
-    """Parse the `def` that `lines` begin with; return it (line numbers from 1) and how many lines it takes."""
+    """Parse the `def` that `lines` start with; return it (line numbers from 1) and how many lines it takes."""
     try:
         block = inspect.getblock(lines)
     except (SyntaxError, IndentationError, EOFError):

@@ -32,7 +32,7 @@ def lost_changes(tree: ast.FunctionDef) -> dict[str, ast.stmt]:
 
 
 def _changes(tree: ast.FunctionDef, names: set[str]) -> tuple[dict[str, ast.stmt], set[int]]:
-    """Return the last statement that changes each name, and the ids of the names that stand in targets."""
+    """Return the last statement that changes each name, and the ids of the names in targets."""
     changes: dict[str, ast.stmt] = {}
     targets: set[int] = set()
     for node in ast.walk(tree):
@@ -57,7 +57,7 @@ def _roots(target: ast.expr) -> list[ast.Name]:
 
 
 def _sees(read: ast.Name, change: ast.stmt, loops: list[ast.For | ast.While]) -> bool:
-    """Tell whether an expression may run after a change: it stands below it, or both stand in one loop."""
+    """Return whether an expression may run after a change: it is below it, or both are in one loop."""
     if _start(read) >= _end(change):
         return True
     return any(_holds(loop, read) and _holds(loop, change) for loop in loops)

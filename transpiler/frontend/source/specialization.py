@@ -138,7 +138,7 @@ def stable_text(options: CompileOptions | Capabilities) -> str:
 
 
 def describe(value: object, seen: dict[int, int] | None = None, depth: int = 0) -> str:
-    """Return a text that tells template arguments apart by content, without addresses.
+    """Return a string that distinguishes template arguments by content, without addresses.
 
     Arrays are numbered by first appearance, so that the same array given twice differs from two alike.
     """

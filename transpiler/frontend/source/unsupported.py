@@ -23,7 +23,7 @@ REASONS: dict[str, tuple[str, str, str]] = {
     "Raise": ("`raise`", "kernels have no exceptions", "use `assert`, which is checked with `ti.init(debug=True)`"),
     "Set": ("A set", "kernels hold numbers, vectors and matrices", "write a tuple: `(1, 2)`"),
     "SetComp": ("A set comprehension", "kernels hold numbers, vectors and matrices", "write a list comprehension"),
-    "Starred": ("`*` here", "it stands only in calls and list displays", "name each value"),
+    "Starred": ("`*` here", "it is allowed only in calls and list displays", "name each value"),
     "Try": ("`try`", "kernels have no exceptions", "test the condition with `if` beforehand"),
     "TryStar": ("`try`", "kernels have no exceptions", "test the condition with `if` beforehand"),
     "With": ("`with`", "kernels have no context managers", "leave out `with`, and open files outside the kernel"),

@@ -52,7 +52,7 @@ class Member:
     path: str
 
     def is_default(self, value: Any) -> bool:
-        """Tell whether the text leaves this value out."""
+        """Return whether the text leaves this value out."""
         if not self.has_default:
             return False
         default = self.default
@@ -223,7 +223,7 @@ def _record(kind: Any) -> Codec:
 
 
 def _union(arguments: tuple[Any, ...]) -> Codec:
-    """Return the codec of `X | None`, of several classes of objects, or of `str | tuple[...]`, told apart in JSON."""
+    """Return the codec of `X | None`, several classes of objects, or `str | tuple[...]`, distinguished in JSON."""
     rest = tuple(argument for argument in arguments if argument is not type(None))
     if set(get_args(Type)) <= set(rest):
         inner = codec_of(Type)
@@ -311,7 +311,7 @@ def _pairs(key: Codec, value: Codec) -> Codec:
                 fail(path, "expected pairs")
             found[key.read(pair[0], reader, path)] = value.read(pair[1], reader, path)
         if len(found) != len(data):
-            fail(path, "a key stands twice")
+            fail(path, "a key is repeated")
         return found
 
     def objects(values: Any, found: list[Any]) -> None:

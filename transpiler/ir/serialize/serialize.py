@@ -2,7 +2,7 @@
 
 In: a `Kernel` at any stage. Out: JSON, the same bytes for equal kernels in every process. What is compared by identity
 (statements, blocks, arrays, nodes, tasks, ...) is a line of `objects` and is referred to by its number, from 0, the
-kernel itself; what is compared by value stands where it is used, or in a table:
+kernel itself; what is compared by value is written where it is used, or in a table:
 
     {"format": "shadesmith-ir", "version": 1,
     "sources": [...],      the functions' texts as the user sees them: file, first_line, lines
@@ -13,7 +13,7 @@ kernel itself; what is compared by value stands where it is used, or in a table:
     ...
     {"GlobalLoad": {"location": 2, "type": "f32", "pointer": 7}},
 
-Members at their default are left out. Which members there are, and what they hold, is asked of the dataclasses
+Members at their default are left out. Which members there are, and what they hold, is read from the dataclasses
 (`serialized_members.py`), so that a new statement needs nothing here. The form of `ir/text.py` is for people, and
 leaves out what they can see.
 """
@@ -39,7 +39,7 @@ TABLES = ("sources", "locations", "structs")
 def serialize(kernel: Kernel) -> str:
     """Return a kernel as text.
 
-    Raises: TypeError for a value that its member is not declared to hold, which is a fault of ours.
+    Raises: TypeError for a value that its member is not declared to hold, which is a fault of shadesmith.
     """
     writer = TableWriter()
     objects = _numbered(kernel, writer)
@@ -71,9 +71,9 @@ def parse(text: str, sources: Sequence[SourceText] | None = None, tops: Mapping[
         contents.append((name, reader.objects[-1], members))
     if not reader.objects or not isinstance(reader.objects[0], Kernel):
         fail("$.objects", "expected the kernel first")
-    kept = _take_nodes(contents, reader, tops or {})
+    taken = _take_nodes(contents, reader, tops or {})
     for number, (name, item, members) in enumerate(contents):
-        if number not in kept:
+        if number not in taken:
             try:
                 _fill(item, members, reader)
             except ValueError as error:
@@ -84,7 +84,7 @@ def parse(text: str, sources: Sequence[SourceText] | None = None, tops: Mapping[
 def _take_nodes(
     contents: list[tuple[str, Any, dict[str, Any]]], reader: TableReader, tops: Mapping[int, Node]
 ) -> set[int]:
-    """Let the nodes of trees stand for those of the text; return the numbers of these."""
+    """Replace the serialized nodes by the nodes of trees; return the numbers of these."""
     taken: set[int] = set()
     pending = []
     for position, top in tops.items():

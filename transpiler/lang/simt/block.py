@@ -1,10 +1,10 @@
 """What the threads of a block do together: shared memory, barriers, votes.
 
 Turn number k of a parallel loop, counted as the loop would run in order, is thread k % block_dim of block
-k // block_dim. The last block of a loop may have fewer turns than threads: those without one come to its barriers and
-do nothing else, so that cells of a shared array which they would have set hold nothing in particular, and they count
-in no vote. A barrier must be reached by all threads of a block: one under a condition that may differ between them is
-refused when the kernel is compiled.
+k // block_dim. The last block of a loop may have fewer iterations than threads: those without one come to its barriers
+and do nothing else, so that cells of a shared array which they would have set hold nothing in particular, and they
+count in no vote. A barrier must be reached by all threads of a block: one under a condition that may differ between
+them is refused when the kernel is compiled.
 """
 
 from __future__ import annotations

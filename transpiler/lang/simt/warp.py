@@ -1,4 +1,4 @@
-"""What the threads of a warp, 32 lanes on CUDA, do together; on Vulkan a subgroup stands for it.
+"""What the threads of a warp, 32 lanes on CUDA, do together; on Vulkan a subgroup represents it.
 
 `mask` has a bit for each lane that takes part; a lane that runs the function must be in it.
 """

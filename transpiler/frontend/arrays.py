@@ -1,0 +1,152 @@
+"""The arrays of a kernel: parameters, and fields and ndarrays that it reaches by name.
+
+In: objects of the runtime, which describe themselves. Out: `Array`s in the kernel's list, and its trees of SNodes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..errors import TaichiRuntimeError, TaichiTypeError
+from ..ir.nodes import Statement
+from ..ir.snodes import Node, Tree, top_of
+from ..ir.statements import Array
+from ..ir.tasks import Kernel
+from ..ir.types import Type, describe_type, scalars_of, u1
+from ..lang.describe import ArrayDescription, Step, identify_step, is_described, name_step, steps_of
+from .context.struct_types import StructTypes
+from .context.trees import name_parts, see_tree
+from .context.values import ArrayMember, Place
+from .reporter import Reporter
+from .source.dependencies import Reads
+
+
+class Arrays:
+    """The arrays that a kernel under construction uses.
+
+    fields: what each array of the kernel describes, by index; None for parameters. trees: the owners of the memory of
+    sparse trees, by their top nodes. objects: what the kernel's arrays describe, parameters excepted. names: all names
+    of arrays.
+    """
+
+    def __init__(self, kernel: Kernel, reporter: Reporter, structs: StructTypes, reads: Reads) -> None:
+        self.kernel = kernel
+        self.reporter = reporter
+        self.structs = structs
+        self.reads = reads
+        self.fields: list[Any] = []
+        self.trees: dict[Node, Any] = {}
+        self.objects: dict[Array, Any] = {}
+        self.names: set[str] = set()
+        self._by_object: dict[int, Array] = {}
+        self._gradients: dict[Array, Array] = {}
+
+    def is_known(self, value: Any) -> bool:
+        """Return whether the kernel uses the array that an object describes."""
+        return id(value) in self._by_object
+
+    def find(self, value: Any) -> Array | None:
+        """Return the array that `value` is (a parameter, or an object that describes itself), or None."""
+        if isinstance(value, Array | ArrayMember):
+            return value if isinstance(value, Array) else value.array
+        if isinstance(value, Statement | Place | list | tuple | int | float | type):
+            return None
+        found = self._by_object.get(id(value))
+        if found is not None:
+            return found
+        description = self.describe(value)
+        if description is None:
+            return None
+        if description.path:
+            return self.find(description.owner)
+        names = {} if description.place is None else self.enter_tree(description.place, description.tree).names
+        seen = names.get(description.place)  # type: ignore[arg-type]
+        return self._add(value, self.reads.names.get(id(value)) or description.name or seen or "array", description)
+
+    def describe(self, value: Any) -> ArrayDescription | None:
+        """Return what an object of the runtime says of itself, None if it is no array."""
+        try:
+            return value.describe_array() if is_described(value) else None
+        except TaichiRuntimeError:
+            return self.reporter.call_user(value.describe_array)  # type: ignore[no-any-return]
+
+    def _add(self, value: Any, name: str, description: ArrayDescription, path: str = "") -> Array:
+        """Add the array that an object describes, or one for each part that is stored separately. path: of `Array`."""
+        element = self.structs.named(description.element)
+        if description.parts:
+            array = Array(self.unique(name), element, len(description.shape), -1, path=path)
+            steps = zip(description.parts, steps_of(element), strict=True)
+            array.parts = tuple(self._part(array, part, step) for part, step in steps)
+        else:
+            array = self.new(name, element, len(description.shape))
+            self.fields[array.slot], array.path = value, path
+        array.shape = tuple(description.shape)
+        array.may_alias = description.kind == "ndarray"
+        array.offset, array.strided = description.offset, description.strided
+        if description.place is not None:
+            array.place = description.place
+            self.enter_tree(array.place, description.tree).names[array.place] = array.name
+        elif array.parts:
+            array.place = array.parts[0].place  # loops run over the cells of the first part, as in Taichi
+            name_parts(array, self.kernel.trees)
+        self._by_object[id(value)], self.objects[array] = array, value
+        return array
+
+    def _part(self, whole: Array, value: Any, step: Step) -> Array:
+        """Return the array of a part that is stored separately, named after the whole if Python has no name."""
+        known = self.reads.names.get(id(value))
+        found = self._by_object.get(id(value))
+        if found is not None:
+            found.path = found.path or found.name
+            return found
+        name = known or identify_step(whole.name, whole.element, step)
+        path = whole.path or whole.name  # also of a component: errors show what Python says, `v` of `v[i]`
+        path = known or (name_step(path, whole.element, step) if isinstance(step, str) else path)
+        description = self.describe(value)
+        assert description is not None
+        return self._add(value, name, description, path)
+
+    def enter_tree(self, node: Node, owner: Any) -> Tree:
+        """Return how this kernel sees the tree that a node is in. owner: of its memory, if it is sparse."""
+        top = top_of(node)
+        if top not in self.kernel.trees:
+            self.kernel.trees[top] = see_tree(top, self.structs.frames, self.reads.names, self.structs.named)
+        if owner is not None:
+            self.trees[top] = owner
+        return self.kernel.trees[top]
+
+    def cells_of(self, node: Any) -> Array:
+        """Return an array that represents the cells of a node of a tree where a loop runs over them."""
+        cells = self.reporter.call_user(node.describe_domain)
+        if cells.place is not None:
+            self.enter_tree(cells.place, cells.tree)
+        name = self.reads.names.get(id(node)) or cells.name or "cells"
+        return Array(name, u1, len(cells.shape), -1, cells.shape, place=cells.place, offset=cells.offset)
+
+    def gradient(self, array: Array) -> Array:
+        """Return the gradient of an argument, which a launch finds as `argument.grad`."""
+        found = self._gradients.get(array)
+        if found is None:
+            if not all(scalar.is_float for scalar in scalars_of(array.element)):
+                text = f"`{array.name}` has no gradient: its elements are {describe_type(array.element)}"
+                raise self.reporter.error(TaichiTypeError, text, "pass an array of floating-point numbers")
+            found = self._gradients[array] = self.new(f"{array.name}_grad", array.element, array.ndim)
+            found.parameter, found.may_alias, found.is_gradient = array.parameter, True, True
+            found.strided, found.clamped = array.strided, array.clamped
+        return found
+
+    def new(self, name: str, element: Type, ndim: int) -> Array:
+        """Add an array to the kernel, under a name of its own."""
+        array = Array(self.unique(name), element, ndim, len(self.kernel.arrays))
+        self.kernel.arrays.append(array)
+        self.fields.append(None)
+        return array
+
+    def unique(self, name: str) -> str:
+        """Return `name`, or one made of it, that no other array of the kernel has."""
+        unique, count = name, 1
+        while unique in self.names:
+            count += 1
+            unique = f"{name}_{count}"
+        self.names.add(unique)
+        return unique

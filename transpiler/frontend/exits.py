@@ -1,0 +1,50 @@
+"""Exits of inlined functions and unrolled loops, which no statement of the IR expresses: flags, set and read."""
+
+from __future__ import annotations
+
+from ..ir.builder import Builder
+from ..ir.nodes import Statement
+from ..ir.statements import Alloca
+from ..ir.types import u1
+from .context.scope import Exit
+
+
+class Exits:
+    """Makes exits, takes them and reads whether they were taken, in the builder's current block."""
+
+    def __init__(self, builder: Builder) -> None:
+        self.builder = builder
+
+    def new(self, name: str, loops: int) -> Exit:
+        """Return an exit for the code that follows in the current block. loops: how many run-time loops enclose it."""
+        block = self.builder.block
+        return Exit(name, block, len(block), loops)
+
+    def take(self, leave: Exit) -> None:
+        """Record, at run time, that `leave` is taken; out of a run-time loop this breaks it."""
+        if leave.flag is None:
+            leave.flag = Alloca(type=u1, name=leave.name, location=self.builder.location)
+            leave.block.statements.insert(leave.position, leave.flag)
+        before = len(self.builder.block)
+        self.builder.store(leave.flag, self.builder.const(True, u1))
+        leave.stores += [(self.builder.block, made) for made in self.builder.block.statements[before:]]
+
+    def is_taken(self, leave: Exit) -> Statement:
+        """Return whether `leave` was taken."""
+        assert leave.flag is not None
+        leave.stores_read = len(leave.stores)
+        return self.builder.load(leave.flag)
+
+    def close(self, leave: Exit) -> None:
+        """Drop the stores to the flag of an exit after its last read, and the flag if nothing reads it."""
+        for block, made in leave.stores[leave.stores_read :]:
+            block.statements.remove(made)
+        if leave.flag is not None and not leave.stores_read:
+            leave.block.statements.remove(leave.flag)
+
+    def any_taken(self, exits: list[Exit]) -> Statement:
+        """Return whether one of `exits` was taken."""
+        found = self.is_taken(exits[0])
+        for leave in exits[1:]:
+            found = self.builder.op("logical_or", found, self.is_taken(leave))
+        return found

@@ -1,0 +1,46 @@
+"""What encloses the statement under construction: loops, branches, and the variables from outside a parallel loop."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..ir.nodes import Block, Statement
+from ..ir.statements import GlobalPtr, RangeFor, StructFor, While, base_pointer
+from .context.scope import Exit
+from .context.values import Place
+
+
+@dataclass(eq=False, slots=True)
+class LoopRecord:
+    """A loop around the current statement. loop: the IR loop, None for an unrolled one, which has exits instead."""
+
+    loop: RangeFor | StructFor | While | None
+    is_parallel: bool = False
+    is_broken: bool = False
+    break_exit: Exit | None = None
+    continue_exit: Exit | None = None
+
+
+@dataclass(eq=False, slots=True)
+class Nesting:
+    """What encloses the current statement in the kernel, or in the real function, under construction.
+
+    home: the body of the innermost run-time loop, or of the function. loops: of the current frame, the innermost last.
+    depth: the number of run-time loops, of all frames. is_parallel: one of them is parallel. is_conditional: an `if`
+    without `ti.static` encloses the statement, so that its loops are serial, also where the branch is known.
+    loop_options: what `ti.loop_config` says of the next loop. outside: variables from outside a parallel loop.
+    """
+
+    home: Block
+    loops: list[LoopRecord] = field(default_factory=list)
+    depth: int = 0
+    is_parallel: bool = False
+    is_conditional: bool = False
+    loop_options: dict[str, Any] = field(default_factory=dict)
+    outside: set[Statement] = field(default_factory=set)
+
+    def is_shared(self, place: Place) -> bool:
+        """Return whether other iterations may change `place`: in an array, or a variable from outside the loop."""
+        base = base_pointer(place.pointer)
+        return isinstance(base, GlobalPtr) or (self.is_parallel and base in self.outside)

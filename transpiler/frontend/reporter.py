@@ -1,0 +1,80 @@
+"""Errors and warnings of one build, each at the location of what is being built."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..errors import (
+    E,
+    SourceLocation,
+    TaichiCompilationError,
+    TaichiIndexError,
+    TaichiNameError,
+    TaichiRuntimeError,
+    TaichiTypeError,
+)
+from ..ir.builder import Builder
+from .context.scope import Frame
+
+ERROR_OF: dict[type[Exception], type[TaichiCompilationError]] = {
+    TypeError: TaichiTypeError,
+    IndexError: TaichiIndexError,
+    NameError: TaichiNameError,
+}
+"""Our error for one that compile-time code raises; all others become `TaichiCompilationError`."""
+
+COMPUTED_BY_PYTHON = "no run-time value takes part, so Python computes this while it compiles; write it as for Python"
+
+
+class Reporter:
+    """Makes errors and collects warnings. frames: the functions under construction, the innermost last.
+
+    warnings: their texts, which are shown once the kernel is compiled.
+    """
+
+    def __init__(self, builder: Builder, frames: Sequence[Frame]) -> None:
+        self.builder = builder
+        self.frames = frames
+        self.warnings: list[str] = []
+        self._warned: set[tuple[str, int, int, str]] = set()
+
+    def location(self, node: ast.AST | None = None) -> SourceLocation:
+        """Return the location of `node`, or of what is being built."""
+        return self.builder.location if node is None else self.frames[-1].location(node)
+
+    def error(
+        self,
+        kind: type[E],
+        message: str,
+        hint: str | None = None,
+        node: ast.AST | None = None,
+    ) -> E:
+        """Return (not raise) an error at `node`, or at what is being built."""
+        return self.location(node).error(kind, message, hint)
+
+    def warn(self, message: str, hint: str, node: ast.AST | None = None) -> None:
+        """Record a warning at `node`, or at what is being built; it is shown once the kernel is compiled.
+
+        A line is built many times, in unrolled loops and inlined functions; it warns once.
+        """
+        where = self.location(node)
+        if (where.file, where.line, where.column, message) not in self._warned:
+            self._warned.add((where.file, where.line, where.column, message))
+            self.warnings.append(where.explained(message, hint))
+
+    def call_user(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """Call user code at compile time; an exception of it becomes an error at the current location."""
+        try:
+            return function(*args, **kwargs)
+        except (TaichiCompilationError, TaichiRuntimeError) as error:
+            kind = type(error) if isinstance(error, TaichiCompilationError) else TaichiCompilationError
+            if error.location is not None and kind is type(error):
+                raise
+            raise self.error(kind, error.message, error.hint or COMPUTED_BY_PYTHON) from None
+        except Exception as error:
+            kind = next(
+                (reported for raised, reported in ERROR_OF.items() if isinstance(error, raised)), TaichiCompilationError
+            )
+            raise self.error(kind, f"{type(error).__name__}: {error}", COMPUTED_BY_PYTHON) from None

@@ -1,0 +1,196 @@
+"""Run-time values of Python objects: numbers become constants, lists and matrices tensors, dicts structs.
+
+In: what expressions evaluate to. Out: statements with types, appended to the current block.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from ..errors import TaichiTypeError
+from ..ir.builder import Builder
+from ..ir.nodes import Statement
+from ..ir.statements import Array, Const, MatrixInit
+from ..ir.types import SCALARS, Scalar, Struct, Tensor, Type, describe_type, element_of, u1
+from ..lang import struct as lang
+from ..lang.annotations import as_type
+from ..lang.describe import is_described
+from ..lang.matrix import Matrix
+from ..options import CompileOptions
+from .context.struct_types import StructTypes
+from .context.values import (
+    ArrayMember,
+    Formatted,
+    Place,
+    common_type,
+    describe_kind,
+    is_number,
+    matrix_rows,
+    number_type,
+)
+from .reporter import Reporter
+
+
+def fits(value: int, type: Scalar) -> bool:
+    """Return whether an integer fits `type` by width; the sign may wrap, as in C."""
+    return -(1 << type.bits - 1) <= value < 1 << type.bits
+
+
+class RuntimeValues:
+    """Makes run-time values. structs: the names of struct types in the kernel."""
+
+    def __init__(self, builder: Builder, reporter: Reporter, structs: StructTypes, options: CompileOptions) -> None:
+        self.builder = builder
+        self.reporter = reporter
+        self.structs = structs
+        self.options = options
+
+    def lift(self, value: Any, node: ast.AST | None = None) -> Statement:
+        """Return `value` as a run-time value: numbers as constants, lists and matrices as tensors.
+
+        Raises: TaichiTypeError for what is no value in a kernel.
+        """
+        if isinstance(value, Statement):
+            return value
+        if isinstance(value, Place):
+            return self.builder.load(value.pointer)
+        if is_number(value):
+            return self.constant(value)
+        if isinstance(value, Matrix):
+            return self.tensor(matrix_rows(value))
+        if isinstance(value, list | tuple) and value:
+            return self.tensor(value)
+        if isinstance(value, lang.Struct):
+            return self.struct(value)
+        kind = describe_kind(value)
+        hint = None
+        if isinstance(value, Array | ArrayMember) or is_described(value):
+            hint = "give it indices: `a[i]`, or `a[None]` for a field without axes"
+        elif isinstance(value, complex):
+            hint = "use a vector of 2 elements and `ti.math.cmul`"
+        elif isinstance(value, Formatted):
+            kind, hint = "an f-string with run-time values", "use it in `print` or `assert` only"
+        elif callable(value):
+            hint = "call it"
+        hint = hint or "use a number, a vector or a matrix"
+        raise self.reporter.error(
+            TaichiTypeError, f"{kind[0].upper()}{kind[1:]} cannot be used as a value in a kernel", hint, node
+        )
+
+    def struct(self, value: lang.Struct) -> Statement:
+        """Return a struct of Python scope as a run-time value."""
+        declared = lang.type_of_struct(value)
+        if declared is not None:
+            return self.fit(value, self.structs.struct(declared.describe_type(self.options)))
+        values = {name: self.lift(part) for name, part in value.items}
+        members = tuple((name, part.type) for name, part in values.items() if part.type is not None)
+        return self.builder.struct(list(values.values()), self.structs.struct(Struct("", members)))
+
+    def type(self, annotation: Any) -> Type | None:
+        """Return the type that an annotation or a callable names, its structs under their names; else None."""
+        found = as_type(annotation, self.options)
+        return None if found is None else self.structs.named(found)
+
+    def constant(self, value: Any) -> Const:
+        """Return a Python number as a constant of its default type. Raises: TaichiTypeError if it does not fit."""
+        type = number_type(value, self.options)
+        if type.is_integral and type != u1:
+            self.check_range(int(value))
+        return self.builder.const(value.item() if hasattr(value, "item") else value, type)
+
+    def check_range(self, value: int, node: ast.AST | None = None) -> None:
+        """Raise TaichiTypeError if an integer literal does not fit the default integer type."""
+        type = SCALARS[self.options.default_ip]
+        low, high = (-(1 << type.bits - 1), (1 << type.bits - 1) - 1) if type.is_signed else (0, (1 << type.bits) - 1)
+        if not low <= value <= high:
+            raise self.reporter.error(
+                TaichiTypeError,
+                f"Integer literal {value} exceeded the range of default_ip: {type}, please specify the dtype via e.g. "
+                f"`ti.u64({value})` or set a different `default_ip` in `ti.init()`",
+                f"write `ti.i64({value})`",
+                node,
+            )
+
+    def tensor(self, value: Any, element: Scalar | None = None) -> Statement:
+        """Return nested lists of values (or of vectors, as rows) as a tensor; without `element` types promote."""
+        rows = [self._row(item) for item in value]
+        if not rows:
+            raise self.reporter.error(
+                TaichiTypeError, "A vector needs at least one element", "write `ti.Vector([0.0])`"
+            )
+        lengths = {len(row) if isinstance(row, list) else 0 for row in rows}
+        if len(lengths) > 1:
+            raise self.reporter.error(
+                TaichiTypeError, "The rows of a matrix need equal lengths", "fill up the shorter rows"
+            )
+        is_matrix = isinstance(rows[0], list)
+        flat = [item for row in rows for item in row] if is_matrix else rows
+        for item in flat:
+            if isinstance(item.type, Tensor):
+                raise self.reporter.error(
+                    TaichiTypeError, "A matrix has at most two axes; its elements are scalars", "use an array"
+                )
+        type = element or common_type([element_of(item.type) for item in flat])
+        return self.builder.tensor(flat, (len(rows), len(rows[0])) if is_matrix else (len(rows),), type)
+
+    def _row(self, item: Any) -> Any:
+        if isinstance(item, Matrix):
+            item = matrix_rows(item)
+        if isinstance(item, list | tuple):
+            return [self.lift(inner) for inner in item]
+        found = self.lift(item)
+        return self.elements(found) if isinstance(found.type, Tensor) and len(found.type.shape) == 1 else found
+
+    def elements(self, value: Statement) -> list[Statement]:
+        """Return the elements of a tensor value, row by row."""
+        assert isinstance(value.type, Tensor)
+        if isinstance(value, MatrixInit):
+            return list(value.elements)
+        shape = value.type.shape
+        if len(shape) == 1:
+            return [self.builder.element(value, [self.builder.const(i)]) for i in range(shape[0])]
+        return [
+            self.builder.element(value, [self.builder.const(i), self.builder.const(j)])
+            for i in range(shape[0])
+            for j in range(shape[1])
+        ]
+
+    def condition(self, value: Any, what: str, node: ast.AST | None = None) -> Statement:
+        """Return a scalar of type u1: whether `value` is not 0. what: the statement, for the error."""
+        found = self.lift(value, node)
+        if not isinstance(found.type, Scalar):
+            hint = "use `.any()` or `.all()` of the comparison" if isinstance(found.type, Tensor) else "test a member"
+            text = f"`{what}` conditions must be a scalar; found `{describe_type(found.type)}`"
+            raise self.reporter.error(TaichiTypeError, text, hint, node)
+        if found.type == u1:
+            return found
+        assert isinstance(found.type, Scalar)
+        return self.builder.op("ne", found, self.builder.const(0, found.type))
+
+    def fit(self, value: Any, type: Type) -> Statement:
+        """Return `value` as a run-time value of `type`."""
+        if isinstance(type, Struct) and isinstance(value, dict | lang.Struct):
+            return self._fit_struct(value, type)
+        if isinstance(type, Scalar) and is_number(value):
+            if type.is_integral and type != u1 and isinstance(value, int) and not fits(value, type):
+                self.reporter.warn(
+                    f"{value} does not fit `{type}` and wraps to {type(value)}", f"write `{type(value)}`"
+                )
+                value = int(type(value))
+            return (
+                self.builder.cast(self.constant(value), type)
+                if isinstance(value, float)
+                else self.builder.const(value, type)
+            )
+        if isinstance(type, Tensor) and isinstance(value, list | tuple | Matrix):
+            value = self.tensor(matrix_rows(value) if isinstance(value, Matrix) else value, type.element)
+        return self.builder.fit(self.lift(value), type)
+
+    def _fit_struct(self, value: Any, type: Struct) -> Statement:
+        """Return a dict, or a struct of Python scope, as the struct `type`."""
+        given = dict(value.items if isinstance(value, lang.Struct) else value.items())
+        if sorted(given) != sorted(type.names):
+            text = f"Member mismatch between structs {list(type.names)}, {list(given)}"
+            raise self.reporter.error(TaichiTypeError, text, "give a value for each member")
+        return self.builder.struct([self.fit(given[name], member) for name, member in type.members], type)
