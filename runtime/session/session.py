@@ -441,16 +441,23 @@ def _sources(config: Config) -> Any:
 
 
 def _store(config: Config) -> Store | None:
-    """Return where binaries are cached; the cache is loaded only where there is one.
-
-    SHADESMITH_BINARIES_DIR: a folder for binaries alone, under `offline_cache=False`. Every kernel is compiled by us,
-    and a source that a compiler has seen before is not compiled again.
-    """
-    binaries = os.environ.get("SHADESMITH_BINARIES_DIR", "")
-    if not config.offline_cache and not binaries:
+    """Return where kernels are kept; the cache is loaded only where there is one."""
+    if not config.offline_cache:
         return None
-    cache = importlib.import_module("..store.store", __package__)
-    store: Store | None = cache.store_of(config) if config.offline_cache else cache.store_of_binaries(binaries)
+    store: Store | None = importlib.import_module("..store.store", __package__).store_of(config)
+    return store
+
+
+def _binaries(config: Config) -> Store | None:
+    """Return where a device caches what compilers make, which may be cached without the sources of kernels.
+
+    SHADESMITH_BINARIES_DIR names a folder for that under `offline_cache=False`: every kernel is compiled to its source
+    again, and a source that a compiler has seen before is not compiled again.
+    """
+    folder = os.environ.get("SHADESMITH_BINARIES_DIR", "")
+    if config.offline_cache or not folder:
+        return _store(config)
+    store: Store | None = importlib.import_module("..store.store", __package__).store_of_binaries(folder)
     return store
 
 
@@ -462,14 +469,14 @@ def _open_module(target: str, **options: Any) -> Device:
 
 OPENERS: dict[str, Callable[[Config, bool], Device]] = {
     "c": lambda config, software: _open_module(
-        "host", threads=config.cpu_max_num_threads or None, store=_store(config)
+        "host", threads=config.cpu_max_num_threads or None, store=_binaries(config)
     ),
     "python": lambda config, software: _open_module("python"),
     "cuda": lambda config, software: _open_module(
-        "cuda", index=_gpu_number(os.environ), sources=_sources(config), store=_store(config)
+        "cuda", index=_gpu_number(os.environ), sources=_sources(config), store=_binaries(config)
     ),
     "vulkan": lambda config, software: _open_module(
-        "vulkan", allow_software=software, sources=_sources(config), store=_store(config)
+        "vulkan", allow_software=software, sources=_sources(config), store=_binaries(config)
     ),
 }
 """How to open the device of a target. The flag says whether a software driver will do."""
