@@ -6,7 +6,7 @@ TAICHI ?=
 JOBS ?= $(shell n=$$(nproc 2>/dev/null || echo 2); [ $$n -lt 2 ] && n=2; echo $$n)
 TEST ?=
 
-.PHONY: setup demo test test-debug test-gpu check golden c-api bench bench-gpu clean
+.PHONY: setup demo test test-all test-debug test-gpu check golden c-api bench bench-gpu clean
 
 setup: $(VENV)/.ready
 
@@ -22,8 +22,14 @@ $(VENV)/.demo: pyproject.toml .ci/setup
 demo: $(VENV)/.demo
 	@$(PYTHON) -m shadesmith.examples.julia --demo
 
+# Every feature on every target. What is exhaustive (many seeds, sizes, pairs of one feature) is left to `test-all`.
 test: setup
-	@$(PYTHON) -m pytest -n $(JOBS) -m "not gpu" $(TEST)
+	@$(PYTHON) -m pytest -n $(JOBS) --dist worksteal -m "not gpu and not exhaustive" $(TEST)
+
+# Everything, nothing from a cache: each kernel is compiled anew, by the tools as they are installed.
+test-all: setup
+	@SHADESMITH_BINARIES_DIR= SHADESMITH_PLAIN_GLSLANG=1 \
+	$(PYTHON) -m pytest -n $(JOBS) --dist worksteal -m "not gpu" $(TEST)
 
 # For false alarms: all kernels checked, each pass verified.
 test-debug: setup

@@ -72,7 +72,8 @@ def keep_binaries(config: pytest.Config) -> None:
     """
     run = tempfile.TemporaryDirectory(prefix="shadesmith-run-")
     config.add_cleanup(run.cleanup)
-    kept = config.cache.mkdir("shadesmith") if config.cache is not None else Path(run.name)
+    cache = getattr(config, "cache", None)  # lacking under `-p no:cacheprovider`
+    kept = Path(run.name) if cache is None else cache.mkdir("shadesmith")
     os.environ.setdefault("SHADESMITH_BINARIES_DIR", str(kept / "binaries"))
     stop = resident_glslang.start(kept, Path(run.name))
     if stop is not None:

@@ -32,15 +32,20 @@ _sources_module: Callable[[], _SourcesModule] = loader(".kept_sources", __packag
 
 
 def store_for(config: Config) -> Store | None:
-    """Return where kernels and binaries are cached on disk, None if they are not.
+    """Return where kernels are cached on disk, None if they are not; the cache is loaded only then."""
+    return _store_module().store_of(config) if config.offline_cache else None
 
-    SHADESMITH_BINARIES_DIR: a folder for binaries alone, under `offline_cache=False`. Every kernel is compiled by us,
-    and a source that a compiler has seen before is not compiled again.
+
+def binaries_for(config: Config) -> Store | None:
+    """Return where a device caches what compilers make, which may be cached without the sources of kernels.
+
+    SHADESMITH_BINARIES_DIR names a folder for that under `offline_cache=False`: every kernel is compiled to its source
+    again, and a source that a compiler has seen before is not compiled again.
     """
-    if config.offline_cache:
-        return _store_module().store_of(config)
-    binaries = os.environ.get("SHADESMITH_BINARIES_DIR", "")
-    return _store_module().store_of_binaries(binaries) if binaries else None
+    folder = os.environ.get("SHADESMITH_BINARIES_DIR", "")
+    if config.offline_cache or not folder:
+        return store_for(config)
+    return _store_module().store_of_binaries(folder)
 
 
 def sources_for(config: Config) -> Path | None:

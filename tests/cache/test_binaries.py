@@ -491,6 +491,44 @@ def test_what_is_not_to_be_kept_is_not(target, tmp_path, monkeypatch):
     assert not (tmp_path / "other").exists() and sessions.CURRENT.store is None
 
 
+def test_binaries_are_cached_without_sources_in_a_folder_of_their_own(target, tmp_path, monkeypatch):
+    arch = sessions.CURRENT.arch
+    folder = tmp_path / "binaries"
+
+    def doubled() -> tuple[list[float], dict[str, int]]:
+        """Compile a kernel in a session of its own, and launch it; the result, and which compilers ran."""
+
+        @ti.kernel
+        def double(x: ti.types.ndarray(ti.f32, 1)):
+            for i in x:
+                x[i] *= 2
+
+        ti.init(arch=arch, log_level=ti.WARN, enable_fallback=False, offline_cache=False)
+        before, x = stats(), np.ones(4, np.float32)
+        double(x)
+        after = stats()
+        assert after.frontend_runs == before.frontend_runs + 1
+        runs = {name: count - before.compiler_runs.get(name, 0) for name, count in after.compiler_runs.items()}
+        return x.tolist(), {name: count for name, count in runs.items() if count}
+
+    monkeypatch.setenv("SHADESMITH_BINARIES_DIR", str(folder))
+    first, second = doubled(), doubled()
+    assert first[0] == second[0] == [2.0] * 4 and sessions.CURRENT.store is None
+    if target == "python":
+        assert not folder.exists()
+        return
+    assert sum(first[1].values()) == 1 and second[1] == {}
+    assert {entry.stage for entry in cleaning.kept(str(folder))} <= {"binary", "tools", "sources"}
+    for path in folder.glob("*.binary"):
+        data = bytearray(path.read_bytes())
+        data[-1] ^= 1
+        path.write_bytes(data)
+    with pytest.warns(UserWarning, match="damaged"):
+        assert doubled() == first
+    monkeypatch.setenv("SHADESMITH_BINARIES_DIR", "")
+    assert doubled() == first
+
+
 def test_a_kernel_that_is_not_to_be_kept_leaves_nothing(target, tmp_path, monkeypatch):
     arch = sessions.CURRENT.arch
 

@@ -79,7 +79,7 @@ def _started(tool: Path, folder: Path, run: Path) -> tuple[subprocess.Popen[byte
     shader.write_text(WARM_UP)
     output = str(run / "resident-warm-up")
     process = subprocess.Popen(
-        [str(tool), "-S", "comp", "--target-env", "vulkan1.2", "--quiet", "-o", output, str(shader)],
+        [str(tool), "-S", "comp", "--target-env", "vulkan1.2", "-o", output, str(shader)],
         env={**os.environ, "LD_PRELOAD": str(folder / "server.so"), "RESIDENT_SOCKET": str(socket)},
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ...config import Config
 from ...devices.host.capabilities import PORTABLE
 from ...devices.loading import loader
-from ...devices.opening import store_for
+from ...devices.opening import binaries_for
 from ...devices.target_tools import TargetTools
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _compiler: Callable[[], _CompilerModule] = loader("...devices.host.compiler", __
 
 
 def _open(config: Config, allow_software: bool) -> Device:
-    return _device().open_device(threads=config.cpu_max_num_threads or None, store=store_for(config))
+    return _device().open_device(threads=config.cpu_max_num_threads or None, store=binaries_for(config))
 
 
 TOOLS = TargetTools(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ...config import Config
 from ...devices.cuda.capabilities import PORTABLE
 from ...devices.loading import loader
-from ...devices.opening import sources_for, store_for
+from ...devices.opening import binaries_for, sources_for
 from ...devices.target_tools import TargetTools
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _compiler: Callable[[], _CompilerModule] = loader("...devices.cuda.nvrtc", __pac
 
 
 def _open(config: Config, allow_software: bool) -> Device:
-    return _device().open_device(gpu_number(os.environ), sources_for(config), store_for(config))
+    return _device().open_device(gpu_number(os.environ), sources_for(config), binaries_for(config))
 
 
 def gpu_number(environment: Mapping[str, str]) -> int:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...config import Config
 from ...devices.loading import loader
-from ...devices.opening import sources_for, store_for
+from ...devices.opening import binaries_for, sources_for
 from ...devices.target_tools import TargetTools
 from ...devices.vulkan.capabilities import PORTABLE
 
@@ -32,7 +32,7 @@ _compiler: Callable[[], _CompilerModule] = loader("...devices.vulkan.glslang", _
 
 
 def _open(config: Config, allow_software: bool) -> Device:
-    return _device().open_device(allow_software=allow_software, sources=sources_for(config), store=store_for(config))
+    return _device().open_device(allow_software=allow_software, sources=sources_for(config), store=binaries_for(config))
 
 
 TOOLS = TargetTools(

@@ -4,7 +4,7 @@
 // itself takes 3 ms. So the tool first compiles a small shader, which fills its tables. Where it would write the result
 // (a file named WARM_UP), it waits on a socket instead. For each request it forks, and the child calls `main` again with
 // the arguments, the working folder and the standard streams of the client (client.c): the tool is the same program, and
-// what it prints and writes is the same, byte for byte.
+// the module that it writes is the same, byte for byte.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <poll.h>
@@ -89,6 +89,7 @@ static void accept_request(int listener) {
 // Serve until whoever started the tool closes its standard input. A client that has gone takes its job with it.
 static void serve(const char *path) {
     is_serving = 1;
+    fflush(NULL); // what the warm-up has printed is not for clients
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     strncpy(address.sun_path, path, sizeof address.sun_path - 1);
     int listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);

@@ -27,6 +27,7 @@ from ...lang import struct as lang
 from ...lang.matrix import Matrix
 from ..context.context import COMPUTED_BY_PYTHON, Context, expression
 from ..context.references import need_memory
+from ..context.reporter import COMPUTED_BY_PYTHON
 from ..context.spelling_hints import describe_owner, missing_attribute_hint, owner_text
 from ..context.values import ArrayMember, Method, Place, describe_kind, holds_runtime, is_number
 from ..library.methods import METHOD_NAMES
@@ -34,7 +35,6 @@ from ..library.slices import check_bounds, has_slice, index_statement, read_slic
 from ..library.sparse import list_method
 from ..library.structs import array_attribute, array_member, bound, member_place, struct_attribute, struct_item
 from ..library.textures import check_texture, texture_attribute
-from ..reporter import COMPUTED_BY_PYTHON
 
 COMPONENTS = ("xyzw", "rgba", "stpq")
 """The letter sets that name a vector's elements."""

@@ -29,6 +29,7 @@ from ..context.context import Context, expression
 from ..context.iteration import positional
 from ..context.loop_options import loop_config
 from ..context.references import need_memory
+from ..context.runtime_values import fits
 from ..context.values import (
     Method,
     Place,
@@ -49,7 +50,6 @@ from ..library.ranges import grouped, ndrange
 from ..library.simt import thread_functions
 from ..library.sparse import sparse_functions
 from ..library.structs import make_anonymous, make_struct
-from ..runtime_values import fits
 from ..source.definition import KernelDefinition
 from . import real_functions
 from .inlining import inline

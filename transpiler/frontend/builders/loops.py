@@ -12,10 +12,10 @@ from ...ir.textures import Texture
 from ...ir.types import Scalar, describe_type, i32
 from ..context.context import Context, statement
 from ..context.iteration import compile_time_items
+from ..context.nesting import LoopRecord
 from ..context.scope import Exit
 from ..context.values import GroupedValue, NdrangeValue, RangeValue, describe_kind, is_number
 from ..library.textures import texels
-from ..nesting import LoopRecord
 from .assignment import static_argument
 from .expressions import bind_target
 from .statements import NEVER, Completion, execute, leave_loop, says_static

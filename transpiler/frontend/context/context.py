@@ -19,15 +19,15 @@ from ...ir.nodes import Block, Statement
 from ...ir.statements import Alloca, If
 from ...ir.tasks import Kernel
 from ...ir.types import SCALARS, Type
-from ..arrays import Arrays
-from ..exits import Exits
-from ..nesting import Nesting
-from ..reporter import Reporter
-from ..runtime_values import RuntimeValues
 from ..source.definition import KernelDefinition
 from ..source.dependencies import Reads
 from ..source.specialization import Specialization
 from ..source.unsupported import REASONS
+from .arrays import Arrays
+from .exits import Exits
+from .nesting import Nesting
+from .reporter import Reporter
+from .runtime_values import RuntimeValues
 from .scope import MISSING, Frame
 from .spelling_hints import missing_name_hint
 from .struct_types import StructTypes

@@ -7,18 +7,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..errors import TaichiRuntimeError, TaichiTypeError
-from ..ir.nodes import Statement
-from ..ir.snodes import Node, Tree, top_of
-from ..ir.statements import Array
-from ..ir.tasks import Kernel
-from ..ir.types import Type, describe_type, scalars_of, u1
-from ..lang.describe import ArrayDescription, Step, identify_step, is_described, name_step, steps_of
-from .context.struct_types import StructTypes
-from .context.trees import name_parts, see_tree
-from .context.values import ArrayMember, Place
+from ...errors import TaichiRuntimeError, TaichiTypeError
+from ...ir.nodes import Statement
+from ...ir.snodes import Node, Tree, top_of
+from ...ir.statements import Array
+from ...ir.tasks import Kernel
+from ...ir.types import Type, describe_type, scalars_of, u1
+from ...lang.describe import ArrayDescription, Step, identify_step, is_described, name_step, steps_of
+from ..source.dependencies import Reads
 from .reporter import Reporter
-from .source.dependencies import Reads
+from .struct_types import StructTypes
+from .trees import name_parts, see_tree
+from .values import ArrayMember, Place
 
 
 class Arrays:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ..ir.builder import Builder
-from ..ir.nodes import Statement
-from ..ir.statements import Alloca
-from ..ir.types import u1
-from .context.scope import Exit
+from ...ir.builder import Builder
+from ...ir.nodes import Statement
+from ...ir.statements import Alloca
+from ...ir.types import u1
+from .scope import Exit
 
 
 class Exits:

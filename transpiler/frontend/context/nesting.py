@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..ir.nodes import Block, Statement
-from ..ir.statements import GlobalPtr, RangeFor, StructFor, While, base_pointer
-from .context.scope import Exit
-from .context.values import Place
+from ...ir.nodes import Block, Statement
+from ...ir.statements import GlobalPtr, RangeFor, StructFor, While, base_pointer
+from .scope import Exit
+from .values import Place
 
 
 @dataclass(eq=False, slots=True)

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..errors import (
+from ...errors import (
     E,
     SourceLocation,
     TaichiCompilationError,
@@ -15,8 +15,8 @@ from ..errors import (
     TaichiRuntimeError,
     TaichiTypeError,
 )
-from ..ir.builder import Builder
-from .context.scope import Frame
+from ...ir.builder import Builder
+from .scope import Frame
 
 ERROR_OF: dict[type[Exception], type[TaichiCompilationError]] = {
     TypeError: TaichiTypeError,

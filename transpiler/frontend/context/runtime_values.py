@@ -8,18 +8,19 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from ..errors import TaichiTypeError
-from ..ir.builder import Builder
-from ..ir.nodes import Statement
-from ..ir.statements import Array, Const, MatrixInit
-from ..ir.types import SCALARS, Scalar, Struct, Tensor, Type, describe_type, element_of, u1
-from ..lang import struct as lang
-from ..lang.annotations import as_type
-from ..lang.describe import is_described
-from ..lang.matrix import Matrix
-from ..options import CompileOptions
-from .context.struct_types import StructTypes
-from .context.values import (
+from ...errors import TaichiTypeError
+from ...ir.builder import Builder
+from ...ir.nodes import Statement
+from ...ir.statements import Array, Const, MatrixInit
+from ...ir.types import SCALARS, Scalar, Struct, Tensor, Type, describe_type, element_of, u1
+from ...lang import struct as lang
+from ...lang.annotations import as_type
+from ...lang.describe import is_described
+from ...lang.matrix import Matrix
+from ...options import CompileOptions
+from .reporter import Reporter
+from .struct_types import StructTypes
+from .values import (
     ArrayMember,
     Formatted,
     Place,
@@ -29,7 +30,6 @@ from .context.values import (
     matrix_rows,
     number_type,
 )
-from .reporter import Reporter
 
 
 def fits(value: int, type: Scalar) -> bool:
