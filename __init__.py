@@ -61,6 +61,7 @@ from .runtime.snodes import AXES as _AXES
 from .runtime.snodes import SNode, axes, deactivate_all_snodes, root
 from .runtime.texture import Texture
 from .runtime.tuning import tune
+from .runtime.workbench_door import install as _install_workbench
 from .transpiler.errors import (
     ShadesmithWarning,
     TaichiAssertionError,
@@ -192,6 +193,7 @@ _HOOKS.make_ndarray = ndarray
 
 sys.modules.update({f"{__name__}.{path}": module for path, module in _PATHS.items()})
 _lazy.install()
+_install_workbench()
 
 
 def __dir__() -> list[str]:

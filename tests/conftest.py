@@ -11,7 +11,7 @@ from cache_checks import compare_compilations
 from missing_tools import MissingTools
 
 import shadesmith as ti
-from shadesmith.runtime import kernel as kernels
+from shadesmith.runtime import compiler
 from shadesmith.runtime import session as sessions
 from shadesmith.runtime.cache import kept_ir, lookup
 from shadesmith.transpiler.frontend.build import build
@@ -61,20 +61,20 @@ def check_what_is_found() -> None:
     def checked(store, found, name):
         kept = find(store, found, name)
         if kept is not None:
-            compare_compilations(kept, lookup._compile(*COMPILED[-1]))
+            compare_compilations(kept, compiler.compile_source(COMPILED[-1]))
         return kept
 
-    def remembered(specialization, target, config, observer=None, is_kept=True):
-        COMPILED.append((specialization, target, None))
+    def remembered(specialization, config, observer=None, is_kept=True):
+        COMPILED.append(specialization)
         try:
-            return find_or_compile(specialization, target, config, observer, is_kept)
+            return find_or_compile(specialization, config, observer, is_kept)
         finally:
             COMPILED.pop()
 
-    find_or_compile = lookup.find_or_compile
+    find_or_compile = compiler.find_or_compile
     lookup._find = checked
     check_what_the_frontend_kept()
-    kernels.find_or_compile = remembered
+    compiler.find_or_compile = remembered
 
 
 def check_what_the_frontend_kept() -> None:
@@ -95,7 +95,7 @@ def check_what_the_frontend_kept() -> None:
 
 
 COMPILED: list = []
-"""What is being looked for: arguments of `lookup._compile`."""
+"""Specializations that are being looked for."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

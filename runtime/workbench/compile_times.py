@@ -15,8 +15,8 @@ from ...transpiler.frontend.build import build
 from ...transpiler.frontend.definition import parse
 from ...transpiler.frontend.specialization import Specialization
 from ...transpiler.ir.forms import FrontendResult
-from ...transpiler.pipeline import compile_kernel
 from ..cache.stats import COUNTS
+from ..compiler import compile_source
 
 if TYPE_CHECKING:
     from ...transpiler.backend.interface import BackendModule
@@ -59,7 +59,7 @@ def compile_report(specialization: Specialization, device: Device) -> CompileRep
         times["frontend"] = perf_counter() - start
         return result
 
-    compilation = compile_kernel(specialization, device.name, frontend=timed_frontend)
+    compilation = compile_source(specialization, frontend=timed_frontend)
     times |= {f"pass {name}": time for name, time in compilation.passes.items()}
     times["between passes"] = compilation.times["passes"] - sum(compilation.passes.values())
     times["emit"] = compilation.times["emit"]

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from ...transpiler.backend.interface import BackendModule
 from ...transpiler.errors import TaichiCompilationError, warn_user
 from ...transpiler.frontend.specialization import Specialization
-from ..compiler import compile_kernel
+from ..module_source import Choice
 from ..tuning import tunable_of
 from ..whole_files import write_text
 from .check import check_edit
@@ -29,7 +29,7 @@ from .merge import Merged, has_markers, merge, same_text
 from .rules import Rule, rule_of
 from .slots import EditError, Slot, is_writable, python_file, read_text, shown, slot_of, without_checks
 from .tuned import shape_class, tuned_module
-from .variants import EDIT, GENERATED, TUNED, Variant, Variants, digest_of, unknown_variant, variant_of
+from .variants import EDIT, GENERATED, TUNED, Variants, digest_of, unknown_variant, variant_of
 
 if TYPE_CHECKING:
     from ...transpiler.backend.compilation import Compilation
@@ -46,19 +46,6 @@ WROTE = ".wrote"
 
 
 _VARIANT = re.compile(r"@[\w-]+(?=\.\w+$)")
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """What runs. watched: files whose change makes the choice anew; none where nobody can change them.
-
-    dispatch: where the arguments of each launch decide, which variant that is.
-    """
-
-    module: BackendModule
-    variant: Variant
-    watched: tuple[Path, ...] = ()
-    dispatch: Callable[[Sequence[Any]], str] | None = None
 
 
 def choose(
@@ -235,15 +222,16 @@ def _facts(specialization: Specialization, module: BackendModule) -> dict[str, o
     }
 
 
-def digest_of_edit(specialization: Specialization, target: str, edits_dir: str) -> str:
+def digest_of_edit(specialization: Specialization, generated: Callable[[], BackendModule], edits_dir: str) -> str:
     """Return a digest of the texts that take the place of the generated ones, "" where none does.
 
+    generated: gives the generated module; it is called where there is a slot.
     Raises: EditError for an edit that cannot be read or merged.
     """
     slot = slot_of(specialization, edits_dir)
     if not slot.folder.is_dir():
         return ""
-    module = compile_kernel(specialization, target).module
+    module = generated()
     name = select(specialization, slot, module).name
     edited, _ = load(slot, module, name) if name != GENERATED else (module, ())
     return "" if edited is module else digest_of(edited)
