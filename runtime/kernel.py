@@ -112,18 +112,18 @@ class Kernel(KernelTools):
         return self.launcher(self.arguments.leaves(args, kwargs))[0].module
 
     def use(self, variant: str | None) -> None:
-        """Run a text of the slot from the next launch on: "generated", "edit", or the name of a variant; None: as rules
+        """Run a source of the slot from the next launch on: "generated", "edit", or a variant's name; None: as rules
         say. A launch for whose arguments there is no such variant raises TaichiRuntimeError.
 
-        "fastest": the first launch of each kind of arguments compares and times all texts on copies, and the fastest of
-        those that compute the same runs from then on.
+        "fastest": the first launch of each kind of arguments compares and times all sources on copies, and the fastest
+        of those that compute the same runs from then on.
         """
         self.wanted = variant
         self.forget_launchers()
 
     @property
     def last_launch(self) -> Variant | None:
-        """Which text the last launch ran: `.variant` ("generated", "edit" or a name), `.digest`, `.paths`."""
+        """Which source the last launch ran: `.variant` ("generated", "edit" or a name), `.digest`, `.paths`."""
         return None if self._last is None else self._last.variant
 
     def launcher(self, leaves: Sequence[Any]) -> tuple[Instance, Launcher]:
@@ -165,8 +165,7 @@ class Kernel(KernelTools):
         found = self._launchers.get((key, variant))
         if found is None:
             with COMPILING:
-                self._build((key, variant), args, keeps=False, wanted=variant)
-                found = self._launchers[key, variant]
+                found = self._build((key, variant), args, keeps=False, wanted=variant)[1]
         launch, self._last = found
         return launch
 
