@@ -8,14 +8,14 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from .runtime import session as _session
+from .runtime.arrays.ndarray import MatrixNdarray, ScalarNdarray, ndarray
+from .runtime.arrays.texture import Texture
 from .runtime.compat import experimental, lang, sparse, types
 from .runtime.compat import lazy as _lazy
 from .runtime.compat import lib as _lib  # noqa: F401 - `ti._lib.core` is reached by programs
 from .runtime.compat import log as _logging  # noqa: F401
 from .runtime.compat.deprecated import var
-from .runtime.compat.impl import current_cfg as _current_cfg
-from .runtime.compat.later import missing as _missing
+from .runtime.compat.lang_modules.impl import current_cfg as _current_cfg
 from .runtime.compat.log import (
     CRITICAL,
     DEBUG,
@@ -51,17 +51,17 @@ from .runtime.compat.primitive_types import (
     uint32,
     uint64,
 )
-from .runtime.field import MatrixField, ScalarField, StructField, field
-from .runtime.fields_builder import FieldsBuilder
-from .runtime.kernel import kernel
-from .runtime.ndarray import MatrixNdarray, ScalarNdarray, ndarray
-from .runtime.real_function import real_func
-from .runtime.session import init, is_logging_effective, reset, set_logging_level, sync
-from .runtime.snodes import AXES as _AXES
-from .runtime.snodes import SNode, axes, deactivate_all_snodes, root
-from .runtime.texture import Texture
-from .runtime.tuning import tune
-from .runtime.workbench_door import install as _install_workbench
+from .runtime.fields.field import MatrixField, ScalarField, StructField, field
+from .runtime.fields.fields_builder import FieldsBuilder
+from .runtime.fields.snodes import AXES as _AXES
+from .runtime.fields.snodes import SNode, axes, deactivate_all_snodes, root
+from .runtime.launch.kernel import kernel
+from .runtime.launch.real_function import real_func
+from .runtime.launch.tuning import tune
+from .runtime.launch.workbench_facade import install as _install_workbench
+from .runtime.missing_names import missing as _missing
+from .runtime.session import session as _session
+from .runtime.session.session import init, is_logging_effective, reset, set_logging_level, sync
 from .transpiler.errors import (
     ShadesmithWarning,
     TaichiAssertionError,
@@ -154,9 +154,10 @@ from .transpiler.lang.struct import Struct, dataclass
 from .transpiler.lang.textures import Format
 
 if TYPE_CHECKING:
-    from .runtime import graph, tools, ui
-    from .runtime.gui import GUI
-    from .runtime.gui_arguments import hex_to_rgb, rgb_to_hex
+    from .runtime import graph, tools
+    from .runtime.gui import ui
+    from .runtime.gui.arguments import hex_to_rgb, rgb_to_hex
+    from .runtime.gui.gui import GUI
 
 __all__ = [
     "ArgPack", "CRITICAL", "DEBUG", "ERROR", "Field", "FieldsBuilder", "Format", "GUI", "INFO", "Layout", "Matrix",

@@ -1,6 +1,6 @@
 """`python -m shadesmith`: what a shell can ask of shadesmith."""
 
-from .runtime.command_line import main
+from .runtime.commands.command_line import main
 
 if __name__ == "__main__":
     raise SystemExit(main())

@@ -16,7 +16,7 @@ from unittest.mock import patch
 import numpy as np
 
 import shadesmith as ti
-from shadesmith.runtime import session as sessions
+from shadesmith.runtime.session import session as sessions
 
 LAUNCHES = 5
 Launch = Callable[[], None]

@@ -18,7 +18,7 @@ import accuracy
 import numpy as np
 
 import shadesmith as ti
-from shadesmith.runtime import session as sessions
+from shadesmith.runtime.session import session as sessions
 
 Column = dict[str, str]
 """The cells of a column by function."""

@@ -18,7 +18,7 @@ import time
 from statistics import median
 
 import shadesmith as ti
-from shadesmith.runtime import session as sessions
+from shadesmith.runtime.session import session as sessions
 from shadesmith.runtime.workbench.bench import time_modules
 from shadesmith.runtime.workbench.ratios import NO_DIFFERENCE, SLOWER
 from shadesmith.runtime.workbench.replicas import record

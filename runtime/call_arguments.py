@@ -11,9 +11,9 @@ from difflib import get_close_matches
 from typing import Any
 
 from ..transpiler.errors import TaichiSyntaxError
-from ..transpiler.frontend.definition import KernelDefinition
+from ..transpiler.frontend.source.definition import KernelDefinition
 from ..transpiler.lang.annotations import is_template
-from .packs import unpacker
+from .launch.packs import unpacker
 
 NO_NAMES: Mapping[str, Any] = {}
 

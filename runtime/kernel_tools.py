@@ -10,23 +10,23 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..transpiler.frontend.definition import KernelDefinition
+from ..transpiler.frontend.source.definition import KernelDefinition
 from ..transpiler.lang.arch import Arch
-from . import compiler
-from . import session as sessions
+from .cache import compiler
+from .cache.compiler import COMPILING, Request
 from .call_arguments import CallArguments
-from .capabilities import capabilities_for
-from .compiler import COMPILING, Request
-from .inspection import Inspection, observe
-from .session import Session
-from .signatures import signature_of
+from .devices.capabilities import capabilities_for
+from .launch.inspection import Inspection, observe
+from .launch.signatures import signature_of
+from .launch.tuning import tunable_of
+from .session import session as sessions
+from .session.session import Session
+from .session.tracebacks import hides_own_frames
 from .tool_registry import tool
-from .tracebacks import hides_own_frames
-from .tuning import tunable_of
 
 if TYPE_CHECKING:
-    from ..transpiler.backend.compilation import Compilation
-    from ..transpiler.backend.interface import BackendModule
+    from ..transpiler.backend.module.compilation import Compilation
+    from ..transpiler.backend.module.interface import BackendModule
 
 METHODS_OF_ARGUMENTS = frozenset(
     {

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from shadesmith.runtime import compiler
-from shadesmith.runtime import session as sessions
+from shadesmith.runtime.cache import compiler
+from shadesmith.runtime.session import session as sessions
 
 
 def find(specialization):

@@ -11,11 +11,11 @@ from cache_checks import compare_compilations
 from missing_tools import MissingTools
 
 import shadesmith as ti
-from shadesmith.runtime import compiler
-from shadesmith.runtime import session as sessions
-from shadesmith.runtime.cache import kept_ir, lookup
-from shadesmith.transpiler.frontend.build import build
-from shadesmith.transpiler.ir.serialize import serialize
+from shadesmith.runtime.cache import compiler, lookup
+from shadesmith.runtime.cache import ir_entries as kept_ir
+from shadesmith.runtime.session import session as sessions
+from shadesmith.transpiler.frontend.build.build import build
+from shadesmith.transpiler.ir.serialize.serialize import serialize
 
 MISSING = pytest.StashKey[MissingTools]()
 ARCHES = {"cpu": "cpu", "vulkan": "vulkan", "cuda": "cuda", "python": "python"}

@@ -7,10 +7,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from shadesmith.runtime.capabilities import PORTABLE
-from shadesmith.transpiler.backend.interface import BackendModule
-from shadesmith.transpiler.frontend.definition import define
-from shadesmith.transpiler.frontend.specialization import (
+from shadesmith.runtime.devices.capabilities import PORTABLE
+from shadesmith.transpiler.backend.module.interface import BackendModule
+from shadesmith.transpiler.frontend.source.definition import define
+from shadesmith.transpiler.frontend.source.specialization import (
     Argument,
     ArrayArgument,
     ScalarArgument,

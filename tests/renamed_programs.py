@@ -22,12 +22,12 @@ from typing import Any
 import pytest
 
 import shadesmith as ti
-from shadesmith.runtime import compiler
-from shadesmith.runtime.capabilities import capabilities_for
+from shadesmith.runtime.cache import compiler
+from shadesmith.runtime.devices.capabilities import capabilities_for
 from shadesmith.transpiler.backend.helpers import words_of
-from shadesmith.transpiler.backend.interface import SourceFile
+from shadesmith.transpiler.backend.module.interface import SourceFile
 from shadesmith.transpiler.backend.reserved import FUNCTIONS, RESERVED, TYPES
-from shadesmith.transpiler.frontend.specialization import Specialization
+from shadesmith.transpiler.frontend.source.specialization import Specialization
 from shadesmith.transpiler.pipeline import compile_kernel
 
 PLACEHOLDER = re.compile(r"\$(\w+)")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from golden_kernels import compiled
 
-from shadesmith.runtime.capabilities import PORTABLE
+from shadesmith.runtime.devices.capabilities import PORTABLE
 from shadesmith.runtime.workbench.check import check_edit
 from shadesmith.runtime.workbench.edited import edited_module
 from shadesmith.runtime.workbench.slots import EditError

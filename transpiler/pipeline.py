@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .backend.compilation import Compilation
+from .backend.assemble.emit import emit
 from .backend.compiled import compilation_of
-from .backend.emit import emit
+from .backend.module.compilation import Compilation
 from .errors import TaichiCompilationError
-from .frontend.build import build
-from .frontend.specialization import Specialization
+from .frontend.build.build import build
+from .frontend.source.specialization import Specialization
 from .ir.forms import FrontendResult
 from .ir.tasks import Kernel
 from .ir.text import Form, form_of, frontend_form_of

@@ -3,8 +3,8 @@
 What an archive holds stands in docs/archive.md, what one does with it in docs/aot.md.
 """
 
-from ..compat.later import missing
-from ..recording import start_recording, stop_recording
+from ..missing_names import missing
+from ..recording.recording import start_recording, stop_recording
 from .export import export, export_as
 from .load import LoadedGraph, LoadedKernel, LoadedModule, load
 from .module import KernelTemplate, Module

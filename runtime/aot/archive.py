@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
-from ...transpiler.backend.interface import BackendModule
+from ...transpiler.backend.module.interface import BackendModule
 from ..workbench.cubin import CubinError, read_cubin
 from .check_shaders import check_shaders, validate
 from .container import MAX_BYTES, MAX_DIRECTORY_BYTES, MAX_MEMBERS, ArchiveError, Container, container_of

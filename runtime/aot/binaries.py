@@ -14,14 +14,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ...transpiler.backend.interface import BackendModule, SourceFile
+from ...transpiler.backend.module.interface import BackendModule, SourceFile
 from ...transpiler.errors import TaichiRuntimeError
-from .. import session as sessions
-from ..cache.store import Store
 from ..devices import nvrtc
 from ..devices.compiler_messages import CompilerFailure
 from ..devices.glslang import Glslang
 from ..devices.host_compiler import find_compiler, lacks_openmp
+from ..session import session as sessions
+from ..store.store import Store
 from ..workbench.spirv import Reflection, reflect
 from .targets import NATIVE_MARCH, Target
 

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from math import prod
 
-from ...transpiler.backend.interface import BackendModule, Interface, TaskSource
+from ...transpiler.backend.module.interface import BackendModule, Interface, TaskSource
 from ..devices.glslang import TIME_LIMIT_SECONDS, is_whole, run_tool
 from ..workbench.spirv import Image, Pointer, Reflection, Scalar, SpirvError, Type, arguments_of, reflect
 from .binaries import spirv_version

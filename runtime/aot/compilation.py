@@ -10,21 +10,21 @@ from difflib import get_close_matches
 from hashlib import sha256
 from typing import Any
 
-from ...transpiler.backend.interface import BackendModule
+from ...transpiler.backend.module.interface import BackendModule
 from ...transpiler.errors import TaichiRuntimeError, UnsupportedError, warn_user
-from ...transpiler.frontend.definition import ParameterDefinition
-from ...transpiler.frontend.specialization import describe
+from ...transpiler.frontend.source.definition import ParameterDefinition
+from ...transpiler.frontend.source.specialization import describe
 from ...transpiler.ir.textures import FORMATS
 from ...transpiler.lang.annotations import NdarrayAnnotation, as_type, is_template
 from ...transpiler.lang.textures import RWTextureType, TextureType
 from ...transpiler.options import CompileOptions
-from .. import compiler
-from .. import session as sessions
-from ..compiler import Request
-from ..kernel import BoundKernel, Kernel, as_bound_kernel
+from ..arrays.ndarray import stand_in
+from ..arrays.texture import stand_in as texture_stand_in
+from ..cache import compiler
+from ..cache.compiler import Request
+from ..launch.kernel import BoundKernel, Kernel, as_bound_kernel
 from ..module_source import GENERATED
-from ..ndarray import stand_in
-from ..texture import stand_in as texture_stand_in
+from ..session import session as sessions
 from .targets import Target
 
 COMPLETE = "`ti.types.ndarray(dtype=ti.f32, ndim=1)`"

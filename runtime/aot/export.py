@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from ...transpiler.errors import TaichiRuntimeError
-from ..kernel import Kernel
+from ..launch.kernel import Kernel
 
 F = TypeVar("F")
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from ...transpiler.errors import TaichiRuntimeError
 from ..devices.device import Device
-from ..session import Session
+from ..session.session import Session
 from ..workbench.cubin import read_cubin
 from ..workbench.device_needs import lacks_capability, lacks_extension
 from .archive import Archive, Kernel

@@ -15,22 +15,22 @@ from typing import Any, cast
 
 import numpy as np
 
-from ...transpiler.backend.compilation import Compilation
-from ...transpiler.backend.interface import Interface
+from ...transpiler.backend.module.compilation import Compilation
+from ...transpiler.backend.module.interface import Interface
 from ...transpiler.errors import TaichiRuntimeError, TaichiRuntimeTypeError
-from ...transpiler.frontend.definition import KernelDefinition
-from ...transpiler.frontend.specialization import ArrayArgument
+from ...transpiler.frontend.source.definition import KernelDefinition
+from ...transpiler.frontend.source.specialization import ArrayArgument
 from ...transpiler.ir.types import Struct, Tensor, element_of, u8
-from .. import session as sessions
-from ..captured import TreePart
-from ..compiler import COMPILING, specialize
-from ..instance import Instance, Launcher
-from ..keys import Keys
-from ..memory import Memory, ended_error
-from ..ndarray import array_in_memory
-from ..programs import Code
-from ..session import Session
-from ..tracebacks import hides_own_frames
+from ..arrays.memory import Memory, ended_error
+from ..arrays.ndarray import array_in_memory
+from ..cache.compiler import COMPILING, specialize
+from ..launch.captured import TreePart
+from ..launch.instance import Instance, Launcher
+from ..launch.keys import Keys
+from ..session import session as sessions
+from ..session.programs import Code
+from ..session.session import Session
+from ..session.tracebacks import hides_own_frames
 from .archive import Archive, Kernel, open_archive
 from .container import ArchiveError
 from .fits import check_device, codes_for

@@ -13,11 +13,11 @@ from typing import Any, Protocol, cast
 from ...transpiler.errors import TaichiRuntimeError
 from ...transpiler.ir.types import SCALARS, Tensor
 from ...transpiler.lang.textures import Format
-from ..dense_array import DenseArray
+from ..arrays.dense_array import DenseArray
 from ..graph import Arg, ArgKind, Graph
 from ..graph.dispatch import Dispatch
-from ..kernel import Kernel
-from ..tracebacks import hides_own_frames
+from ..launch.kernel import Kernel
+from ..session.tracebacks import hides_own_frames
 from .stored_types import declared, element_of
 
 SOME_FORMAT = {"f32": "rgba8", "i32": "rgba8i", "u32": "rgba8u"}

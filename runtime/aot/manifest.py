@@ -15,10 +15,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from ...transpiler.backend.interface import BackendModule, Expression
-from ...transpiler.backend.read_module import MAX_DEPTH
+from ...transpiler.backend.module.interface import BackendModule, Expression
+from ...transpiler.backend.module.read_module import MAX_DEPTH
 from ...transpiler.errors import TaichiRuntimeError
-from ...transpiler.frontend.specialization import (
+from ...transpiler.frontend.source.specialization import (
     Argument,
     ArrayArgument,
     ScalarArgument,
@@ -29,11 +29,11 @@ from ...transpiler.frontend.specialization import (
 from ...transpiler.ir.textures import TexelFormat
 from ...transpiler.ir.types import Scalar, Struct, Tensor, Type
 from ...transpiler.options import Capabilities, CompileOptions
-from ..captured import captured_constants
-from ..memory import hold_of
-from ..parts import PartsMemory
-from ..sparse_tree import Beside
-from ..trees import PlacedMemory
+from ..arrays.memory import hold_of
+from ..arrays.split_memory import PartsMemory
+from ..fields.sparse_tree import Beside
+from ..fields.tree_memory import PlacedMemory
+from ..launch.captured import captured_constants
 from . import translations
 from .binaries import Binaries
 

@@ -19,11 +19,11 @@ from typing import Any, Protocol
 from ...transpiler.errors import TaichiRuntimeError
 from ...transpiler.lang.arch import Arch
 from ...transpiler.lang.describe import is_described
-from .. import session as sessions
-from ..compiler import Request
-from ..kernel import Kernel
-from ..tracebacks import hides_own_frames
-from ..whole_files import write_bytes
+from ..cache.compiler import Request
+from ..launch.kernel import Kernel
+from ..session import session as sessions
+from ..session.tracebacks import hides_own_frames
+from ..store.atomic_files import write_bytes
 from . import manifest
 from .binaries import compile_binaries, requirements
 from .compilation import compile_for, instance_name, specialize, specialize_call, specialize_leaves

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
-from ...transpiler.backend.interface import BackendModule, Member
-from ...transpiler.backend.read_module import (
+from ...transpiler.backend.module.interface import BackendModule, Member
+from ...transpiler.backend.module.read_module import (
     FILE_NAME,
     MAX_BYTES,
     MAX_EXTENT,

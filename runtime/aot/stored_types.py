@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...transpiler.backend.interface import ResultField
-from ...transpiler.frontend.definition import ParameterDefinition
+from ...transpiler.backend.module.interface import ResultField
+from ...transpiler.frontend.source.definition import ParameterDefinition
 from ...transpiler.ir.types import SCALARS, Scalar, Struct, Tensor, Type
 from ...transpiler.lang.annotations import NdarrayAnnotation, matrix, vector
 from ...transpiler.lang.struct import StructType

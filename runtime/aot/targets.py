@@ -16,8 +16,8 @@ from typing import Any
 from ...transpiler.errors import TaichiRuntimeError
 from ...transpiler.lang.arch import Arch, cpu
 from ...transpiler.options import Capabilities
-from .. import session as sessions
-from ..capabilities import BITWISE, PORTABLE, capabilities_for
+from ..devices.capabilities import BITWISE, PORTABLE, capabilities_for
+from ..session import session as sessions
 
 PORTABLE_ARCH = "sm_75"
 """The oldest GPU that NVRTC 13 compiles for; its cubin runs on sm_75 to sm_79, its PTX on all newer ones."""

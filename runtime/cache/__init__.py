@@ -3,6 +3,6 @@
 For programs it is `ti.cache`, with what its names say.
 """
 
-from .stats import Event, Stats, stats
+from ..store.stats import Event, Stats, stats
 
 __all__ = ["Event", "Stats", "stats"]

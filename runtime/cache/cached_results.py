@@ -9,7 +9,7 @@ import builtins
 import types
 from typing import Any
 
-from .function_text import code_of
+from .function_source import code_of
 
 CODE = (types.FunctionType, types.BuiltinFunctionType, types.ModuleType, type)
 """What programs do not change, as a rule; numbers and objects they do."""

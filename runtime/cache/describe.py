@@ -20,15 +20,15 @@ from typing import Any, Generic, Protocol
 import numpy as np
 
 from ...transpiler.errors import PACKAGE
-from ...transpiler.frontend.specialization import Specialization, stable_text
+from ...transpiler.frontend.source.specialization import Specialization, stable_text
 from ...transpiler.lang.decorators import BoundFunc, Func
 from ...transpiler.lang.matrix import Matrix
 from ...transpiler.options import Capabilities, CompileOptions
 from ..compat.lazy import NAMES as LOADED_ON_DEMAND
 from . import describe_own
+from .builtin_names import ASKS_CONFIG, PURE_MODULES, fixed_name, is_of_library, is_own, library_of
 from .cached_results import reads_data
 from .describe_own import contents, holds_array, own_attributes
-from .known import ASKS_CONFIG, PURE_MODULES, fixed_name, is_of_library, is_own, library_of
 from .walk import MISSING, Walk
 
 ATOMS = frozenset({int, float, bool, str, bytes, complex, type(None), type(...), type(NotImplemented)})

@@ -16,19 +16,19 @@ from typing import Any
 
 import numpy as np
 
-from ...transpiler.frontend.definition import KernelDefinition
+from ...transpiler.frontend.source.definition import KernelDefinition
 from ...transpiler.ir.snodes import Node, is_sparse_tree, top_of
 from ...transpiler.ir.types import Scalar, Struct, Tensor, Type
 from ...transpiler.lang import struct as lang
 from ...transpiler.lang.functions import ndrange
 from ...transpiler.lang.matrix import Matrix, Vector
 from ...transpiler.lang.packs import ArgPack, ArgPackType
-from ..compat.impl import Program, Runtime
+from ..arrays.dense_array import DenseArray
+from ..arrays.ndarray import MatrixNdarray, ScalarNdarray, StructNdarray
+from ..compat.lang_modules.impl import Program, Runtime
 from ..config import Config
-from ..dense_array import DenseArray
-from ..field import MatrixField, ScalarField, StructField
-from ..ndarray import MatrixNdarray, ScalarNdarray, StructNdarray
-from ..snodes import SNode, field_of, fields_in_tree
+from ..fields.field import MatrixField, ScalarField, StructField
+from ..fields.snodes import SNode, field_of, fields_in_tree
 from .walk import Walk
 
 MAX_ARRAY_BYTES = 1 << 25

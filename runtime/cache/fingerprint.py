@@ -22,15 +22,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ...transpiler.frontend.definition import definition_of
-from ...transpiler.frontend.specialization import Specialization, TemplateArgument
+from ...transpiler.frontend.source.definition import definition_of
+from ...transpiler.frontend.source.specialization import Specialization, TemplateArgument
 from ...transpiler.ir.snodes import Node
 from ...transpiler.lang.decorators import Func
+from .builtin_names import words
 from .describe import describe, environment, known_text, member_of_module, switches_text
 from .describe_own import argument as argument_text
 from .describe_own import describe_sight, holds_array, is_array
-from .function_text import NoText, TextOfFunction, code_of, text_of
-from .known import words
+from .function_source import NoText, TextOfFunction, code_of, text_of
 from .set_order import only_asked
 from .walk import MISSING, Holder, Undescribable, Walk
 

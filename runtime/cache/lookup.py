@@ -11,21 +11,21 @@ from collections.abc import Callable
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ...transpiler.backend.compilation import Compilation
+from ...transpiler.backend.module.compilation import Compilation
 from ...transpiler.errors import warn_user
-from ...transpiler.frontend.specialization import Specialization
+from ...transpiler.frontend.source.specialization import Specialization
 from ..config import Config
+from ..store.stats import COUNTS
+from ..store.store import Store, store_of
 from .fingerprint import Fingerprint, fingerprint
-from .kept_texts import Unkept, from_entry, to_entry
 from .positions import Moved
-from .stats import COUNTS
-from .store import Store, store_of
+from .source_entries import Unkept, from_entry, to_entry
 from .walk import Undescribable
 
 if TYPE_CHECKING:
     from ...transpiler.ir.forms import FrontendResult
     from ...transpiler.ir.text import Form
-    from .kept_ir import KeptFrontend
+    from .ir_entries import KeptFrontend
 
 STAGE = "text"
 

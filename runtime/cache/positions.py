@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...transpiler.backend.interface import END_OF_BODY
+from ...transpiler.backend.module.interface import END_OF_BODY
 from ...transpiler.errors import NOWHERE
 
 IN_WARNING = re.compile(r'File "([^"\n]*)", line (\d+)')

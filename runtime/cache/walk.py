@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...transpiler.ir.snodes import Node
-from .function_text import TextOfFunction
+from .function_source import TextOfFunction
 
 MISSING = object()
 """What a look-up gives for a name that is nowhere."""

@@ -13,7 +13,7 @@ from ..aot.export import EXPORTED
 from ..aot.module import SUFFIX, Module
 from ..aot.targets import find_target, target_names
 from ..aot.translations import LANGUAGES
-from ..kernel import Kernel
+from ..launch.kernel import Kernel
 from .programs import Call, find_calls, kernels_in, parse_spec
 from .running import file_of
 from .screen import CommandError, Screen

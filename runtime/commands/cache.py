@@ -8,11 +8,11 @@ import time
 from collections import Counter
 from typing import Any
 
-from ..cache.cleaning import Kept, clean, damage_of, is_of_another_version, kept, orphans, remove, sweep
-from ..cache.entries import Damaged, read_summary
-from ..cache.folders import Limits, check_folder, folder_of
-from ..cache.store import Store
 from ..config import read_config
+from ..store.cleaning import Kept, clean, damage_of, is_of_another_version, kept, orphans, remove, sweep
+from ..store.entries import Damaged, read_summary
+from ..store.folders import Limits, check_folder, folder_of
+from ..store.store import Store
 from .screen import CommandError, Screen
 
 HERE, OTHER, ANY = "this", "another", "any"

@@ -19,9 +19,9 @@ from ...transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 from ...transpiler.ir.types import i32
 from ...transpiler.lang import arch as arches
 from ...transpiler.lang.annotations import NDArray
-from .. import session
 from ..devices import host_compiler, vulkan
-from ..kernel import kernel
+from ..launch.kernel import kernel
+from ..session import session
 from .screen import Screen
 
 PACKAGES = ("numpy", "jinja2", "vulkan", "rich", "platformdirs")

@@ -8,7 +8,7 @@ import shlex
 import subprocess
 from pathlib import Path
 
-from .. import session as sessions
+from ..session import session as sessions
 from ..workbench.overview import edits_in
 from ..workbench.slots import Slot
 from .programs import add_program_arguments, arch_of, find_call

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ...transpiler.errors import TaichiRuntimeError
-from ..inspection import Inspection
+from ..launch.inspection import Inspection
 from ..workbench.disassembly import Listing, forms_of, listings
 from ..workbench.resources import COLUMNS, Resources
 from .programs import add_program_arguments, arch_of, find_call

@@ -23,8 +23,8 @@ from typing import Any
 
 from ...transpiler.errors import ShadesmithWarning, TaichiCompilationError, TaichiRuntimeError, TaichiSyntaxError
 from ...transpiler.lang.arch import ARCHES, Arch, cpu
-from .. import session as sessions
-from ..kernel import Kernel
+from ..launch.kernel import Kernel
+from ..session import session as sessions
 from .running import Program, Reached, file_of, name_of
 from .screen import CommandError
 

@@ -7,8 +7,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ..replaying import ARCHES, RecordingFile, Replay, Replayed
-from ..session import current, init, reset
+from ..recording.replaying import ARCHES, RecordingFile, Replay, Replayed
+from ..session.session import current, init, reset
 from .screen import CommandError, Screen
 
 

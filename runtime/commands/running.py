@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import Any
 
 from ...transpiler.errors import TaichiCompilationError, TaichiRuntimeError
-from ..kernel import CALL_OBSERVERS, Kernel
+from ..launch.kernel import CALL_OBSERVERS, Kernel
 from .screen import CommandError
 
 

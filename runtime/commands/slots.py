@@ -8,8 +8,8 @@ from pathlib import Path
 
 from ...transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 from ...transpiler.lang.arch import ARCHES
-from .. import session as sessions
-from ..inspection import Inspection
+from ..launch.inspection import Inspection
+from ..session import session as sessions
 from ..workbench.edits import select
 from ..workbench.overview import TARGETS, UNDECIDED, EditState, Now, edits_in, slots_below, whose
 from ..workbench.slots import Slot, folder_of, slot_of

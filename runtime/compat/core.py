@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ...transpiler.lang.arch import Arch, Extension, cpu, cuda, vulkan
-from ..field import MAX_AXES
-from ..session import COMPATIBLE_VERSION, set_logging_level
-from .misc import is_arch_supported
+from ..fields.field import MAX_AXES
+from ..session.session import COMPATIBLE_VERSION, set_logging_level
+from .lang_modules.misc import is_arch_supported
 
 GGUI_AVAILABLE = False
 """Whether `ti.ui.Window` works; it comes with a later version."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ...transpiler.errors import warn_user
-from ..dense_array import DenseArray
-from ..field import field
+from ..arrays.dense_array import DenseArray
+from ..fields.field import field
 
 
 def var(

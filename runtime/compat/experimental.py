@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 from ...transpiler.lang.decorators import Func
-from .. import real_function
+from ..launch import real_function
 
 __all__ = ["real_func"]
 

@@ -15,15 +15,15 @@ PACKAGE, RUNTIME = __name__.split(".")[0], __name__.rsplit(".", 2)[0]
 
 NAMES = {
     "DeviceCapability": "aot.targets",
-    "GUI": "gui",
+    "GUI": "gui.gui",
     "aot": "aot",
     "cache": "cache",
     "graph": "graph",
-    "hex_to_rgb": "gui_arguments",
-    "profiler": "profiler",
-    "rgb_to_hex": "gui_arguments",
+    "hex_to_rgb": "gui.arguments",
+    "profiler": "launch.profiler",
+    "rgb_to_hex": "gui.arguments",
     "tools": "tools",
-    "ui": "ui",
+    "ui": "gui.ui",
 }
 """Modules of `runtime` by the names that the root package has of them; of a module itself its own."""
 PATHS = (

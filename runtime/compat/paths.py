@@ -6,24 +6,8 @@ from types import ModuleType
 
 from ...transpiler.lang import annotations as parameter_types
 from ...transpiler.lang import math, simt
-from . import (
-    core,
-    exception,
-    experimental,
-    host,
-    impl,
-    kernel_impl,
-    lang,
-    lib,
-    log,
-    matrix,
-    misc,
-    ops,
-    primitive_types,
-    struct,
-    system,
-    types,
-)
+from . import core, experimental, lang, lib, log, primitive_types, system, types
+from .lang_modules import exception, host, impl, kernel_impl, matrix, misc, ops, struct
 
 PATHS: dict[str, ModuleType] = {
     "experimental": experimental,

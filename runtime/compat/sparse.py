@@ -9,8 +9,8 @@ import numpy as np
 
 from ...transpiler.errors import TaichiRuntimeError
 from ...transpiler.lang.struct import Struct
-from ..snodes import AXES, root
-from ..tracebacks import hides_own_frames_of
+from ..fields.snodes import AXES, root
+from ..session.tracebacks import hides_own_frames_of
 
 
 @hides_own_frames_of(TaichiRuntimeError)

@@ -7,8 +7,8 @@ from ...transpiler.lang.annotations import NDArray, matrix, ndarray, ref, templa
 from ...transpiler.lang.packs import ArgPackType as argpack
 from ...transpiler.lang.struct import struct
 from ...transpiler.lang.textures import rw_texture, texture
+from ..missing_names import missing
 from . import primitive_types
-from .later import missing
 from .primitive_types import (
     f16,
     f32,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ...transpiler.errors import TaichiRuntimeError
-from ..cache.store import Store
-from ..cache.tools import c_compiler_identity, file_identity
+from ..store.compiler_files import c_compiler_identity, file_identity
+from ..store.store import Store
 from .glslang import require_tool
 from .host_compiler import find_compiler
 from .nvrtc import nvrtc_identity

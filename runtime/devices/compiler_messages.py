@@ -9,7 +9,7 @@ from __future__ import annotations
 import linecache
 import re
 
-from ...transpiler.backend.interface import SourceFile
+from ...transpiler.backend.module.interface import SourceFile
 from ...transpiler.errors import TaichiCompilationError
 
 MAX_ERRORS = 5

@@ -22,10 +22,10 @@ from typing import Any
 
 import numpy as np
 
-from ...transpiler.backend.interface import BackendModule, TaskSource
+from ...transpiler.backend.module.interface import BackendModule, TaskSource
 from ...transpiler.errors import TaichiCompilationError, TaichiRuntimeError
-from ..cache.store import Store
-from ..capabilities import PORTABLE
+from ..store.store import Store
+from .capabilities import PORTABLE
 from .cuda_graph import CudaGraph
 from .cuda_textures import CudaTexture, copy_in, copy_out, make_texture
 from .cuda_timer import CudaTimer

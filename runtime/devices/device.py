@@ -13,7 +13,7 @@ from .textures import TextureMemory, TextureSpec
 from .timer import Timer
 
 if TYPE_CHECKING:
-    from ...transpiler.backend.interface import BackendModule
+    from ...transpiler.backend.module.interface import BackendModule
 
 
 class OutOfMemory(TaichiRuntimeError):

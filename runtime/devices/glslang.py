@@ -17,12 +17,12 @@ import threading
 from collections import OrderedDict
 from pathlib import Path
 
-from ...transpiler.backend.interface import SourceFile
+from ...transpiler.backend.module.interface import SourceFile
 from ...transpiler.errors import TaichiCompilationError, TaichiRuntimeError
-from ..cache.binaries import Request, find_or_make
-from ..cache.stats import COUNTS
-from ..cache.store import Store
-from ..cache.tools import file_identity, find_program
+from ..store.binaries import Request, find_or_make
+from ..store.compiler_files import file_identity, find_program
+from ..store.stats import COUNTS
+from ..store.store import Store
 
 ENVIRONMENT = "vulkan1.2"
 TIME_LIMIT_SECONDS = 60.0

@@ -17,11 +17,11 @@ from functools import cache
 
 import numpy as np
 
-from ...transpiler.backend.interface import BackendModule, SourceFile
+from ...transpiler.backend.module.interface import BackendModule, SourceFile
 from ...transpiler.errors import ShadesmithWarning, TaichiCompilationError, TaichiRuntimeError
-from ..cache.store import Store
-from ..capabilities import PORTABLE
+from ..store.store import Store
 from .calls import Calls
+from .capabilities import PORTABLE
 from .compiler_messages import CompilerFailure
 from .device import Launch
 from .host_compiler import HostCompiler, Library, find_compiler, lacks_openmp, load_library

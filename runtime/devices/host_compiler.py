@@ -16,12 +16,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...transpiler.backend.interface import SourceFile
+from ...transpiler.backend.module.interface import SourceFile
 from ...transpiler.errors import TaichiRuntimeError
-from ..cache.binaries import Request, find_or_make
-from ..cache.stats import COUNTS
-from ..cache.store import Store
-from ..cache.tools import c_compiler_identity, find_program
+from ..store.binaries import Request, find_or_make
+from ..store.compiler_files import c_compiler_identity, find_program
+from ..store.stats import COUNTS
+from ..store.store import Store
 from .compiler_messages import INSTALL_C_COMPILER, CompilerFailure, describe_log
 
 CANDIDATES = ("gcc", "cc", "clang")

@@ -8,9 +8,9 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from ...transpiler.backend.interface import BackendModule
+from ...transpiler.backend.module.interface import BackendModule
 from ...transpiler.errors import TaichiRuntimeError
-from ..whole_files import write_text
+from ..store.atomic_files import write_text
 
 NAME_LENGTH = 64
 """Of a kernel's name, in the name of its folder: file systems end at 255 bytes."""

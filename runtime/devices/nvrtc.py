@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from ...transpiler.backend.interface import SourceFile
+from ...transpiler.backend.module.interface import SourceFile
 from ...transpiler.errors import TaichiRuntimeError
-from ..cache.binaries import Binaries, Request, find_or_make
-from ..cache.stats import COUNTS
-from ..cache.store import Store
-from ..cache.tools import file_identity
+from ..store.binaries import Binaries, Request, find_or_make
+from ..store.compiler_files import file_identity
+from ..store.stats import COUNTS
+from ..store.store import Store
 from .compiler_messages import CompilerFailure, describe_log
 
 DEFAULT_ARCH = "sm_90"

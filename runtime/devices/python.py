@@ -15,18 +15,18 @@ from typing import Any
 
 import numpy as np
 
-from ...transpiler.backend.interface import ArraySlot, BackendModule, Interface, PlaceSlot, ResultField
-from ...transpiler.backend.interpreter import run
-from ...transpiler.backend.texels import TexelArray
+from ...transpiler.backend.interpret.interpreter import run
+from ...transpiler.backend.interpret.texels import TexelArray
+from ...transpiler.backend.module.interface import ArraySlot, BackendModule, Interface, PlaceSlot, ResultField
 from ...transpiler.errors import TaichiRuntimeError
 from ...transpiler.ir.statements import Parameter
 from ...transpiler.ir.tasks import Kernel
 from ...transpiler.ir.textures import DESCRIPTOR
 from ...transpiler.ir.types import NUMPY, Struct, Tensor
-from ..capabilities import PORTABLE
-from ..launcher import PACK_CODES
-from ..memory import view_address, view_strided
+from ..arrays.memory import view_address, view_strided
+from ..launch.launcher import PACK_CODES
 from .calls import LockedCalls
+from .capabilities import PORTABLE
 from .device import Launch
 from .host_memory import LAZY_BYTES, Budget
 from .host_textures import HoldsTextures

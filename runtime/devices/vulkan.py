@@ -11,10 +11,10 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from ...transpiler.backend.interface import BackendModule
+from ...transpiler.backend.module.interface import BackendModule
 from ...transpiler.errors import TaichiRuntimeError
-from ..cache.store import Store
-from ..cache.tools import find_program
+from ..store.compiler_files import find_program
+from ..store.store import Store
 from .device import Allocation, Launch
 from .glslang import INSTALL_HINT, LINES_AND_SOURCE, WHOLE_SOURCE, Glslang, find_tool, run_tool
 from .textures import TextureMemory, TextureSpec

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakSet, finalize
 
-from ...transpiler.backend.interface import BackendModule, TaskSource
+from ...transpiler.backend.module.interface import BackendModule, TaskSource
 from ...transpiler.errors import TaichiCompilationError, TaichiRuntimeError, UnsupportedError
-from ..cache.store import Store
+from ..store.store import Store
 from .glslang import Glslang
 from .kept_sources import keep
 from .vulkan_images import DescriptorSets, VulkanTexture

@@ -19,13 +19,13 @@ from ...transpiler.ir.types import Scalar, Struct, Tensor, Type, describe_type
 from ...transpiler.lang.annotations import as_type
 from ...transpiler.lang.matrix import Matrix
 from ...transpiler.lang.textures import format_row, legacy_format
-from .. import session as sessions
-from ..dense_array import DenseArray
-from ..ndarray import stand_in
-from ..packing import flatten
-from ..texture import Texture
-from ..texture import stand_in as texture_stand_in
-from ..tracebacks import hides_own_frames
+from ..arrays.dense_array import DenseArray
+from ..arrays.ndarray import stand_in
+from ..arrays.texture import Texture
+from ..arrays.texture import stand_in as texture_stand_in
+from ..launch.packing import flatten
+from ..session import session as sessions
+from ..session.tracebacks import hides_own_frames
 
 
 class ArgKind(Enum):

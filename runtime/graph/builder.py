@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...transpiler.errors import TaichiCompilationError
-from ..tracebacks import hides_own_frames
+from ..session.tracebacks import hides_own_frames
 from .argument import Arg
 from .dispatch import Dispatch, make_dispatch
 from .graph import Graph

@@ -10,17 +10,17 @@ from operator import itemgetter
 from typing import Any
 
 from ...transpiler.errors import TaichiCompilationError, TaichiRuntimeTypeError
-from ...transpiler.frontend.specialization import Argument
+from ...transpiler.frontend.source.specialization import Argument
 from ...transpiler.ir.types import describe_type
 from ...transpiler.lang.annotations import NdarrayAnnotation, as_type, is_template
 from ...transpiler.lang.textures import RWTextureType, TextureType
 from ...transpiler.options import CompileOptions
-from .. import session as sessions
-from ..arguments import classify
-from ..dense_array import DenseArray
-from ..kernel import BoundKernel, Kernel, as_bound_kernel
-from ..packing import flatten
-from ..texture import Texture
+from ..arrays.dense_array import DenseArray
+from ..arrays.texture import Texture
+from ..launch.arguments import classify
+from ..launch.kernel import BoundKernel, Kernel, as_bound_kernel
+from ..launch.packing import flatten
+from ..session import session as sessions
 from .argument import Arg, ArgKind
 
 

@@ -8,9 +8,9 @@ from difflib import get_close_matches
 from typing import Any
 
 from ...transpiler.errors import TaichiRuntimeError
-from .. import session as sessions
-from ..kernel import Kernel
-from ..tracebacks import hides_own_frames
+from ..launch.kernel import Kernel
+from ..session import session as sessions
+from ..session.tracebacks import hides_own_frames
 from .argument import Arg
 from .dispatch import Dispatch
 from .plan import Plan, signatures_of

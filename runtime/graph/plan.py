@@ -13,10 +13,10 @@ from itertools import groupby
 from typing import Any, Protocol
 from weakref import ref
 
-from .. import session as sessions
 from ..devices.device import Launch, Recording
-from ..instance import Instance, Packer
-from ..session import Session
+from ..launch.instance import Instance, Packer
+from ..session import session as sessions
+from ..session.session import Session
 from .argument import WITH_MEMORY, Arg, ArgKind
 from .dispatch import Dispatch
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ..events import EType
-from ..images import encode_png, image_of, look_at, lying, read_file, to_bytes, upright, write_file
-from ..window import NoWindowError, open_window
+from ..gui.events import EType
+from ..gui.images import encode_png, image_of, look_at, lying, read_file, to_bytes, upright, write_file
+from ..gui.window import NoWindowError, open_window
 
 Array = np.ndarray[Any, Any]
 

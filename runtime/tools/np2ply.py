@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ..images import look_at
-from ..session import LOGGER
+from ..gui.images import look_at
+from ..session.session import LOGGER
 
 Array = np.ndarray[Any, Any]
 

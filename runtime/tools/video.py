@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ..images import image_of
-from ..session import LOGGER
+from ..gui.images import image_of
+from ..session.session import LOGGER
 from .image import imwrite
 
 FRAME_FN_TEMPLATE = "%06d.png"
@@ -150,4 +150,4 @@ def scale_video(input_fn: str, output_fn: str, ratiow: float, ratioh: float) -> 
 
 
 def _ffmpeg() -> Any:
-    return importlib.import_module("..ffmpeg", __package__)
+    return importlib.import_module("..gui.ffmpeg", __package__)

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..dense_array import DenseArray
-from ..images import look_at
+from ..arrays.dense_array import DenseArray
+from ..gui.images import look_at
 
 Array = np.ndarray[Any, Any]
 

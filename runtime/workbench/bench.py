@@ -28,7 +28,7 @@ from .timing import SECONDS, in_words, measure, quartiles, shared_confidence
 from .variants import GENERATED, Variants
 
 if TYPE_CHECKING:
-    from ...transpiler.backend.interface import BackendModule
+    from ...transpiler.backend.module.interface import BackendModule
 
 LARGE = 1.5
 """Ratios from here on are said as such, not in percent."""

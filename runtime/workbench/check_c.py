@@ -6,7 +6,7 @@ import ctypes
 import re
 from collections.abc import Callable
 
-from ...transpiler.backend.interface import TaskSource
+from ...transpiler.backend.module.interface import TaskSource
 from ..devices.host_compiler import find_compiler, lacks_openmp
 from .c_layout import Assertion, Assertions, C, failures
 from .complaints import Complaint, of_gcc, place_of

@@ -6,7 +6,7 @@ import re
 from functools import cache
 from math import prod
 
-from ...transpiler.backend.interface import TaskSource
+from ...transpiler.backend.module.interface import TaskSource
 from ..devices.compiler_messages import CompilerFailure
 from ..devices.nvrtc import DEFAULT_ARCH, compile_cubin
 from .c_layout import CUDA, CUDA_TEMPLATES, Assertion, Assertions

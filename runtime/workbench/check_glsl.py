@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 
-from ...transpiler.backend.interface import Interface, TaskSource
+from ...transpiler.backend.module.interface import Interface, TaskSource
 from ...transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 from ..devices.glslang import INSTALL_HINT, TIME_LIMIT_SECONDS, find_tool, is_whole, run_tool, without_warnings
 from .complaints import Complaint, of_glslang

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...transpiler.errors import TaichiRuntimeError
-from ..foreign import dense_strides
+from ..arrays.foreign import dense_strides
 from . import edits
 from .differences import Mismatch, Output, Tolerance, different, judge, merged
 from .outputs import Located, Outputs
@@ -25,7 +25,7 @@ from .values import Values
 from .variants import EDIT, GENERATED, Variants
 
 if TYPE_CHECKING:
-    from ...transpiler.backend.interface import BackendModule
+    from ...transpiler.backend.module.interface import BackendModule
 
 ROUNDS = 3
 TURN = re.compile(r"=\s*atomic\w*\((?!&?report[.\[])")

@@ -11,15 +11,15 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from ...transpiler.frontend.build import build
-from ...transpiler.frontend.definition import parse
-from ...transpiler.frontend.specialization import Specialization
+from ...transpiler.frontend.build.build import build
+from ...transpiler.frontend.source.definition import parse
+from ...transpiler.frontend.source.specialization import Specialization
 from ...transpiler.ir.forms import FrontendResult
-from ..cache.stats import COUNTS
-from ..compiler import compile_source
+from ..cache.compiler import compile_source
+from ..store.stats import COUNTS
 
 if TYPE_CHECKING:
-    from ...transpiler.backend.interface import BackendModule
+    from ...transpiler.backend.module.interface import BackendModule
     from ..devices.device import Device
 
 TOOLS = {"c": ("cc", "dlopen"), "cuda": ("NVRTC", "cuModuleLoad"), "vulkan": ("glslang", "pipelines")}

@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from ..memory import Array
+from ..arrays.memory import Array
 from .values import Values
 
 RELATIVE = {2: 4e-3, 4: 1e-5, 8: 1e-12}

@@ -17,7 +17,7 @@ from functools import lru_cache
 from os.path import basename
 from pathlib import Path
 
-from ...transpiler.backend.interface import BackendModule, SourceFile
+from ...transpiler.backend.module.interface import BackendModule, SourceFile
 from ...transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 from ..devices.glslang import LINES_AND_SOURCE, Glslang, run_tool
 from ..devices.nvrtc import DEFAULT_ARCH, Compiled, compile_explained

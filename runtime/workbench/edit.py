@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ...transpiler.backend.interface import BackendModule, TaskSource
+from ...transpiler.backend.module.interface import BackendModule, TaskSource
 from ...transpiler.options import Capabilities
 from .complaints import Complaint, place_of
 from .edited import ITEMS, constant

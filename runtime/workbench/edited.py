@@ -14,7 +14,7 @@ from dataclasses import replace
 from math import prod
 from typing import Any
 
-from ...transpiler.backend.interface import BackendModule, SourceFile, TaskSource
+from ...transpiler.backend.module.interface import BackendModule, SourceFile, TaskSource
 from .merge import carried_lines
 
 ITEMS = "ITEMS"

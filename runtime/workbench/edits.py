@@ -17,12 +17,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...transpiler.backend.interface import BackendModule
+from ...transpiler.backend.module.interface import BackendModule
 from ...transpiler.errors import TaichiCompilationError, warn_user
-from ...transpiler.frontend.specialization import Specialization
+from ...transpiler.frontend.source.specialization import Specialization
+from ..launch.tuning import tunable_of
 from ..module_source import Choice
-from ..tuning import tunable_of
-from ..whole_files import write_text
+from ..store.atomic_files import write_text
 from .check import check_edit
 from .edited import edited_module
 from .merge import Merged, has_markers, merge, same_text
@@ -32,8 +32,8 @@ from .tuned import shape_class, tuned_module
 from .variants import EDIT, GENERATED, TUNED, Variants, digest_of, unknown_variant, variant_of
 
 if TYPE_CHECKING:
-    from ...transpiler.backend.compilation import Compilation
-    from ..session import Session
+    from ...transpiler.backend.module.compilation import Compilation
+    from ..session.session import Session
 
 CONFLICT = ".conflict"
 """Ending of the copy that holds a merge with its markers, beside the edit."""

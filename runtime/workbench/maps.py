@@ -22,7 +22,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-from ...transpiler.backend.interface import BackendModule, SourceFile
+from ...transpiler.backend.module.interface import BackendModule, SourceFile
 from ...transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 from .disassembly import Listing, forms_of, listings, python_of
 

@@ -15,19 +15,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...transpiler.backend.interface import ArraySlot, PlaceSlot
+from ...transpiler.backend.module.interface import ArraySlot, PlaceSlot
 from ...transpiler.ir.snodes import Node, begin_of, digits_of, places_of, shape_of, top_of
 from ...transpiler.ir.types import NUMPY, SCALAR_OF_NUMPY, Struct, Tensor, Type, element_of
-from ..cell_memory import CellMemory
-from ..foreign import dense_strides
-from ..memory import STALE, Array
-from ..printing import Reports
-from ..sparse_tree import Beside, SparseTree
+from ..arrays.foreign import dense_strides
+from ..arrays.memory import STALE, Array
+from ..fields.sparse_field_memory import CellMemory
+from ..fields.sparse_tree import Beside, SparseTree
+from ..launch.printing import Reports
 from .replicas import Recording, Region
 from .values import RESULT, Values
 
 if TYPE_CHECKING:
-    from ...transpiler.backend.interface import ResultField
+    from ...transpiler.backend.module.interface import ResultField
 
 PRINTS, FAILURES = "prints", "failed checks"
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ...transpiler.backend.interface import BackendModule
+from ...transpiler.backend.module.interface import BackendModule
 from ...transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 from ...transpiler.options import Capabilities
 from .check import check_edit

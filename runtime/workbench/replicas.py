@@ -21,22 +21,22 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from ...transpiler.errors import TaichiRuntimeError
-from ...transpiler.frontend.specialization import Specialization
+from ...transpiler.frontend.source.specialization import Specialization
+from ..arrays.foreign import GpuArray, find_memory
+from ..arrays.interop import gradient_of
+from ..arrays.memory import Array, view_address
+from ..arrays.staging import extent_of
 from ..devices.host_memory import touched_parts
-from ..foreign import GpuArray, find_memory
-from ..holds import Hold
-from ..instance import Instance
-from ..interop import gradient_of
-from ..launcher import PACK_CODES
-from ..memory import Array, view_address
-from ..session import Session
-from ..staging import extent_of
+from ..launch.instance import Instance
+from ..launch.launcher import PACK_CODES
+from ..session.allocation_handle import Hold
+from ..session.session import Session
 from .texture_copies import Seen, TextureCopies, textures_of
 from .values import Values
 
 if TYPE_CHECKING:
-    from ...transpiler.backend.compilation import Compilation
-    from ...transpiler.backend.interface import BackendModule, Member
+    from ...transpiler.backend.module.compilation import Compilation
+    from ...transpiler.backend.module.interface import BackendModule, Member
 
 MIN_GUARD_BYTES = 1 << 16
 MAX_GUARD_BYTES = 1 << 22

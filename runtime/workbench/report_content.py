@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ...transpiler.backend.interface import END_OF_BODY, BackendModule, Expression, SourceFile
+from ...transpiler.backend.module.interface import END_OF_BODY, BackendModule, Expression, SourceFile
 from ...transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 from ...transpiler.lang.arch import Arch, cpu, cuda, vulkan
-from .. import session as sessions
-from ..inspection import Inspection
-from ..kernel import Kernel
+from ..launch.inspection import Inspection
+from ..launch.kernel import Kernel
+from ..session import session as sessions
 from .disassembly import Listing, forms_of, listings, python_of
 from .ir_changes import GONE, KEPT, NEW, SKIPPED, Change, ChangedLine, changes, hunks
 from .report import History, KernelReport, Pane, Table, Text

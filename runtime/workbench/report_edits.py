@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from ...transpiler.backend.interface import SourceFile
+from ...transpiler.backend.module.interface import SourceFile
 from ...transpiler.errors import TaichiCompilationError
-from ..inspection import Inspection
+from ..launch.inspection import Inspection
 from .ir_changes import GONE, KEPT, NEW, changes
 from .merge import same_text
 from .report import Text

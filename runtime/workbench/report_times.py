@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...transpiler.errors import TaichiCompilationError, TaichiRuntimeError
-from ..compiler import compile_source
-from ..inspection import Inspection
-from ..kernel import Kernel
+from ..cache.compiler import compile_source
+from ..launch.inspection import Inspection
+from ..launch.kernel import Kernel
 from .report import Table
 from .slots import slot_of
 from .tuned import flat, read_entries

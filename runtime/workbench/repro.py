@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...transpiler.backend.render import render
+from ...transpiler.backend.assemble.render import render
 from ...transpiler.errors import TaichiRuntimeError
 from ...transpiler.ir.types import NUMPY
+from ..arrays.memory import Array
 from ..devices.host_compiler import EXACT_MATH_FLAGS, FAST_MATH_FLAGS, FLAGS, MATH_FLAGS, NATIVE
 from ..devices.vulkan_instance import FEATURES
-from ..memory import Array
 from .compare import checked_module
 from .differences import SPREADS, Tolerance, different, spread_of
 from .outputs import Outputs
@@ -30,7 +30,7 @@ from .replicas import Launchable, Outcome, Recording, Region, Replicas, counts_o
 from .values import RESULT
 
 if TYPE_CHECKING:
-    from ...transpiler.backend.interface import BackendModule, ResultField, TaskSource
+    from ...transpiler.backend.module.interface import BackendModule, ResultField, TaskSource
     from .variants import Variants
 
 MAX_BYTES = 1 << 31

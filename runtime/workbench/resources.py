@@ -13,14 +13,14 @@ import re
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ...transpiler.backend.interface import BackendModule, TaskSource
+from ...transpiler.backend.module.interface import BackendModule, TaskSource
 from ...transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 from ..devices.vulkan import open_device
 from .cubin import Cubin, Usage, read_cubin, read_usage
 from .disassembly import compiled
 
 if TYPE_CHECKING:
-    from ..session import Session
+    from ..session.session import Session
 
 WARP = 32
 REGISTERS_PER_SM = 65536

@@ -21,14 +21,14 @@ from pathlib import Path
 from typing import Any
 
 from ...transpiler.errors import TaichiCompilationError
-from ...transpiler.frontend.definition import KernelDefinition
-from ...transpiler.frontend.specialization import Argument, ArrayArgument, Specialization, TemplateArgument
+from ...transpiler.frontend.source.definition import KernelDefinition
+from ...transpiler.frontend.source.specialization import Argument, ArrayArgument, Specialization, TemplateArgument
 from ...transpiler.ir.snodes import digits_of
 from ...transpiler.ir.types import described
 from ...transpiler.lang.describe import ArrayDescription, ask, is_described
 from ...transpiler.options import CompileOptions
 from ..config import EDITS_FOLDER, UNNAMED_FILE, plain_name
-from ..whole_files import write_text
+from ..store.atomic_files import write_text
 
 BASE = ".base"
 FACTS = "slot.json"

@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..arrays.memory import view_address
 from ..devices.host_memory import touched_parts
 from ..devices.timer import Timer
-from ..holds import Hold
-from ..memory import view_address
+from ..session.allocation_handle import Hold
 from .replicas import Recording, Region, Replicas, counts_of
 
 if TYPE_CHECKING:
-    from ...transpiler.backend.interface import BackendModule
+    from ...transpiler.backend.module.interface import BackendModule
 
 WARM_SECONDS = 0.1
 """A GPU's clocks rise within this time."""

@@ -12,14 +12,14 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ...transpiler.backend.interface import BackendModule, Member, TextureSlot
-from ..holds import Hold
-from ..memory import Array, bytes_of
-from ..texture import Texture
+from ...transpiler.backend.module.interface import BackendModule, Member, TextureSlot
+from ..arrays.memory import Array, bytes_of
+from ..arrays.texture import Texture
+from ..session.allocation_handle import Hold
 from .values import Values
 
 if TYPE_CHECKING:
-    from ..session import Session
+    from ..session.session import Session
 
 
 @dataclass(frozen=True, slots=True)

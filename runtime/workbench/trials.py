@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..whole_files import write_text
+from ..store.atomic_files import write_text
 from .bench import Timing
 from .knobs import Knobs, number_of
 from .timing import in_words

@@ -16,7 +16,7 @@ from itertools import islice, product
 from typing import TYPE_CHECKING
 
 from ...transpiler.errors import TaichiCompilationError, TaichiRuntimeError
-from ..tuning import Tunable
+from ..launch.tuning import Tunable
 from . import edits
 from .bench import Timing, time_modules
 from .compare import Comparer, Comparison
@@ -39,7 +39,7 @@ from .tuned import (
 from .variants import GENERATED, Variants
 
 if TYPE_CHECKING:
-    from ...transpiler.backend.interface import BackendModule
+    from ...transpiler.backend.module.interface import BackendModule
 
 LIMIT = 100
 """Settings that are tried at most."""

@@ -16,14 +16,14 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 from ...transpiler.errors import warn_user
-from ..tuning import Tunable
-from ..whole_files import write_text
+from ..launch.tuning import Tunable
+from ..store.atomic_files import write_text
 from .edited import edited_module
 from .knobs import Knobs, apply, find_knobs, without_values
 from .slots import EditError, Slot, read_text
 
 if TYPE_CHECKING:
-    from ...transpiler.backend.interface import BackendModule, Expression
+    from ...transpiler.backend.module.interface import BackendModule, Expression
 
 STORE = "tuned.json"
 VERSION = 1

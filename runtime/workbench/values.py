@@ -7,7 +7,7 @@ from math import prod
 
 import numpy as np
 
-from ..memory import Array
+from ..arrays.memory import Array
 
 RESULT = "return value"
 

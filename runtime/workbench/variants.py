@@ -10,15 +10,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...transpiler.backend.interface import BackendModule
+from ...transpiler.backend.module.interface import BackendModule
 from ...transpiler.errors import TaichiRuntimeError
-from ...transpiler.frontend.specialization import Specialization
+from ...transpiler.frontend.source.specialization import Specialization
 from ..module_source import EDIT, GENERATED, TUNED, Variant, digest_of, variant_of
 from .slots import Slot
 
 if TYPE_CHECKING:
-    from ...transpiler.backend.compilation import Compilation
-    from ..session import Session
+    from ...transpiler.backend.module.compilation import Compilation
+    from ..session.session import Session
 
 
 def unknown_variant(module: BackendModule, name: str | None, known: Iterable[str], folder: Path) -> TaichiRuntimeError:

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import shadesmith as ti
-from shadesmith.runtime import session as sessions
 from shadesmith.runtime.aot.container import write_container
+from shadesmith.runtime.session import session as sessions
 
 SHOWN = corpus.MAKERS if os.environ.get("SHADESMITH_FULL") else corpus.MAKERS[::4]
 

@@ -15,7 +15,7 @@ import shadesmith as ti
 from shadesmith.runtime.aot.archive import open_archive
 from shadesmith.runtime.aot.container import write_container
 from shadesmith.runtime.aot.fits import codes_for, fits_host
-from shadesmith.transpiler.backend.read_module import read_module
+from shadesmith.transpiler.backend.module.read_module import read_module
 from shadesmith.transpiler.options import Capabilities
 
 JULIA = """

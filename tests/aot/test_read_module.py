@@ -9,11 +9,11 @@ import golden_kernels
 import pytest
 
 import shadesmith as ti
-from shadesmith.runtime import launcher
-from shadesmith.runtime.capabilities import PORTABLE
-from shadesmith.transpiler.backend import interface
-from shadesmith.transpiler.backend import read_module as reader
-from shadesmith.transpiler.backend.read_module import read_module
+from shadesmith.runtime.devices.capabilities import PORTABLE
+from shadesmith.runtime.launch import launcher
+from shadesmith.transpiler.backend.module import interface
+from shadesmith.transpiler.backend.module import read_module as reader
+from shadesmith.transpiler.backend.module.read_module import read_module
 from shadesmith.transpiler.errors import UnsupportedError
 from shadesmith.transpiler.pipeline import compile_kernel
 

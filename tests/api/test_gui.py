@@ -15,8 +15,8 @@ import pytest
 from PIL import Image
 
 import shadesmith as ti
-from shadesmith.runtime import gui_text
-from shadesmith.runtime.events import Delta, EType, Event
+from shadesmith.runtime.gui import letters as gui_text
+from shadesmith.runtime.gui.events import Delta, EType, Event
 
 PUBLIC = """ALT BACKSPACE CAPSLOCK CTRL DOWN ESCAPE EXIT Event EventFilter LEFT LMB MMB MOTION MOVE PRESS RELEASE RETURN RIGHT
 RMB SHIFT SPACE TAB UP WHEEL WidgetValue arrow arrow_field arrows button circle circles clear close contour cook_image

@@ -235,7 +235,7 @@ def test_a_picture_is_shown_until_escape(display: Path, monkeypatch: pytest.Monk
             window.close()
         return plain(window, pixels, 0)
 
-    monkeypatch.setattr("shadesmith.runtime.window.Window.show", show)
+    monkeypatch.setattr("shadesmith.runtime.gui.window.Window.show", show)
     ti.tools.imshow(np.linspace(0, 1, 60, dtype=np.float32).reshape(10, 6), "picture")
     assert (
         3 <= len(shown) < 50 and shown[0].shape == (6, 10, 3) and shown[0][-1, 0, 0] == 0 and shown[0][0, -1, 0] == 255

@@ -12,18 +12,19 @@ import numpy as np
 import pytest
 
 import shadesmith as ti
-from shadesmith.runtime import session as sessions
-from shadesmith.runtime.cache import cleaning, tools
-from shadesmith.runtime.cache.bare_text import bare_text, depends_on_more
-from shadesmith.runtime.cache.binaries import Request, find_or_make
-from shadesmith.runtime.cache.entries import read_summary
-from shadesmith.runtime.cache.stats import stats
-from shadesmith.runtime.cache.store import Store
 from shadesmith.runtime.devices import host_compiler, nvrtc
 from shadesmith.runtime.devices.compiler_identity import MISSING, compiler_identity
 from shadesmith.runtime.devices.glslang import Glslang, find_tool
 from shadesmith.runtime.devices.host_compiler import HostCompiler, find_compiler, load_library
-from shadesmith.transpiler.backend.interface import SourceFile
+from shadesmith.runtime.session import session as sessions
+from shadesmith.runtime.store import cleaning
+from shadesmith.runtime.store import compiler_files as tools
+from shadesmith.runtime.store.binaries import Request, find_or_make
+from shadesmith.runtime.store.entries import read_summary
+from shadesmith.runtime.store.stats import stats
+from shadesmith.runtime.store.store import Store
+from shadesmith.runtime.store.strip_comments import bare_text, depends_on_more
+from shadesmith.transpiler.backend.module.interface import SourceFile
 
 C_TEXT = "// doubles\nvoid f(float *x)\n{\n    x[0] *= 2; // one\n}\n"
 GLSL_TEXT = "#version 460\nlayout(local_size_x = 1) in;\nvoid main() {}\n"

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from shadesmith.runtime.cache import cleaning, store
-from shadesmith.runtime.cache.cleaning import clean, damage_of, kept, sweep
-from shadesmith.runtime.cache.entries import TEMPORARY
-from shadesmith.runtime.cache.folders import BY_TIME, Limits
-from shadesmith.runtime.cache.store import Store
 from shadesmith.runtime.config import read_config
+from shadesmith.runtime.store import cleaning, store
+from shadesmith.runtime.store.cleaning import clean, damage_of, kept, sweep
+from shadesmith.runtime.store.entries import TEMPORARY
+from shadesmith.runtime.store.folders import BY_TIME, Limits
+from shadesmith.runtime.store.store import Store
 
 fcntl = pytest.importorskip("fcntl")
 SIZE = 10_000

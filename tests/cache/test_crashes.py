@@ -20,8 +20,8 @@ import numpy as np
 import pytest
 
 import shadesmith as ti
-from shadesmith.runtime.cache.cleaning import LOCK, damage_of, kept, orphans, sweep
-from shadesmith.runtime.cache.store import Store
+from shadesmith.runtime.store.cleaning import LOCK, damage_of, kept, orphans, sweep
+from shadesmith.runtime.store.store import Store
 
 fcntl = pytest.importorskip("fcntl")
 FULL = os.environ.get("SHADESMITH_FULL", "0") not in ("", "0")
@@ -41,9 +41,9 @@ def run(text: str, *arguments: object, folder: Path) -> subprocess.CompletedProc
 
 WRITERS = '''
 import os, random, signal, sys, time, warnings
-from shadesmith.runtime.cache.folders import Limits
-from shadesmith.runtime.cache.stats import stats
-from shadesmith.runtime.cache.store import Store
+from shadesmith.runtime.store.folders import Limits
+from shadesmith.runtime.store.stats import stats
+from shadesmith.runtime.store.store import Store
 
 folder, kills = sys.argv[1], int(sys.argv[2])
 LIMITS = Limits("lru", 2_000_000, 0.5)
@@ -257,7 +257,7 @@ def repeat_own_checksum(path: Path, draw: random.Random, others: list[Path]) -> 
     """A text for a binary, with the right length and checksum: whoever writes here could run anything, but no crash."""
     import hashlib
 
-    from shadesmith.runtime.cache.entries import HEAD, unpack
+    from shadesmith.runtime.store.entries import HEAD, unpack
 
     data = path.read_bytes()
     payload = bytearray(data[HEAD.size :])
@@ -292,7 +292,7 @@ def expect_right_results(arch: object, folder: Path) -> None:
 def test_damaged_entries_are_made_again(target, tmp_path, monkeypatch):
     if target == "python":
         pytest.skip("nothing is kept")
-    from shadesmith.runtime import session as sessions
+    from shadesmith.runtime.session import session as sessions
 
     arch = sessions.CURRENT.arch
     monkeypatch.delenv("SHADESMITH_OFFLINE_CACHE", raising=False)

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 import shadesmith as ti
-from shadesmith.runtime import session as sessions
+from shadesmith.runtime.cache.builtin_names import fixed_name, is_own
 from shadesmith.runtime.cache.fingerprint import Fingerprint, fingerprint
-from shadesmith.runtime.cache.known import fixed_name, is_own
-from shadesmith.runtime.capabilities import PORTABLE
-from shadesmith.transpiler.backend.interface import BackendModule
-from shadesmith.transpiler.frontend.reads import Reads
+from shadesmith.runtime.devices.capabilities import PORTABLE
+from shadesmith.runtime.session import session as sessions
+from shadesmith.transpiler.backend.module.interface import BackendModule
+from shadesmith.transpiler.frontend.source.dependencies import Reads
 from shadesmith.transpiler.pipeline import compile_kernel
 
 ATOMS = (int, float, str, bool, bytes, complex, type(None), np.generic)

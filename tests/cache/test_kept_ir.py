@@ -17,15 +17,15 @@ import corpus_sparse
 import pytest
 
 import shadesmith as ti
-from shadesmith.runtime import session as sessions
 from shadesmith.runtime.cache.fingerprint import fingerprint
-from shadesmith.runtime.cache.kept_ir import from_entry, to_entry
-from shadesmith.runtime.cache.stats import COUNTS, Stats
-from shadesmith.runtime.cache.store import Entry, Store
+from shadesmith.runtime.cache.ir_entries import from_entry, to_entry
+from shadesmith.runtime.session import session as sessions
+from shadesmith.runtime.store.stats import COUNTS, Stats
+from shadesmith.runtime.store.store import Entry, Store
 from shadesmith.transpiler.errors import TaichiCompilationError
-from shadesmith.transpiler.frontend import build as frontend
-from shadesmith.transpiler.frontend.reads import is_met
-from shadesmith.transpiler.ir.serialize import serialize
+from shadesmith.transpiler.frontend.build import build as frontend
+from shadesmith.transpiler.frontend.source.dependencies import is_met
+from shadesmith.transpiler.ir.serialize.serialize import serialize
 from shadesmith.transpiler.pipeline import compile_kernel
 
 MAKERS = list(dict.fromkeys([*corpus.MAKERS, *corpus_sparse.MAKERS, *compared.MAKERS]))

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 import shadesmith as ti
-from shadesmith.runtime.cache import entries, folders, store
-from shadesmith.runtime.cache.stats import stats
-from shadesmith.runtime.cache.store import Store, store_of
 from shadesmith.runtime.config import read_config
+from shadesmith.runtime.store import entries, folders, store
+from shadesmith.runtime.store.stats import stats
+from shadesmith.runtime.store.store import Store, store_of
 
 HEADER = {"kernel": "paint", "shape": [2, 3], "factor": float("inf"), "none": None}
 PARTS = {"paint.comp": b"void main() {}\n", "paint.spv": bytes(range(256)), "empty": b""}

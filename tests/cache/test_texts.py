@@ -16,9 +16,9 @@ import written_programs
 from cache_checks import compare_compilations
 
 import shadesmith as ti
-from shadesmith.runtime import compiler
-from shadesmith.runtime import session as sessions
-from shadesmith.transpiler.backend.compilation import Compilation
+from shadesmith.runtime.cache import compiler
+from shadesmith.runtime.session import session as sessions
+from shadesmith.transpiler.backend.module.compilation import Compilation
 
 ARCHES = {"cpu": "cpu", "vulkan": "vulkan", "cuda": "cuda", "python": "python"}
 

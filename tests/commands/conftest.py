@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import shadesmith as ti
-from shadesmith.runtime.command_line import main
+from shadesmith.runtime.commands.command_line import main
 
 
 @dataclass(frozen=True)

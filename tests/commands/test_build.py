@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from shadesmith.runtime.aot.archive import open_archive
-from shadesmith.runtime.command_line import FAILED, NO, YES, main
+from shadesmith.runtime.commands.command_line import FAILED, NO, YES, main
 
 PROGRAM = """import shadesmith as ti
 

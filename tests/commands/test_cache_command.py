@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from shadesmith.runtime.cache import store
-from shadesmith.runtime.cache.entries import TEMPORARY
-from shadesmith.runtime.cache.store import Store
+from shadesmith.runtime.store import store
+from shadesmith.runtime.store.entries import TEMPORARY
+from shadesmith.runtime.store.store import Store
 
 
 @pytest.fixture

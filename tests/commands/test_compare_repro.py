@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shadesmith.runtime.command_line import main
+from shadesmith.runtime.commands.command_line import main
 
 PROGRAM = """
     ti.init(arch=ti.cpu, log_level=ti.ERROR)

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from shadesmith.runtime.command_line import COMMANDS
+from shadesmith.runtime.commands.command_line import COMMANDS
 from shadesmith.runtime.commands.screen import Screen
 
 KERNEL = """

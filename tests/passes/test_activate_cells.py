@@ -3,8 +3,8 @@ import pytest
 from shadesmith.transpiler.ir.sparse import Deactivate
 from shadesmith.transpiler.ir.statements import Array, If, StructFor
 from shadesmith.transpiler.ir.types import f32
-from shadesmith.transpiler.passes.activate_cells import activate_cells
-from shadesmith.transpiler.passes.struct_for import struct_for
+from shadesmith.transpiler.passes.sparse.activate_cells import activate_cells
+from shadesmith.transpiler.passes.sparse.struct_for import struct_for
 
 
 @pytest.fixture

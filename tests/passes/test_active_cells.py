@@ -1,7 +1,7 @@
 """Loops over active cells: the pass is `struct_for`, the lists are built by `active_cells`."""
 
 from shadesmith.transpiler.ir.statements import RangeFor, StructFor
-from shadesmith.transpiler.passes.struct_for import struct_for
+from shadesmith.transpiler.passes.sparse.struct_for import struct_for
 
 
 def over(sketch, array, **options):

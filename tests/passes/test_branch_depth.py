@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import shadesmith as ti
-from shadesmith.runtime import session as sessions
+from shadesmith.runtime.session import session as sessions
 
 SIGNATURE = "@ti.kernel\ndef k(n: ti.i32) -> ti.i32:\n"
 

@@ -1,6 +1,6 @@
 from shadesmith.transpiler.ir.statements import If
 from shadesmith.transpiler.ir.types import f32
-from shadesmith.transpiler.passes.common_subexpressions import common_subexpressions
+from shadesmith.transpiler.passes.cleanup.common_subexpressions import common_subexpressions
 
 
 def both(sketch, first, second):

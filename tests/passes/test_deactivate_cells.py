@@ -2,7 +2,7 @@ import pytest
 
 from shadesmith.transpiler.ir.sparse import Deactivate
 from shadesmith.transpiler.ir.statements import RangeFor
-from shadesmith.transpiler.passes.deactivate_cells import deactivate_cells
+from shadesmith.transpiler.passes.sparse.deactivate_cells import deactivate_cells
 
 
 def deactivate(sketch, name, index):

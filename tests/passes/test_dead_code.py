@@ -1,7 +1,7 @@
 from shadesmith.transpiler.ir.nodes import Block
 from shadesmith.transpiler.ir.statements import Const, If, IfExp, Rand
 from shadesmith.transpiler.ir.types import f32
-from shadesmith.transpiler.passes.dead_code import dead_code
+from shadesmith.transpiler.passes.cleanup.dead_code import dead_code
 
 
 def test_chain_of_unused_values_goes_in_one_walk(sketch):

@@ -4,8 +4,8 @@ from shadesmith.transpiler.ir.nodes import Block
 from shadesmith.transpiler.ir.statements import If
 from shadesmith.transpiler.ir.types import Tensor, f32
 from shadesmith.transpiler.passes import Stage
-from shadesmith.transpiler.passes.demote_atomics import demote_atomics
-from shadesmith.transpiler.passes.offload import offload
+from shadesmith.transpiler.passes.tasks.offload import offload
+from shadesmith.transpiler.passes.threads.demote_atomics import demote_atomics
 
 
 def after(sketch):

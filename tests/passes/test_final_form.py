@@ -7,10 +7,10 @@ from shadesmith.transpiler.ir.statements import Cast, If, LoopIndex, StructFor
 from shadesmith.transpiler.ir.types import f32, i32, i64
 from shadesmith.transpiler.options import Capabilities, CompileOptions
 from shadesmith.transpiler.passes import PassContext, Stage
-from shadesmith.transpiler.passes.bounds import bounds
-from shadesmith.transpiler.passes.legalize import legalize
-from shadesmith.transpiler.passes.struct_for import struct_for
-from shadesmith.transpiler.passes.wide_bounds import wide_bounds
+from shadesmith.transpiler.passes.checks.bounds import bounds
+from shadesmith.transpiler.passes.checks.wide_bounds import wide_bounds
+from shadesmith.transpiler.passes.sparse.struct_for import struct_for
+from shadesmith.transpiler.passes.target.legalize import legalize
 
 
 def over(sketch, array):

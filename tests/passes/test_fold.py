@@ -1,7 +1,7 @@
 from shadesmith.transpiler.ir.statements import ArrayShape
 from shadesmith.transpiler.ir.types import f32, i32, u32
-from shadesmith.transpiler.passes.dead_code import dead_code
-from shadesmith.transpiler.passes.fold import fold
+from shadesmith.transpiler.passes.cleanup.dead_code import dead_code
+from shadesmith.transpiler.passes.cleanup.fold import fold
 
 
 def test_operations_on_constants_become_their_value(sketch):

@@ -1,10 +1,10 @@
 from shadesmith.transpiler.ir.nodes import Block
 from shadesmith.transpiler.ir.statements import Break, If, While
 from shadesmith.transpiler.ir.types import Tensor, f32, i32
-from shadesmith.transpiler.passes import known_cells
-from shadesmith.transpiler.passes.common_subexpressions import common_subexpressions
-from shadesmith.transpiler.passes.dead_code import dead_code
-from shadesmith.transpiler.passes.forward_stores import forward_stores
+from shadesmith.transpiler.passes.cleanup.common_subexpressions import common_subexpressions
+from shadesmith.transpiler.passes.cleanup.dead_code import dead_code
+from shadesmith.transpiler.passes.cleanup.forward_stores import forward_stores
+from shadesmith.transpiler.passes.sparse import known_cells
 
 PASSES = (forward_stores, dead_code)
 

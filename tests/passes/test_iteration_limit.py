@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import shadesmith as ti
-from shadesmith.runtime import session as sessions
+from shadesmith.runtime.session import session as sessions
 from shadesmith.transpiler.errors import ShadesmithWarning
 
 

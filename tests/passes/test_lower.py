@@ -4,9 +4,9 @@ from shadesmith.transpiler.errors import TaichiSyntaxError
 from shadesmith.transpiler.ir.nodes import Block
 from shadesmith.transpiler.ir.statements import Break, Continue, If, Return, StructFor
 from shadesmith.transpiler.ir.types import f32
-from shadesmith.transpiler.passes.dead_code import dead_code
-from shadesmith.transpiler.passes.forward_stores import forward_stores
-from shadesmith.transpiler.passes.lower import lower
+from shadesmith.transpiler.passes.cleanup.dead_code import dead_code
+from shadesmith.transpiler.passes.cleanup.forward_stores import forward_stores
+from shadesmith.transpiler.passes.control.lower import lower
 
 
 def leave(sketch, *values):

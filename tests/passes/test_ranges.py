@@ -11,7 +11,7 @@ import pytest
 import shadesmith as ti
 from shadesmith.transpiler.ir.ops import OPS
 from shadesmith.transpiler.ir.types import SCALARS, i8, u1, u8
-from shadesmith.transpiler.passes.intervals import RULES, interval_of
+from shadesmith.transpiler.passes.analysis.intervals import RULES, interval_of
 
 ENDS = {i8: (-128, -127, -9, -8, -1, 0, 1, 3, 7, 8, 100, 127), u8: (0, 1, 2, 7, 8, 9, 127, 128, 254, 255), u1: (0, 1)}
 TRUTHS = ("logical_and", "logical_or", "logical_not")

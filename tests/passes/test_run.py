@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shadesmith.transpiler.backend.interpreter import run as interpret
+from shadesmith.transpiler.backend.interpret.interpreter import run as interpret
 from shadesmith.transpiler.errors import InternalError
 from shadesmith.transpiler.ir.statements import GlobalStore
 from shadesmith.transpiler.ir.text import print_frontend, print_kernel

@@ -3,8 +3,8 @@ from shadesmith.transpiler.ir.statements import Break, Cast, Const, Continue, If
 from shadesmith.transpiler.ir.types import f32, f64, i32, u1
 from shadesmith.transpiler.options import CompileOptions
 from shadesmith.transpiler.passes import PassContext
-from shadesmith.transpiler.passes.dead_code import dead_code
-from shadesmith.transpiler.passes.simplify import simplify
+from shadesmith.transpiler.passes.cleanup.dead_code import dead_code
+from shadesmith.transpiler.passes.cleanup.simplify import simplify
 
 
 def stored(sketch, value):

@@ -2,7 +2,7 @@ import pytest
 
 from shadesmith.transpiler.ir.sparse import Activate, Append, IsActive, Length
 from shadesmith.transpiler.ir.types import i32, u1, u32
-from shadesmith.transpiler.passes.sparse_arrays import sparse_arrays
+from shadesmith.transpiler.passes.sparse.sparse_arrays import sparse_arrays
 
 
 def added(sketch):

@@ -3,8 +3,8 @@ import pytest
 from shadesmith.transpiler.ir.statements import Alloca, Array
 from shadesmith.transpiler.ir.types import Struct, Tensor, f32, i32
 from shadesmith.transpiler.options import CompileOptions
-from shadesmith.transpiler.passes.dead_code import dead_code
-from shadesmith.transpiler.passes.split_arrays import split_arrays
+from shadesmith.transpiler.passes.cleanup.dead_code import dead_code
+from shadesmith.transpiler.passes.control.split_arrays import split_arrays
 
 
 @pytest.fixture

@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 
 import shadesmith as ti
-from shadesmith.runtime.command_line import main
-from shadesmith.runtime.instance import LAUNCH_OBSERVERS
-from shadesmith.runtime.kernel import CALL_OBSERVERS
-from shadesmith.runtime.yaml_text import dump_yaml, load_yaml
+from shadesmith.runtime.commands.command_line import main
+from shadesmith.runtime.launch.instance import LAUNCH_OBSERVERS
+from shadesmith.runtime.launch.kernel import CALL_OBSERVERS
+from shadesmith.runtime.recording.yaml_subset import dump_yaml, load_yaml
 
 ARCH = {"cpu": "c"}
 

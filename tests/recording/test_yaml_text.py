@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from shadesmith.runtime.yaml_text import dump_yaml, load_yaml
+from shadesmith.runtime.recording.yaml_subset import dump_yaml, load_yaml
 
 EXAMPLES: list[dict[str, Any]] = [
     {"a": 1},

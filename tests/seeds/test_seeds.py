@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 
 import shadesmith as ti
-from shadesmith.runtime import session as sessions
+from shadesmith.runtime.session import session as sessions
 from shadesmith.runtime.workbench.disassembly import listings
 
 PROGRAMS = Path(__file__).parent / "programs"

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from shadesmith.runtime.devices import cuda
-from shadesmith.transpiler.backend.interface import BackendModule, Interface, SourceFile, TaskSource
+from shadesmith.transpiler.backend.module.interface import BackendModule, Interface, SourceFile, TaskSource
 from shadesmith.transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 
 pytestmark = pytest.mark.gpu

@@ -14,7 +14,7 @@ from shadesmith.runtime.devices import cuda_graph
 from shadesmith.runtime.devices.cuda import _starter
 from shadesmith.runtime.devices.cuda_graph import CudaGraph
 from shadesmith.runtime.devices.device import Launch
-from shadesmith.transpiler.backend.interface import TaskSource
+from shadesmith.transpiler.backend.module.interface import TaskSource
 from shadesmith.transpiler.errors import TaichiRuntimeError
 
 DRIVER = r"""

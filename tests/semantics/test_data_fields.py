@@ -148,7 +148,7 @@ def test_gradients_are_fields_beside() -> None:
 
 def test_a_collected_field_gives_its_memory_back() -> None:
     ti.init(arch=ti.cpu)
-    from shadesmith.runtime.session import current
+    from shadesmith.runtime.session.session import current
 
     device = current().device
     before = device.used_bytes

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import shadesmith as ti
-from shadesmith.runtime import memory
-from shadesmith.runtime import session as sessions
-from shadesmith.runtime.staging import stage_arguments
-from shadesmith.transpiler.backend.interface import ArraySlot
+from shadesmith.runtime.arrays import memory
+from shadesmith.runtime.arrays.staging import stage_arguments
+from shadesmith.runtime.session import session as sessions
+from shadesmith.transpiler.backend.module.interface import ArraySlot
 from shadesmith.transpiler.options import Capabilities
 
 

@@ -9,9 +9,9 @@ import warnings
 import pytest
 
 import shadesmith as ti
-from shadesmith.runtime import session as sessions
 from shadesmith.runtime.config import EFFECTIVE, OPTIONS, read_config
-from shadesmith.runtime.session import current, current_config
+from shadesmith.runtime.session import session as sessions
+from shadesmith.runtime.session.session import current, current_config
 from shadesmith.transpiler.errors import ShadesmithWarning, TaichiRuntimeError
 
 

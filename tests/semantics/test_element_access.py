@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import shadesmith as ti
-from shadesmith.runtime import session as sessions
+from shadesmith.runtime.arrays.memory import BLOCK_BYTES
 from shadesmith.runtime.devices import vulkan
-from shadesmith.runtime.memory import BLOCK_BYTES
+from shadesmith.runtime.session import session as sessions
 
 READS = 10_000
 LIMIT_SECONDS = 0.02

@@ -9,9 +9,9 @@ import pytest
 
 import shadesmith.transpiler.lang.functions as functions
 from shadesmith.transpiler.errors import TaichiCompilationError
-from shadesmith.transpiler.frontend.build import build
-from shadesmith.transpiler.frontend.definition import define
-from shadesmith.transpiler.frontend.specialization import ArrayArgument, ScalarArgument, Specialization
+from shadesmith.transpiler.frontend.build.build import build
+from shadesmith.transpiler.frontend.source.definition import define
+from shadesmith.transpiler.frontend.source.specialization import ArrayArgument, ScalarArgument, Specialization
 from shadesmith.transpiler.ir.tasks import Kernel
 from shadesmith.transpiler.ir.text import print_frontend
 from shadesmith.transpiler.ir.types import Tensor, f32, i32

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import shadesmith as ti
-from shadesmith.runtime import session as sessions
+from shadesmith.runtime.session import session as sessions
 
 KIND = ti.graph.ArgKind
 NUMBER = ti.graph.Arg(KIND.SCALAR, "n", ti.i32)

@@ -12,7 +12,7 @@ import pytest
 
 from shadesmith.runtime.devices import c_process
 from shadesmith.runtime.devices.host_compiler import HostCompiler, find_compiler, load_library
-from shadesmith.transpiler.backend.interface import SourceFile
+from shadesmith.transpiler.backend.module.interface import SourceFile
 from shadesmith.transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 
 FILE = SourceFile("empty.c", "int x;\n")

@@ -14,7 +14,7 @@ import pytest
 
 from shadesmith.runtime.devices import host
 from shadesmith.runtime.devices.host import HostDevice, open_device
-from shadesmith.transpiler.backend.interface import BackendModule, Interface, SourceFile, TaskSource
+from shadesmith.transpiler.backend.module.interface import BackendModule, Interface, SourceFile, TaskSource
 from shadesmith.transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 
 SCALE = """\

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import shadesmith as ti
-from shadesmith.runtime import session as sessions
+from shadesmith.runtime.session import session as sessions
 
 F32 = np.float32
 vec2, vec3, mat23 = ti.math.vec2, ti.math.vec3, ti.types.matrix(2, 3, ti.f32)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import shadesmith as ti
-from shadesmith.runtime import session as sessions
 from shadesmith.runtime.devices import vulkan
+from shadesmith.runtime.session import session as sessions
 
 F32 = np.float32
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import shadesmith as ti
-from shadesmith.runtime import session as sessions
 from shadesmith.runtime.devices import vulkan
+from shadesmith.runtime.session import session as sessions
 
 Ball = ti.types.struct(mass=ti.f32, place=ti.math.vec3)
 

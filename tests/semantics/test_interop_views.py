@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import shadesmith as ti
-from shadesmith.runtime import session as sessions
 from shadesmith.runtime.devices import vulkan
+from shadesmith.runtime.session import session as sessions
 
 PARTS = [
     np.s_[2:5, 1:], np.s_[::2, ::3], np.s_[:, 3], np.s_[1, :], np.s_[..., 0], np.s_[1:3], np.s_[::-1, ::-2], np.s_[-3:],

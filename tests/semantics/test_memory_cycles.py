@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import shadesmith as ti
-from shadesmith.runtime.session import current
+from shadesmith.runtime.session.session import current
 
 MAY_GROW_BYTES = 6 << 20
 """What allocators keep for themselves; a leak of one field of 64 KiB a turn would be ten times that."""

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import shadesmith as ti
-from shadesmith.runtime import session as sessions
 from shadesmith.runtime.devices import host_memory
 from shadesmith.runtime.devices.device import OutOfMemory, in_words
-from shadesmith.runtime.session import current
+from shadesmith.runtime.session import session as sessions
+from shadesmith.runtime.session.session import current
 
 HUGE = 1 << 31 - 1
 """Elements; of 512 bytes they are 1 TiB, which no device has."""

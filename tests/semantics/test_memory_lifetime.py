@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import shadesmith as ti
-from shadesmith.runtime.session import current
+from shadesmith.runtime.session.session import current
 
 
 @pytest.fixture(autouse=True)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import shadesmith as ti
-from shadesmith.runtime import session as sessions
+from shadesmith.runtime.session import session as sessions
 from shadesmith.transpiler.backend import tables_glsl
 from shadesmith.transpiler.backend.helpers import called, order
 

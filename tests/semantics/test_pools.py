@@ -3,7 +3,7 @@
 import pytest
 
 import shadesmith as ti
-from shadesmith.runtime import session as sessions
+from shadesmith.runtime.session import session as sessions
 
 ROOM = 1 << 20
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import shadesmith as ti
-from shadesmith.runtime import session as sessions
+from shadesmith.runtime.session import session as sessions
 
 
 def shown(capfd: pytest.CaptureFixture[str]) -> str:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import shadesmith as ti
-from shadesmith.runtime import session as sessions
+from shadesmith.runtime.session import session as sessions
 
 INTEGERS = [ti.i8, ti.i16, ti.i32, ti.i64, ti.u8, ti.u16, ti.u32, ti.u64]
 TYPES = [*INTEGERS, ti.u1, ti.f16, ti.f32, ti.f64]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import shadesmith as ti
-from shadesmith.runtime import session as sessions
+from shadesmith.runtime.session import session as sessions
 
 B = 64
 warp, subgroup = ti.simt.warp, ti.simt.subgroup

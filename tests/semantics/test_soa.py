@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import shadesmith as ti
-from shadesmith.runtime import session as sessions
+from shadesmith.runtime.session import session as sessions
 
 SOA = ti.Layout.SOA
 vec2 = ti.types.vector(2, ti.f32)

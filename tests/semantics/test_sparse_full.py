@@ -9,7 +9,7 @@ import shadesmith as ti
 @pytest.fixture
 def small_pools(target: str, monkeypatch: pytest.MonkeyPatch) -> str:
     """Every pool has room for 1 KiB: on hosts, whose pools hold all cells, too."""
-    from shadesmith.runtime import session as sessions
+    from shadesmith.runtime.session import session as sessions
 
     device = sessions.CURRENT.device
     monkeypatch.setattr(type(device), "lazy_bytes", lambda self: 1024, raising=False)

@@ -13,7 +13,7 @@ import pytest
 
 from shadesmith.runtime.devices import nvrtc
 from shadesmith.transpiler.backend import spelling
-from shadesmith.transpiler.backend.random_stream import RandomStream, philox
+from shadesmith.transpiler.backend.module.random_stream import RandomStream, philox
 from shadesmith.transpiler.errors import TaichiRuntimeError
 from shadesmith.transpiler.ir.builder import Builder
 from shadesmith.transpiler.ir.nodes import Block, Statement

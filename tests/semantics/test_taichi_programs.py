@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import shadesmith as ti
-from shadesmith.runtime.gui import GUI
+from shadesmith.runtime.gui.gui import GUI
 
 
 def test_fields_and_ndarrays_are_filled_in_kernels_at_each_launch(target: str) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import shadesmith as ti
-from shadesmith.runtime import session as sessions
+from shadesmith.runtime.session import session as sessions
 from shadesmith.transpiler.ir.textures import ADDRESS_MODES, FORMATS
 
 SAMPLED = [name for name, row in FORMATS.items() if row.kind != "depth"]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import shadesmith as ti
-from shadesmith.runtime import session as sessions
+from shadesmith.runtime.session import session as sessions
 from shadesmith.transpiler.ir.textures import ADDRESS_MODES, FORMATS
 
 SHAPES = [(1,), (7,), (5, 3), (4, 3, 2)]

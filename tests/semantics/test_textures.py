@@ -12,7 +12,7 @@ from golden_kernels import compiled
 
 import shadesmith as ti
 from shadesmith.runtime.devices.glslang import Glslang
-from shadesmith.transpiler.backend.interface import SourceFile
+from shadesmith.transpiler.backend.module.interface import SourceFile
 from shadesmith.transpiler.ir.textures import ADDRESS_MODES, FORMATS
 
 STORED = [name for name, row in FORMATS.items() if row.is_storage]

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import shadesmith as ti
-from shadesmith.runtime import session as sessions
 from shadesmith.runtime.devices import vulkan
+from shadesmith.runtime.session import session as sessions
 
 ROUNDS = {"cpu": 300, "vulkan": 60, "cuda": 300, "python": 20}
 

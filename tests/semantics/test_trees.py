@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import shadesmith as ti
-from shadesmith.runtime import session as sessions
+from shadesmith.runtime.session import session as sessions
 
 
 def test_cells_are_structs_aligned_as_in_c(target: str) -> None:

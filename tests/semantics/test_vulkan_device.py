@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from shadesmith.runtime.devices.vulkan import VulkanDevice, diagnose, open_device
-from shadesmith.transpiler.backend.interface import BackendModule, Interface, SourceFile, TaskSource
+from shadesmith.transpiler.backend.module.interface import BackendModule, Interface, SourceFile, TaskSource
 from shadesmith.transpiler.errors import ShadesmithWarning, TaichiCompilationError, TaichiRuntimeError, UnsupportedError
 
 

@@ -14,7 +14,7 @@ import pytest
 from shadesmith.runtime.devices import vulkan_instance
 from shadesmith.runtime.devices.vulkan import open_device
 from shadesmith.runtime.devices.vulkan_instance import Api, load_api
-from shadesmith.transpiler.backend.interface import BackendModule, Interface, SourceFile, TaskSource
+from shadesmith.transpiler.backend.module.interface import BackendModule, Interface, SourceFile, TaskSource
 from shadesmith.transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from shadesmith.runtime.devices.glslang import Glslang, is_whole
-from shadesmith.transpiler.backend.interface import SourceFile
+from shadesmith.transpiler.backend.module.interface import SourceFile
 from shadesmith.transpiler.errors import TaichiCompilationError, TaichiRuntimeError
 
 GOOD = "#version 460\nlayout(local_size_x = 1) in;\nvoid main() {}\n"

@@ -24,14 +24,14 @@ import pytest
 from same_ir import first_difference, objects_of
 
 import shadesmith as ti
-from shadesmith.transpiler.backend.emit import emit
+from shadesmith.transpiler.backend.assemble.emit import emit
 from shadesmith.transpiler.errors import SourceText, TaichiCompilationError
-from shadesmith.transpiler.frontend.build import build
-from shadesmith.transpiler.frontend.definition import define
-from shadesmith.transpiler.frontend.specialization import Specialization
+from shadesmith.transpiler.frontend.build.build import build
+from shadesmith.transpiler.frontend.source.definition import define
+from shadesmith.transpiler.frontend.source.specialization import Specialization
 from shadesmith.transpiler.ir.nodes import Block, Statement, operands
-from shadesmith.transpiler.ir.serialize import parse, serialize, sources_of
-from shadesmith.transpiler.ir.serialized_members import classes, members_of
+from shadesmith.transpiler.ir.serialize.members import classes, members_of
+from shadesmith.transpiler.ir.serialize.serialize import parse, serialize, sources_of
 from shadesmith.transpiler.ir.statements import Const, If, LoopIndex, Operation
 from shadesmith.transpiler.ir.tasks import Kernel
 from shadesmith.transpiler.ir.types import f32, f64, i32
@@ -221,8 +221,8 @@ import sys
 sys.path[:0] = [{tests!r}, {tests!r} + "/serialize"]
 import golden_kernels, hashlib
 from test_serialize import golden
-from shadesmith.transpiler.frontend.build import build
-from shadesmith.transpiler.ir.serialize import serialize
+from shadesmith.transpiler.frontend.build.build import build
+from shadesmith.transpiler.ir.serialize.serialize import serialize
 for name in ("collide", "wither", "moved", "tiles"):
     print(hashlib.sha256(serialize(build(golden(name)).kernel).encode()).hexdigest())
 """

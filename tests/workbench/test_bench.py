@@ -10,10 +10,10 @@ import pytest
 import written_programs
 
 import shadesmith as ti
-from shadesmith.runtime import session as sessions
 from shadesmith.runtime.devices import nvrtc, vulkan_timer
 from shadesmith.runtime.devices.cuda_timer import BUSY
 from shadesmith.runtime.devices.timer import HostTimer
+from shadesmith.runtime.session import session as sessions
 from shadesmith.runtime.workbench import stand
 from shadesmith.runtime.workbench.replicas import record
 from shadesmith.runtime.workbench.stand import Ground

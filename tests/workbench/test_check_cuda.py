@@ -92,7 +92,7 @@ def test_an_empty_text_lacks_the_arguments() -> None:
 def test_the_check_compiles_for_the_architecture_of_the_device() -> None:
     from dataclasses import replace
 
-    from shadesmith.runtime.capabilities import PORTABLE
+    from shadesmith.runtime.devices.capabilities import PORTABLE
 
     text = compiled("jacobi", "cuda").files[0].text
     text = text.replace("float s = ", "#if __CUDA_ARCH__ < 800\n#error too old\n#endif\nfloat s = ")

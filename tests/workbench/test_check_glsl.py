@@ -12,7 +12,7 @@ from golden_kernels import compiled
 from seeded_edits import Seed, changed, complaint, expect_refusal
 
 import shadesmith as ti
-from shadesmith.runtime.capabilities import PORTABLE
+from shadesmith.runtime.devices.capabilities import PORTABLE
 from shadesmith.runtime.workbench.check import check_edit
 from shadesmith.runtime.workbench.edited import edited_module
 from shadesmith.runtime.workbench.slots import EditError

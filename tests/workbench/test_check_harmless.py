@@ -13,8 +13,8 @@ from seeded_edits import changed, complaint
 
 import shadesmith as ti
 from shadesmith.examples import hand_tuning
-from shadesmith.runtime.capabilities import PORTABLE
 from shadesmith.runtime.devices import nvrtc
+from shadesmith.runtime.devices.capabilities import PORTABLE
 from shadesmith.runtime.workbench.check import check_edit
 from shadesmith.runtime.workbench.edited import edited_module
 from shadesmith.transpiler.errors import TaichiRuntimeError

@@ -9,7 +9,7 @@ import pytest
 import written_programs
 
 import shadesmith as ti
-from shadesmith.runtime import session as sessions
+from shadesmith.runtime.session import session as sessions
 from shadesmith.runtime.workbench.slots import EditError
 
 BLEND = """

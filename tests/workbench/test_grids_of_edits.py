@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shadesmith.runtime.workbench.edited import edited_module
-from shadesmith.transpiler.backend.interface import BackendModule, Interface, SourceFile, TaskSource
+from shadesmith.transpiler.backend.module.interface import BackendModule, Interface, SourceFile, TaskSource
 
 ROW = "uint index = gl_GlobalInvocationID.x;"
 ROWS = "uint index = gl_WorkGroupID.y * gl_NumWorkGroups.x * BLOCK + gl_GlobalInvocationID.x;"

@@ -13,15 +13,15 @@ import numpy as np
 import pytest
 
 import shadesmith as ti
-from shadesmith.runtime import session as sessions
 from shadesmith.runtime.devices.glslang import Glslang, find_tool
 from shadesmith.runtime.devices.host_compiler import find_compiler
 from shadesmith.runtime.devices.nvrtc import compile_cubin, load_nvrtc
-from shadesmith.runtime.whole_files import write_text
+from shadesmith.runtime.session import session as sessions
+from shadesmith.runtime.store.atomic_files import write_text
 from shadesmith.runtime.workbench.edited import edited_module
 from shadesmith.runtime.workbench.edits import load
 from shadesmith.runtime.workbench.slots import Slot
-from shadesmith.transpiler.backend.interface import BackendModule
+from shadesmith.transpiler.backend.module.interface import BackendModule
 
 
 def binaries(module: BackendModule) -> list[bytes]:

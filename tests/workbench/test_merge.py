@@ -11,7 +11,7 @@ import pytest
 import written_programs
 
 import shadesmith as ti
-from shadesmith.runtime import session as sessions
+from shadesmith.runtime.session import session as sessions
 from shadesmith.runtime.workbench.merge import carried_lines, has_markers, merge, same_text
 
 SIZE = 257

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 import shadesmith as ti
-from shadesmith.runtime import session as sessions
 from shadesmith.runtime.devices.glslang import WHOLE_SOURCE, Glslang, has_null_id
 from shadesmith.runtime.devices.kept_sources import folder_of, keep
 from shadesmith.runtime.devices.nvrtc import LINES, compile_cubin
+from shadesmith.runtime.session import session as sessions
 from shadesmith.runtime.workbench.disassembly import find_nvdisasm
-from shadesmith.transpiler.backend.interface import SourceFile
+from shadesmith.transpiler.backend.module.interface import SourceFile
 
 PLAIN = "#version 460\nlayout(local_size_x = 64) in;\nlayout(push_constant) uniform A { int n; };\nvoid main() { if (n > 3) return; }\n"
 

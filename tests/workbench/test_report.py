@@ -16,7 +16,7 @@ import pytest
 from chromium import Browser, find
 
 import shadesmith as ti
-from shadesmith.runtime.command_line import main
+from shadesmith.runtime.commands.command_line import main
 from shadesmith.runtime.workbench.report import (
     KernelReport,
     Page,

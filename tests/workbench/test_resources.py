@@ -111,7 +111,7 @@ def test_occupancy_is_what_the_driver_says(target: str) -> None:
         pytest.skip("of NVIDIA's multiprocessors")
     from cupy_backends.cuda.api import driver
 
-    from shadesmith.runtime import session as sessions
+    from shadesmith.runtime.session import session as sessions
 
     device = sessions.CURRENT.device
     for kernel in (kernels.two, kernels.smooth, kernels.cubes):

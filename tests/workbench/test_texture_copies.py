@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import shadesmith as ti
-from shadesmith.runtime.command_line import main
+from shadesmith.runtime.commands.command_line import main
 
 
 @ti.kernel

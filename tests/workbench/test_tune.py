@@ -10,7 +10,7 @@ import pytest
 import written_programs
 
 import shadesmith as ti
-from shadesmith.runtime import session as sessions
+from shadesmith.runtime.session import session as sessions
 from shadesmith.runtime.workbench.knobs import find_knobs
 from shadesmith.runtime.workbench.trials import Trial
 from shadesmith.runtime.workbench.tune import climb

@@ -1,7 +1,7 @@
 """A digest of all that decides the emitted source, from what the frontend read.
 
 In: a specialization. Out: `content_key`, for kernels that read objects which have no description, so that the cache
-cannot tell without the frontend what they are made of (`runtime/cache/kernel_key.py`).
+cannot tell without the frontend what they are made of (`runtime/launch/kernel_key.py`).
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from ..ir.notes import notes_of
 from ..ir.snodes import Node, begin_of, digits_of, is_sparse_tree
 from ..ir.statements import Array
 from ..ir.text import print_frontend
-from .build import build
-from .specialization import Specialization
+from .build.build import build
+from .source.specialization import Specialization
 
 
 def content_key(specialization: Specialization) -> str:

@@ -1,6 +1,6 @@
 """What the statements on cells of sparse nodes mean, in Python: for the interpreter, and for access from Python scope.
 
-The same as the functions of `templates/*/lib/sparse.*` and those that `backend/cells.py` writes, one thread at a time.
+The same as the functions of `templates/*/lib/sparse.*` and those that `backend/layout/sparse_functions.py` writes, one thread at a time.
 In: a node, the index of a cell counted from 0, and the words of the arrays beside the cells. Out: numbers of cells of
 pools; the words, changed.
 """

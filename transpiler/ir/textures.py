@@ -2,7 +2,7 @@
 
 A texture has 1 to 3 axes and one level. A kernel sees a texel as a vector of 4: of f32 where the format holds floats or
 numbers scaled to [0, 1], of u32 or i32 where it holds integers. Channels that a format lacks read as 0, alpha as 1.
-What the statements mean stands once for the interpreter (`backend/texels.py`); texts are `backend/print_textures.py`'s.
+What the statements mean stands once for the interpreter (`backend/interpret/texels.py`); texts are `backend/print/textures.py`'s.
 """
 
 from __future__ import annotations

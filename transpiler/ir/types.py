@@ -1,7 +1,7 @@
 """Types of values in a kernel: scalars, tensors (vectors and matrices) of scalars, structs; the rules of promotion.
 
 In memory every type is aligned to its widest scalar, and a struct ends at a multiple of that: C's layout, which CUDA
-shares, and GLSL's scalar block layout but for the end of structs (`backend/structs.py` fills that up).
+shares, and GLSL's scalar block layout but for the end of structs (`backend/layout/structs.py` fills that up).
 """
 
 from __future__ import annotations

@@ -20,32 +20,32 @@ from time import perf_counter
 from ..errors import InternalError
 from ..ir.tasks import Kernel
 from ..ir.verify import Stage, verify
-from .activate_cells import activate_cells
-from .bounds import bounds
-from .branch_depth import branch_depth
-from .call_effects import call_effects
-from .check_threads import check_threads
-from .common_subexpressions import common_subexpressions
+from .analysis.call_effects import call_effects
+from .checks.bounds import bounds
+from .checks.wide_bounds import wide_bounds
+from .cleanup.common_subexpressions import common_subexpressions
+from .cleanup.dead_code import dead_code
+from .cleanup.fold import fold
+from .cleanup.forward_stores import forward_stores
+from .cleanup.simplify import simplify
 from .context import Pass, PassContext
-from .deactivate_cells import deactivate_cells
-from .dead_code import dead_code
-from .demote_atomics import demote_atomics
-from .fold import fold
-from .forward_stores import forward_stores
-from .iteration_limit import iteration_limit
-from .legalize import legalize
-from .lower import lower
-from .offload import offload
-from .overflow import overflow
-from .ranges import ranges
-from .recursion import recursion
-from .simplify import simplify
-from .sparse_arrays import sparse_arrays
-from .split_arrays import split_arrays
-from .split_threads import split_threads
-from .stay_inside import stay_inside
-from .struct_for import struct_for
-from .wide_bounds import wide_bounds
+from .control.branch_depth import branch_depth
+from .control.iteration_limit import iteration_limit
+from .control.lower import lower
+from .control.overflow import overflow
+from .control.recursion import recursion
+from .control.split_arrays import split_arrays
+from .sparse.activate_cells import activate_cells
+from .sparse.deactivate_cells import deactivate_cells
+from .sparse.sparse_arrays import sparse_arrays
+from .sparse.struct_for import struct_for
+from .target.legalize import legalize
+from .target.ranges import ranges
+from .tasks.offload import offload
+from .threads.check_threads import check_threads
+from .threads.demote_atomics import demote_atomics
+from .threads.split_threads import split_threads
+from .threads.stay_inside import stay_inside
 
 __all__ = ["PASSES", "REQUIRED", "Cleanup", "Pass", "PassContext", "Stage", "run", "until_stable"]
 

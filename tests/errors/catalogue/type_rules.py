@@ -6,7 +6,7 @@ from .case import FIELD, NAME, SYNTAX, TYPE, UNSUPPORTED, Case, kernel, refused,
 
 STRUCT = "S = ti.types.struct(mass=ti.f32, v=ti.math.vec3)\n"
 WITHOUT = """from dataclasses import replace
-from shadesmith.runtime import session
+from shadesmith.runtime.session import session
 device = session.CURRENT.device
 device.capabilities = replace(device.capabilities, {})
 """

@@ -1,0 +1,1 @@
+"""Arrays and textures: memory on a device, and what Python and other libraries see of it."""

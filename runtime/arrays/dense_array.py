@@ -1,0 +1,517 @@
+"""What fields and ndarrays share: indexing from Python, copies to and from NumPy, fill, and life with a session.
+
+In: an element type, a shape and a session. Out: the abstract bases `ScalarArray` (of `ScalarField` and `ScalarNdarray`)
+and `MatrixArray` (of `MatrixField` and `MatrixNdarray`).
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from operator import index as as_index
+from typing import Any, ClassVar, NoReturn
+
+import numpy as np
+
+from ...transpiler.errors import TaichiIndexError, TaichiRuntimeError
+from ...transpiler.ir.types import Scalar, Tensor, Type, describe_type, scalars_of
+from ...transpiler.lang.describe import ArrayDescription, Step, name_step
+from ...transpiler.lang.matrix import unwrap, wrap
+from ..session.session import Session
+from ..session.tracebacks import hides_own_frames, user_error
+from .exchange import Exchange
+from .memory import Array, Ended, MemberMemory, Memory
+from .split_memory import PartsMemory
+from .views import is_part
+
+
+class PartAsked(Exception):
+    """An index has slices: what it means is no element but a part."""
+
+
+class DenseArray(Exchange):
+    """A dense array on a device, seen from Python.
+
+    memory: what it owns, shared with its member views. allocation: the memory's, kept here because launches read it.
+    element: scalar or tensor; dtype: its scalar. KIND: as in `ArrayDescription`. _moved: an index is not the position
+    in the view. _extent: of an array of one axis where it is, else -1.
+    """
+
+    KIND: ClassVar[str]
+    __slots__ = (
+        "__weakref__",
+        "_extent",
+        "_moved",
+        "allocation",
+        "dtype",
+        "element",
+        "grad",
+        "lease",
+        "memory",
+        "name",
+        "offset",
+        "owner",
+        "path",
+        "shape",
+        "signature",
+    )
+
+    def __init__(self, session: Session, element: Type, shape: tuple[int, ...], name: str = "") -> None:
+        memory = Memory(session, element, shape, owner_text(self.KIND, name, element, shape))
+        self._set_up(memory, element, shape, name)
+        self.signature: object = self._signature()
+        session.register(self)
+
+    @classmethod
+    def in_memory(cls, memory: Any, element: Type, shape: tuple[int, ...], name: str) -> Any:
+        """Return an array over memory that another owns."""
+        made = cls.__new__(cls)
+        made._set_up(memory, element, shape, name)
+        made.signature = made._signature()
+        return made
+
+    def _set_up(self, memory: Any, element: Type, shape: tuple[int, ...], name: str) -> None:
+        self.memory: Memory = memory
+        self.allocation = memory.allocation
+        self.element: Type = element
+        self.dtype: Scalar = next(scalars_of(element))  # of structs the first one, as in Taichi
+        self.shape = shape
+        self.offset: tuple[int, ...] = ()
+        self.name = name
+        self.grad: Any = None
+        self.owner: DenseArray | None = None
+        self.path: tuple[Step, ...] = ()
+        self._extent = shape[0] if len(shape) == 1 else -1
+        self._moved = False
+
+    def as_member(self, owner: DenseArray, step: Step, element: Type) -> None:
+        """Make this, not yet set up, a part of the elements of `owner`, whose memory it shares."""
+        root, path = owner if owner.owner is None else owner.owner, (*owner.path, step)
+        name = name_step(owner.name, owner.element, step)
+        self._set_up(MemberMemory(root.memory, path, element), element, owner.shape, name)
+        self.owner, self.path = root, path
+        self.offset, self._extent, self._moved = owner.offset, owner._extent, owner._moved
+        self.signature = (root.signature, path)
+
+    has_parts: ClassVar[bool] = False
+    """Whether `x[2:5]` is an array of its own, which `part` gives."""
+
+    def part(self, key: Any) -> DenseArray:
+        """Return what an index with slices means."""
+        raise self._index_error("has no parts")
+
+    # --- what the compiler and the launcher ask
+
+    def describe_array(self) -> ArrayDescription:
+        """Return what a kernel must know of this array."""
+        return ArrayDescription(self.element, self.shape, self.KIND, self.name or None, self.owner, self.path)
+
+    def end(self) -> None:
+        """Give the memory back because the session ends; any later use raises."""
+        self.memory.end()
+        self.allocation = Ended(self.memory.gone)  # as in `Memory.end`
+
+    @abstractmethod
+    def _signature(self) -> object:
+        """Return what a compiled kernel depends on: equal signatures share one."""
+
+    # --- whole-array operations
+
+    @property
+    def element_shape(self) -> tuple[int, ...]:
+        """Shape of one element: () for scalars, (n,) for vectors, (n, m) for matrices."""
+        return self.element.shape if isinstance(self.element, Tensor) else ()
+
+    @hides_own_frames
+    def to_numpy(self, dtype: Any = None) -> Array:
+        """Return a copy, shape (*shape, *element shape), after all launches so far. dtype: to convert to."""
+        values = self.memory.read_all()
+        return values if dtype is None else values.astype(dtype, copy=False)
+
+    @hides_own_frames
+    def from_numpy(self, array: Array) -> None:
+        """Set all elements from `array`, shape (*shape, *element shape), converting its number type.
+
+        Raises: TypeError where it is no NumPy array of numbers; ValueError where the shape differs.
+        """
+        self.memory.write_all(self._checked(array))
+
+    @hides_own_frames
+    def fill(self, val: Any) -> None:
+        """Set every element to `val`: a number, or for vectors and matrices a list or Matrix of their shape."""
+        self.memory.fill(self.pack(val))
+
+    @hides_own_frames
+    def copy_from(self, other: Any) -> None:
+        """Copy another array of the same kind and shape. Raises: TypeError, ValueError where it is not."""
+        if not isinstance(other, DenseArray) or other.KIND != self.KIND:
+            raise TypeError(f"Cannot copy from a non-{self.KIND} object: {self!r} takes another {self.KIND}")
+        if other.shape != self.shape or other.element_shape != self.element_shape:
+            raise ValueError(
+                f"cannot copy {other!r} into {self!r}: shapes are {_full(other)} and {_full(self)}, and must be equal"
+            )
+        self.memory.copy_from(other.memory)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError(f"{self!r} has no axes and therefore no length")
+        return self.shape[0]
+
+    def __iter__(self) -> NoReturn:
+        # Without this Python would call __getitem__ with 0, 1, ... and never meet the end of a 2-D array.
+        raise TypeError(
+            f"{self!r} cannot be iterated in Python; `for i in x` belongs in a kernel. Hint: use `x.to_numpy()`"
+        )
+
+    # --- elements
+
+    @abstractmethod
+    def __getitem__(self, key: Any) -> Any: ...
+
+    @abstractmethod
+    def __setitem__(self, key: Any, value: Any) -> None: ...
+
+    @abstractmethod
+    def pack(self, value: Any) -> Array:
+        """Return `value` as an array of the element's type and shape. Raises: TypeError, ValueError."""
+
+    def index_of(self, key: Any, takes_parts: bool = True) -> tuple[int, ...]:
+        """Return an index as a tuple of integers within the shape.
+
+        Raises: TaichiIndexError naming the array for a wrong count, a slice or float, or a position out of range.
+        PartAsked for slices, if the caller takes parts.
+        """
+        if type(key) is not tuple:
+            key = _tuple_of(key)
+        shape = self.shape
+        if len(key) != len(shape):
+            text = f"takes {len(shape)} indices, and {len(key)} were given: {_shown(key)}"
+            self._refuse(key, takes_parts, f"{text}. Hint: write one index for each axis, `x[None]` without axes")
+        if self.offset:
+            return self._index_from_offset(key)
+        for position, extent in zip(key, shape, strict=True):
+            if type(position) is not int:
+                return self.index_of(self._integers(key, takes_parts))
+            if not 0 <= position < extent:
+                text = f"has shape {shape}, and {_shown(key)} lies outside"
+                self._refuse(key, takes_parts, f"{text}. Hint: indices of an axis run from 0 to its extent - 1")
+        return key  # type: ignore[no-any-return]
+
+    def _index_from_offset(self, key: tuple[Any, ...]) -> tuple[int, ...]:
+        index = self._integers(key)
+        for position, begin, extent in zip(index, self.offset, self.shape, strict=True):
+            if not begin <= position < begin + extent:
+                text = f"has shape {self.shape} from offset {self.offset}, and {_shown(key)} lies outside"
+                raise self._index_error(f"{text}. Hint: indices of an axis run from its offset to offset + extent - 1")
+        return index
+
+    def position_of(self, index: tuple[int, ...]) -> tuple[int, ...]:
+        """Return where the element at an index, as `index_of` gives it, is in the view."""
+        if self.offset:
+            index = tuple([position - begin for position, begin in zip(index, self.offset, strict=True)])
+        located = self.memory.located
+        return index if located is None else located(index)
+
+    def position_to_store(self, index: tuple[int, ...]) -> tuple[int, ...]:
+        """Return where the element at an index is in the view, after making sure that it has memory."""
+        located = self.memory.located_to_store
+        if located is None:
+            return self.position_of(index)
+        if self.offset:
+            index = tuple([position - begin for position, begin in zip(index, self.offset, strict=True)])
+        return located(index)
+
+    def ready(self, position: tuple[int, ...]) -> Array:
+        """Return the view after making sure that it is right at `position`."""
+        memory = self.memory
+        if memory.epoch != memory.session.epoch:
+            self._refresh()
+        if memory.partial:
+            memory.load(position)
+        return memory.view
+
+    def _refresh(self) -> None:
+        try:
+            self.memory.refresh()
+        except TaichiRuntimeError as error:  # it is gone
+            raise user_error(error) from None
+
+    def read_item(self, index: tuple[int, ...]) -> Array:
+        """Return a copy of the element at an index, as `index_of` gives it: an array or a structured scalar."""
+        memory: Any = self.memory
+        if type(memory) is PartsMemory:
+            return memory.read_item(index)
+        position = self.position_of(index)
+        item: Array = self.ready(position)[position].copy()
+        return item
+
+    def write_item(self, index: tuple[int, ...], packed: Array) -> None:
+        """Set the element at an index, as `index_of` gives it."""
+        memory: Any = self.memory
+        if type(memory) is PartsMemory:
+            memory.write_item(index, packed)
+            return
+        self.write_at(self.position_to_store(index), packed)
+
+    def write_at(self, position: tuple[int, ...], value: Any) -> None:
+        """Set the element at a position of the view."""
+        memory = self.memory
+        if not memory.mirrored:
+            self.ready(position)[position] = value
+            return
+        with memory.session.lock:
+            self.ready(position)[position] = value
+            memory.mark(position)
+
+    def _integers(self, key: tuple[Any, ...], takes_parts: bool = False) -> tuple[int, ...]:
+        try:
+            return tuple(as_index(position) for position in key)
+        except TypeError:
+            found = next(p for p in key if not hasattr(p, "__index__"))
+            text = f"is indexed by integers, and `{found!r}` is a {type(found).__name__}"
+            hint = "Hint: slices are not supported; use `x.to_numpy()` for parts"
+            self._refuse(key, takes_parts, f"{text}. {hint}")
+
+    def _refuse(self, key: tuple[Any, ...], takes_parts: bool, message: str) -> NoReturn:
+        """Raise PartAsked for an index with slices, if the caller takes it, else TaichiIndexError."""
+        if not self.has_parts or not is_part(key):
+            raise self._index_error(message) from None
+        if takes_parts:
+            raise PartAsked
+        shown = ", ".join(_shown_item(item) for item in key)
+        raise self._index_error(
+            f"is assigned to element by element, and [{shown}] is a part of it. "
+            f"Hint: `x[{shown}].fill(value)` or `x[{shown}].from_numpy(array)`"
+        ) from None
+
+    def _index_error(self, message: str) -> Exception:
+        return user_error(TaichiIndexError(f"{self!r} {message}"))
+
+    def _checked(self, array: Any) -> Array:
+        if not isinstance(array, np.ndarray):
+            raise TypeError(f"{np.ndarray} expected, but {type(array)} provided")
+        if array.dtype.kind not in "biuf":
+            raise TypeError(
+                f"{self!r} holds {self.dtype}, and a NumPy array of {array.dtype} cannot be converted to it"
+            )
+        self._check_shape(array.shape)
+        return array.reshape(_full(self))
+
+    def _check_shape(self, shape: tuple[int, ...]) -> None:
+        expected = _full(self)
+        if shape != expected and not (self.element_shape and shape == (*expected, 1)):
+            raise ValueError(f"{self!r} shape {expected} does not match the numpy array shape {shape}")
+
+    def __repr__(self) -> str:
+        name = f" `{self.name}`" if self.name else ""
+        return f"<{_title(self.element)}{self.KIND}{name} of {self.dtype}, shape {self.shape}>"
+
+    def __deepcopy__(self, memo: Any) -> NoReturn:
+        raise TypeError(f"{self!r} cannot be copied by `copy.deepcopy`. Hint: make a new one and use `copy_from`")
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(f"{self!r} cannot be pickled. Hint: pickle `x.to_numpy()`")
+
+
+class ScalarArray(DenseArray):
+    """An array of numbers; elements read are Python numbers."""
+
+    __slots__ = ()
+
+    def __getitem__(self, key: Any) -> Any:
+        # The straight path takes below 1 us: one comparison finds stale views and ended sessions alike.
+        memory = self.memory
+        if type(key) is int and 0 <= key < self._extent and memory.epoch == memory.session.epoch and not memory.partial:
+            return memory.view.item(key)
+        try:
+            index = self.index_of(key)
+        except PartAsked:
+            return self.part(key)
+        position = self.position_of(index) if self._moved else index
+        return self.ready(position).item(position)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        index = self.index_of(key, False)
+        if type(value) is not float or not self.dtype.is_float:
+            value = to_scalar(self.dtype, value, self)
+        self.write_at(self.position_to_store(index) if self._moved else index, value)
+
+    def pack(self, value: Any) -> Array:
+        """Return a number as an array without axes. Raises: TypeError where it is none."""
+        if self.dtype.is_integral and isinstance(value, float | np.floating):
+            value = int(value)
+        return np.array(to_scalar(self.dtype, value, self), self.dtype.numpy)
+
+
+class MatrixArray(DenseArray):
+    """An array of vectors or matrices; elements read are `ti.Vector` or `ti.Matrix` that write through."""
+
+    element: Tensor
+    __slots__ = ()
+
+    @property
+    def n(self) -> int:
+        """Rows of an element, or components of a vector."""
+        return self.element.shape[0]
+
+    @property
+    def m(self) -> int:
+        """Columns of an element; 1 for vectors."""
+        return self.element.shape[1] if len(self.element.shape) == 2 else 1
+
+    @property
+    def ndim(self) -> int:
+        """1 where elements are vectors, 2 where they are matrices."""
+        return len(self.element.shape)
+
+    def __getitem__(self, key: Any) -> Any:
+        try:
+            index = self.index_of(key)
+        except PartAsked:
+            return self.part(key)
+        entries = self.read_item(index).view(Entries)
+        entries.owner = (self, index)
+        return wrap(entries)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.write_item(self.index_of(key, False), self._packed_element(value))
+
+    def to_numpy(self, keep_dims: bool = False, dtype: Any = None) -> Array:  # type: ignore[override]
+        """Return a copy, shape (*shape, *element shape); with `keep_dims` vectors count as (n, 1) matrices."""
+        values = super().to_numpy(dtype)
+        return values[..., None] if keep_dims and len(self.element.shape) == 1 else values
+
+    def to_torch(self, device: Any = None, keep_dims: bool = False) -> Any:
+        """Return a copy as a torch tensor; with `keep_dims` vectors count as (n, 1) matrices."""
+        tensor = super().to_torch(device)
+        return tensor[..., None] if keep_dims and len(self.element.shape) == 1 else tensor
+
+    def pack(self, value: Any) -> Array:
+        """Return an element as an array; a number stands for all components. Raises: TypeError, ValueError."""
+        if isinstance(value, int | float | np.number):
+            value = np.full(self.element.shape, value)
+        return self._packed_element(value)
+
+    def component_of(self, indices: Sequence[int]) -> tuple[int, ...]:
+        """Return the position of a component. Raises: TaichiIndexError where an element has none such."""
+        shape = self.element.shape
+        position = tuple(indices[: len(shape)])
+        if not all(0 <= i < extent for i, extent in zip(position, shape, strict=False)) or len(position) != len(shape):
+            raise self._index_error(f"has elements of shape {shape}, and component {tuple(indices)} lies outside")
+        return position
+
+    def _packed_element(self, value: Any) -> Array:
+        values = np.asarray(unwrap(value))
+        shape = self.element.shape
+        if values.dtype.kind not in "biuf":
+            raise TypeError(f"{self!r} holds {self.dtype}, and an element was given as {value!r}")
+        if values.shape != shape and values.shape != (*shape, 1):
+            raise ValueError(f"{self!r} has elements of shape {shape}, and one of shape {values.shape} was given")
+        return values.reshape(shape).astype(self.dtype.numpy)
+
+
+class Entries(np.ndarray[Any, Any]):
+    """The components of one element read from an array: a copy, whose changes are written to the array too.
+
+    owner: the array and the index. Results of arithmetic are plain arrays.
+    """
+
+    owner: tuple[MatrixArray, tuple[int, ...]] | None = None
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        super().__setitem__(key, value)
+        if self.owner is not None:
+            array, index = self.owner
+            array[index] = np.asarray(self)
+
+    def fill(self, val: Any) -> None:
+        """Set all components."""
+        self[...] = val
+
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        return array[()] if return_scalar else np.asarray(array)
+
+
+def to_scalar(dtype: Scalar, value: Any, owner: object) -> int | float | bool:
+    """Return `value` as a Python number that `dtype` holds: integers wrap as in C, floats stay for NumPy to round.
+
+    Raises: TypeError for anything but a number, and for a float where `dtype` is an integer.
+    """
+    if isinstance(value, bool | np.bool_):
+        return int(value)
+    if isinstance(value, int | np.integer):
+        return dtype(value) if dtype.is_integral else float(value)
+    if isinstance(value, float | np.floating):
+        if dtype.is_float:
+            return float(value)
+        raise TypeError(f"{owner!r} holds {dtype}, and {value!r} is a float. Hint: write `int({value!r})`")
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        return to_scalar(dtype, value.item(), owner)
+    raise TypeError(f"{owner!r} holds {dtype}, and a {type(value).__name__} was given: {value!r}")
+
+
+def to_shape(shape: Any, refused: Callable[[Any], Exception]) -> tuple[int, ...]:
+    """Return a shape, given as an integer or a sequence, as a tuple of integers.
+
+    Raises: what `refused` makes of the value, where it is neither.
+    """
+    try:
+        return tuple(as_index(extent) for extent in (shape if isinstance(shape, Sequence | np.ndarray) else (shape,)))
+    except TypeError:
+        raise refused(shape) from None
+
+
+def make_all(makers: Sequence[Callable[[], Any]]) -> list[Any]:
+    """Make arrays that belong together: all, or none where memory does not suffice for one."""
+    made: list[Any] = []
+    try:
+        for make in makers:
+            made.append(make())
+    except TaichiRuntimeError:
+        while made:  # now: the error's traceback would keep them
+            made.pop().end()
+        raise
+    return made
+
+
+def check_gradient(dtype: Scalar) -> None:
+    """Check that a gradient of `dtype` makes sense. Raises: TaichiRuntimeError where it is no float."""
+    if not dtype.is_float:
+        raise TaichiRuntimeError(f"{dtype} is not supported for field with `needs_grad=True` or `needs_dual=True`.")
+
+
+def _tuple_of(key: Any) -> tuple[Any, ...]:
+    if key is None:
+        return ()
+    if hasattr(key, "to_list"):  # a Vector of indices, as `ti.grouped` gives
+        return tuple(key.to_list())
+    if isinstance(key, list | np.ndarray):
+        return tuple(key)
+    return (key,)
+
+
+def _full(array: DenseArray) -> tuple[int, ...]:
+    return array.shape + array.element_shape
+
+
+def _shown(index: Sequence[Any]) -> str:
+    return f"index [{', '.join(map(str, index))}]"
+
+
+def owner_text(kind: str, name: str, element: Type, shape: tuple[int, ...]) -> str:
+    """Return how errors and reports call the memory of an array."""
+    article = "an" if kind == "ndarray" else "a"
+    return f"{kind} `{name}`" if name else f"{article} {kind} of {describe_type(element)}, shape {shape}"
+
+
+def _shown_item(item: Any) -> str:
+    if not isinstance(item, slice):
+        return "..." if item is Ellipsis else str(item)
+    begin, end, step = ("" if bound is None else str(bound) for bound in (item.start, item.stop, item.step))
+    return f"{begin}:{end}" + (f":{step}" if step else "")
+
+
+def _title(element: Type) -> str:
+    if not isinstance(element, Tensor):
+        return "ti."
+    return f"{'x'.join(map(str, element.shape))} ti.{'Vector' if len(element.shape) == 1 else 'Matrix'}."

@@ -1,0 +1,223 @@
+"""Arrays of other libraries: where their memory lies, how it is laid out, and whether it may be written.
+
+In: a NumPy array, a torch tensor, or any object with `__cuda_array_interface__`, `__array_interface__` or `__dlpack__`.
+Out: memory of this process as a NumPy array that shares it, memory of a GPU as a `GpuArray`. Nothing is copied, and no
+library is imported that the object does not come from.
+Source: NumPy's array interface 3; CUDA array interface 3 (Numba); DLPack 1.0.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...transpiler.errors import TaichiRuntimeTypeError
+from ...transpiler.ir.types import SCALAR_OF_NUMPY
+from ...transpiler.lang.describe import ask
+from .memory import Array
+
+DLPACK_CUDA = (2, 13)
+"""Kinds of devices in DLPack: CUDA's own memory, and memory that it manages."""
+
+DLPACK_VERSION = (1, 0)
+VERSIONED_SINCE = "2.1.0"
+"""NumPy that reads capsules which say whether they may be written."""
+
+NUMBER_TYPES = {dtype.name: dtype for dtype in SCALAR_OF_NUMPY}
+"""Types of numbers by the name that NumPy and torch give them."""
+
+LEGACY_STREAM = 1
+"""How the CUDA array interface calls the default stream, whose handle is 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class GpuArray:
+    """Memory of a CUDA device.
+
+    address: of the first element. strides: [bytes], from one element to the next along each axis. gpu: number of the
+    device, None where the object does not say. stream: handle of the stream with work on it that must come first, None
+    where there is none. owner: what keeps the memory alive.
+    """
+
+    address: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: np.dtype[Any]
+    is_writable: bool
+    gpu: int | None
+    stream: int | None
+    owner: Any
+
+
+def find_memory(value: Any, where: str) -> Array | GpuArray:
+    """Return the memory behind an array of any library.
+
+    where: names the argument in errors. Raises: TaichiRuntimeTypeError for what is no array, and for one whose memory
+    does not hold its numbers as they are (sparse, conjugated lazily, of no device).
+    """
+    if isinstance(value, np.ndarray):
+        return value
+    if is_tensor(value):
+        return _of_tensor(value, where)
+    if ask(value, "requires_grad", bool, False):  # a tensor behind a wrapper; the protocols refuse it
+        raise TaichiRuntimeTypeError(f"{where} is a tensor that requires grad. Hint: pass `tensor.detach()`")
+    try:
+        found = _by_protocol(value, where)
+    except TaichiRuntimeTypeError:
+        raise
+    except (AttributeError, TypeError, ValueError, RuntimeError, BufferError, KeyError) as error:
+        text = f"{where} does not show its memory ({type(error).__name__}: {error})"
+        raise TaichiRuntimeTypeError(f"{text}. Hint: pass `numpy.array(x)`, a copy on the host") from None
+    if found is None:
+        raise TaichiRuntimeTypeError(
+            f"{where} takes an array, and a {type(value).__name__} was given. "
+            "Hint: pass `ti.ndarray(...)` or a NumPy array (`numpy.array(x, dtype=...)`)"
+        )
+    return found
+
+
+def _by_protocol(value: Any, where: str) -> Array | GpuArray | None:
+    """Ask for one protocol after the other; None where the object has none."""
+    interface = getattr(value, "__cuda_array_interface__", None)
+    if interface is not None:
+        return _of_interface(value, interface, where)
+    if isinstance(value, np.generic):  # has an interface, to a copy
+        return None
+    if hasattr(value, "__array_interface__"):
+        return np.asarray(value)
+    if hasattr(value, "__dlpack__"):
+        return _of_dlpack(value)
+    return None
+
+
+# --- torch
+
+
+def is_tensor(value: Any) -> bool:
+    """Tell whether `value` is a torch tensor; torch is not imported for it."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(value, getattr(torch, "Tensor", ()))
+
+
+def is_strided_tensor(value: Any) -> bool:
+    """Tell whether `value` is a torch tensor that has strides: no sparse one."""
+    return is_tensor(value) and value.layout == sys.modules["torch"].strided
+
+
+def _of_tensor(tensor: Any, where: str) -> Array | GpuArray:
+    torch = sys.modules["torch"]
+    if tensor.layout != torch.strided:
+        raise TaichiRuntimeTypeError(
+            f"{where} is a sparse tensor ({tensor.layout}). Hint: pass `tensor.to_dense()`, or its indices and values"
+        )
+    for is_lazy, name in ((tensor.is_conj(), "conj"), (tensor.is_neg(), "neg")):
+        if is_lazy:
+            raise TaichiRuntimeTypeError(
+                f"{where} is a lazy view: its memory holds the numbers before `{name}`. "
+                f"Hint: pass `tensor.resolve_{name}()`"
+            )
+    if tensor.device.type not in ("cpu", "cuda"):
+        raise TaichiRuntimeTypeError(
+            f"{where} is a tensor on device `{tensor.device}`. Hint: pass `tensor.cpu()`"
+            + (", once it holds numbers" if tensor.device.type == "meta" else "")
+        )
+    dtype = _dtype_of_tensor(tensor, where)
+    if tensor.device.type == "cpu":
+        array: Array = tensor.detach().numpy()
+        return array
+    index: int = tensor.get_device()
+    strides = tuple(stride * dtype.itemsize for stride in tensor.stride())
+    return GpuArray(tensor.data_ptr(), tuple(tensor.shape), strides, dtype, True, index, None, tensor)
+
+
+def _dtype_of_tensor(tensor: Any, where: str) -> np.dtype[Any]:
+    name = str(tensor.dtype).removeprefix("torch.")
+    if name not in NUMBER_TYPES:
+        raise TaichiRuntimeTypeError(
+            f"{where} has dtype {name}, which kernels cannot hold. Hint: pass `tensor.float()`, a copy"
+        )
+    return NUMBER_TYPES[name]
+
+
+# --- protocols
+
+
+def _of_interface(value: Any, interface: dict[str, Any], where: str) -> GpuArray:
+    """Read `__cuda_array_interface__`, version 2 or 3; the stream came with 3."""
+    if interface.get("mask") is not None:
+        raise TaichiRuntimeTypeError(f"{where} is a masked array. Hint: pass its data and its mask as two arrays")
+    dtype = np.dtype(interface["typestr"])
+    shape = tuple(interface["shape"])
+    address, is_read_only = interface["data"]
+    strides = interface.get("strides")
+    stream = interface.get("stream")
+    return GpuArray(
+        address or 0,
+        shape,
+        dense_strides(shape, dtype.itemsize) if strides is None else tuple(strides),
+        dtype,
+        not is_read_only,
+        getattr(getattr(value, "device", None), "id", None),
+        0 if stream == LEGACY_STREAM else stream,
+        value,
+    )
+
+
+def dense_strides(shape: tuple[int, ...], item_bytes: int) -> tuple[int, ...]:
+    """Return the strides [bytes] of memory row by row without gaps."""
+    strides = []
+    for extent in reversed(shape):
+        strides.append(item_bytes)
+        item_bytes *= extent
+    return tuple(reversed(strides))
+
+
+class _Capsule:
+    """Hands on a capsule that was taken already, to libraries that want to ask for it themselves."""
+
+    def __init__(self, capsule: Any, device: tuple[int, int]) -> None:
+        self.capsule, self.device = capsule, device
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.device
+
+
+class _Writable:
+    """Shows memory that NumPy took for read-only; `owner` keeps it alive."""
+
+    def __init__(self, array: Array) -> None:
+        self.owner = array
+        interface = dict(array.__array_interface__)
+        interface["data"] = (interface["data"][0], False)
+        self.__array_interface__ = interface
+
+
+def _of_dlpack(value: Any) -> Array | GpuArray:
+    """Read `__dlpack__`, of either protocol; the older one does not say whether memory may be written: it may."""
+    kind, number = value.__dlpack_device__()
+    device = int(kind), int(number)
+    if device[0] in DLPACK_CUDA:
+        cupy = sys.modules.get("cupy")
+        if cupy is None:  # no session runs on CUDA, so none can take it
+            return GpuArray(0, (), (), np.dtype(np.uint8), True, device[1], None, value)
+        taken = cupy.from_dlpack(value)  # on CuPy's current stream: the producer puts its own work before
+        return _of_interface(taken, taken.__cuda_array_interface__, "")
+    capsule = _take_capsule(value)
+    array: Array = np.from_dlpack(_Capsule(capsule, device))
+    is_versioned = "dltensor_versioned" in repr(capsule)
+    return array if is_versioned or array.flags.writeable else np.asarray(_Writable(array))
+
+
+def _take_capsule(value: Any) -> Any:
+    if np.lib.NumpyVersion(np.__version__) < VERSIONED_SINCE:
+        return value.__dlpack__()
+    try:
+        return value.__dlpack__(max_version=DLPACK_VERSION)
+    except TypeError:  # a producer of the older protocol does not know the keyword
+        return value.__dlpack__()

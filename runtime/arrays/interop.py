@@ -1,0 +1,336 @@
+"""Arrays as kernel arguments: what each is to the compiler, and how a launch finds its memory.
+
+In: an argument and the session. Out: `describe_argument`, and a key that is equal for arguments that one compiled
+kernel takes in the same way. Memory is used in place wherever the device can reach it; `staging` copies the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from ctypes import addressof, c_char
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ...transpiler.errors import TaichiRuntimeTypeError
+from ...transpiler.ir.types import SCALAR_OF_NUMPY, Scalar, Struct, Type
+from ...transpiler.lang.describe import is_described
+from ..session import session as sessions
+from ..session.session import Session
+from .dense_array import DenseArray
+from .foreign import GpuArray, dense_strides, find_memory, is_strided_tensor, is_tensor
+from .memory import MAX_ITEMS, Array
+from .structured import struct_of
+
+SYNCHRONOUS = ("c", "python")
+"""Targets whose launches have ended when they return, so that a caller may touch an array used in place at once."""
+
+ALIGNED = 0x100
+PLAIN = 0x101
+"""Flags of a NumPy array (`flags.num`): elements stand at multiples of their size; and in C order without gaps."""
+
+
+GRADIENT_HINT = "`ti.ndarray(dtype, shape, needs_grad=True)`, or a torch tensor that requires grad"
+
+
+@dataclass(frozen=True, slots=True)
+class ArgumentDescription:
+    """An array argument. access: how a launch finds its memory: "ndarray" (has `.allocation`), "numpy", "torch", "cupy"
+    (in place, asked for in the library's way) or "other" (by `staging`). strided: the kernel needs its strides."""
+
+    element: Type
+    shape: tuple[int, ...]
+    access: str
+    strided: bool = False
+
+
+def describe_argument(
+    value: Any, where: str, element_axes: int = 0, struct: Struct | None = None
+) -> ArgumentDescription:
+    """Return what an array argument is; foreign arrays have scalar elements and all their axes, or structs.
+
+    where: names the argument in errors. element_axes: how many of the last axes are those of a vector or matrix.
+    struct: the type of elements that are structs, None where the array says it.
+    Raises: TaichiRuntimeTypeError where a kernel cannot take it.
+    """
+    if isinstance(value, DenseArray):
+        return _describe_ours(value, where)
+    found = find_memory(value, where)
+    session = sessions.CURRENT
+    if isinstance(found, GpuArray):
+        check_gpu(session, found, where)
+    element = struct_of(found.dtype, where, struct) if found.dtype.names else _scalar(found.dtype, where)
+    strided = not is_contiguous(found) and element_strides(found, element_axes, session) is not None
+    if is_packed_on_its_way() and isinstance(found, np.ndarray):
+        return ArgumentDescription(element, found.shape, "other")
+    return ArgumentDescription(element, tuple(found.shape), _access(session, value, found, strided), strided)
+
+
+def _describe_ours(value: DenseArray, where: str) -> ArgumentDescription:
+    if value.KIND != "ndarray":
+        raise TaichiRuntimeTypeError(
+            f"{where} takes an ndarray, and {value!r} was given. "
+            "Hint: annotate the parameter with `ti.template()`, or pass `ti.ndarray(...)`"
+        )
+    if value.path:
+        raise TaichiRuntimeTypeError(
+            f"{where} takes an ndarray, and {value!r} is a member of one, with gaps between its elements. "
+            "Hint: pass the ndarray of structs, and name the member in the kernel"
+        )
+    return ArgumentDescription(value.element, value.shape, "ndarray", value.describe_array().strided)
+
+
+def _access(session: Session | None, value: Any, found: Array | GpuArray, strided: bool) -> str:
+    """Return how launches ask for memory of a foreign array that the device can reach."""
+    in_place = strided or is_contiguous(found)
+    on_device = isinstance(found, GpuArray) or session is None or session.device.name in SYNCHRONOUS
+    if not in_place or not on_device:
+        return "other"
+    if isinstance(value, np.ndarray):
+        return "numpy"
+    return "torch" if is_tensor(value) else "cupy" if is_cupy(value) else "other"
+
+
+def is_cupy(value: Any) -> bool:
+    """Tell whether `value` is CuPy's own array, whose current stream launches follow in any case."""
+    return type(value).__module__.partition(".")[0] == "cupy" and hasattr(value, "data")
+
+
+def key_of_argument(value: Any, element_axes: int) -> Hashable:
+    """Return what tells apart arguments that differ in what is compiled, or in how a launch finds their memory.
+
+    Equal keys stand for equal descriptions but for the shape. Part of every launch with foreign arrays, hence the table
+    of ways by class.
+    Raises: TaichiRuntimeTypeError as `describe_argument`.
+    """
+    kind = type(value)
+    way = _KEYS.get(kind)
+    if way is None:
+        way = _KEYS[kind] = _way_of(value)
+    return way(value, element_axes)
+
+
+def _way_of(value: Any) -> Callable[[Any, int], Hashable]:
+    """Return how to make keys of all objects of a class."""
+    if is_tensor(value):
+        return _key_of_tensor
+    return _key_of_cupy if is_cupy(value) else _key_of_object
+
+
+def _key_of_numpy(value: Array, element_axes: int) -> Hashable:
+    flags = value.flags.num
+    if flags & PLAIN == PLAIN or is_packed_on_its_way():
+        return np.ndarray, value.dtype, value.ndim
+    if flags & ALIGNED and not element_axes:
+        return np.ndarray, value.dtype, value.ndim, "strided"
+    return _key_of_object(value, element_axes)
+
+
+def _key_of_tensor(value: Any, element_axes: int) -> Hashable:
+    if is_strided_tensor(value):
+        is_dense = value.is_contiguous() or (not value.is_cuda and is_packed_on_its_way())
+        if is_dense or not element_axes:
+            return type(value), value.dtype, value.dim(), value.device, value.is_conj(), value.is_neg(), is_dense
+    return _key_of_object(value, element_axes)
+
+
+def _key_of_cupy(value: Any, element_axes: int) -> Hashable:
+    is_dense = value.flags.c_contiguous
+    if is_dense or not element_axes:
+        return type(value), value.dtype, value.ndim, value.data.device_id, is_dense
+    return _key_of_object(value, element_axes)
+
+
+def _key_of_object(value: Any, element_axes: int) -> Hashable:
+    """Return the signature that fields and ndarrays know; of others what they are described as."""
+    if is_described(value):
+        return value.signature  # type: ignore[no-any-return]
+    found = describe_argument(value, "an argument", element_axes)
+    return type(value), found.element, len(found.shape), found.access, found.strided
+
+
+_KEYS: dict[type, Callable[[Any, int], Hashable]] = {np.ndarray: _key_of_numpy}
+"""How to make a key of an argument, by its class; found out once for each."""
+
+
+# --- layout in memory
+
+
+def is_packed_on_its_way() -> bool:
+    """Tell whether the device does not reach memory of the host: arrays lose their gaps when they are copied."""
+    session = sessions.CURRENT
+    return session is not None and not session.device.host_memory
+
+
+def is_contiguous(array: Array | GpuArray) -> bool:
+    """Tell whether memory is row by row without gaps, each element at a multiple of its size."""
+    if isinstance(array, np.ndarray):
+        return array.flags.num & PLAIN == PLAIN
+    if 0 in array.shape:
+        return True
+    dense = dense_strides(array.shape, array.dtype.itemsize)
+    return array.address % array.dtype.itemsize == 0 and all(
+        extent == 1 or stride == expected
+        for extent, stride, expected in zip(array.shape, array.strides, dense, strict=True)
+    )
+
+
+def element_strides(array: Array | GpuArray, element_axes: int, session: Session | None) -> tuple[int, ...] | None:
+    """Return the distance from one element to the next along each axis [elements], None where kernels cannot use it.
+
+    element_axes: how many of the last axes are those of an element, which must be dense. The other strides must be
+    multiples of it, and where indices have 32 bits (Vulkan), all of them together must fit.
+    """
+    item_bytes = array.dtype.itemsize
+    axes = len(array.shape) - element_axes
+    size_bytes = prod(array.shape[axes:]) * item_bytes
+    if axes < 0 or not size_bytes or _address(array) % (array.dtype.alignment if array.dtype.names else item_bytes):
+        return None
+    dense = dense_strides(array.shape[axes:], item_bytes)
+    inner = zip(array.shape[axes:], array.strides[axes:], dense, strict=True)
+    outer = [
+        stride if extent > 1 else 0 for extent, stride in zip(array.shape[:axes], array.strides[:axes], strict=True)
+    ]
+    if any(extent > 1 and stride != wanted for extent, stride, wanted in inner) or any(s % size_bytes for s in outer):
+        return None
+    strides = tuple(stride // size_bytes for stride in outer)
+    reach = sum(abs(stride) * (extent - 1) for stride, extent in zip(strides, array.shape[:axes], strict=True))
+    return None if session is not None and session.device.name == "vulkan" and reach > MAX_ITEMS else strides
+
+
+def _address(array: Array | GpuArray) -> int:
+    return array.address if isinstance(array, GpuArray) else array.ctypes.data
+
+
+def host_address(array: Array, written: bool) -> int:
+    """Return where a contiguous NumPy array stands in memory. Part of every launch.
+
+    written: the kernel changes it, which arrays of one compiled kernel may or may not allow.
+    Raises: TaichiRuntimeTypeError for a read-only array that is written.
+    """
+    try:
+        return addressof(c_char.from_buffer(array.data))  # faster than `array.ctypes.data`, and checks it too
+    except (TypeError, ValueError, BufferError):
+        return checked_address(array, written)
+
+
+def checked_address(array: Array, written: bool) -> int:
+    """Return the address where the fast way does not answer: empty, read-only, strided, f16 in old NumPy."""
+    if written:
+        check_writable(array, "an argument")
+    return array.ctypes.data
+
+
+def tensor_address(tensor: Any) -> int:
+    """Return where a torch tensor that the kernel writes stands. Raises: TaichiRuntimeTypeError as torch would."""
+    check_writable(tensor, "an argument")
+    address: int = tensor.data_ptr()
+    return address
+
+
+def cupy_address(array: Any) -> int:
+    """Return where a strided CuPy array that the kernel writes stands. Raises: TaichiRuntimeTypeError if expanded."""
+    check_expanded(array.shape, array.strides, "an argument")
+    address: int = array.data.ptr
+    return address
+
+
+def gradient_of(value: Any, name: str, is_dense: bool) -> Any:
+    """Return the gradient of an argument; a tensor that has none yet gets zeros, as in Taichi.
+
+    name: of the argument, in errors. is_dense: the kernel takes no strides.
+    Raises: TaichiRuntimeTypeError where there is none.
+    """
+    found = getattr(value, "grad", None)
+    if found is None and is_tensor(value) and value.is_floating_point():
+        found = value.grad = value.detach().new_zeros(value.shape)
+    if found is None:
+        raise TaichiRuntimeTypeError(f"argument `{name}` has no gradient, which the kernel uses. Hint: {GRADIENT_HINT}")
+    if is_dense and is_tensor(found) and not found.is_contiguous():
+        found = value.grad = found.contiguous()
+    return found
+
+
+# --- what is refused
+
+
+def check_writable(array: Any, where: str) -> None:
+    """Check that a kernel may write into an argument of another library.
+
+    A tensor that requires grad may be written under `torch.no_grad()` only, as by torch itself: autograd does not see
+    what kernels do. Elements that share one place have no value of their own to write.
+    Raises: TaichiRuntimeTypeError.
+    """
+    if is_tensor(array):
+        if array.requires_grad and _torch_records(array):
+            raise TaichiRuntimeTypeError(
+                f"{where} is a tensor that requires grad, and the kernel writes it, which autograd would not see. "
+                "Hint: pass `tensor.detach()`, which shares its memory, or call the kernel under `torch.no_grad()`"
+            )
+        check_expanded(array.shape, array.stride(), where)
+        return
+    if not (array.is_writable if isinstance(array, GpuArray) else array.flags.writeable):
+        raise read_only(array, where)
+    check_expanded(array.shape, array.strides, where)
+
+
+def check_expanded(shape: Sequence[int], strides: Sequence[int], where: str) -> None:
+    """Check that no two elements of an array that is written share one place. Raises: TaichiRuntimeTypeError."""
+    if 0 not in strides or 0 in shape:
+        return
+    if any(extent > 1 and stride == 0 for extent, stride in zip(shape, strides, strict=True)):
+        raise TaichiRuntimeTypeError(
+            f"{where} of shape {tuple(shape)} is expanded: several elements share one place, and the kernel writes it. "
+            "Hint: pass a copy, `x.copy()` or `tensor.contiguous()`"
+        )
+
+
+def check_argument(value: Any, where: str) -> None:
+    """Check the same of any argument; ndarrays of ours may be written. Raises: TaichiRuntimeTypeError."""
+    if not isinstance(value, DenseArray):
+        check_writable(value if is_tensor(value) else find_memory(value, where), where)
+
+
+def _torch_records(tensor: Any) -> bool:
+    import torch  # type: ignore[import-not-found, unused-ignore]  # a tensor was given, so it is loaded
+
+    return bool(torch.is_grad_enabled())
+
+
+def read_only(array: Any, where: str) -> TaichiRuntimeTypeError:
+    """Return the error for a read-only array that a kernel writes."""
+    return TaichiRuntimeTypeError(
+        f"{where} of shape {tuple(array.shape)} is read-only, and the kernel writes it. Hint: pass `x.copy()`"
+    )
+
+
+def check_gpu(session: Session | None, array: GpuArray, where: str) -> None:
+    """Check that kernels run on the GPU that holds an array. Raises: TaichiRuntimeTypeError."""
+    if session is None:
+        return
+    if session.device.name != "cuda":
+        raise TaichiRuntimeTypeError(
+            f"{where} is memory of a CUDA device, and kernels run on ti.{session.arch.name}. "
+            "Hint: `ti.init(arch=ti.cuda)`, or copy it to the host: `tensor.cpu()`, `cupy.asnumpy(x)`"
+        )
+    number = getattr(session.device, "index", 0)
+    if array.gpu is not None and array.gpu != number:
+        raise TaichiRuntimeTypeError(
+            f"{where} is memory of GPU {array.gpu}, and kernels run on GPU {number}. "
+            f"Hint: copy it, `tensor.to('cuda:{number}')`, or choose the GPU by SHADESMITH_DEVICE={array.gpu}"
+        )
+
+
+def _scalar(dtype: np.dtype[Any], where: str) -> Scalar:
+    scalar = SCALAR_OF_NUMPY.get(dtype)
+    if scalar is not None and dtype.isnative:
+        return scalar
+    if dtype.kind in "biuf" and not dtype.isnative:
+        raise TaichiRuntimeTypeError(
+            f"{where} has bytes in the other order ({dtype}). Hint: pass `x.astype(x.dtype.newbyteorder('='))`"
+        )
+    raise TaichiRuntimeTypeError(
+        f"{where} has dtype {dtype}, which kernels cannot hold. Hint: convert it with `x.astype(...)` to a number type"
+    )

@@ -1,0 +1,435 @@
+"""The memory of one field or ndarray: its allocation, what the host sees of it, and when either is stale.
+
+In: a session with a device, an element type and a shape. Out: `Memory`, whose `view` is a NumPy array of shape
+(*shape, *element shape). On a device with host memory the view is the allocation itself; elsewhere it is a mirror,
+filled in blocks when read and written back in one go before the next launch.
+
+A session counts launches (`epoch`). A view is good as long as its own epoch is the session's; a closed session has the
+epoch -1, so the one comparison every access makes also finds objects of a session that ended.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Sequence
+from ctypes import c_char
+from functools import partial, reduce
+from math import prod
+from typing import Any, Protocol
+
+import numpy as np
+
+from ...transpiler.errors import TaichiRuntimeError
+from ...transpiler.ir.types import Struct, Tensor, Type, element_of
+from ...transpiler.lang.describe import Step
+from ..devices.device import Allocation, Device
+from ..session.allocation_handle import Hold
+
+Array = np.ndarray[Any, Any]
+
+BLOCK_BYTES = 1 << 24
+"""A mirror is filled in pieces of this size, so that reading one element of a large array does not copy all of it."""
+MAX_ITEMS = 2**31 - 1
+"""Indices in emitted text are 32-bit; more items than this could not be told apart."""
+MIN_BYTES = 16
+"""Asked for where there is nothing to hold: devices need not know empty buffers."""
+
+STALE = -2
+CLOSED = -1
+
+
+class Owner(Protocol):
+    """The session, as far as memory needs it."""
+
+    device: Device
+    epoch: int
+    pending: list[Callable[[], None]]
+    lock: Any
+
+    def allocate(self, size_bytes: int, owner: str, lazily: bool = False) -> Allocation:
+        """Give zeroed memory."""
+
+    def release(self, allocation: Allocation) -> None:
+        """Take memory back."""
+
+    def register_hold(self, hold: Hold) -> None:
+        """Remember who holds how much."""
+
+    def wait(self) -> None:
+        """Wait until host memory shows all launches so far."""
+
+
+class Ended:
+    """Stands for an allocation that was given back. error: makes what says why."""
+
+    size_bytes = 0
+
+    def __init__(self, error: Callable[[], TaichiRuntimeError]) -> None:
+        self.error = error
+
+    @property
+    def address(self) -> int:
+        """Raise: nothing is there any more. Raises: TaichiRuntimeError."""
+        raise self.error()
+
+
+def ended_error() -> TaichiRuntimeError:
+    """Return the error for an object of an earlier session."""
+    return TaichiRuntimeError(
+        "this field or ndarray was made before the last `ti.init()` or `ti.reset()` and its memory is gone. "
+        "Hint: create fields and ndarrays again after `ti.init()`"
+    )
+
+
+def check_count(shape: tuple[int, ...]) -> None:
+    """Check that the elements of a shape can be indexed. Raises: TaichiRuntimeError where they are too many."""
+    if prod(shape) > MAX_ITEMS:
+        raise TaichiRuntimeError(
+            f"shape {shape} has {prod(shape)} elements, and at most {MAX_ITEMS} can be indexed. "
+            "Hint: split the data into several fields or ndarrays"
+        )
+
+
+def _blocks_between(begin: int, end: int) -> range:
+    return range(begin // BLOCK_BYTES, (end - 1) // BLOCK_BYTES + 1)
+
+
+def view_address(address: int, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
+    """Return an array over memory of this process; the caller keeps the memory alive."""
+    size_bytes = prod(shape) * dtype.itemsize
+    if not size_bytes:
+        return np.empty(shape, dtype)
+    return np.frombuffer(memoryview((c_char * size_bytes).from_address(address)), dtype).reshape(shape)
+
+
+def view_strided(
+    address: int, dtype: np.dtype[Any], shape: tuple[int, ...], strides: Sequence[int], inner: tuple[int, ...] = ()
+) -> Array:
+    """Return an array likewise whose first element stands at `address`. strides: [bytes]; inner: an element's shape."""
+    if not prod(shape):
+        return np.empty(shape + inner, dtype)
+    reach = [(extent - 1) * stride for extent, stride in zip(shape, strides, strict=True)]
+    before = reach_below(shape, strides)
+    size_bytes = before + sum(step for step in reach if step > 0) + dtype.itemsize * prod(inner)
+    memory = view_address(address - before, np.dtype(np.uint8), (size_bytes,))
+    dense = [dtype.itemsize * prod(inner[axis + 1 :]) for axis in range(len(inner))]
+    found: Array = np.ndarray(shape + inner, dtype, memory.data, before, (*strides, *dense))
+    return found
+
+
+def reach_below(shape: Sequence[int], strides: Sequence[int]) -> int:
+    """Return how far an array reaches below its first element, in what `strides` count."""
+    if 0 in shape:
+        return 0
+    return sum((1 - extent) * stride for extent, stride in zip(shape, strides, strict=True) if stride < 0)
+
+
+def bytes_of(array: Array) -> memoryview:
+    """Return the memory of a contiguous array as bytes."""
+    return array.reshape(-1).view(np.uint8).data
+
+
+class Memory:
+    """Holds an allocation, which goes back when nothing refers to this object any more, or the session ends.
+
+    epoch, view, partial: see `ScalarField.__getitem__` for how an access uses them. partial: the view is a mirror too
+    large to be filled at once. mirrored: the view is a copy. is_shared: others use the allocation too, so that a mirror
+    is never right for long: each access asks the device for what it needs.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_blocks",
+        "_dirty",
+        "allocation",
+        "element",
+        "epoch",
+        "is_shared",
+        "gone",
+        "hold",
+        "mirrored",
+        "partial",
+        "session",
+        "shape",
+        "size_bytes",
+        "view",
+    )
+
+    located = None
+    """Of memory whose view is indexed otherwise than its array: what gives the position of an index."""
+    located_to_store = None
+    """Of memory that has to be activated: what gives the position after doing so."""
+
+    def __init__(
+        self, session: Owner, element: Type, shape: tuple[int, ...], owner: str = "an array", lazily: bool = False
+    ) -> None:
+        check_count(shape)
+        self.gone: Callable[[], TaichiRuntimeError] = ended_error
+        scalar = element.numpy if isinstance(element, Struct) else element_of(element).numpy
+        full_shape = shape + (element.shape if isinstance(element, Tensor) else ())
+        self.session, self.element, self.shape = session, element, shape
+        self.size_bytes = prod(full_shape) * scalar.itemsize
+        self.hold = Hold(session, max(MIN_BYTES, self.size_bytes), owner, lazily)
+        self.allocation: Allocation = self.hold.allocation
+        self.mirrored = not session.device.host_memory
+        self.partial = self.mirrored and self.size_bytes > BLOCK_BYTES
+        if self.mirrored:
+            self.view: Array = _mirror(full_shape, scalar, owner)
+        else:
+            self.view = view_address(self.allocation.address, scalar, full_shape)
+        self.epoch = STALE
+        self.is_shared = False
+        self._blocks: set[int] = set()
+        self._dirty: set[int] = set()
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether its allocation was given back; `gone` makes the error that says why."""
+        return self.hold.is_released
+
+    def refresh(self) -> None:
+        """Make the view show what the launches so far have left; a partial one is filled by `load`.
+
+        Raises: TaichiRuntimeError where the session has ended.
+        """
+        session = self.session
+        epoch = session.epoch
+        if epoch == CLOSED or self.is_gone:
+            raise self.gone()
+        if not self.mirrored:
+            session.wait()
+            self.epoch = epoch
+            return
+        with session.lock:
+            if self.epoch == epoch:  # another thread was here
+                return
+            self.flush()  # what one wrote while another launched
+            self._blocks.clear()
+            if not self.partial:
+                self._read_block(0)
+            self.epoch = epoch
+
+    def load(self, index: Sequence[int]) -> None:
+        """Fill the block of a partial mirror that holds the item at `index`."""
+        self.load_bytes(*self._bytes_at(index))
+
+    def load_bytes(self, begin: int, end: int) -> None:
+        """Fill the blocks of a partial mirror that hold the bytes from `begin` to `end`."""
+        if self.is_shared:
+            self.session.device.read(self.allocation, bytes_of(self.view)[begin:end], begin)
+            return
+        for block in _blocks_between(begin, end):
+            if block not in self._blocks:
+                with self.session.lock:
+                    if block not in self._blocks:
+                        self._read_block(block)
+
+    def mark(self, index: Sequence[int]) -> None:
+        """Note that the item at `index` of a mirror was written."""
+        self.mark_bytes(*self._bytes_at(index))
+
+    def mark_bytes(self, begin: int, end: int) -> None:
+        """Note that the bytes from `begin` to `end` of a mirror were written; the session's lock is held since then."""
+        if self.is_shared:
+            self.session.device.write(self.allocation, bytes_of(self.view)[begin:end], begin)
+            return
+        if not self._dirty:
+            self.session.pending.append(partial(_flush, weakref.ref(self)))
+        if self.partial:
+            self._dirty.update(_blocks_between(begin, end))
+        else:
+            self._dirty.add(0)
+
+    def flush(self) -> None:
+        """Write what was changed in the mirror to the device."""
+        with self.session.lock:
+            dirty, self._dirty = sorted(self._dirty), set()
+            for block in dirty:
+                self.session.device.write(self.allocation, self._block_bytes(block), block * BLOCK_BYTES)
+
+    def read_all(self) -> Array:
+        """Return the whole as a new array."""
+        if self.epoch != self.session.epoch:
+            self.refresh_lazily()
+        if not self.mirrored or (not self.partial and self.epoch == self.session.epoch):
+            return np.array(self.view)
+        self.flush()
+        result = np.empty_like(self.view)
+        if result.size:
+            self.session.device.read(self.allocation, bytes_of(result))
+        return result
+
+    def all_memory(self) -> list[Memory]:
+        """Return what it consists of: itself."""
+        return [self]
+
+    def share(self) -> object:
+        """Let others use the allocation from now on; returns what keeps its bytes valid, whatever becomes of this."""
+        if self.mirrored and not self.is_shared:
+            self.flush()
+            self.is_shared = self.partial = True
+        return self.session.device.share(self.allocation)
+
+    def read_bytes(self, begin: int, target: memoryview) -> None:
+        """Copy a piece of a mirrored memory from the device into `target`."""
+        self.refresh_lazily()
+        if not self.partial and self.epoch == self.session.epoch:
+            target[:] = bytes_of(self.view)[begin : begin + target.nbytes]
+            return
+        self.flush()
+        if target.nbytes:
+            self.session.device.read(self.allocation, target, begin)
+
+    def write_bytes(self, begin: int, source: memoryview) -> None:
+        """Set a piece of a mirrored memory on the device."""
+        self.refresh_lazily()
+        self.flush()
+        self.forget()
+        if source.nbytes:
+            self.session.device.write(self.allocation, source, begin)
+
+    def refresh_lazily(self) -> None:
+        """Wait where the view is the memory itself, check that the session lives, and leave a mirror as it is."""
+        if self.session.epoch == CLOSED or not self.mirrored or self.is_gone:
+            self.refresh()
+
+    def write_all(self, values: Array) -> None:
+        """Set the whole from an array of equal shape, converting its number type."""
+        self.refresh_lazily()
+        if not self.mirrored:
+            np.copyto(self.view, values, casting="unsafe")
+            return
+        self.forget()
+        contiguous = np.ascontiguousarray(values, self.view.dtype).reshape(self.view.shape)
+        if contiguous.size:
+            self.session.device.write(self.allocation, bytes_of(contiguous))
+
+    def fill(self, value: Array) -> None:
+        """Set every item to `value`, an array of the element's type and shape."""
+        self.refresh_lazily()
+        if not self.size_bytes:
+            return
+        pattern = value.tobytes()
+        first = pattern[: value.itemsize]
+        if pattern == first * value.size:
+            pattern = first
+        if not self.mirrored:
+            self.view[...] = value
+        elif len(pattern) in (1, 2, 4, 8):
+            self.forget()
+            self.session.device.fill(self.allocation, pattern)
+        else:
+            self.write_all(np.broadcast_to(value, self.view.shape))
+
+    def copy_from(self, other: Memory) -> None:
+        """Copy another memory of equal shape, converting its number type."""
+        self.refresh_lazily()
+        other.refresh_lazily()
+        whole = isinstance(other, Memory) and other.session is self.session
+        if self.mirrored and whole and self.view.dtype == other.view.dtype:
+            other.flush()
+            self.forget()
+            self.session.device.copy(other.allocation, self.allocation, self.size_bytes)
+        else:
+            self.write_all(other.view if isinstance(other, Memory) and not other.mirrored else other.read_all())
+
+    def end(self) -> None:
+        """Give the allocation back because the session ends; any later use raises."""
+        self.hold.release()
+        self.allocation = Ended(self.gone)  # type: ignore[assignment]  # whose address can only be asked for in vain
+        self.epoch = STALE
+        self.view = np.empty((0,), self.view.dtype)
+
+    def forget(self) -> None:
+        """Forget what a mirror shows, since the device's memory changed."""
+        self._dirty.clear()
+        self._blocks.clear()
+        self.epoch = STALE
+
+    def _bytes_at(self, index: Sequence[int]) -> tuple[int, int]:
+        item = 0
+        for position, extent in zip(index, self.shape, strict=True):
+            item = item * extent + position
+        size = self.element.size_bytes
+        return item * size, item * size + size
+
+    def _block_bytes(self, block: int) -> memoryview:
+        return bytes_of(self.view)[block * BLOCK_BYTES : (block + 1) * BLOCK_BYTES]
+
+    def _read_block(self, block: int) -> None:
+        if self.size_bytes:
+            self.session.device.read(self.allocation, self._block_bytes(block), block * BLOCK_BYTES)
+        self._blocks.add(block)
+
+
+def _mirror(shape: tuple[int, ...], dtype: np.dtype[Any], owner: str) -> Array:
+    try:
+        return np.empty(shape, dtype)  # takes no memory before something is read into it
+    except MemoryError as error:
+        raise TaichiRuntimeError(
+            f"the host has no room for what Python sees of {owner}: {error}. Hint: split it into smaller arrays"
+        ) from None
+
+
+def _flush(memory: weakref.ref[Memory]) -> None:
+    """Write a mirror back, if its array still lives: what is pending keeps no memory."""
+    found = memory()
+    if found is not None:
+        found.flush()
+
+
+class MemberMemory:
+    """The memory of one part of every element of an array, seen as `Memory` is; `whole` owns it. path: as of arrays."""
+
+    __slots__ = ("element", "path", "whole")
+
+    def __init__(self, whole: Memory, path: tuple[Step, ...], element: Type) -> None:
+        self.whole, self.path, self.element = whole, path, element
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what is the same for the whole: `session`, `epoch`, `shape`, `mirrored`, `partial`, `mark`, ..."""
+        return getattr(self.whole, name)
+
+    @property
+    def view(self) -> Array:
+        """The part in the view of the whole."""
+        return self._part(self.whole.view)
+
+    def read_all(self) -> Array:
+        """Return a copy of the part in all elements."""
+        return np.array(self._part(self.whole.read_all()))
+
+    def write_all(self, values: Array) -> None:
+        """Set the part in all elements."""
+        whole = self.whole.read_all()
+        np.copyto(self._part(whole), values, casting="unsafe")
+        self.whole.write_all(whole)
+
+    def fill(self, value: Array) -> None:
+        """Set the part in all elements to one value."""
+        self.write_all(np.broadcast_to(value, self.shape + np.shape(value)))
+
+    def copy_from(self, other: Any) -> None:
+        """Copy another array of equal shape."""
+        self.write_all(other.read_all())
+
+    def end(self) -> None:
+        """Own nothing."""
+
+    def _part(self, view: Array) -> Array:
+        return reduce(part_of, self.path, view)
+
+
+def hold_of(array: Any) -> Hold:
+    """Return what keeps the memory of a field or ndarray, which it may share with others."""
+    memory = array.memory
+    while not isinstance(memory, Memory):
+        memory = memory.whole
+    return memory.hold
+
+
+def part_of(values: Array, step: Step) -> Array:
+    """Return a part of each element of an array, as a view of it."""
+    index: Any = step if isinstance(step, str) else (..., *step)
+    part: Array = values[index]
+    return part

@@ -1,0 +1,87 @@
+"""The memory of a field whose parts lie apart: what `Memory` does for one allocation, done part by part.
+
+In: the fields of the parts, each with memory of its own: one a component of vectors and matrices, one a member of
+structs. Out: `PartsMemory`, which shows them as one array of whole elements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ...transpiler.ir.types import Struct, Tensor, Type
+from ...transpiler.lang.describe import Step
+from .memory import Array, Owner, part_of
+
+
+class PartsMemory:
+    """Owns nothing; all it does goes to the memory of the parts. parts: fields, in the order of the element's parts."""
+
+    __slots__ = ("element", "parts", "shape")
+    allocation = None
+    mirrored = True
+    """As of `Memory`: there is no view of the whole that others could copy from."""
+
+    def __init__(self, parts: Mapping[Step, Any], element: Type, shape: tuple[int, ...]) -> None:
+        self.parts, self.element, self.shape = dict(parts), element, shape
+
+    @property
+    def session(self) -> Owner:
+        """The session of the parts."""
+        owner: Owner = next(iter(self.parts.values())).memory.session
+        return owner
+
+    def read_item(self, index: tuple[int, ...]) -> Array:
+        """Return a copy of the element at `index`, which counts from the offset."""
+        if isinstance(self.element, Tensor):
+            key = index[0] if len(index) == 1 else index  # scalars have a shorter path for one integer
+            numbers = [part[key] for part in self.parts.values()]
+            return np.array(numbers, self.element.element.numpy).reshape(self.element.shape)
+        item = self._new(())
+        for step, part in self.parts.items():
+            item[step] = part.read_item(index)
+        return item
+
+    def write_item(self, index: tuple[int, ...], value: Array) -> None:
+        """Set the element at `index`."""
+        for step, part in self.parts.items():
+            part.write_item(index, value[step])
+
+    def read_all(self) -> Array:
+        """Return all elements as a new array; of structs a structured one."""
+        values = self._new(self.shape)
+        for step, part in self.parts.items():
+            part_of(values, step)[...] = part.memory.read_all()
+        return values
+
+    def write_all(self, values: Array) -> None:
+        """Set all elements from an array of equal shape, converting its number type."""
+        for step, part in self.parts.items():
+            part.memory.write_all(part_of(values, step))
+
+    def fill(self, value: Array) -> None:
+        """Set every element to `value`, an array of the element's type and shape."""
+        for step, part in self.parts.items():
+            part.memory.fill(np.asarray(value[step]))
+
+    def copy_from(self, other: Any) -> None:
+        """Copy another memory of equal shape, converting its number type."""
+        if isinstance(other, PartsMemory):
+            for part, source in zip(self.parts.values(), other.parts.values(), strict=True):
+                part.memory.copy_from(source.memory)
+        else:
+            self.write_all(other.read_all())
+
+    def refresh_lazily(self) -> None:
+        """Do nothing: `read_all` asks each part."""
+
+    def end(self) -> None:
+        """Own nothing."""
+
+    def _new(self, shape: tuple[int, ...]) -> Array:
+        if isinstance(self.element, Struct):
+            return np.zeros(shape, self.element.numpy)
+        assert isinstance(self.element, Tensor)
+        return np.zeros(shape + self.element.shape, self.element.element.numpy)

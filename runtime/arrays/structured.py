@@ -1,0 +1,90 @@
+"""NumPy's structured arrays as arrays of structs.
+
+In: a structured dtype. Out: the struct whose members lie where those of the dtype do, so that kernels use the array's
+memory as it is.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ...transpiler.errors import TaichiRuntimeTypeError
+from ...transpiler.ir.types import SCALAR_OF_NUMPY, Scalar, Struct, Tensor, Type
+from ...transpiler.lang.annotations import matrix, vector
+from ...transpiler.lang.struct import StructType
+
+
+def struct_of(dtype: np.dtype[Any], where: str, wanted: Struct | None = None) -> Struct:
+    """Return the struct that a structured dtype describes, `wanted` where the kernel says which.
+
+    where: names the argument in errors. Raises: TaichiRuntimeTypeError for other members than wanted, for those that
+    kernels cannot hold, and for those that lie otherwise than in C.
+    """
+    if wanted is not None:
+        if dtype != wanted.numpy:
+            raise TaichiRuntimeTypeError(
+                f"{where} takes structs `{wanted.definition}`, and the array's dtype is {dtype}. "
+                f"Hint: give it the dtype `numpy.dtype({_listed(wanted)}, align=True)`"
+            )
+        return wanted
+    found = _struct_type(dtype)
+    if isinstance(found, str):
+        raise TaichiRuntimeTypeError(f"{where} has dtype {dtype}, {found}")
+    return found.dtype
+
+
+@lru_cache(maxsize=256)
+def _struct_type(dtype: np.dtype[Any]) -> StructType | str:
+    """Return the type of the language for a structured dtype, or what is wrong with it."""
+    assert dtype.names is not None and dtype.fields is not None
+    members: dict[str, Any] = {}
+    for name in dtype.names:
+        member = _member_type(dtype.fields[name][0])
+        if member is None:
+            text = f"whose member `{name}` ({dtype.fields[name][0]}) kernels cannot hold"
+            return f"{text}. Hint: use numbers in this machine's byte order, vectors, matrices and structs of these"
+        if isinstance(member, str):
+            return member
+        members[name] = member
+    if not all(name.isidentifier() for name in members):
+        return "whose members are no identifiers. Hint: rename them"
+    made = StructType(members, {})
+    if made.dtype.numpy != dtype:
+        return (
+            f"whose members lie otherwise than in C. Hint: use `numpy.dtype({_listed(made.dtype)}, align=True)`, "
+            "or pass `x.astype(...)` of it"
+        )
+    return made
+
+
+def _member_type(dtype: np.dtype[Any]) -> Any:
+    """Return a member's type, a text that says what is wrong with a struct in it, or None where there is none such."""
+    if dtype.names is not None:
+        return _struct_type(dtype)
+    if dtype.subdtype is not None:
+        inner, shape = dtype.subdtype
+        scalar = _scalar(inner)
+        if scalar is None or len(shape) > 2 or 0 in shape:
+            return None
+        return vector(shape[0], scalar) if len(shape) == 1 else matrix(shape[0], shape[1], scalar)
+    return _scalar(dtype)
+
+
+def _scalar(dtype: np.dtype[Any]) -> Scalar | None:
+    return SCALAR_OF_NUMPY.get(dtype) if dtype.isnative else None
+
+
+def _listed(struct: Struct) -> str:
+    """Return the members of a struct as `numpy.dtype` takes them."""
+    return f"[{', '.join(f'({name!r}, {_formatted(type)})' for name, type in struct.members)}]"
+
+
+def _formatted(type: Type) -> str:
+    if isinstance(type, Struct):
+        return f"numpy.dtype({_listed(type)}, align=True)"
+    if isinstance(type, Tensor):
+        return f"{type.element.numpy.str[1:]!r}, {type.shape[0] if len(type.shape) == 1 else type.shape}"
+    return repr(type.numpy.str[1:])

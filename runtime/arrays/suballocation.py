@@ -1,0 +1,84 @@
+"""Memory that lies within another: what fields of trees and parts of ndarrays have in common.
+
+In: the `Memory` that owns all of it. Out: `InnerMemory`, which says of itself what is so of the whole; where an element
+lies in it, and what whole fields do, says each kind (`trees.PlacedMemory`, `cell_memory.CellMemory`,
+`views.PartMemory`).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ...transpiler.errors import TaichiRuntimeError
+from ...transpiler.ir.types import Type
+from .memory import Array, Memory, Owner
+
+
+class InnerMemory(ABC):
+    """Seen as `Memory` is; `whole` owns it. view: of the bytes of the whole, or of its mirror."""
+
+    __slots__ = ("__weakref__", "element", "mirrored", "session", "shape", "view", "whole")
+
+    located: Callable[[Sequence[int]], tuple[int, ...]] | None = None
+    """As `Memory.located`."""
+    located_to_store: Callable[[Sequence[int]], tuple[int, ...]] | None = None
+    """As `Memory.located_to_store`."""
+
+    whole: Memory
+    session: Owner
+    element: Type
+    shape: tuple[int, ...]
+    mirrored: bool
+    view: Array
+
+    def __init__(self, whole: Memory, element: Type, shape: tuple[int, ...]) -> None:
+        self.whole, self.session, self.mirrored = whole, whole.session, whole.mirrored
+        self.element, self.shape = element, shape
+
+    @property
+    def allocation(self) -> Any:
+        """The whole's."""
+        return self.whole.allocation
+
+    @property
+    def is_gone(self) -> bool:
+        """As `Memory.is_gone`."""
+        return self.whole.is_gone
+
+    @property
+    def gone(self) -> Callable[[], TaichiRuntimeError]:
+        """As `Memory.gone`."""
+        return self.whole.gone
+
+    def refresh(self) -> None:
+        """Make the view show what the launches so far have left. Raises: as `Memory.refresh`."""
+        whole = self.whole
+        if whole.epoch != whole.session.epoch:
+            whole.refresh()
+
+    def refresh_lazily(self) -> None:
+        """As `Memory.refresh_lazily`."""
+        self.whole.refresh_lazily()
+
+    def load(self, position: Sequence[int]) -> None:
+        """Fill the part of a partial mirror that holds the element at `position`."""
+        if self.whole.partial:
+            self.whole.load_bytes(*self._bytes_at(position))
+
+    def mark(self, position: Sequence[int]) -> None:
+        """Note that the element at `position` of a mirror was written."""
+        self.whole.mark_bytes(*self._bytes_at(position))
+
+    def copy_from(self, other: Any) -> None:
+        """Copy another memory of equal shape, converting its number type."""
+        self.write_all(other.read_all())
+
+    @abstractmethod
+    def write_all(self, values: Array) -> None:
+        """Set all that is there from an array of shape (*shape, *element shape), converting its number type."""
+
+    @abstractmethod
+    def _bytes_at(self, position: Sequence[int]) -> tuple[int, int]:
+        """Return where the element at a position of the view begins and ends in the memory of the whole."""

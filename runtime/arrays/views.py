@@ -1,0 +1,134 @@
+"""Parts of ndarrays, `x[8:24]`, `x[::2]`, `x[:, 3]`: ndarrays of their own that share the memory of the whole.
+
+In: an ndarray and an index with slices, which means what it means to NumPy. Out: `PartMemory`, which is to a part what
+`Memory` is to an ndarray, and `part_of`, which makes the part. A part without gaps runs the same code as a whole
+ndarray; one with gaps brings its strides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...transpiler.ir.types import Tensor, Type
+from .memory import Array, Memory, reach_below
+from .suballocation import InnerMemory
+
+
+class PartAllocation:
+    """Where a part begins in the allocation of the whole. before_bytes: how far elements reach below the first one."""
+
+    __slots__ = ("before_bytes", "begin_bytes", "memory", "size_bytes")
+
+    def __init__(self, memory: Memory, begin_bytes: int, before_bytes: int, size_bytes: int) -> None:
+        self.memory, self.begin_bytes, self.size_bytes = memory, begin_bytes, size_bytes
+        self.before_bytes = before_bytes
+
+    @property
+    def address(self) -> int:
+        """Address of the first element. Raises: TaichiRuntimeError where the memory is gone."""
+        return self.memory.allocation.address + self.begin_bytes
+
+    @property
+    def lowest(self) -> int:
+        """Address of the element that lies lowest. Raises: as `address`."""
+        return self.address - self.before_bytes
+
+
+class PartMemory(InnerMemory):
+    """The memory of a part, seen as `Memory` is; `whole` owns it.
+
+    view: as in `Memory`, with the strides of the part; a mirror counts as partial, so that each access asks `load`.
+    begin_bytes: of the first element in the memory of the whole.
+    """
+
+    __slots__ = ("_allocation", "begin_bytes", "partial")
+
+    def __init__(self, whole: Memory, view: Array, element: Type) -> None:
+        shape = view.shape[: view.ndim - len(element.shape)] if isinstance(element, Tensor) else view.shape
+        super().__init__(whole, element, shape)
+        self.view, self.partial = view, whole.mirrored
+        self.begin_bytes = view.ctypes.data - whole.view.ctypes.data if view.size else 0
+        self._allocation = PartAllocation(whole, self.begin_bytes, reach_below(view.shape, view.strides), view.nbytes)
+
+    @property
+    def epoch(self) -> int:
+        """As `Memory.epoch`."""
+        return self.whole.epoch
+
+    @property
+    def allocation(self) -> PartAllocation:
+        """The part's own: it knows where its elements begin."""
+        return self._allocation
+
+    def read_all(self) -> Array:
+        """Return the part as a new array."""
+        self.refresh_lazily()
+        return np.array(self._loaded()[0] if self.mirrored else self.view, order="C")
+
+    def write_all(self, values: Array) -> None:
+        """Set the part from an array of equal shape, converting its number type."""
+        self.refresh_lazily()
+        if not self.mirrored:
+            np.copyto(self.view, values, casting="unsafe")
+        elif self.view.size:
+            part, data, begin = self._loaded()
+            np.copyto(part, values, casting="unsafe")
+            self.whole.write_bytes(begin, data.data)
+
+    def fill(self, value: Array) -> None:
+        """Set every element to `value`, an array of the element's type and shape."""
+        self.write_all(value)
+
+    def end(self) -> None:
+        """Own nothing."""
+
+    def _loaded(self) -> tuple[Array, Array, int]:
+        """Return the part as the device has it, in a copy of all bytes from its first to its last, and where they begin
+        in the whole."""
+        if not self.view.size:
+            return self.view, np.empty(0, np.uint8), 0
+        reach = [(extent - 1) * step for extent, step in zip(self.view.shape, self.view.strides, strict=True)]
+        before = self.allocation.before_bytes
+        begin = self.begin_bytes - before
+        end = self.begin_bytes + sum(step for step in reach if step > 0) + self.view.itemsize
+        data = np.empty(end - begin, np.uint8)
+        self.whole.read_bytes(begin, data.data)
+        part: Array = np.ndarray(self.view.shape, self.view.dtype, data, before, self.view.strides)
+        return part, data, begin
+
+    def _bytes_at(self, position: Sequence[int]) -> tuple[int, int]:
+        steps = zip(position, self.view.strides, strict=False)
+        begin = self.begin_bytes + sum(index * step for index, step in steps)
+        return begin, begin + self.element.size_bytes
+
+
+def is_part(key: Any) -> bool:
+    """Tell whether an index means a part of an array: it has a slice or `...`."""
+    items = key if type(key) is tuple else (key,)
+    return any(isinstance(item, slice) or item is Ellipsis for item in items)
+
+
+def view_of_part(view: Array, key: Any, axes: int) -> Array:
+    """Return the part of a view that an index means to NumPy; axes: those of the array, without its elements'.
+
+    Raises: IndexError, ValueError as NumPy does; IndexError for anything but integers, slices and `...`.
+    """
+    items = key if type(key) is tuple else (key,)
+    for item in items:
+        if not (isinstance(item, slice) or item is Ellipsis or hasattr(item, "__index__")):
+            raise IndexError("only integers, slices (`:`) and ellipsis (`...`) are valid indices of an ndarray")
+    given = sum(item is not Ellipsis for item in items)
+    if given > axes:
+        raise IndexError(f"too many indices: it has {axes} axes, but {given} were indexed")
+    rest = (slice(None),) * (axes - given)
+    if Ellipsis in items:
+        position = next(k for k, item in enumerate(items) if item is Ellipsis)
+        if Ellipsis in items[position + 1 :]:
+            raise IndexError("an index can only have a single ellipsis (`...`)")
+        items = (*items[:position], *rest, *items[position + 1 :])
+    whole_key = tuple(items) + (Ellipsis,)  # with `...` it is an array even where no axis is left
+    part: Array = view[whole_key]
+    return part

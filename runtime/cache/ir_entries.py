@@ -1,0 +1,133 @@
+"""The frontend with a memory: kernels before any pass as entries of the stage "ir", which know no target.
+
+In: a specialization and its fingerprint. Out: what the frontend gives, from the cache where it was kept: so a kernel
+that was compiled for one target is not read from Python again for another.
+
+What the frontend asks of a target it asks by `Reads.allows`, in order to refuse what a device lacks: `max_block_dim`
+(`ti.loop_config`), `max_shared_bytes` (shared arrays), `subgroup_features` and `subgroup_size` (functions of subgroups
+and warps). What a kernel needs stands in its entry, which serves all targets that have it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...transpiler.errors import SourceText, warn_user
+from ...transpiler.frontend.build.build import build
+from ...transpiler.frontend.source.dependencies import is_met
+from ...transpiler.frontend.source.specialization import Specialization
+from ...transpiler.ir.forms import FrontendResult
+from ...transpiler.ir.serialize.serialize import parse, serialize, sources_of
+from ..store.entries import Entry
+from ..store.stats import COUNTS
+from ..store.store import Store
+from .fingerprint import Fingerprint
+from .positions import Unplaced, join_warning, split_warning
+from .source_entries import Unkept, captured_from, places_of, value_of
+
+STAGE = "ir"
+PART = "kernel"
+WORDS = {"at least": "is at least", "at most": "is at most", "has": "has"}
+
+
+class KeptFrontend:
+    """Stands for `frontend.build.build` in one compilation."""
+
+    def __init__(self, store: Store, fingerprint: Fingerprint, name: str) -> None:
+        self._store, self._fingerprint, self._name = store, fingerprint, name
+        self._made: tuple[dict[str, Any], dict[str, bytes]] | None = None
+
+    def __call__(self, specialization: Specialization) -> FrontendResult:
+        """Return the kernel. Raises: TaichiCompilationError and its kin, as the frontend does."""
+        found = self._find(specialization)
+        if found is not None:
+            return found
+        COUNTS.frontend_ran()
+        result = build(specialization)
+        try:
+            self._made = to_entry(result, self._fingerprint)
+        except Unkept as error:
+            COUNTS.miss(STAGE, self._name, f"not kept: {error}")
+        return result
+
+    def keep(self) -> None:
+        """Write what the frontend made, if it ran: all that it read has turned out to be described."""
+        if self._made is not None:
+            self._store.put(STAGE, self._fingerprint.frontend_key, *self._made, self._name)
+
+    def _find(self, specialization: Specialization) -> FrontendResult | None:
+        entry = self._store.get(STAGE, self._fingerprint.frontend_key, self._name)
+        if entry is None:
+            return None
+        try:
+            for name, relation, value in entry.header["needs"]:
+                if not is_met((name, relation, value), specialization.capabilities):
+                    COUNTS.miss(STAGE, self._name, f"it needs a target whose {name} {WORDS[relation]} {value}")
+                    return None
+            return from_entry(entry, self._fingerprint)
+        except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
+            warn_user(f"The entry of kernel `{self._name}` in the cache cannot be read: {error}. It is made again")
+            COUNTS.miss(STAGE, self._name, f"damaged: {error}")
+            return None
+
+
+def to_entry(result: FrontendResult, fingerprint: Fingerprint) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """Return header and parts. Raises: Unkept."""
+    text = serialize(result.kernel)
+    functions = {(known.file, known.first_line): number for number, (_, known) in enumerate(fingerprint.functions)}
+    places = places_of(fingerprint)
+    sources = sources_of(text)
+    numbers = [functions.get((source.file, source.first_line)) for source in sources]
+    if None in numbers:
+        raise Unkept(f"{sources[numbers.index(None)].file} has a function that was not looked at")
+    known = {id(top): number for number, (top, _) in enumerate(fingerprint.trees)}
+    if any(id(top) not in known for top in result.trees):
+        raise Unkept("it reads a tree that was not looked at")
+    try:
+        warnings = [split_warning(warning, places) for warning in result.warnings]
+    except Unplaced as error:
+        raise Unkept(str(error)) from None
+    header = {
+        "sources": numbers,
+        "trees": [known.get(id(top)) for top in result.kernel.trees],
+        "owned": [number for number, top in enumerate(result.kernel.trees) if top in result.trees],
+        "fields": [_number_of(field, fingerprint) for field in result.fields],
+        "captured": {path: value_of(found.value, fingerprint, path) for path, found in result.captured.items()},
+        "warnings": warnings,
+        "needs": [list(need) for need in result.needs],
+    }
+    return header, {PART: text.encode("utf-8", "surrogatepass")}
+
+
+def from_entry(entry: Entry, fingerprint: Fingerprint) -> FrontendResult:
+    """Return what the frontend gave, where its functions stand now, with the objects of this process.
+
+    Raises: ValueError, KeyError, IndexError, TypeError for what `to_entry` did not write.
+    """
+    header = entry.header
+    text = entry.parts[PART].decode("utf-8", "surrogatepass")
+    places = places_of(fingerprint)
+    functions = [fingerprint.functions[number][1] for number in header["sources"]]
+    sources = [
+        SourceText(now.file, now.first_line, kept.lines) for now, kept in zip(functions, sources_of(text), strict=True)
+    ]
+    trees = header["trees"]
+    tops = {place: fingerprint.trees[number][0] for place, number in enumerate(trees) if number is not None}
+    kernel = parse(text, sources, tops)
+    return FrontendResult(
+        kernel,
+        [None if number is None else fingerprint.objects[number] for number in header["fields"]],
+        {path: captured_from(found, fingerprint) for path, found in header["captured"].items()},
+        [join_warning(pieces, places) for pieces in header["warnings"]],
+        {tops[place]: fingerprint.trees[trees[place]][1] for place in header["owned"]},
+        needs=[(name, relation, value) for name, relation, value in header["needs"]],
+    )
+
+
+def _number_of(field: Any, fingerprint: Fingerprint) -> int | None:
+    if field is None:
+        return None
+    number = fingerprint.numbers.get(id(field))
+    if number is None:
+        raise Unkept(f"the array {field!r:.60} was not met by the walk")
+    return number

@@ -1,8 +1,0 @@
-"""`ti.lang.kernel_impl`: the decorators and what they return."""
-
-from __future__ import annotations
-
-from ...transpiler.lang.decorators import Func, data_oriented, func, pyfunc
-from ..kernel import Kernel, kernel
-
-__all__ = ["Func", "Kernel", "data_oriented", "func", "kernel", "pyfunc"]

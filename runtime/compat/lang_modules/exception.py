@@ -1,0 +1,19 @@
+"""`ti.lang.exception`: the classes of errors that programs catch."""
+
+from __future__ import annotations
+
+from ....transpiler.errors import (
+    TaichiAssertionError,
+    TaichiCompilationError,
+    TaichiIndexError,
+    TaichiNameError,
+    TaichiRuntimeError,
+    TaichiRuntimeTypeError,
+    TaichiSyntaxError,
+    TaichiTypeError,
+)
+
+__all__ = [
+    "TaichiAssertionError", "TaichiCompilationError", "TaichiIndexError", "TaichiNameError", "TaichiRuntimeError",
+    "TaichiRuntimeTypeError", "TaichiSyntaxError", "TaichiTypeError",
+]  # fmt: skip

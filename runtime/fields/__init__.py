@@ -1,0 +1,1 @@
+"""Fields and the trees of nodes that they are placed in."""

@@ -1,0 +1,393 @@
+"""The memory of a sparse tree: its parts, and the arrays beside the cells that say which of them are active.
+
+In: the nodes of a tree. Out: `SparseTree`, which owns a `Memory` for each part and each array; for each field a
+`CellMemory`, which is to it what `Memory` is to a field with memory of its own. From Python a store activates; reads of
+what is not active give zeros; operations on whole fields reach active cells only, as in Taichi. Memory is zero where
+nothing is active, so that a tree, or what lies below a node of it, is emptied by zeroing it.
+
+How many cells a pool has room for: twice as many as can be active, since a loop may free each and take it again, and
+some that threads take in vain (`ir/sparse.py`), as far as there is memory. Where memory costs nothing before it is
+touched (the host's) that is all the system has; elsewhere `device_memory_GB` a tree, shared out among its pools from
+the top down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+from weakref import WeakSet
+
+import numpy as np
+
+from ...transpiler.errors import TaichiRuntimeError
+from ...transpiler.ir.cells import activate, activate_entry
+from ...transpiler.ir.snodes import (
+    Node,
+    axes_of,
+    cell_digits,
+    cell_size_bytes,
+    chunks_of,
+    digits_of,
+    is_sparse,
+    memory_of,
+    nodes_of,
+    path_to,
+    places_of,
+    pool_above,
+    pool_cell_bytes,
+    shape_of,
+)
+from ...transpiler.ir.sparse import (
+    COUNTERS,
+    FIRST_CELL,
+    IN_VAIN,
+    LIST_IS_FULL,
+    SPARE,
+    all_cells,
+    entries_per_cell,
+    lists_per_cell,
+    mask_words,
+    pieces_of,
+    pool_words,
+    pools_below,
+    sparse_below,
+)
+from ...transpiler.ir.types import Scalar, Tensor, i32, u8, u32
+from ..arrays.memory import MAX_ITEMS, Array, Memory
+from ..session.session import Session
+from .sparse_field_memory import CellMemory
+
+MIN_CELLS = 1
+IN_VAIN_BYTES = 1 << 20
+"""Memory of a pool for cells taken in vain, at most."""
+
+
+class Beside:
+    """An array beside the cells, or a piece of one, as compiled kernels need it. shape: as the interpreter sees it."""
+
+    __slots__ = ("_offset_bytes", "capacity", "memory", "shape", "tree")
+
+    def __init__(
+        self, tree: SparseTree, memory: Memory, offset_bytes: int = 0, shape: tuple[int, ...] = (), capacity: int = 0
+    ) -> None:
+        self.tree, self.memory, self._offset_bytes = tree, memory, offset_bytes
+        self.shape, self.capacity = shape, capacity
+
+    @property
+    def allocation(self) -> Beside:
+        """What has an address."""
+        return self
+
+    @property
+    def address(self) -> int:
+        """Where it begins on the device."""
+        return self.memory.allocation.address + self._offset_bytes
+
+
+class SparseTree:
+    """The memory of one sparse tree. parts: the cells, by the node whose pool they are, or the top.
+
+    capacities: cells of each pool. arrays: words by node and role; a pool's counters and cells together as "pool".
+    dependents: compiled kernels that hold addresses of it.
+    """
+
+    def __init__(self, session: Session, top: Node, owner: str, dependents: WeakSet[Any]) -> None:
+        self.session, self.top, self._owner, self.dependents = session, top, owner, dependents
+        self.mirrored = not session.device.host_memory
+        for node in nodes_of(top):
+            _check_count(node)
+        self.pools = pools_below(top)
+        self.capacities = _capacities(session, top)
+        self.parts: dict[Node, Memory] = {}
+        self.arrays: dict[tuple[Node, str], Memory] = {}
+        for part in _parts(top):
+            if part is top and not part.has_pool:
+                self.parts[part] = self._allocate(max(1, cell_size_bytes(top)), shape_of(top) or (1,))
+            else:
+                self.parts[part] = self._allocate(max(1, pool_cell_bytes(part)), (self.cells_of(part),))
+        for node in nodes_of(top):
+            self._make_arrays(node)
+        session.watch(self)
+
+    def cells_of(self, part: Node) -> int:
+        """Return how many cells the memory of a part has, those that are nobody's included."""
+        return self.capacities[part] + FIRST_CELL if part.has_pool else 1
+
+    def _rows(self, node: Node) -> int:
+        pool = pool_above(node)
+        return 1 if pool is None else self.cells_of(pool)
+
+    def _make_arrays(self, node: Node) -> None:
+        rows = self._rows(node)
+        if node.kind == "bitmasked":
+            self._make(node, "mask", u32, rows * mask_words(node))
+        if node.kind == "dynamic":
+            self._make(node, "lengths", u32, rows * lists_per_cell(node))
+        if node.has_pool:
+            self._make(node, "numbers", u32, rows * entries_per_cell(node))
+            self._make(node, "pool", u32, len(COUNTERS) + 2 * self.capacities[node])
+            listed = self.capacities[node]
+            if node.kind == "dynamic":
+                listed = pieces_of(node) * (prod(shape_of(node.parent)) if node.parent is not None else 1)
+            self._make(node, "list", i32, listed)
+
+    def _make(self, node: Node, role: str, element: Scalar, count: int) -> None:
+        self.arrays[node, role] = Memory(self.session, element, (max(1, count),), self._owner, self._is_lazy)
+
+    def _allocate(self, cell_bytes: int, shape: tuple[int, ...]) -> Memory:
+        """Return memory for cells."""
+        return Memory(self.session, Tensor((cell_bytes,), u8), shape, self._owner, self._is_lazy)
+
+    @property
+    def _is_lazy(self) -> bool:
+        return self.session.device.lazy_memory
+
+    # --- what compiled kernels ask
+
+    def sparse_memory(self, node: Node, role: str) -> Beside:
+        """Return the array of a node with a role (`ir/sparse.py`), for a kernel that was compiled."""
+        if role in ("place", "words"):
+            part = memory_of(node) if role == "place" else node
+            return Beside(self, self.parts[part])
+        if role in COUNTERS:
+            return Beside(self, self.arrays[node, "pool"], 4 * COUNTERS.index(role))
+        if role == "cells":
+            capacity = self.capacities[node]
+            return Beside(self, self.arrays[node, "pool"], 4 * len(COUNTERS), (2 * capacity,), capacity)
+        memory = self.arrays[node, role]
+        return Beside(self, memory, 0, memory.shape)
+
+    # --- words, for `ir.cells`
+
+    def capacity(self, pool: Node) -> int:
+        """Return how many cells a pool has room for."""
+        return self.capacities[pool]
+
+    def get(self, node: Node, role: str, place: Any = 0) -> Any:
+        """Return a word, or the words at an array of places."""
+        memory, place = self._word(node, role, place)
+        if isinstance(place, np.ndarray):
+            return self._all(memory)[place].astype(np.int64)
+        return int(_ready(memory, (place,))[place])
+
+    def set(self, node: Node, role: str, value: int, place: int = 0) -> None:
+        """Change a word."""
+        memory, place = self._word(node, role, place)
+        _ready(memory, (place,))[place] = value
+        if memory.mirrored:
+            memory.mark((place,))
+
+    def _word(self, node: Node, role: str, place: Any) -> tuple[Memory, Any]:
+        if role in COUNTERS:
+            return self.arrays[node, "pool"], COUNTERS.index(role)
+        if role == "cells":
+            return self.arrays[node, "pool"], len(COUNTERS) + place
+        return self.arrays[node, role], place
+
+    def _all(self, memory: Memory) -> Array:
+        """Return all of an array, to be read."""
+        if not self.mirrored:
+            memory.refresh_lazily()
+            return memory.view
+        return memory.read_all()
+
+    def words_of(self, node: Node, role: str) -> Array:
+        """Return all words of an array, to be read."""
+        return self._all(self.arrays[node, role])
+
+    # --- cells
+
+    def activate(self, node: Node, index: Sequence[int]) -> int:
+        """Activate a cell from Python. Raises: TaichiRuntimeError where there is no room for it."""
+        cell = activate(self, node, index)
+        if cell == SPARE:
+            self.check()
+        return cell
+
+    def check(self) -> None:
+        """Raise what went wrong in launches before. Raises: TaichiRuntimeError for a pool or list that was full."""
+        if self.is_gone:
+            return
+        for pool in self.pools:
+            found = self.get(pool, "full")
+            if found:
+                self.set(pool, "full", 0)
+                raise self._full(pool, found)
+
+    def _full(self, pool: Node, found: int) -> TaichiRuntimeError:
+        if found & LIST_IS_FULL:
+            return TaichiRuntimeError(
+                f"a list of `{describe(pool)}` was full: it takes {pool.extents[0]} items, and what was appended "
+                "beyond is lost. Hint: give the dynamic node a larger dimension"
+            )
+        what, size = ("chunks", pool.chunk) if pool.kind == "dynamic" else ("cells", 0)
+        of = f" of {size} items" if size else ""
+        remedy = (
+            "use less memory elsewhere"
+            if self.session.device.lazy_memory
+            else "`ti.init(device_memory_GB=...)` makes it larger"
+        )
+        return TaichiRuntimeError(
+            f"the pool of `{describe(pool)}` was full: it has room for {self.capacities[pool]:,} active {what}{of} of "
+            f"{pool_cell_bytes(pool):,} bytes, and what was stored in others is lost. "
+            "Cells that were active are as they were.\n"
+            f"Hint: {remedy}, or deactivate cells that are not needed: others can have them after the loop that does"
+        )
+
+    def deactivate_all(self, node: Node) -> None:
+        """Deactivate all cells of the sparse nodes at and below `node`."""
+        if not node.is_sparse:
+            for child in node.children:
+                self.deactivate_all(child)
+            return
+        for inner in nodes_of(node):
+            for role in ("mask", "lengths", "numbers"):
+                if (inner, role) in self.arrays:
+                    self.arrays[inner, role].fill(np.array(0, np.uint32))
+            if inner.has_pool:
+                self._empty_pool(inner)
+        if node.kind == "bitmasked":
+            self._zero_cells(node)
+
+    def _empty_pool(self, pool: Node) -> None:
+        """Zero the cells of a pool and forget which were taken; of lazy memory only what was ever used is touched."""
+        part, words = self.parts[pool], self.arrays[pool, "pool"]
+        if self.mirrored:
+            part.fill(np.zeros(part.element.shape, np.uint8))  # type: ignore[union-attr]
+            words.fill(np.array(0, np.uint32))
+            return
+        words.refresh_lazily()
+        used = int(max(self.get(pool, "taken"), self.get(pool, "highest")))
+        part.refresh_lazily()
+        part.view[: used + FIRST_CELL] = 0
+        capacity, first = self.capacities[pool], len(COUNTERS)
+        words.view[: first + used] = 0
+        words.view[first + capacity : first + capacity + used] = 0
+
+    def _zero_cells(self, node: Node) -> None:
+        """Zero the fields in the cells of a bitmasked node that lie in the part that it lies in itself."""
+        part = self.parts[memory_of(node)]
+        if node is self.top:
+            if self.mirrored:
+                part.fill(np.zeros(part.element.shape, np.uint8))  # type: ignore[union-attr]
+            else:
+                part.refresh_lazily()
+                part.view[...] = 0
+            return
+        for place in places_of(node):
+            if memory_of(place) is memory_of(node):
+                CellMemory(self, place).zero_all()
+
+    def fill_holes(self, node: Node) -> None:
+        """Activate the chunks of lists, as long as these are, that were not stored to yet."""
+        lists, chunks, outer = lists_per_cell(node), chunks_of(node), pool_above(node)
+        cells = np.zeros(1, np.int64) if outer is None else self.active_cells(outer)[0]
+        rows = (cells[:, None] * lists + np.arange(lists)).ravel()
+        lengths = self.words_of(node, "lengths")[rows]
+        numbers = self.words_of(node, "numbers").reshape(-1, chunks)[rows]
+        begins = np.arange(chunks) * node.chunk
+        for place, chunk in np.argwhere((begins < lengths[:, None]) & (numbers < FIRST_CELL)).tolist():
+            if activate_entry(self, node, int(rows[place]) * chunks + chunk) == SPARE:
+                self.check()
+
+    def active_cells(self, pool: Node) -> tuple[Array, list[Array]]:
+        """Return the numbers of the active cells of a pool, and their indices, an array a dimension.
+
+        Of a dynamic node cells are chunks, whose index is that of their first item.
+        """
+        outer = pool_above(pool)
+        digits = cell_digits(pool)
+        extents = [digit.extent for digit in digits]
+        numbers = self._all(self.arrays[pool, "numbers"]).reshape(-1, *extents)
+        if outer is not None:
+            rows, above = self.active_cells(outer)
+            numbers = numbers[rows]
+        found = np.nonzero(numbers >= FIRST_CELL)
+        index = [np.zeros(len(found[0]), np.int64) for _ in axes_of(pool)]
+        if outer is not None:
+            for dimension, axis in enumerate(axes_of(pool)):
+                if axis in axes_of(outer):
+                    place = axes_of(outer).index(axis)
+                    ratio = shape_of(pool)[dimension] // shape_of(outer)[place]
+                    index[dimension] += above[place][found[0]] * ratio
+        for digit, part in zip(digits, found[1:], strict=True):
+            index[digit.dimension] += part * digit.weight
+        return numbers[found].astype(np.int64), index
+
+    def all_memory(self) -> list[Memory]:
+        """Return what it consists of."""
+        return [*self.parts.values(), *self.arrays.values()]
+
+    def end(self) -> None:
+        """Give all memory back."""
+        for memory in self.all_memory():
+            memory.end()
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of all of it; on devices whose memory costs nothing before it is touched most may never be."""
+        return sum(memory.size_bytes for memory in self.all_memory())
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether the memory was given back."""
+        return any(memory.is_gone for memory in self.parts.values())
+
+
+def _ready(memory: Memory, index: tuple[int, ...]) -> Array:
+    """Return the view of a memory that is right at `index`."""
+    if memory.epoch != memory.session.epoch:
+        memory.refresh()
+    if memory.partial:
+        memory.load(index)
+    return memory.view
+
+
+def describe(node: Node) -> str:
+    """Return a node as its `repr` shows it, with all above it."""
+    return " => ".join(["ti.root", *(f"{above.kind} {list(shape_of(above))}" for above in path_to(node))])
+
+
+def _parts(top: Node) -> list[Node]:
+    """Return the top of a tree, where something lies outside all pools, and its pools, outer ones first."""
+    return [*([] if top.has_pool else [top]), *pools_below(top)]
+
+
+def _check_count(node: Node) -> None:
+    """Check that cells can be numbered. Raises: TaichiRuntimeError where they are too many."""
+    if node.kind != "place" and is_sparse(node) and (node.is_sparse or pool_above(node) is None):
+        count = prod(shape_of(node))
+        if count > MAX_ITEMS:
+            raise TaichiRuntimeError(
+                f"`{describe(node)}` has {count} cells, and at most {MAX_ITEMS} can be numbered. "
+                "Hint: put more of them into the cells of a dense node below"
+            )
+
+
+def _capacities(session: Session, top: Node) -> dict[Node, int]:
+    """Return how many cells each pool of a tree gets room for."""
+    pools = pools_below(top)
+    left = session.device.lazy_bytes() if session.device.lazy_memory else int(session.config.device_memory_GB * 2**30)
+    found: dict[Node, int] = {}
+    for position, pool in enumerate(pools):
+        outer = pool_above(pool)
+        most = all_cells(pool) if outer is None else min(all_cells(pool), found[outer] * entries_per_cell(pool))
+        size = max(1, pool_cell_bytes(pool)) + 12 + 4 * sum(map(_words_beside, sparse_below(pool)))
+        numbered = MAX_ITEMS // _items_per_cell(pool) - FIRST_CELL
+        wanted = 2 * most + min(IN_VAIN, IN_VAIN_BYTES // size)
+        found[pool] = max(MIN_CELLS, min(wanted, left // (len(pools) - position) // size, numbered))
+        left -= found[pool] * size
+    return found
+
+
+def _words_beside(node: Node) -> int:
+    """Return how many words a sparse node has beside the cells, for each cell of the pool above it."""
+    found = mask_words(node) if node.kind == "bitmasked" else entries_per_cell(node)
+    return found + (lists_per_cell(node) if node.kind == "dynamic" else 0)
+
+
+def _items_per_cell(pool: Node) -> int:
+    """Return how many things of a cell emitted text tells apart by one number: elements of a field, or words."""
+    own = [place for place in places_of(pool) if memory_of(place) is pool]
+    return max(1, pool_words(pool), *(prod(digit.extent for digit in digits_of(place)) for place in own))

@@ -1,0 +1,306 @@
+"""The memory of SNode trees: made when first needed, seen field by field, given back by `destroy`.
+
+In: the nodes of a tree and the fields placed in it. Out: for each field a `PlacedMemory`, which is to it what `Memory`
+is to a field with memory of its own: NumPy views with the strides of the cells. A tree whose one field lies row by row
+has a plain `Memory`.
+
+Nothing here keeps a tree alive: its fields own its memory together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+from weakref import WeakSet, ref
+
+import numpy as np
+
+from ...transpiler.errors import TaichiRuntimeError
+from ...transpiler.ir.snodes import (
+    Digit,
+    Node,
+    begin_of,
+    cell_size_bytes,
+    digits_of,
+    is_row_major,
+    is_sparse_tree,
+    places_of,
+    position_of,
+    shape_of,
+)
+from ...transpiler.ir.types import Struct, Tensor, Type, element_of, u8
+from ..arrays.dense_array import owner_text
+from ..arrays.memory import CLOSED, STALE, Array, Memory, bytes_of, check_count, ended_error
+from ..arrays.suballocation import InnerMemory
+from ..session.session import Session
+from .sparse_field_memory import CellMemory
+from .sparse_tree import Beside, SparseTree, describe
+
+SHOWN_FIELDS = 3
+"""Fields that stand for a tree in errors."""
+
+
+class Placeable(Protocol):
+    """A field, as far as trees need it."""
+
+    name: str
+    element: Type
+    shape: tuple[int, ...]
+
+    def take_memory(self, memory: Any) -> None:
+        """Use `memory`, a `Memory` or a `PlacedMemory`, from now on."""
+
+    def end(self) -> None:
+        """Forget the memory, which is about to be freed."""
+
+
+class Dependent(Protocol):
+    """A compiled kernel, which holds the addresses of what it captured."""
+
+    def retire(self) -> None:
+        """Never run again."""
+
+
+class TreeMemory:
+    """One tree. top: of its nodes. memory: None before it is needed. is_destroyed: its memory was given back."""
+
+    __slots__ = ("__weakref__", "_fields", "_memory", "dependents", "is_destroyed", "session", "top")
+
+    def __init__(self, session: Session, top: Node) -> None:
+        self.session, self.top = session, top
+        self.is_destroyed = False
+        self.dependents: WeakSet[Dependent] = WeakSet()
+        self._fields: list[Any] = []
+        self._memory: Callable[[], Memory | SparseTree | None] | None = None
+        session.register(self)
+
+    @property
+    def is_allocated(self) -> bool:
+        """Whether it has, or has had, memory; it takes no more nodes then."""
+        return self._memory is not None or self.is_destroyed
+
+    @property
+    def is_living(self) -> bool:
+        """Whether it has memory now."""
+        return self._memory is not None and self._memory() is not None and not self.is_destroyed
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of its memory, 0 while it has none."""
+        memory = self._memory() if self._memory is not None else None
+        return 0 if memory is None or memory.is_gone else memory.size_bytes
+
+    def living_fields(self) -> list[Any]:
+        """Return the fields that have memory here and still live."""
+        found = (weak() for weak in self._fields) if self._memory is not None else ()
+        return [field for field in found if field is not None]
+
+    def add(self, field: Placeable) -> None:
+        """Note a field that shall have memory here, the one of the next place."""
+        self._fields.append(field)
+
+    def allocate(self) -> None:
+        """Make the memory, zeroed, and give each field its part.
+
+        Raises: TaichiRuntimeError where the tree was destroyed, its session has ended, or memory does not suffice.
+        """
+        if self.is_destroyed:
+            raise destroyed_error()
+        if self.session.epoch == CLOSED:
+            raise ended_error()
+        if self._memory is not None:
+            return
+        if is_sparse_tree(self.top):
+            tree = SparseTree(self.session, self.top, self._owner(), self.dependents)
+            self._give(tree, {place: CellMemory(tree, place) for place in places_of(self.top)})
+            return
+        places = list(places_of(self.top))
+        for place in places:
+            check_count(shape_of(place))
+        if len(places) == 1 and is_row_major(places[0]):
+            assert places[0].element is not None
+            memory = Memory(self.session, places[0].element, shape_of(places[0]), self._owner())
+            memories: dict[Node, Any] = {places[0]: memory}
+        else:
+            cell = Tensor((cell_size_bytes(self.top),), u8)
+            memory = Memory(self.session, cell, shape_of(self.top) or (1,), self._owner())
+            memories = {place: PlacedMemory(memory, place) for place in places}
+        self._give(memory, memories)
+
+    def _give(self, memory: Any, memories: Mapping[Node, Any]) -> None:
+        """Give each field its part of the memory."""
+        self._memory = ref(memory)
+        found, self._fields = self._fields, [ref(field) for field in self._fields]
+        for field in found:
+            field.take_memory(memories[field.node.node])
+
+    def sparse_memory(self, node: Node, role: str) -> Any:
+        """Return what a compiled kernel needs beside the cells of a sparse tree; see `SparseTree`."""
+        return self.sparse().sparse_memory(node, role)
+
+    def sparse(self) -> SparseTree:
+        """Return the memory of a sparse tree. Raises: TaichiRuntimeError where no field lives that owns it."""
+        self.allocate()
+        tree = self._memory() if self._memory is not None else None
+        if not isinstance(tree, SparseTree):
+            raise TaichiRuntimeError(
+                f"the fields below `{describe(self.top)}` are gone, and its memory with them. "
+                "Hint: keep the fields as long as the nodes are used"
+            )
+        return tree
+
+    def _owner(self) -> str:
+        """Return what an error calls the tree."""
+        names = [owner_text("field", field.name, field.element, field.shape) for field in self._fields]
+        shown = ", ".join(names[:SHOWN_FIELDS]) + (", ..." if len(names) > SHOWN_FIELDS else "")
+        return f"a tree with {shown}"
+
+    def destroy(self) -> None:
+        """Give the memory back to the driver now; what was compiled with it never runs again."""
+        if self.session.epoch == CLOSED:  # the memory went back with the session
+            self.is_destroyed = True
+            return
+        self.session.sync()
+        for dependent in list(self.dependents):
+            dependent.retire()
+        memory = self._memory() if self._memory is not None else None
+        if memory is not None:
+            for owned in memory.all_memory():
+                owned.gone = destroyed_error
+        self.end()
+        self.is_destroyed = True
+        self.session.sync()
+
+    def end(self) -> None:
+        """Give the memory back."""
+        memory = self._memory() if self._memory is not None else None
+        if memory is None:
+            return
+        for weak in self._fields:
+            field = weak()
+            if field is not None:
+                field.end()
+        memory.end()
+
+
+class PlacedMemory(InnerMemory):
+    """The memory of one field of a tree, seen as `Memory` is.
+
+    view: strided, shape (*parts of an index, *element shape). located: gives the position in the view of an index
+    counted from 0; None where they are the same. A mirror is the whole tree's; it counts as
+    partial here, so that each access asks `load`.
+    """
+
+    __slots__ = ("_begin", "_digits", "_dtype", "_is_one_piece", "_strides", "epoch", "located", "partial")
+
+    def __init__(self, whole: Memory, place: Node) -> None:
+        assert place.element is not None
+        super().__init__(whole, place.element, shape_of(place))
+        self.partial = whole.mirrored
+        self._begin = begin_of(place)
+        self._dtype = self.element.numpy if isinstance(self.element, Struct) else element_of(self.element).numpy
+        digits = _digits_of_view(place)
+        order = sorted(range(len(digits)), key=lambda k: digits[k].dimension)
+        self.located = None if len(digits) == len(self.shape) else self._locate
+        self._digits = tuple(digits[k] for k in order)
+        steps = [self._dtype.itemsize]
+        if isinstance(self.element, Tensor):
+            steps = [self._dtype.itemsize * step for step in _steps(self.element.shape)]
+        self._strides = tuple(digit.stride_bytes for digit in self._digits) + tuple(steps)
+        self.view = self._seen_in(whole.view)
+        self._is_one_piece = self.view.flags.c_contiguous
+        self.epoch = STALE
+
+    def refresh(self) -> None:
+        """Make the view show what the launches so far have left. Raises: as `Memory.refresh`."""
+        super().refresh()
+        if not self.mirrored:
+            self.epoch = self.whole.epoch
+
+    def read_all(self) -> Array:
+        """Return the field as a new array, shape (*shape, *element shape)."""
+        if not self.mirrored:
+            self.refresh_lazily()
+            return np.array(self.view, order="C").reshape(self._full_shape)
+        if self._is_one_piece:
+            result = np.empty(self._full_shape, self._dtype)
+            self.whole.read_bytes(self._begin, bytes_of(result))
+            return result
+        return np.array(self._seen_in(self.whole.read_all()), order="C").reshape(self._full_shape)
+
+    def write_all(self, values: Array) -> None:
+        """Set the whole field from an array of shape (*shape, *element shape), converting its number type."""
+        self._write(np.asarray(values).reshape(self.view.shape))  # one part of an index an axis, as the view
+
+    def fill(self, value: Array) -> None:
+        """Set every element to `value`, an array of the element's type and shape."""
+        self._write(value)
+
+    def end(self) -> None:
+        """Show nothing any more; the tree gives the memory back."""
+        self.epoch = STALE
+        self.view = np.empty((0,), self._dtype)
+
+    @property
+    def _full_shape(self) -> tuple[int, ...]:
+        return self.shape + (self.element.shape if isinstance(self.element, Tensor) else ())
+
+    def _write(self, values: Array) -> None:
+        if not self.mirrored:
+            self.refresh_lazily()
+            np.copyto(self.view, values, casting="unsafe")
+            return
+        if self._is_one_piece:
+            contiguous = np.ascontiguousarray(np.broadcast_to(values, self.view.shape), self._dtype)
+            self.whole.write_bytes(self._begin, bytes_of(contiguous))
+            return
+        whole = self.whole.read_all()
+        np.copyto(self._seen_in(whole), values, casting="unsafe")
+        self.whole.write_all(whole)
+
+    def _seen_in(self, memory: Array) -> Array:
+        """Return the field in the bytes of the tree."""
+        tensor = self.element.shape if isinstance(self.element, Tensor) else ()
+        shape = tuple(digit.extent for digit in self._digits) + tensor
+        view: Array = np.ndarray(shape, self._dtype, memory.data, self._begin, self._strides[: len(shape)])
+        return view
+
+    def _locate(self, index: Sequence[int]) -> tuple[int, ...]:
+        return position_of(self._digits, index)
+
+    def _bytes_at(self, position: Sequence[int]) -> tuple[int, int]:
+        """Return where the element at a position begins and ends in the memory of the tree."""
+        parts = zip(self._digits, position, strict=False)
+        begin = self._begin + sum(digit.stride_bytes * part for digit, part in parts)
+        return begin, begin + self.element.size_bytes
+
+
+def depend_on_tree(field: Any, dependent: Dependent) -> None:
+    """Note that a compiled kernel holds the address of a field's tree, if it is in one that can be destroyed."""
+    if isinstance(field, Beside):
+        field.tree.dependents.add(dependent)
+        return
+    node = getattr(field, "node", None)
+    if node is not None and node.memory is not None:
+        node.memory.dependents.add(dependent)
+
+
+def _steps(shape: tuple[int, ...]) -> list[int]:
+    """Return how many scalars lie between two neighbours along each axis of a tensor."""
+    return [1] if len(shape) == 1 else [shape[1], 1]
+
+
+def _digits_of_view(place: Node) -> tuple[Digit, ...]:
+    """Return the parts of an index, with one for dimensions of a single cell too."""
+    digits = digits_of(place)
+    found = {digit.dimension for digit in digits}
+    single = [Digit(d, 1, 1, 0) for d in range(len(shape_of(place))) if d not in found]
+    return (*digits, *single)
+
+
+def destroyed_error() -> TaichiRuntimeError:
+    """Return the error for a field whose tree was destroyed."""
+    return TaichiRuntimeError(
+        "this field was in a tree whose memory `destroy()` gave back. "
+        "Hint: make a new field in a new `ti.FieldsBuilder()`"
+    )

@@ -1,0 +1,1 @@
+"""Windows, pictures and widgets."""

@@ -1,0 +1,1 @@
+"""Kernels: from a call to a compiled instance and its launch."""

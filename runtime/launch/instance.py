@@ -1,0 +1,346 @@
+"""One compiled specialization: its module, its program on the device, and the buffers only it uses."""
+
+from __future__ import annotations
+
+import struct
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, Protocol, cast
+from weakref import WeakSet, ref
+
+import numpy as np
+
+from ...transpiler.errors import TaichiRuntimeTypeError, warn_user
+from ...transpiler.frontend.source.specialization import (
+    ScalarArgument,
+    Specialization,
+    StructArgument,
+    TemplateArgument,
+)
+from ...transpiler.ir.types import Scalar, Tensor
+from ..arrays.interop import check_argument, checked_address, cupy_address, gradient_of, host_address, tensor_address
+from ..arrays.memory import hold_of
+from ..arrays.staging import Stage, stage_arguments
+from ..devices.device import GpuDevice
+from ..fields.sparse_tree import Beside
+from ..fields.tree_memory import depend_on_tree
+from ..session.allocation_handle import Hold
+from ..session.programs import Code
+from ..session.session import Session
+from .access_sets import Touches, make_touches
+from .captured import Constants, captured_constants
+from .identities import objects_in, weakly
+from .launcher import LaunchHooks, Packed, make_launcher, make_packer
+from .packing import fits_struct, flatten, flatten_struct, result_value, return_types
+from .printing import Reports
+from .stale_globals import watch
+
+if TYPE_CHECKING:
+    from ...transpiler.backend.module.compilation import Compilation
+    from ...transpiler.backend.module.interface import BackendModule
+
+MIN_BUFFER_BYTES = 16
+
+
+class Dependent(Protocol):
+    """What keeps launchers of instances: it is told when one of them retires."""
+
+    def drop(self) -> None:
+        """Keep none of them any more; called at any moment."""
+
+
+Packer = tuple[Callable[..., Packed], Touches]
+"""Functions of the kernel's arguments: what a launch would submit, and what memory it touches."""
+
+
+@dataclass(frozen=True, slots=True)
+class Launcher:
+    """launch: takes the kernel's arguments and launches it.
+
+    make_packer: gives what packs them without launching; None where a launch does more than to submit.
+    """
+
+    launch: Callable[..., Any]
+    make_packer: Callable[[], Packer] | None = None
+
+
+class ObservedLaunches(Protocol):
+    """The launches of one launcher, as an observer sees them."""
+
+    @property
+    def program(self) -> Any:
+        """What the launcher submits to."""
+
+    def wrapped(self, launch: Callable[..., Any]) -> Callable[..., Any]:
+        """Return the launcher that is called."""
+
+
+class LaunchObserver(Protocol):
+    """Sees the launches of all kernels whose launchers are made while it is in `LAUNCH_OBSERVERS`."""
+
+    def observe(
+        self, instance: Instance, program: Any, compilation: Compilation, kinds: Sequence[str]
+    ) -> ObservedLaunches | None:
+        """Return what sees launches and passes them on to `program`, None for those that are not to be seen."""
+
+
+LAUNCH_OBSERVERS: list[LaunchObserver] = []
+"""Those that are asked when a launcher is made."""
+
+
+class Instance:
+    """A specialization ready to run. module: its text; times: [s] a stage.
+
+    It keeps no field and no template argument alive, but expires with the first of them that dies: `retire` is called,
+    and so is what the kernel put into `when_retired`. What does hold their memory is the launcher, which is not kept
+    here but by the kernel: so no memory goes while a launch is under way that uses it.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        specialization: Specialization,
+        compilation: Compilation,
+        is_kept: bool = True,
+        code: Code | None = None,
+    ) -> None:
+        """is_kept: what is compiled goes to the cache. code: the compiled module, where it is there already."""
+        self.session = session
+        self.definition = specialization.definition
+        self.code = session.programs.find(compilation.module, is_kept) if code is None else code
+        self.module: BackendModule = self.code.module
+        self.captured = {path: found.value for path, found in compilation.captured.items()}
+        self.times = compilation.times
+        self.is_retired = False
+        self.when_retired: Callable[[Instance], None] | None = None
+        self.dependents: WeakSet[Dependent] = WeakSet()
+        self.arguments = specialization.arguments
+        self._watched = self._watch(compilation.fields)
+        self.program = self.code.program.again()
+        self._result = self._buffer(self.module.interface.result_size_bytes)
+        self._temporaries = self._buffer(self.module.interface.temporaries_size_bytes)
+        self._reports = self._find_reports()
+        trees = {field.tree for field in compilation.fields if isinstance(field, Beside)}
+        ends = session.device.lazy_memory  # elsewhere launches have not ended when they were started
+        self._trees = [ref(tree) for tree in trees] if ends else []
+        self._return_types = return_types(specialization.definition.returns)
+
+    def _watch(self, fields: Sequence[Any]) -> list[Callable[[], Any]]:
+        """Expire with any field or template argument; forget the latter, but for how it is shown."""
+        expire = partial(_retire, ref(self))
+        owners = [field.tree if isinstance(field, Beside) else field for field in fields if field is not None]
+        watched = [weakly(owner, expire) for owner in owners]
+        for field in fields:
+            depend_on_tree(field, self)
+        arguments = list(self.arguments)
+        for position, argument in enumerate(arguments):
+            if isinstance(argument, TemplateArgument):
+                watched += [weakly(item, expire) for item in objects_in(argument.value)]
+                arguments[position] = TemplateArgument(_Shown(argument.value))
+        self.arguments = tuple(arguments)
+        return watched
+
+    def retire(self) -> None:
+        """Run no more: memory that it knows is freed, or may be."""
+        if not self.is_retired:
+            self.is_retired = True
+            for dependent in list(self.dependents):
+                dependent.drop()
+            if self.when_retired is not None:
+                self.when_retired(self)
+
+    @property
+    def source(self) -> str:
+        """The emitted text that runs."""
+        return self.module.source()
+
+    def __repr__(self) -> str:
+        return f"<{self.module.kernel}{tuple(map(str, self.arguments))} on {self.module.target}>"
+
+    def accepts(self, position: int, value: Any) -> bool:
+        """Tell whether a by-value argument can be converted to the parameter's type."""
+        argument = self.arguments[position]
+        if isinstance(argument, StructArgument):
+            return fits_struct(argument.type, value)
+        if not isinstance(argument, ScalarArgument):
+            return True
+        if isinstance(argument.type, Tensor):
+            return _size_of(value) == argument.type.size and all(isinstance(n, Real) for n in flatten(value))
+        assert isinstance(argument.type, Scalar)
+        return isinstance(value, Real if argument.type.is_float else (Integral, np.bool_))
+
+    def writes(self, position: int) -> bool:
+        """Tell whether the kernel writes the array that is argument number `position`."""
+        return any(array.parameter == position and array.written for array in self.module.interface.arrays)
+
+    def explain(self, args: Sequence[Any], positions: Sequence[int]) -> None:
+        """Raise an error that names the parameter whose argument cannot be packed, if one at these positions is such.
+
+        Raises: TaichiRuntimeTypeError.
+        """
+        for position in positions:
+            leaf = self.definition.leaves[position]
+            where = f"`{leaf.name}` of kernel `{self.definition.name}`"
+            if not self.accepts(position, args[position]):
+                error = TaichiRuntimeTypeError.get(position, leaf.annotation, type(args[position]))
+                raise TaichiRuntimeTypeError(f"{error}: {where}. Hint: convert the value before the call") from None
+            if self.writes(position):
+                check_argument(args[position], f"Argument {position} ({where})")
+
+    def _buffer(self, size_bytes: int) -> Any:
+        if not size_bytes:
+            return None
+        return Hold(self.session, max(MIN_BUFFER_BYTES, size_bytes), f"temporaries of kernel `{self.module.kernel}`")
+
+    def _find_reports(self) -> Reports | None:
+        interface = self.module.interface
+        if not any(member.source == ("report",) for member in interface.members):
+            return None
+        return Reports(self.session, self.module, self.program.arguments)
+
+    def _constants(self, fields: Sequence[Any]) -> Constants:
+        constants = captured_constants(self.module.interface, fields, self.module.kernel)
+        if self._result is not None:
+            constants[("result",)] = self._result.allocation.address
+        if self._temporaries is not None:
+            constants[("temporaries",)] = self._temporaries.allocation.address
+        if self._reports is not None:
+            constants[("report",)] = self._reports.address
+        return constants
+
+    def make_launch(self, compilation: Compilation, kinds: Sequence[str], keeps: bool) -> Launcher:
+        """Return what takes the kernel's arguments and launches it. keeps: it keeps the fields themselves alive.
+
+        The observers of this moment see the launches; where there is none, a launch pays nothing for it.
+        """
+        program: Any = self.program
+        observed: list[ObservedLaunches] = []
+        for observer in LAUNCH_OBSERVERS:
+            launches = observer.observe(self, program, compilation, kinds)
+            if launches is not None:
+                program = launches.program
+                observed.append(launches)
+        constants = self._constants(compilation.fields)
+        hooks = self._hooks(compilation, kinds, keeps, program)
+        launch = self._wrapped(make_launcher(self.module, program, kinds, constants, hooks))
+        packer = partial(self._make_packer, kinds, constants, hooks) if hooks.are_plain else None
+        if self.session.config.warn_stale_globals and compilation.captured:
+            launch, packer = watch(launch, self.module.kernel, compilation.captured), None
+        for launches in observed:
+            launch, packer = launches.wrapped(launch), None
+        return Launcher(launch, packer)
+
+    def _hooks(self, compilation: Compilation, kinds: Sequence[str], keeps: bool, program: Any) -> LaunchHooks:
+        fields = [field for field in compilation.fields if field is not None]
+        has_end = bool(self.module.interface.results or "other" in kinds or self._reports is not None or self._trees)
+        own: Any = None
+        if has_end or (self._temporaries is not None and program.lock is None):
+            own = self.session.lock if self._reports is not None else threading.RLock()
+        on_stream = "torch" in kinds and self.session.device.name == "cuda"
+        return LaunchHooks(
+            session=self.session,
+            held=[fields if keeps else None, *map(hold_of, fields)],
+            host_address=host_address,
+            checked_address=checked_address,
+            tensor_address=tensor_address,
+            cupy_address=cupy_address,
+            gradient_of=gradient_of,
+            stage=self._stage,
+            flatten=flatten,
+            flatten_struct=self._flatten_struct,
+            seed=self.session.next_seed,
+            iteration_limit=self.session.device.capabilities.loop_iteration_limit,
+            stream=cast(GpuDevice, self.session.device).torch_stream() if on_stream else None,
+            after=self._after if has_end else None,
+            own=own,
+        )
+
+    def _make_packer(self, kinds: Sequence[str], constants: Any, hooks: LaunchHooks) -> Packer:
+        is_sparse = any(source[0] == "capacity" for source in constants)
+        touches = make_touches(self.module.interface, hooks.held[1:], self._temporaries, is_sparse)
+        return self._wrapped(make_packer(self.module, kinds, constants, hooks)), touches
+
+    def _wrapped(self, launch: Callable[..., Any]) -> Callable[..., Any]:
+        types = [a.type if isinstance(a, ScalarArgument) else None for a in self.arguments]
+        if any(isinstance(t, Scalar) and t.is_integral for t in types):
+            names = [leaf.name for leaf in self.definition.leaves]
+            return _wrapping(launch, types, names, self.accepts)
+        return launch
+
+    def _flatten_struct(self, value: Any, position: int) -> list[Any]:
+        argument = self.arguments[position]
+        assert isinstance(argument, StructArgument)
+        return flatten_struct(argument.type, value)
+
+    def _stage(self, arguments: Sequence[tuple[Any, int]], stream: int | None = None) -> Stage:
+        """Make arrays ready that the launcher does not reach by itself; the stage says what `_after` has to do."""
+        interface = self.module.interface
+        requests = [(value, interface.arrays[slot], interface.takes_strides(slot)) for value, slot in arguments]
+        return stage_arguments(self.session, requests, stream)
+
+    def _after(self, staged: Stage | None = None) -> Any:
+        if staged is not None:
+            for action in staged.after:
+                action()
+        if self._reports is not None:
+            self._reports.show()
+        for found in self._trees:
+            tree = found()
+            if tree is not None:
+                tree.check()
+        results = self.module.interface.results
+        if not results:
+            return None
+        data = bytearray(self.module.interface.result_size_bytes)
+        self.session.device.read(self._result.allocation, memoryview(data))
+        values = [result_value(field, data, type) for field, type in zip(results, self._return_types, strict=True)]
+        return values[0] if len(values) == 1 else tuple(values)
+
+
+class _Shown:
+    """Stands for a template argument where an instance is shown."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, value: object) -> None:
+        self._text = repr(value) if isinstance(value, (int, float, str)) else f"a {type(value).__name__}"
+
+    def __repr__(self) -> str:
+        return self._text
+
+
+def _retire(instance: ref[Instance], gone: object) -> None:
+    found = instance()
+    if found is not None:
+        found.retire()
+
+
+def _size_of(value: Any) -> int:
+    try:
+        return len(flatten(value))
+    except TypeError:
+        return -1
+
+
+def _wrapping(
+    raw: Callable[..., Any], types: Sequence[Any], names: Sequence[str], accepts: Callable[[int, Any], bool]
+) -> Callable[..., Any]:
+    """Return `raw` that takes integers out of range as Taichi does: modulo 2^bits, with a warning."""
+
+    def launch(*args: Any) -> Any:
+        try:
+            return raw(*args)
+        except struct.error:
+            values = list(args)
+            for position, kind in enumerate(types):
+                if isinstance(kind, Scalar) and kind.is_integral and accepts(position, args[position]):
+                    values[position] = kind(args[position])
+                    if values[position] != args[position]:
+                        fate = f"does not fit {kind} and wraps to {values[position]}"
+                        warn_user(f"argument {position} (`{names[position]}`): {args[position]} {fate}")
+            return raw(*values)
+
+    return launch

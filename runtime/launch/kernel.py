@@ -1,0 +1,333 @@
+"""What `@ti.kernel` returns: finds or compiles the specialization for a call's arguments, launches it, shows it."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import struct
+import weakref
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from types import MethodType
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+from ...transpiler.errors import (
+    TaichiCompilationError,
+    TaichiRuntimeError,
+    TaichiRuntimeTypeError,
+    TaichiSyntaxError,
+    as_seen_by_user,
+    warn_user,
+)
+from ...transpiler.frontend.source.definition import KernelDefinition, define
+from ...transpiler.frontend.source.signature import check_parameters
+from ..cache import compiler
+from ..cache.compiler import COMPILING, Request
+from ..call_arguments import CallArguments
+from ..kernel_tools import METHODS_OF_ARGUMENTS, KernelTools
+from ..module_source import Choice, Launch, Variant
+from ..session import session as sessions
+from ..session.session import Session
+from ..session.tracebacks import hides_own_frames
+from .arguments import classify
+from .inspection import dump, printing_observer
+from .instance import Instance, Launcher
+from .keys import Keys
+
+if TYPE_CHECKING:
+    from ...transpiler.backend.module.compilation import Compilation
+    from ...transpiler.backend.module.interface import BackendModule
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_PACK_ERRORS = (struct.error, TypeError, OverflowError, ValueError, IndexError)
+
+
+class Kernel(KernelTools):
+    """A function that runs on the device. The first call with each kind of arguments compiles; every call launches."""
+
+    def __init__(self, function: Callable[..., Any], is_method: bool = False, is_kept: bool = True) -> None:
+        functools.update_wrapper(self, function)
+        self.definition: KernelDefinition = define(function, is_method)
+        check_parameters(self.definition)
+        self.arguments = CallArguments(self.definition, is_method)
+        self.is_kept = is_kept
+        self._is_method = is_method
+        self._arity = len(self.definition.parameters)
+        self._unpack = self.arguments.unpack
+        self._session: Session | None = None
+        self._instances: dict[Any, tuple[Instance, Launcher]] = {}
+        self._launchers: dict[Any, tuple[Launch, Choice]] = {}
+        self._keys = Keys(self.definition)
+        self._key = self._keys.fast
+        self._last: Choice | None = None
+        """What the last launch ran; not the launcher, which holds memory."""
+        self.wanted: str | None = None
+        """The variant that `use` named."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Launch with these arguments; returns the kernel's result, if it has one, after waiting for it."""
+        if CALL_OBSERVERS:
+            for observer in tuple(CALL_OBSERVERS):
+                observer(self, args, kwargs)
+        try:
+            if kwargs or len(args) != self._arity:
+                args = self.arguments.bind(args, kwargs)
+            if self._unpack is not None:
+                args = self._unpack(args)
+            session = self._session
+            if session is None or session.epoch < 0:
+                self._enter(sessions.current())
+            try:
+                launch, self._last = self._launchers[self._key(args)]
+            except AttributeError:  # arrays of other libraries, which will come again
+                self._key = self._keys.of
+                launch, self._last = self._find(args)
+            except (KeyError, TypeError):
+                launch, self._last = self._find(args)
+            try:
+                return launch(*args)
+            except _PACK_ERRORS:
+                self._explain(args)
+                raise
+        except (TaichiCompilationError, TaichiRuntimeError) as error:
+            if sessions.current_config().print_full_traceback:
+                raise
+            __tracebackhide__ = True  # for pytest and IPython, where a trace function is in the way of the cut
+            raise as_seen_by_user(error) from None
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        """Bind a kernel that is a method to its object, which becomes the first argument."""
+        if instance is None or not self._is_method:
+            return self
+        return BoundKernel(self, instance)
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.__name__}>"  # type: ignore[attr-defined]
+
+    @hides_own_frames
+    def compile(self, *args: Any, **kwargs: Any) -> BackendModule:
+        """Compile for these arguments on the current device without launching; returns the module."""
+        self._enter(sessions.current())
+        return self.launcher(self.arguments.leaves(args, kwargs))[0].module
+
+    def use(self, variant: str | None) -> None:
+        """Run a source of the slot from the next launch on: "generated", "edit", or a variant's name; None: as rules
+        say. A launch for whose arguments there is no such variant raises TaichiRuntimeError.
+
+        "fastest": the first launch of each kind of arguments compares and times all sources on copies, and the fastest
+        of those that compute the same runs from then on.
+        """
+        self.wanted = variant
+        self.forget_launchers()
+
+    @property
+    def last_launch(self) -> Variant | None:
+        """Which source the last launch ran: `.variant` ("generated", "edit" or a name), `.digest`, `.paths`."""
+        return None if self._last is None else self._last.variant
+
+    def launcher(self, leaves: Sequence[Any]) -> tuple[Instance, Launcher]:
+        """Return what is compiled for such arguments in the current session, and what launches it."""
+        self._enter(sessions.current())
+        self._find(leaves)
+        return self._instances[self._slow_key(leaves)]
+
+    def instances(self) -> list[Instance]:
+        """Return what has been compiled in the current session, in order."""
+        return list(dict.fromkeys(instance for instance, _ in self._instances.values()))
+
+    def captured(self) -> dict[str, Any]:
+        """Return the globals that were read as constants, with the values compiled in."""
+        return {name: value for instance in self.instances() for name, value in instance.captured.items()}
+
+    def forget_launchers(self) -> None:
+        """Compile anew with the next launch."""
+        for instance, _ in list(self._instances.values()):
+            instance.retire()
+        self._instances.clear()
+        self._launchers.clear()
+
+    # --- what is compiled
+
+    def emitted(self, leaves: Sequence[Any]) -> tuple[Session, Request, Compilation]:
+        """Return what is generated for arguments in the current session, which is the kernel's from now on."""
+        self._enter(sessions.current())
+        return self._emit(leaves)
+
+    def recompile(self, key: Any, args: Sequence[Any]) -> Launch:
+        """Compile anew what is launched with arguments of this key, since a source that was edited has changed."""
+        with COMPILING:
+            launch, self._last = self._compile(key, args)
+        return launch
+
+    def launch_of_variant(self, key: Any, args: Sequence[Any], variant: str) -> Launch:
+        """Return what launches one variant, for arguments of this key; compiled when first asked for."""
+        found = self._launchers.get((key, variant))
+        if found is None:
+            with COMPILING:
+                found = self._build((key, variant), args, keeps=False, wanted=variant)[1]
+        launch, self._last = found
+        return launch
+
+    def _enter(self, session: Session) -> None:
+        if session is not self._session:
+            self._session = session
+            self.forget_launchers()
+            self._keys.identities.clear()
+
+    def _slow_key(self, args: Sequence[Any]) -> Any:
+        try:
+            return self._keys.of(args)
+        except TaichiRuntimeTypeError:
+            classify(self.definition, args, sessions.current_config().compile_options())  # it names the parameter
+            raise
+
+    def _find(self, args: Sequence[Any]) -> tuple[Launch, Choice]:
+        key = self._slow_key(args)
+        found = self._launchers.get(key)
+        if found is None:
+            with COMPILING:
+                found = self._launchers.get(key)
+                if found is None:
+                    found = self._compile(key, args)
+        return found
+
+    def _compile(self, key: Any, args: Sequence[Any]) -> tuple[Launch, Choice]:
+        instance, found = self._build(key, args, keeps=False)
+        if instance.is_retired:  # by the end of the build: it uses fields that only it made
+            _, found = self._build(key, args, keeps=True)
+        return found
+
+    def _emit(self, args: Sequence[Any]) -> tuple[Session, Request, Compilation]:
+        """Return what is generated for arguments in the kernel's session."""
+        session = self._session
+        assert session is not None
+        if self._is_method and args:
+            _check_owner(self.definition.name, args[0])
+        request = compiler.specialize(self.definition, args, session.options, session.device.capabilities)
+        observer = printing_observer(session.config, self.definition.name)
+        compilation = compiler.find_or_compile(request.specialization, session.config, observer, self.is_kept)
+        return session, request, compilation
+
+    def _build(
+        self, key: Any, args: Sequence[Any], keeps: bool, wanted: str | None = None
+    ) -> tuple[Instance, tuple[Launch, Choice]]:
+        session, request, compilation = self._emit(args)
+        specialization, kinds, sources = request.specialization, request.kinds, session.sources
+        for text in compilation.warnings if not keeps else ():
+            warn_user(text)
+        if session.config.dump_dir:
+            dump(session.config.dump_dir, compilation.module, specialization)
+        choice = sources.choose(session, specialization, kinds, compilation, args, wanted or self.wanted)
+        if choice.module is not compilation.module:
+            compilation = replace(compilation, module=choice.module)
+        instance = Instance(session, specialization, compilation, is_kept=self.is_kept)
+        session.compiled_functions += 1
+        launcher = instance.make_launch(compilation, kinds, keeps)
+        following = sources.follow(launcher.launch, choice, weakref.ref(self), key, session.config)
+        if following is not None:
+            launcher = Launcher(following)
+        found = self._launchers[key] = launcher.launch, choice
+        self._instances[key] = instance, launcher
+        instance.when_retired = functools.partial(_forget, weakref.ref(self), key)
+        return instance, found
+
+    def forget(self, key: Any, instance: Instance) -> None:
+        """Compile anew with the next launch with arguments of this key, if `instance` is what is launched with them."""
+        found = self._instances.get(key)
+        if found is not None and found[0] is instance:
+            del self._instances[key], self._launchers[key]
+
+    def _explain(self, args: Sequence[Any]) -> None:
+        """Raise an error that names the parameter whose argument cannot be packed, if that is what went wrong."""
+        found = self._instances.get(self._slow_key(args))
+        if found is not None:
+            classify(self.definition, args, found[0].session.options)
+            found[0].explain(args, range(len(args)))
+
+
+def _forget(kernel: weakref.ref[Kernel], key: Any, instance: Instance) -> None:
+    """Let a kernel compile anew: memory that the instance knows is freed, or may be."""
+    found = kernel()
+    if found is not None:
+        found.forget(key, instance)
+
+
+CallObserver = Callable[[Kernel, tuple[Any, ...], dict[str, Any]], None]
+"""Is called with a kernel and the arguments of a call before anything else happens; what it raises ends the call."""
+
+CALL_OBSERVERS: list[CallObserver] = []
+"""Those that see the calls of all kernels. A call without observers pays one look at an empty list."""
+
+
+def as_bound_kernel(value: Any) -> Any:
+    """Return a kernel below `classmethod` with its class: Python 3.13 and later make a plain method of it."""
+    if isinstance(value, MethodType) and isinstance(value.__func__, Kernel):
+        return BoundKernel(value.__func__, value.__self__)
+    return value
+
+
+class BoundKernel:
+    """A kernel that is a method, with its object."""
+
+    def __init__(self, kernel: Kernel, instance: Any) -> None:
+        self.kernel = kernel
+        self.instance = instance
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Launch the method for its object."""
+        return self.kernel(self.instance, *args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        member = getattr(self.kernel, name)
+        if name in METHODS_OF_ARGUMENTS:
+            return functools.partial(member, self.instance)
+        return member
+
+    def ir(self, stage: str, *args: Any, **kwargs: Any) -> str:
+        """Return one form of the method's kernel; see `Kernel.ir`."""
+        return self.kernel.ir(stage, self.instance, *args, **kwargs)
+
+
+def _check_owner(name: str, owner: Any) -> None:
+    """Raise TaichiSyntaxError for an object whose class has the kernel as a method and is not `ti.data_oriented`."""
+    kind = type(owner)
+    if isinstance(getattr(kind, name, None), Kernel) and not getattr(kind, "_data_oriented", False):
+        raise TaichiSyntaxError(
+            f"Please decorate class {kind.__name__} with @ti.data_oriented. "
+            f"Hint: write `@ti.data_oriented` above `class {kind.__name__}`"
+        )
+
+
+def _warn_of_wrapper(function: Any) -> None:
+    """Warn where another decorator stands between: the kernel is made of the text inside, the wrapper never runs."""
+    where = define(function).location()
+    text = f"`{function.__name__}` was wrapped by another decorator, which does nothing in a kernel"
+    hint = "put `@ti.kernel` directly above `def`, and the other decorator above it"
+    warn_user(where.explained(text, hint))
+
+
+@overload
+def kernel(function: F) -> F: ...
+@overload
+def kernel(function: None = None, *, offline_cache: bool = True) -> Callable[[F], F]: ...
+@hides_own_frames
+def kernel(function: Any = None, *, offline_cache: bool = True) -> Any:
+    """Make a Python function a kernel: typed arguments, compiled on first call, parallel outermost loops.
+
+    offline_cache: whether what is compiled may be kept for the next process; see docs/cache.md.
+    Raises: TaichiSyntaxError if it is not a plain function.
+    """
+    if function is None:
+        return functools.partial(kernel, offline_cache=offline_cache)
+    if not inspect.isfunction(function):
+        below = isinstance(function, (classmethod, staticmethod, property))
+        hint = f"`@ti.kernel` below `@{type(function).__name__}`" if below else "`@ti.kernel` above a `def`"
+        raise TaichiSyntaxError(f"ti.kernel decorates functions, found {function!r}. Hint: write {hint}")
+    if function.__name__ == "<lambda>":
+        define(function).parsed  # noqa: B018 - raises: a lambda is refused where it stands
+    if hasattr(function, "__wrapped__"):
+        _warn_of_wrapper(function)
+    names = function.__qualname__.split(".")
+    is_method = len(names) > 1 and names[-2] != "<locals>"
+    return Kernel(function, is_method, offline_cache)

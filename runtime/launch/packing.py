@@ -1,0 +1,82 @@
+"""By-value arguments as numbers for the argument block, and results of a kernel as Python values.
+
+In: vectors, matrices and structs of Python scope; the bytes of a result. Out: lists of numbers, in the order of the
+components that `Interface.members` counts; numbers, `ti.Vector`, `ti.Matrix` and `ti.Struct`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, get_args, get_origin
+
+import numpy as np
+
+from ...transpiler.ir.types import NUMPY, SCALARS, Struct, Tensor, Type
+from ...transpiler.lang.matrix import Matrix
+from ...transpiler.lang.struct import Struct as Value
+from ...transpiler.lang.struct import StructType, make_struct
+
+if TYPE_CHECKING:
+    from ...transpiler.backend.module.interface import ResultField
+
+
+def flatten(value: Any) -> list[Any]:
+    """Return the numbers of a vector or matrix argument, row by row."""
+    kind: Any = type(value)  # which is asked: an object of a program may answer to any name
+    to_list = getattr(kind, "to_list", None) or getattr(kind, "tolist", None)
+    items = to_list(value) if to_list is not None else value
+    return [number for item in items for number in (flatten(item) if isinstance(item, (list, tuple)) else (item,))]
+
+
+def flatten_struct(type: Struct, value: Any) -> list[Any]:
+    """Return the numbers of a struct argument, member by member. Raises: TypeError where it has other members."""
+    if not fits_struct(type, value):
+        raise TypeError(f"{value!r} is no `{type}`")
+    return list(_numbers(type, value))
+
+
+def _numbers(type: Type, value: Any) -> Iterator[Any]:
+    if isinstance(type, Struct):
+        for name, member in type.members:
+            yield from _numbers(member, value[name])
+    elif isinstance(type, Tensor):
+        yield from flatten(value)
+    else:
+        yield value if type.is_float else type(value)
+
+
+def fits_struct(type: Type, value: Any) -> bool:
+    """Tell whether a value has the members of `type`, with numbers where it has numbers."""
+    if isinstance(type, Struct):
+        if not isinstance(value, (Value, dict)):
+            return False
+        names = value.keys if isinstance(value, Value) else list(value)
+        return sorted(names) == sorted(type.names) and all(
+            fits_struct(member, value[name]) for name, member in type.members
+        )
+    if isinstance(type, Tensor):
+        try:
+            numbers = flatten(value)
+        except TypeError:
+            return False
+        return len(numbers) == type.size and all(isinstance(number, Real) for number in numbers)
+    return isinstance(value, Real if type.is_float else (Integral, np.bool_))
+
+
+def return_types(annotation: Any) -> list[Any]:
+    """Return what a kernel's return annotation says of each result."""
+    if annotation is None:
+        return []
+    if get_origin(annotation) is tuple:
+        annotation = get_args(annotation)
+    return list(annotation) if isinstance(annotation, (tuple, list)) else [annotation]
+
+
+def result_value(field: ResultField, data: bytearray, declared: Any) -> Any:
+    """Return what a kernel returned at one place of its result buffer. declared: its type as the author wrote it."""
+    if isinstance(declared, StructType):
+        types = declared.members
+        return make_struct({name: result_value(part, data, types[name]) for name, part in field.members}, declared)
+    array = np.frombuffer(data, NUMPY[field.type], max(1, int(np.prod(field.shape))), field.offset_bytes)
+    return Matrix(array.reshape(field.shape).tolist(), dt=SCALARS[field.type]) if field.shape else array[0].item()

@@ -1,0 +1,37 @@
+"""`@ti.real_func`: a function that kernels call, rather than inline; it may recurse and return anywhere.
+
+In: a Python function with types. Out: a `Func` marked as real, its annotations checked where it is decorated.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from ...transpiler.errors import TaichiSyntaxError
+from ...transpiler.frontend.source.definition import NO_DEFAULT, definition_of
+from ...transpiler.frontend.source.signature import check_function
+from ...transpiler.lang.decorators import Func
+from ..session.tracebacks import hides_own_frames
+
+
+@hides_own_frames
+def real_func(function: Any) -> Func:
+    """Mark a function to be called by kernels: one function of the emitted text, with typed parameters and results.
+
+    Raises: TaichiSyntaxError if it is not a plain function, or a parameter has no type.
+    """
+    if not inspect.isfunction(function):
+        text = f"ti.real_func decorates functions, found {function!r}. Hint: write `@ti.real_func` above a `def`"
+        raise TaichiSyntaxError(text)
+    check_function(definition_of(function, _takes_self(function)))
+    return Func(function, is_real=True)
+
+
+def _takes_self(function: Any) -> bool:
+    """Tell whether the first parameter is `self` or `cls`: a method's, not annotated as a static method's is."""
+    names = function.__qualname__.split(".")
+    if len(names) < 2 or names[-2] == "<locals>":
+        return False
+    first = next(iter(inspect.signature(function).parameters.values()), None)
+    return first is not None and first.annotation is NO_DEFAULT

@@ -1,0 +1,37 @@
+"""`ti.init(warn_stale_globals=True)`: kernels hold globals as constants; a launch tells of those that changed since.
+
+In: a launcher and the globals that its kernel holds. Out: a launcher that looks at them first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ...transpiler.errors import warn_user
+from ...transpiler.ir.captured import Captured
+
+
+def watch(launch: Callable[..., Any], kernel: str, captured: Mapping[str, Captured]) -> Callable[..., Any]:
+    """Return `launch` with a warning, once a value, for each global whose value is no longer the one compiled in."""
+    known = {path: repr(found.value) for path, found in captured.items()}
+
+    def watched(*args: Any) -> Any:
+        for path, found in captured.items():
+            now = _now(found)
+            if now != known[path]:
+                text = f"`{path}` was {found.value!r} when kernel `{kernel}` was compiled and is {now} now"
+                hint = "pass it as an argument, or keep it in a field; a kernel holds globals as constants"
+                warn_user(found.location.explained(text, hint))
+                known[path] = now
+        return launch(*args)
+
+    return watched
+
+
+def _now(found: Captured) -> str:
+    """Return a global's value as text; one that is gone counts as unchanged."""
+    try:
+        return repr(found.read())
+    except (KeyError, AttributeError):
+        return repr(found.value)

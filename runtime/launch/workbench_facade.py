@@ -1,0 +1,135 @@
+"""What the workbench gives to kernels and sessions: its source of modules, and its tools by name.
+
+In: a session and an emitted kernel. Out: what runs in its place. The modules of the workbench are loaded when the first
+kernel has an `edits` folder, or is asked for one: without edits a kernel pays one look for a folder when it is
+compiled, and nothing when it is launched.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+from weakref import ref
+
+from ...transpiler.backend.module.compilation import Compilation
+from ...transpiler.backend.module.interface import BackendModule
+from ...transpiler.frontend.source.specialization import Specialization
+from ..config import EDITS_FOLDER, UNNAMED_FILE, Config, plain_name
+from ..module_source import FASTEST, Choice, Launch, Recompiled
+from ..session.session import Session, install_sources
+from ..tool_registry import register
+
+TOOLS = {
+    "begin_edit": ("edits", "begin"),
+    "bench": ("bench", "bench"),
+    "compare": ("compare", "compare"),
+    "compile_report": ("compile_times", "compile_report"),
+    "export_repro": ("repro", "export_repro"),
+    "forms_below": ("disassembly", "forms_of"),
+    "gather": ("edits", "gather"),
+    "line_map": ("maps", "line_map"),
+    "resources": ("resources", "resources"),
+    "tune": ("tune", "tune"),
+}
+"""Names of tools, with the module of the workbench and the function in it that each is."""
+
+
+def workbench(name: str) -> Any:
+    """Return a module of the workbench."""
+    return importlib.import_module(f"..workbench.{name}", __package__)
+
+
+class EditedModules:
+    """The source of modules of a session in which people edit (`session.ModuleSource`)."""
+
+    def choose(
+        self,
+        session: Session,
+        specialization: Specialization,
+        kinds: Sequence[str],
+        compilation: Compilation,
+        args: Sequence[Any],
+        wanted: str | None = None,
+    ) -> Choice:
+        """Return what runs: the generated module, unless an edit or a variant takes its place."""
+        if wanted == FASTEST:
+            variants = workbench("edits").gather(session, specialization, compilation, kinds, tuple(args))
+            wanted = workbench("measured").fastest(variants)
+        policy = session.config.edits
+        may_be_edited = policy == "watch" or wanted is not None or _has_folder(session.config, specialization)
+        if policy == "off" or not may_be_edited:
+            return Choice(compilation.module)
+        choice: Choice = workbench("edits").choose(session, specialization, compilation.module, args, wanted)
+        return choice
+
+    def follow(
+        self, launch: Launch, choice: Choice, kernel: ref[Recompiled], key: Any, config: Config
+    ) -> Launch | None:
+        """Return a launcher that looks at the files of an edit, or lets a rule choose, before it launches."""
+        if choice.dispatch is None and not choice.watched:
+            return None
+        if choice.dispatch is not None:
+            launch = workbench("watching").dispatch(choice, kernel, key)
+        if choice.watched:
+            launch = workbench("watching").follow(launch, choice, kernel, key, config.edits)
+        return launch
+
+    def digest(self, config: Config, specialization: Specialization, generated: Callable[[], BackendModule]) -> str:
+        """Return the digest of the edit that runs, "" where there is none; `generated` is called where one may be."""
+        if config.edits == "off" or not _has_folder(config, specialization):
+            return ""
+        digest: str = workbench("edits").digest_of_edit(specialization, generated, config.edits_dir)
+        return digest
+
+    def archived(
+        self, config: Config, specialization: Specialization, module: BackendModule
+    ) -> tuple[BackendModule, str]:
+        """Return what an archive for another device than the session's has, and the digest of the edit in it, or ""."""
+        if config.edits == "off" or not _has_folder(config, specialization):
+            return module, ""
+        found: tuple[BackendModule, str] = workbench("edits").archived(specialization, module, config.edits_dir)
+        return found
+
+
+def _has_folder(config: Config, specialization: Specialization) -> bool:
+    """Return whether there are slots of kernels of this kernel's file."""
+    file = specialization.definition.function.__code__.co_filename
+    stem, folder = UNNAMED_FILE, os.getcwd()
+    if os.path.isfile(file):
+        stem, folder = plain_name(os.path.splitext(os.path.basename(file))[0]), os.path.dirname(os.path.abspath(file))
+    try:
+        slots = os.listdir(os.path.expanduser(config.edits_dir) or os.path.join(folder, EDITS_FOLDER))
+    except OSError:
+        return False
+    return any(slot.startswith(f"{stem}.") for slot in slots)
+
+
+def _call(module: str, function: str, *args: Any, **options: Any) -> Any:
+    return getattr(workbench(module), function)(*args, **options)
+
+
+def _edited_as_stored(
+    specialization: Specialization, module: BackendModule, edits_dir: str, variant: str
+) -> BackendModule:
+    """Return a module with the source of an edit as it is stored. Raises: TaichiRuntimeError where there is none."""
+    slot = workbench("slots").slot_of(specialization, edits_dir)
+    edited: BackendModule = workbench("overview").edited_as_it_lies(slot, module, variant)
+    return edited
+
+
+def _listing(module: BackendModule, form: str, gpu: str) -> str:
+    """Return what a compiler made of a module, with the Python line behind each instruction."""
+    disassembly = workbench("disassembly")
+    listings = disassembly.listings(module, form, gpu)
+    joined: str = disassembly.joined(listings, ";" if form == "spirv" else "//")
+    return joined
+
+
+def install() -> None:
+    """Let sessions choose among edits, and kernels find the tools."""
+    install_sources(EditedModules())
+    register({name: partial(_call, module, function) for name, (module, function) in TOOLS.items()})
+    register({"edited_as_stored": _edited_as_stored, "listing": _listing})

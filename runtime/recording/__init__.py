@@ -1,0 +1,1 @@
+"""Recordings of launches, and their replay."""

@@ -1,0 +1,406 @@
+"""`ti.aot.start_recording(file)`: every kernel that is compiled and launched from here on, as YAML to be replayed.
+
+In: the program's own launches. Out: `record.yml`, which a person can read, and a folder `record` beside it with the
+emitted texts and with what arrays held. `shadesmith replay record.yml` (`replaying.py`) launches all of it again
+without the program and says whether the same came out. See docs/recording.md.
+
+    sessions: arch, options       a `ti.init` each
+      memory: name, size_bytes    an array or buffer each, by number
+      launches: kernel, turns, packed arguments and where addresses stand in them;
+        before: [memory, digest]  what the program had written there since the last launch
+        after: [memory, digest]   what the launch changed
+    kernels: name, place in Python, tasks, folder with `module.json` and the texts
+
+The recorder is an observer of calls and of launches (`kernel.CALL_OBSERVERS`, `instance.LAUNCH_OBSERVERS`) from
+`start_recording` to `stop_recording`; at other times nothing of this is in the way.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import re
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ...transpiler.errors import TaichiRuntimeError
+from ..arrays.memory import Array
+from ..fields.sparse_tree import Beside
+from ..launch.instance import LAUNCH_OBSERVERS, Instance
+from ..launch.kernel import CALL_OBSERVERS, Kernel
+from ..store.atomic_files import write_text
+from ..workbench.replicas import POINTERS, Launchable, Region, StandIn, read_region, taken
+from .yaml_subset import dump_yaml, load_yaml
+
+if TYPE_CHECKING:
+    from ...transpiler.backend.module.compilation import Compilation
+    from ...transpiler.backend.module.interface import BackendModule
+    from ..session.session import Session
+
+FORMAT, VERSION = "shadesmith-recording", 1
+ZEROS = "zeros"
+"""Stands for a digest: every byte is 0, and there is no file."""
+MAX_BYTES = 1 << 31
+"""Of one array; what is larger is not recorded, and its launches are not replayed."""
+KNOWN_SOURCES = frozenset({*POINTERS, "argument", "shape", "stride", "begin", "seed", "capacity"})
+"""Members of `Args` that can be packed again."""
+_LOCK = threading.RLock()
+
+
+def start_recording(filename: str | os.PathLike[str]) -> None:
+    """Record all kernels that are compiled and launched until `stop_recording`, or until Python ends.
+
+    It may come before `ti.init`. Launches take longer meanwhile, since what they read and write is kept.
+
+    Args:
+        filename: YAML file to write, by convention `*.yml`; texts and contents of arrays go to a folder of the same
+            name without its suffix. An older recording there is replaced.
+
+    Raises: TaichiRuntimeError where a recording is under way; OSError.
+    """
+    global _RECORDER
+    with _LOCK:
+        if _RECORDER is not None:
+            raise TaichiRuntimeError(
+                f"{_RECORDER.path} is being recorded. Hint: call ti.aot.stop_recording() before the next recording"
+            )
+        _RECORDER = Recorder(Path(filename))
+        _RECORDER.attach()
+    atexit.register(_stop_at_exit)
+
+
+def stop_recording() -> None:
+    """Write what was recorded since `start_recording`. Raises: TaichiRuntimeError where nothing is; OSError."""
+    global _RECORDER
+    with _LOCK:
+        if _RECORDER is None:
+            raise TaichiRuntimeError("nothing is being recorded. Hint: call ti.aot.start_recording('record.yml') first")
+        recorder, _RECORDER = _RECORDER, None
+        recorder.detach()
+        recorder.write()
+    atexit.unregister(_stop_at_exit)
+
+
+def _stop_at_exit() -> None:
+    if _RECORDER is not None:
+        stop_recording()
+
+
+@dataclass(frozen=True, slots=True)
+class _Call(Launchable):
+    """One launch as `replicas` asks for it."""
+
+    session: Session
+    specialization: Any
+    compilation: Compilation
+    kinds: Sequence[str]
+    args: Sequence[Any]
+    generated: BackendModule
+
+
+class Recorder:
+    """Collects what happens. path: of the YAML file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path.absolute()
+        if self.path.suffix == "":
+            hint = f"name it `{path}.yml`, since `{path}` becomes the folder beside it"
+            raise TaichiRuntimeError(f"`{path}` has no suffix. Hint: {hint}")
+        self.folder = self.path.with_suffix("")
+        self.kernels: dict[str, dict[str, Any]] = {}
+        self.sessions: list[_RecordedSession] = []
+        self._known: set[Kernel] = set()
+        self._lock = threading.RLock()
+        _remove_recording(self.path)
+        if self.folder.exists() and (not self.folder.is_dir() or any(self.folder.iterdir())):
+            raise TaichiRuntimeError(f"{self.folder} is not empty. Hint: name a recording whose folder is free")
+        (self.folder / "memory").mkdir(parents=True, exist_ok=True)
+
+    def attach(self) -> None:
+        """See the calls of all kernels, and the launches of all launchers that are made from now on."""
+        CALL_OBSERVERS.append(self.on_call)
+        LAUNCH_OBSERVERS.append(self)
+
+    def detach(self) -> None:
+        """See no more, and let kernels forget launchers that know of the recording."""
+        CALL_OBSERVERS.remove(self.on_call)
+        LAUNCH_OBSERVERS.remove(self)
+        for kernel in self._known:
+            kernel.forget_launchers()
+        self._known.clear()
+
+    def on_call(self, kernel: Kernel, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Let a kernel that was compiled before make its launcher anew."""
+        with self._lock:
+            if kernel not in self._known:
+                self._known.add(kernel)
+                kernel.forget_launchers()
+
+    def observe(
+        self, instance: Instance, program: Any, compilation: Compilation, kinds: Sequence[str]
+    ) -> Watched | None:
+        """Return what records the launches of an instance."""
+        if isinstance(program, StandIn):  # the workbench looks at what a launch would be
+            return None
+        watched = Watched(self, instance, program, compilation, kinds)
+        watched.name(self)  # here, since a kernel may be compiled and not launched
+        return watched
+
+    def kernel_id(self, instance: Instance, module: BackendModule) -> str:
+        """Return what the recording calls a compiled kernel, which is written when it is first met."""
+        text = json.dumps(module.to_json(), sort_keys=True)
+        name = f"{re.sub('[^A-Za-z0-9_]', '_', module.kernel)}-{sha256(text.encode()).hexdigest()[:8]}"
+        with self._lock:
+            if name not in self.kernels:
+                self.kernels[name] = _described(instance, module)
+                if module.program is None:
+                    self._write_module(self.folder / name, module)
+        return name
+
+    def _write_module(self, folder: Path, module: BackendModule) -> None:
+        """Write the texts as files, and all else as JSON that names them."""
+        data = module.to_json()
+        for file in data["files"]:
+            write_text(folder / file["name"], file["text"])
+            file["text"] = ""
+        write_text(folder / "module.json", json.dumps(data, indent=1) + "\n")
+
+    def launch(self, watched: Watched, counts: Sequence[int], run: Callable[[], None]) -> None:
+        """Record one launch, and let it run in between."""
+        call = watched.call()
+        if call is None:  # not from a call of the user's: a replica, a measurement
+            run()
+            return
+        with self._lock:
+            session = self._session(call.session)
+            entry: dict[str, Any] = {"kernel": watched.name(self)}
+            entry["arguments"] = _shown_arguments(watched.instance, call.args)
+            entry["turns"] = list(counts)
+            reason = _not_replayable(call)
+            session.launches.append(entry)
+            if reason:
+                entry["left_out"] = reason
+                run()
+                return
+            session.record(entry, call, bytes(watched.arguments[: call.generated.interface.args_size_bytes]), run)
+
+    def keep(self, contents: Array) -> str:
+        """Write the contents of an array to a file and return their digest."""
+        digest = digest_of(contents)
+        path = self.folder / "memory" / f"{digest}.bin"
+        if digest != ZEROS and not path.exists():
+            path.write_bytes(contents.tobytes())
+        return digest
+
+    def _session(self, session: Session) -> _RecordedSession:
+        if not self.sessions or self.sessions[-1].session is not session:
+            self.sessions.append(_RecordedSession(self, session))
+        return self.sessions[-1]
+
+    def write(self) -> None:
+        """Write the file."""
+        data: dict[str, Any] = {"format": FORMAT, "version": VERSION}
+        data["sessions"] = [session.data() for session in self.sessions]
+        data["kernels"] = [{"id": name, **entry} for name, entry in self.kernels.items()]
+        write_text(self.path, dump_yaml(data))
+
+
+class _RecordedSession:
+    """The launches between two `ti.init`, and what their memory held after the last of them."""
+
+    def __init__(self, recorder: Recorder, session: Session) -> None:
+        self.session = session
+        self.launches: list[dict[str, Any]] = []
+        self._recorder = recorder
+        self._memory: dict[tuple[int, int], int] = {}
+        self._entries: list[dict[str, Any]] = []
+        self._digests: list[str] = []
+        self._last: list[Array | None] = []
+
+    def record(self, entry: dict[str, Any], call: _Call, packed: bytes, run: Callable[[], None]) -> None:
+        """Add to `entry` what has to be there before the launch and what it left."""
+        found = taken(call, packed)
+        large = next((region for region in found.regions if region.size_bytes > MAX_BYTES or region.is_lazy), None)
+        if large is not None:
+            entry["left_out"] = f"`{large.name}` takes {large.size_bytes} bytes"
+            run()
+            return
+        numbers = {region: self._number(region, call) for region in found.regions}
+        blank = bytearray(packed)
+        for pointer in found.pointers:
+            blank[pointer.offset_bytes : pointer.offset_bytes + 8] = bytes(8)
+        entry["packed"] = blank.hex()
+        entry["pointers"] = [[p.offset_bytes, numbers[p.region], p.address - p.region.begin] for p in found.pointers]
+        data = [region for region in found.regions if region.role == "data"]
+        changed = [(region, self._recorder.keep(region.contents)) for region in data]
+        entry["before"] = [[numbers[r], d] for r, d in changed if self._digests[numbers[r]] != d]
+        run()
+        self.session.device.synchronize()
+        entry["after"] = []
+        for region, before in changed:
+            contents = read_region(self.session, region)
+            after = digest_of(contents)
+            self._digests[numbers[region]], self._last[numbers[region]] = after, contents
+            if after != before:
+                entry["after"].append([numbers[region], after])
+
+    def _number(self, region: Region, call: _Call) -> int:
+        place = region.begin, region.size_bytes
+        number = self._memory.get(place)
+        if number is None:
+            number = self._memory[place] = len(self._entries)
+            entry = {"name": region.name, "size_bytes": region.size_bytes, "role": region.role}
+            element = _element_of(call.generated, region)
+            self._entries.append(entry | ({"element": element} if element else {}))
+            self._digests.append(ZEROS)
+            self._last.append(None)
+        return number
+
+    def data(self) -> dict[str, Any]:
+        """Return what the file says of this session; what memory held last is written too, to be compared with."""
+        for entry, contents in zip(self._entries, self._last, strict=True):
+            if contents is not None:
+                entry["last"] = self._recorder.keep(contents)
+        config = self.session.config
+        options = {"fast_math": config.fast_math, "debug": config.debug}
+        device = {"arch": self.session.device.name, "device": self.session.device.title, "options": options}
+        return {**device, "memory": self._entries, "launches": self.launches}
+
+
+class Watched:
+    """The launches of one launcher (`instance.ObservedLaunches`), and the program that it submits to: the recorder is
+    given each launch, and lets it run."""
+
+    def __init__(
+        self, recorder: Recorder, instance: Instance, program: Any, compilation: Compilation, kinds: Sequence[str]
+    ) -> None:
+        self._recorder: Recorder | None = recorder
+        self.instance = instance
+        self._program = program
+        self._compilation, self._kinds = compilation, kinds
+        self._name: str | None = None
+        self._calls = threading.local()
+        self.arguments = self._program.arguments
+        self.use_textures = getattr(self._program, "use_textures", None)
+        lock = self._program.lock
+        self.lock = threading.RLock() if lock is None else lock
+
+    @property
+    def program(self) -> Watched:
+        """What the launcher submits to."""
+        return self
+
+    def wrapped(self, launch: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a launcher that remembers the arguments of the call under way."""
+
+        def recorded(*args: Any) -> Any:
+            self._calls.args = args
+            try:
+                return launch(*args)
+            finally:
+                self._calls.args = None
+
+        return recorded
+
+    def call(self) -> _Call | None:
+        """Return the call under way in this thread."""
+        args = getattr(self._calls, "args", None)
+        if args is None:
+            return None
+        instance = self.instance
+        return _Call(instance.session, None, self._compilation, self._kinds, args, instance.module)
+
+    def name(self, recorder: Recorder) -> str:
+        """Return what the recording calls the kernel."""
+        if self._name is None:
+            self._name = recorder.kernel_id(self.instance, self.instance.module)
+        return self._name
+
+    def again(self) -> Any:
+        """Return the program alone, which nobody watches."""
+        return self._program.again()
+
+    def submit(self, counts: Sequence[int], stream: int | None = None) -> None:
+        """Launch, with a record of it."""
+        given = (counts,) if stream is None else (counts, stream)
+        run: Callable[..., None] = self._program.submit
+        if _RECORDER is not self._recorder or self._recorder is None:
+            self._recorder = None
+            run(*given)
+        else:
+            self._recorder.launch(self, counts, lambda: run(*given))
+
+
+_RECORDER: Recorder | None = None
+"""What is under way."""
+
+
+def digest_of(contents: Array) -> str:
+    """Return what names the contents of an array."""
+    return sha256(contents.data).hexdigest()[:32] if contents.any() else ZEROS
+
+
+def _described(instance: Instance, module: BackendModule) -> dict[str, Any]:
+    source = instance.definition.source
+    tasks = [{"name": task.name, "kind": task.kind, "block_dim": task.block_dim} for task in module.tasks]
+    place = {"file": source.file, "line": source.first_line}
+    return {"name": module.kernel, **place, "target": module.target, "signature": _signature(instance), "tasks": tasks}
+
+
+def _signature(instance: Instance) -> str:
+    return f"({', '.join(map(str, instance.arguments))})"
+
+
+def _shown_arguments(instance: Instance, args: Sequence[Any]) -> dict[str, Any]:
+    """Return the arguments as a reader knows them: numbers as they are, else their types."""
+    found = {}
+    for leaf, argument, value in zip(instance.definition.leaves, instance.arguments, args, strict=True):
+        is_number = type(value) in (int, float, bool) and value == value and abs(value) < 1e300
+        found[leaf.name.replace(".", "_")] = value if is_number else str(argument)
+    return found
+
+
+def _not_replayable(call: _Call) -> str:
+    """Return why a launch cannot be launched again, or an empty text."""
+    if call.generated.program is not None:
+        return "the interpreter runs no text"
+    if any(isinstance(field, Beside) for field in call.compilation.fields):
+        return "it uses a sparse tree, whose pools are too large for files"
+    if call.generated.interface.textures:
+        return "it uses textures"
+    unknown = {str(member.source[0]) for member in call.generated.interface.members} - KNOWN_SOURCES
+    return f"it takes {', '.join(sorted(unknown))}, which recordings lack" if unknown else ""
+
+
+def _element_of(module: BackendModule, region: Region) -> str:
+    """Return the type of the numbers in a region that is one array of scalars or tensors, else an empty text."""
+    found = {array.element for array in module.interface.arrays if array.name == region.name}
+    return found.pop() if len(found) == 1 and all("{" not in element for element in found) else ""
+
+
+def _remove_recording(path: Path) -> None:
+    """Remove an older recording: what its file names, and nothing else."""
+    try:
+        data = load_yaml(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except ValueError:
+        data = {}
+    if data.get("format") != FORMAT:
+        raise TaichiRuntimeError(f"{path} is there and is no recording. Hint: name another file, or remove it")
+    folder = path.with_suffix("")
+    names = [str(kernel.get("id")) for kernel in data.get("kernels") or () if isinstance(kernel, dict)]
+    kernels = [folder / name for name in names if re.fullmatch(r"\w+-\w+", name)]
+    for inner in [*kernels, folder / "memory"]:
+        for file in inner.glob("*") if inner.is_dir() else ():
+            if file.name == "module.json" or file.suffix in (".bin", ".c", ".cu", ".comp"):
+                file.unlink()
+        with suppress(OSError):
+            inner.rmdir()
+    path.unlink()

@@ -1,0 +1,248 @@
+"""Launches again what `recording.py` recorded, without the program, and says whether the same came out.
+
+In: `record.yml` and its folder. Out: a `Replayed` for each session. Every launch gets copies of the memory it had, with
+the contents it had, and what it leaves is compared: bit by bit after each launch, and where that differs, in the end
+number by number, since sums of floating-point numbers in parallel need not come out alike.
+
+The texts are those in the folder: who changes one replays what he changed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import struct
+import time
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...transpiler.backend.module.read_module import read_module
+from ...transpiler.errors import TaichiRuntimeError
+from ...transpiler.ir.types import NUMPY
+from ..arrays.memory import Array
+from ..launch.printing import Reports
+from ..session.allocation_handle import Hold
+from ..workbench.differences import RELATIVE, SHARE
+from .recording import FORMAT, VERSION, ZEROS, digest_of
+from .yaml_subset import load_yaml
+
+if TYPE_CHECKING:
+    from ...transpiler.backend.module.interface import BackendModule
+    from ..session.session import Session
+
+ARCHES = {"c": "cpu", "cuda": "cuda", "vulkan": "vulkan"}
+NAME = re.compile(r"\w+-[0-9a-f]{8}")
+DIGEST = re.compile(r"[0-9a-f]{32}")
+FILE = re.compile(r"\w[\w.-]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What one array held in the end. verdict: "equal", "within rounding" or "DIFFERS". largest: difference, if any."""
+
+    name: str
+    element: str
+    verdict: str
+    largest: float = 0.0
+    count: int = 0
+
+
+@dataclass(slots=True)
+class Replayed:
+    """A session that was launched again.
+
+    launches: how many. seconds: what they took, compiling not counted. first_different: number and kernel of the first
+    launch that left other bits than recorded, None if none did. skipped: launches that the recording says nothing of.
+    """
+
+    arch: str
+    device: str
+    launches: int = 0
+    seconds: float = 0.0
+    first_different: tuple[int, str] | None = None
+    skipped: list[str] = field(default_factory=list)
+    memory: list[Verdict] = field(default_factory=list)
+
+    @property
+    def passed(self) -> bool:
+        """Whether everything came out as recorded, but for rounding."""
+        return not self.skipped and all(verdict.verdict != "DIFFERS" for verdict in self.memory)
+
+
+class RecordingFile:
+    """A recording as it lies on the disk. Raises: TaichiRuntimeError naming what is wrong with it; OSError."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.folder = path.with_suffix("")
+        try:
+            self.data = load_yaml(path.read_text(encoding="utf-8"))
+        except (ValueError, UnicodeDecodeError) as error:
+            raise self.wrong(str(error)) from None
+        if self.data.get("format") != FORMAT:
+            raise self.wrong(f"expected `format: {FORMAT}`")
+        if self.data.get("version") != VERSION:
+            raise self.wrong(f"version {self.data.get('version')!r} is not {VERSION}, which this shadesmith reads")
+        self._modules: dict[str, BackendModule] = {}
+
+    @property
+    def sessions(self) -> list[dict[str, Any]]:
+        """What was recorded between two `ti.init`, each."""
+        found = self.data.get("sessions")
+        if type(found) is not list or not all(type(session) is dict for session in found):
+            raise self.wrong("there are no sessions in it")
+        return found
+
+    def wrong(self, text: str) -> TaichiRuntimeError:
+        """Return the error for a recording that is not as it should be."""
+        return TaichiRuntimeError(f"{self.path} is no recording that can be replayed: {text}. Hint: record it again")
+
+    def module(self, name: str) -> BackendModule:
+        """Return a compiled kernel, with the texts as they are in the folder now."""
+        if name not in self._modules:
+            if not NAME.fullmatch(name):
+                raise self.wrong(f"`{name}` is no kernel")
+            try:
+                data = json.loads((self.folder / name / "module.json").read_text(encoding="utf-8"))
+                for file in data["files"]:
+                    if not FILE.fullmatch(file["name"]):
+                        raise ValueError(f"`{file['name']}` is no name of a file")
+                    file["text"] = (self.folder / name / file["name"]).read_text(encoding="utf-8")
+                self._modules[name] = read_module(data)
+            except (ValueError, KeyError, TypeError) as error:
+                raise self.wrong(f"kernel {name}: {error}") from None
+        return self._modules[name]
+
+    def contents(self, digest: str, size_bytes: int) -> Array:
+        """Return what an array held. Raises: where the file is another by now."""
+        if digest == ZEROS:
+            return np.zeros(size_bytes, np.uint8)
+        if not DIGEST.fullmatch(digest):
+            raise self.wrong(f"`{digest}` is no digest")
+        data = (self.folder / "memory" / f"{digest}.bin").read_bytes()
+        if len(data) != size_bytes or sha256(data).hexdigest()[:32] != digest:
+            raise self.wrong(f"memory/{digest}.bin was changed")
+        return np.frombuffer(data, np.uint8)
+
+
+class Replay:
+    """Runs the launches of one recorded session in a session of this process."""
+
+    def __init__(self, file: RecordingFile, recorded: dict[str, Any], session: Session) -> None:
+        self._file, self._recorded, self._session = file, recorded, session
+        self._holds: dict[int, Hold] = {}
+        self._digests: dict[int, str] = {}
+        self.result = Replayed(recorded["arch"], session.device.title)
+
+    def run(self) -> Replayed:
+        """Launch everything in order and compare. Raises: as launches do, for checks that fail in a kernel too."""
+        try:
+            for number, launch in enumerate(self._recorded["launches"], 1):
+                if "left_out" in launch:
+                    self.result.skipped.append(f"launch {number} (`{launch['kernel']}`): {launch['left_out']}")
+                else:
+                    self._launch(number, launch)
+            self.result.memory = self._compared()
+        except (KeyError, IndexError, TypeError, ValueError, struct.error) as error:
+            raise self._file.wrong(f"{type(error).__name__}: {error}") from error
+        return self.result
+
+    def _launch(self, number: int, launch: dict[str, Any]) -> None:
+        module = self._file.module(launch["kernel"])
+        interface, device = module.interface, self._session.device
+        if module.target != self._recorded["arch"]:
+            raise self._file.wrong(f"kernel {launch['kernel']} is for {module.target}")
+        if len(launch["turns"]) != len(module.tasks):
+            raise self._file.wrong(f"launch {number} has {len(launch['turns'])} numbers of turns")
+        for place, digest in launch["before"]:
+            contents = self._file.contents(digest, self._entry(place)["size_bytes"])
+            self._digests[place] = digest
+            if contents.size:
+                device.write(self._hold(place).allocation, np.ascontiguousarray(contents).data)
+        packed = bytearray.fromhex(launch["packed"])
+        if len(packed) != interface.args_size_bytes:
+            raise self._file.wrong(f"launch {number} packs {len(packed)} bytes, not {interface.args_size_bytes}")
+        program: Any = self._session.programs.find(module).program.again()
+        reports = None
+        if any(member.source == ("report",) for member in interface.members):
+            reports = Reports(self._session, module, program.arguments)
+        for offset, place, begin in launch["pointers"]:
+            is_report = self._entry(place)["role"] == "report"
+            address = reports.address if is_report and reports else self._hold(place).allocation.address
+            struct.pack_into("<Q", packed, offset, address + begin)
+        struct.pack_into(f"{len(packed)}s", program.arguments, 0, bytes(packed))
+        device.synchronize()
+        start = time.perf_counter()
+        with program.lock or nullcontext():
+            program.submit(tuple(launch["turns"]))
+        device.synchronize()
+        self.result.seconds += time.perf_counter() - start
+        self.result.launches += 1
+        if reports is not None:
+            reports.show()
+        self._check(number, launch)
+
+    def _check(self, number: int, launch: dict[str, Any]) -> None:
+        """Compare the bits of what the launch was given, and may have changed, with what it left when recorded."""
+        self._digests.update((place, digest) for place, digest in launch["after"])
+        for place in dict.fromkeys(place for _, place, _ in launch["pointers"]):
+            is_data = self._entry(place)["role"] == "data"
+            if is_data and self.result.first_different is None:
+                if digest_of(self._read(place)) != self._digests.get(place, ZEROS):
+                    self.result.first_different = number, launch["kernel"]
+
+    def _entry(self, place: int) -> dict[str, Any]:
+        entries = self._recorded["memory"]
+        if type(place) is not int or not 0 <= place < len(entries):
+            raise self._file.wrong(f"there is no memory {place}")
+        entry: dict[str, Any] = entries[place]
+        if type(entry["size_bytes"]) is not int or not 0 <= entry["size_bytes"] < 1 << 40:
+            raise self._file.wrong(f"memory {place} has {entry['size_bytes']} bytes")
+        return entry
+
+    def _hold(self, place: int) -> Hold:
+        hold = self._holds.get(place)
+        if hold is None:
+            entry = self._entry(place)
+            hold = self._holds[place] = Hold(self._session, max(16, entry["size_bytes"]), f"copy of `{entry['name']}`")
+        return hold
+
+    def _read(self, place: int) -> Array:
+        contents = np.empty(self._entry(place)["size_bytes"], np.uint8)
+        if contents.size:
+            self._session.device.read(self._hold(place).allocation, contents.data)
+        return contents
+
+    def _compared(self) -> list[Verdict]:
+        found = []
+        for place, entry in enumerate(self._recorded["memory"]):
+            if "last" in entry:
+                expected = self._file.contents(entry["last"], entry["size_bytes"])
+                found.append(compared(entry["name"], entry.get("element", ""), expected, self._read(place)))
+        return found
+
+
+def compared(name: str, element: str, expected: Array, contents: Array) -> Verdict:
+    """Compare the bytes of an array, as numbers where their type is known; floating-point ones up to rounding."""
+    if np.array_equal(expected, contents):
+        return Verdict(name, element, "equal")
+    dtype = NUMPY.get(element.partition("[")[0], np.dtype(np.uint8))
+    ours, theirs = contents.view(dtype), expected.view(dtype)
+    if dtype.kind != "f":
+        different = int(np.count_nonzero(ours != theirs))
+        return Verdict(name, element, "DIFFERS", float(different), different)
+    wide = theirs.astype(np.float64)
+    usual = float(np.median(np.abs(wide[wide != 0]))) if np.any(wide != 0) else 0.0
+    relative = RELATIVE[dtype.itemsize]
+    with np.errstate(invalid="ignore"):
+        distance = np.abs(ours.astype(np.float64) - wide)
+        allowed = relative * np.maximum(np.abs(wide), SHARE * usual)
+        wrong = ~((distance <= allowed) | (ours == theirs) | (np.isnan(ours) & np.isnan(theirs)))
+    largest = float(np.max(distance[np.isfinite(distance)], initial=0.0))
+    count = int(np.count_nonzero(wrong))
+    return Verdict(name, element, "DIFFERS" if count else "within rounding", largest, count)

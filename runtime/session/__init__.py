@@ -1,0 +1,1 @@
+"""A session: one device, its options, and everything that lives on it."""

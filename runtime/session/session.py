@@ -1,0 +1,528 @@
+"""`ti.init`, `ti.reset`, `ti.sync`: one device, its options, and everything that lives on it.
+
+In: an architecture and options. Out: the current `Session`. Fields and ndarrays belong to the session that made them;
+when it ends their memory goes back, and using them raises.
+
+A launcher does two things with every launch, written out for speed: `if session.pending: session.settle()` before it
+writes what Python changed in mirrors; `session.epoch += 1` after it is how views of memory
+learn that they are stale.
+"""
+
+from __future__ import annotations
+
+import atexit
+import gc
+import importlib
+import logging
+import os
+import threading
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from weakref import WeakSet, ref
+
+from ...transpiler.errors import ShadesmithWarning, TaichiRuntimeError, as_seen_by_user
+from ...transpiler.ir.types import Scalar
+from ...transpiler.lang import arch as arches
+from ...transpiler.lang.arch import ARCHES, Arch
+from ..arrays.memory import CLOSED
+from ..config import Config, read_config
+from ..devices.device import Allocation, Device, OutOfMemory
+from ..module_source import Choice, GeneratedOnly, Launch, Recompiled
+from .allocation_handle import Hold, Stages
+from .programs import Programs
+
+if TYPE_CHECKING:
+    from ...transpiler.backend.module.compilation import Compilation
+    from ...transpiler.backend.module.interface import BackendModule
+    from ...transpiler.frontend.source.specialization import Specialization
+    from ..store.store import Store
+
+T = TypeVar("T")
+
+LOGGER = logging.getLogger("shadesmith")
+TRACE_LEVEL = 5
+LEVELS = {
+    "trace": TRACE_LEVEL,
+    "debug": logging.DEBUG,
+    "info": logging.INFO,
+    "warn": logging.WARNING,
+    "error": logging.ERROR,
+    "critical": logging.CRITICAL,
+    "off": logging.CRITICAL + 10,
+}
+"""Taichi's names of levels, as `ti.init(log_level=...)` takes them."""
+
+FALLBACK_HINT = "Hint: leave out `enable_fallback=False` to run"
+"""Begin of the last line of what `ti.init` raises where no device opens."""
+
+COMPATIBLE_VERSION = (1, 7, 4)
+"""The version of Taichi whose programs run here: what `require_version` is compared with."""
+
+
+class Owned(Protocol):
+    """What lives in a session: it is told when the session ends."""
+
+    def end(self) -> None:
+        """Give memory back and refuse further use."""
+
+
+class Watched(Protocol):
+    """What may go wrong in a launch without the launch knowing."""
+
+    def check(self) -> None:
+        """Raise what went wrong in launches before."""
+
+
+class ModuleSource(Protocol):
+    """Decides which module of a kernel runs: the generated one, or an edit of it.
+
+    Before `ti.init` kernels can be looked at, so that `digest` and `archived` take a configuration.
+    """
+
+    def choose(
+        self,
+        session: Session,
+        specialization: Specialization,
+        kinds: Sequence[str],
+        compilation: Compilation,
+        args: Sequence[Any],
+        wanted: str | None = None,
+    ) -> Choice:
+        """Return what a launch with these arguments runs. kinds: how a launcher reads each. wanted: a variant's name.
+
+        Raises: TaichiCompilationError for an edit that cannot run; TaichiRuntimeError for a variant that is not there.
+        """
+
+    def follow(
+        self, launch: Launch, choice: Choice, kernel: ref[Recompiled], key: Any, config: Config
+    ) -> Launch | None:
+        """Return what launches instead of `launch` since the choice may change; None where it may not."""
+
+    def digest(self, config: Config, specialization: Specialization, generated: Callable[[], BackendModule]) -> str:
+        """Return a digest of what runs in place of the generated module, "" where nothing does."""
+
+    def archived(
+        self, config: Config, specialization: Specialization, module: BackendModule
+    ) -> tuple[BackendModule, str]:
+        """Return what an archive for another device than the session's has, and the digest of the edit in it, or ""."""
+
+
+class Session:
+    """A device and what runs on it.
+
+    epoch: number of launches so far, -1 once closed; waited: the epoch up to which host memory is right.
+    pending: actions that must happen before the next launch: writing back a mirror. lock: threads hold it while they do
+    so, and while they fill or change mirrors. stages: memory for arguments that launches copy to the device. holds: of
+    all memory in use, for reports.
+    store: where kernels are kept between processes, None where they are not. sources: decide which module of a kernel
+    runs.
+    reports: the buffer for records of print and assert (`printing.ReportBuffer`), made by the first kernel with some.
+    compiled_functions: counted by kernels; launches: by those that take a seed.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "arch",
+        "arrays",
+        "compiled_functions",
+        "config",
+        "device",
+        "epoch",
+        "holds",
+        "is_closed",
+        "launches",
+        "lock",
+        "options",
+        "pending",
+        "programs",
+        "reports",
+        "sources",
+        "stages",
+        "store",
+        "waited",
+        "watched",
+    )
+
+    def __init__(self, device: Device, arch: Arch, config: Config) -> None:
+        self.device = device
+        self.arch = arch
+        self.config = config
+        self.options = config.compile_options()
+        self.epoch = 0
+        self.waited = 0
+        self.compiled_functions = 0
+        self.launches = 0
+        self.pending: list[Callable[[], None]] = []
+        self.programs = Programs(device)
+        self.sources: ModuleSource = _sources_of_modules
+        self.store = _store(config)
+        self.is_closed = False
+        self.stages = Stages(self)
+        self.holds: WeakSet[Hold] = WeakSet()
+        self.lock = threading.RLock()
+        self.reports: Any = None
+        self.arrays: WeakSet[Owned] = WeakSet()
+        self.watched: WeakSet[Watched] = WeakSet()
+
+    # --- launches
+
+    def settle(self) -> None:
+        """Do what is pending."""
+        with self.lock:
+            while self.pending:
+                due = self.pending[:]
+                try:
+                    for action in due:
+                        action()
+                finally:  # not before: another thread that finds nothing pending may launch
+                    del self.pending[: len(due)]
+
+    def next_seed(self) -> int:
+        """Return a 32-bit number that differs from launch to launch, and is the same in every run of the program."""
+        self.launches += 1
+        return (self.config.random_seed * 0x9E3779B1 + self.launches * 0x85EBCA6B) & 0xFFFFFFFF
+
+    def wait(self) -> None:
+        """Wait until host memory shows all launches so far."""
+        epoch = self.epoch
+        if self.waited != epoch:
+            self.device.synchronize()
+            self.waited = epoch
+            self.check()
+
+    def sync(self) -> None:
+        """Do what is pending and wait for all launches. Raises: TaichiRuntimeError where one failed."""
+        self.settle()
+        epoch = self.epoch
+        self.device.synchronize()
+        self.waited = epoch
+        self.check()
+
+    def check(self) -> None:
+        """Raise what went wrong in launches that have ended. Raises: TaichiRuntimeError for a pool that was full."""
+        for watched in list(self.watched):
+            watched.check()
+
+    def watch(self, watched: Watched) -> None:
+        """Ask `watched`, without keeping it alive, whenever launches have ended."""
+        self.watched.add(watched)
+
+    # --- memory
+
+    def allocate(self, size_bytes: int, owner: str, lazily: bool = False) -> Allocation:
+        """Give zeroed memory; where it does not suffice, give up what is kept for later and try again.
+
+        Free it by `release`. owner: what it is for. lazily: as `Device.allocate` takes it.
+        Raises: TaichiRuntimeError naming the bytes asked, used and available, and the largest owners.
+        """
+        return self.obtain(lambda: self.device.allocate(size_bytes, lazily), owner)
+
+    def obtain(self, make: Callable[[], T], owner: str) -> T:
+        """Return what `make` makes in the device's memory, likewise."""
+        try:
+            return make()
+        except OutOfMemory:
+            self.stages.clear()
+            gc.collect()
+            self.device.synchronize()  # what launches still use goes back when they have ended
+        try:
+            return make()
+        except OutOfMemory as error:
+            raise TaichiRuntimeError(error.text(owner, self.largest_owners())) from None
+
+    def register_hold(self, hold: Hold) -> None:
+        """Remember, without keeping it alive, who holds how much."""
+        self.holds.add(hold)
+
+    def largest_owners(self, count: int = 3) -> list[tuple[str, int]]:
+        """Return who holds most memory, with the bytes."""
+        held = [(hold.owner, hold.size_bytes) for hold in list(self.holds) if not hold.is_released]
+        return sorted(held, key=lambda owner: -owner[1])[:count]
+
+    def release(self, allocation: Allocation) -> None:
+        """Free an allocation, as soon as no launch uses it; at any moment, for finalizers come here."""
+        if not self.is_closed:  # the device has freed all then, and at exit its modules may be gone
+            self.device.free(allocation)
+
+    def register(self, owned: Owned) -> None:
+        """Remember, without keeping it alive, what must end with the session."""
+        self.arrays.add(owned)
+
+    def close(self) -> None:
+        """End everything that lives here, then the device."""
+        if self.epoch == CLOSED:
+            return
+        try:
+            self.sync()
+        finally:
+            self.epoch = CLOSED
+            for owned in list(self.arrays):
+                owned.end()
+            self.stages.clear()
+            self.settle()
+            self.programs.close()
+            self.is_closed = True
+            self.device.close()
+
+
+# --- the source of modules
+
+_sources_of_modules: ModuleSource = GeneratedOnly()
+
+
+def install_sources(sources: ModuleSource) -> None:
+    """Let the sessions that are started from now on choose modules by `sources`."""
+    global _sources_of_modules
+    _sources_of_modules = sources
+
+
+def module_sources() -> ModuleSource:
+    """Return those of the current session; before `ti.init()` those that it would have."""
+    return CURRENT.sources if CURRENT is not None else _sources_of_modules
+
+
+# --- the current session
+
+CURRENT: Session | None = None
+"""The session, if `ti.init()` was called. Read it, or better `current()`; only `init` and `reset` set it."""
+
+
+def init(
+    arch: Arch | Sequence[Arch] | str | None = None,
+    default_fp: Any = None,
+    default_ip: Any = None,
+    _test_mode: bool = False,
+    enable_fallback: bool = True,
+    require_version: str | None = None,
+    **kwargs: Any,
+) -> Config | None:
+    """Start a session: open a device and forget all fields and ndarrays of the session before.
+
+    arch: an architecture, a list of which the first that opens is taken (`ti.gpu`), or a name; without it `ti.cpu`.
+    SHADESMITH_ARCH or TI_ARCH overrule it. enable_fallback: warn and take the CPU where the device is missing, else
+    raise. kwargs: the options of `config.Config`. With `_test_mode` the configuration is returned, nothing is opened.
+    Raises: KeyError for unknown options; TaichiRuntimeError where no device opens; ValueError, TypeError for values.
+    """
+    try:
+        return _start(arch, default_fp, default_ip, _test_mode, enable_fallback, require_version, kwargs)
+    except (TaichiRuntimeError, KeyError, ValueError, TypeError) as error:
+        if kwargs.get("print_full_traceback"):
+            raise
+        __tracebackhide__ = True  # for pytest and IPython, as in `tracebacks.py`
+        raise as_seen_by_user(error) from None
+
+
+def _start(
+    arch: Arch | Sequence[Arch] | str | None,
+    default_fp: Any,
+    default_ip: Any,
+    test_mode: bool,
+    enable_fallback: bool,
+    require_version: str | None,
+    kwargs: dict[str, Any],
+) -> Config | None:
+    """Start a session; see `init`."""
+    global CURRENT
+    if require_version is not None:
+        check_version(require_version)
+    config, notes = read_config({"default_fp": default_fp, "default_ip": default_ip, **kwargs})
+    for note in notes:
+        warnings.warn(note, ShadesmithWarning, stacklevel=3)
+    if test_mode:
+        return config
+    wanted = _wanted(arch, os.environ)
+    set_logging_level(config.log_level)
+    reset()
+    device, config.arch, note = _open(wanted, config, enable_fallback)
+    CURRENT = Session(device, config.arch, config)
+    if note:
+        warnings.warn(note, ShadesmithWarning, stacklevel=3)
+    LOGGER.info("Starting on arch=%s", config.arch.name)
+    return None
+
+
+def reset() -> None:
+    """End the current session, if there is one: its memory goes back and its objects cannot be used any more."""
+    global CURRENT
+    if CURRENT is not None:
+        ending, CURRENT = CURRENT, None
+        ending.close()
+
+
+def sync() -> None:
+    """Wait for all launches. Raises: TaichiRuntimeError before `ti.init()`, and where a launch failed."""
+    if CURRENT is None:
+        raise TaichiRuntimeError("Please call init() first")
+    CURRENT.sync()
+
+
+def current(purpose: str | None = None) -> Session:
+    """Return the current session. purpose: what is about to be made, for the error's text.
+
+    Raises: TaichiRuntimeError before `ti.init()`.
+    """
+    if CURRENT is not None:
+        return CURRENT
+    action = f"Cannot create {purpose}" if purpose else "There is no session"
+    raise TaichiRuntimeError(f"{action}, maybe you forgot to call `ti.init()` first? Hint: `ti.init(arch=ti.cpu)`")
+
+
+def is_initialized() -> bool:
+    """Tell whether there is a session."""
+    return CURRENT is not None
+
+
+def current_config() -> Config:
+    """Return the options of the current session; before `ti.init()` those that it would have without arguments.
+
+    Raises: ValueError before `ti.init()`, for an environment variable that an option cannot take.
+    """
+    return CURRENT.config if CURRENT is not None else read_config({})[0]
+
+
+def default_types() -> tuple[Scalar, Scalar, Scalar]:
+    """Return the session's (default_fp, default_ip, default_up), or Taichi's before `ti.init()`."""
+    config = CURRENT.config if CURRENT is not None else Config()
+    return config.default_fp, config.default_ip, config.default_up
+
+
+def set_logging_level(level: str) -> None:
+    """Set what the logger `shadesmith` lets through. Raises: TaichiRuntimeError for an unknown name."""
+    if level.lower() not in LEVELS:
+        raise TaichiRuntimeError(f"Unknown logging level [{level}]. Levels = {', '.join(LEVELS)}")
+    LOGGER.setLevel(LEVELS[level.lower()])
+
+
+def is_logging_effective(level: str) -> bool:
+    """Tell whether messages of a level are let through."""
+    return LOGGER.isEnabledFor(LEVELS[level.lower()])
+
+
+def check_version(required: str) -> None:
+    """Check that programs for Taichi `required` run here. Raises: TaichiRuntimeError where they need a newer one."""
+    parts = required.split(".")
+    if len(parts) < 2 or not all(part.isdigit() for part in parts[:2]):
+        raise TaichiRuntimeError(
+            "The require_version should be formatted following PEP 440, and includes major, minor, and patch number, "
+            f"e.g., major.minor.patch; `{required}` was given"
+        )
+    numbers = tuple(int(part) if part.isdigit() else 0 for part in parts[:3])
+    if numbers > COMPATIBLE_VERSION:
+        installed = ".".join(map(str, COMPATIBLE_VERSION))
+        raise TaichiRuntimeError(
+            f"Taichi version mismatch. Required version >= {required}, installed version = {installed} "
+            "(the Taichi whose programs shadesmith runs)."
+        )
+
+
+# --- choosing a device
+
+
+def _wanted(arch: Arch | Sequence[Arch] | str | None, environment: Mapping[str, str]) -> tuple[Arch, ...]:
+    name = environment.get("SHADESMITH_ARCH") or environment.get("TI_ARCH")
+    if name:
+        LOGGER.info("Following the environment: arch=%s", name)
+        arch = name
+    if arch is None:
+        return (arches.cpu,)
+    if isinstance(arch, str):
+        if arch == "gpu":
+            return tuple(arches.gpu)
+        if arch not in ARCHES:
+            close = get_close_matches(arch, ["gpu", *ARCHES], 1)
+            meant = f"did you mean `{close[0]}`? " if close else ""
+            raise TaichiRuntimeError(f"Arch={arch} is not known. Hint: {meant}Known are: gpu, {', '.join(ARCHES)}")
+        return (ARCHES[arch],)
+    found = (arch,) if isinstance(arch, Arch) else tuple(arch)
+    for item in found:
+        if not isinstance(item, Arch):
+            raise TypeError(f"`arch` of ti.init takes ti.cpu, ti.gpu, ti.vulkan, ti.cuda, ..., and {item!r} was given")
+    return found
+
+
+def _open(wanted: tuple[Arch, ...], config: Config, enable_fallback: bool) -> tuple[Device, Arch, str]:
+    """Return the first device that opens, its architecture, and a warning where it is not one of those wanted."""
+    missing: list[str] = []
+    for arch in wanted:
+        device = _try(arch, config, len(wanted) == 1, missing)
+        if device is not None:
+            return device, arch, ""
+    shown = list(wanted)
+    reasons = "".join(f"\n  {reason}" for reason in missing)
+    if not enable_fallback:
+        raise TaichiRuntimeError(f"Arch={shown} is not supported{reasons}\n{FALLBACK_HINT} {_fallback(wanted)} instead")
+    if all(arch.target != "c" for arch in wanted):
+        device = _try(arches.cpu, config, True, missing)
+        if device is not None:
+            return device, arches.cpu, f"Arch={shown} is not supported, falling back to CPU{reasons}"
+    reasons = "".join(f"\n  {reason}" for reason in missing)
+    note = f"Arch={shown} is not supported, falling back to ti.python, which interprets kernels and is slow{reasons}"
+    return OPENERS["python"](config, True), arches.python, note
+
+
+def _fallback(wanted: tuple[Arch, ...]) -> str:
+    """Say what runs kernels where none of the architectures does."""
+    is_host = any(arch.target == "c" for arch in wanted)
+    return "in the interpreter ti.python, which is slow," if is_host else "on the CPU"
+
+
+def _try(arch: Arch, config: Config, only: bool, missing: list[str]) -> Device | None:
+    """Open an architecture's device, or say in `missing` why not. only: software drivers will do."""
+    if arch.target is None:
+        if only:
+            missing.append(f"{arch.name}: shadesmith has no such target; it has vulkan, cuda, cpu and python")
+        return None
+    switch = f"TI_ENABLE_{arch.target.upper()}"
+    if os.environ.get(switch) == "0":
+        missing.append(f"{arch.name}: {switch}=0")
+        return None
+    try:
+        return OPENERS[arch.target](config, only)
+    except TaichiRuntimeError as error:
+        missing.append(f"{arch.name}: {error}")
+        return None
+
+
+def _gpu_number(environment: Mapping[str, str]) -> int:
+    text = environment.get("SHADESMITH_DEVICE") or environment.get("TI_VISIBLE_DEVICE") or "0"
+    return int(text) if text.isdigit() else 0  # a name chooses among Vulkan's devices
+
+
+def _sources(config: Config) -> Any:
+    """Return where texts are kept that profilers shall find, None where `profile_source` is not asked for."""
+    if not config.profile_source:
+        return None
+    return importlib.import_module("..devices.kept_sources", __package__).folder_of(config.dump_dir)
+
+
+def _store(config: Config) -> Store | None:
+    """Return where kernels are kept; the cache is loaded only where there is one."""
+    if not config.offline_cache:
+        return None
+    store: Store | None = importlib.import_module("..store.store", __package__).store_of(config)
+    return store
+
+
+def _open_module(target: str, **options: Any) -> Device:
+    """Open a device by the name of its module; loading all of them would double the time of `import shadesmith`."""
+    module = importlib.import_module(f"..devices.{target}", __package__)
+    return module.open_device(**options)  # type: ignore[no-any-return]
+
+
+OPENERS: dict[str, Callable[[Config, bool], Device]] = {
+    "c": lambda config, software: _open_module(
+        "host", threads=config.cpu_max_num_threads or None, store=_store(config)
+    ),
+    "python": lambda config, software: _open_module("python"),
+    "cuda": lambda config, software: _open_module(
+        "cuda", index=_gpu_number(os.environ), sources=_sources(config), store=_store(config)
+    ),
+    "vulkan": lambda config, software: _open_module(
+        "vulkan", allow_software=software, sources=_sources(config), store=_store(config)
+    ),
+}
+"""How to open the device of a target. The flag says whether a software driver will do."""
+
+atexit.register(reset)

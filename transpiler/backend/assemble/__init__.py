@@ -1,0 +1,1 @@
+"""Assembles printed tasks, declarations and helpers into files: the backend's entry is `emit`."""

@@ -1,0 +1,479 @@
+"""Runs the final form with NumPy scalars, one thread after the other: the oracle of the tests, and `arch=ti.python`.
+
+It shares no code with the printers: operations take their meaning from the op table alone. Array accesses outside the
+shape raise, so a kernel that is wrong on a device is found here.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ...errors import TaichiRuntimeError
+from ...ir.functions import Call, CallResult, Reference
+from ...ir.nodes import Block, Statement
+from ...ir.ops import ATOMIC_OPS, OPS
+from ...ir.snodes import Digit, digits_of, index_at, pool_above, position_of
+from ...ir.statements import (
+    Alloca,
+    ArgLoad,
+    Array,
+    ArrayShape,
+    Assert,
+    AtomicOp,
+    Break,
+    Cast,
+    Const,
+    Continue,
+    GlobalLoad,
+    GlobalPtr,
+    GlobalStore,
+    GlobalTemporary,
+    If,
+    IfExp,
+    IndexCheck,
+    LocalLoad,
+    LocalStore,
+    LoopIndex,
+    MatrixElement,
+    MatrixInit,
+    MatrixPtr,
+    Operation,
+    Parameter,
+    Print,
+    Rand,
+    RangeFor,
+    Record,
+    Return,
+    StructElement,
+    StructInit,
+    StructPtr,
+    Temporary,
+    While,
+)
+from ...ir.tasks import Kernel, Task
+from ...ir.textures import ImageLoad, ImageStore, Texture, TextureFetch, TextureSample, TextureStatement
+from ...ir.threads import SUBGROUP_SIZE, Barrier, ThreadIndex
+from ...ir.types import Scalar, Struct, Tensor, Type, element_of
+from ...options import MAX_TURNS
+from ..module.random_stream import RandomStream, task_seed
+from ..module.record_sites import describe_site
+from ..module.records import Turn, failure, text_writer
+from .lockstep import Blocks, TurnEnded, turn_of
+from .sparse import Cells, cell_table
+from .texels import TexelArray
+
+RECURSION_LIMIT = 20_000
+"""Python's limit while functions run: a call nests four Python calls, and each block around it two more."""
+
+Place = tuple[np.ndarray[Any, Any], tuple[int, ...]]
+"""An array and the index of a scalar or tensor in it."""
+
+
+def run(
+    kernel: Kernel,
+    arrays: Sequence[np.ndarray[Any, Any]],
+    parameters: Sequence[Any],
+    seed: int = 0,
+    textures: Sequence[TexelArray] = (),
+) -> list[Any]:
+    """Run all tasks of a kernel in final form and return its results.
+
+    arrays: by slot, shaped (*shape, *element shape), changed in place. parameters: in the order of `kernel.parameters`,
+    numbers or arrays of the tensor's shape. seed: of this launch, for random numbers. textures: by slot.
+    A check that fails ends one turn of a parallel loop, or a serial task. The other turns still run, but no later task,
+    as on every target.
+    Raises: TaichiRuntimeError for an access outside an array; TaichiAssertionError, at the end, for the first check
+    that failed.
+    """
+    machine = _Machine(kernel, arrays, parameters, textures)
+    with np.errstate(all="ignore"), _deep_calls(kernel):
+        for number, task in enumerate(kernel.tasks):
+            machine.run_task(task, task_seed(seed, number))
+            if machine.failures:
+                check, values, turn, calls = machine.failures[0]
+                places = [describe_site(call, number) for call in calls]
+                site = describe_site(check, number)
+                raise failure(kernel.name, site, values, turn, len(machine.failures), places)
+    return machine.results
+
+
+class _Outside:
+    """A pointer outside its array: it does no harm, as on every target, before something is read or written there."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __iter__(self) -> Iterator[Any]:
+        raise TaichiRuntimeError(self.text)
+
+
+@contextmanager
+def _deep_calls(kernel: Kernel) -> Iterator[None]:
+    """Let functions of the kernel call themselves as deep as a device would. Raises: TaichiRuntimeError beyond."""
+    limit = sys.getrecursionlimit()
+    if kernel.functions:
+        sys.setrecursionlimit(max(limit, RECURSION_LIMIT))
+    try:
+        yield
+    except RecursionError:
+        text = f"functions of kernel `{kernel.name}` call one another deeper than the interpreter can follow"
+        raise TaichiRuntimeError(f"{kernel.location.describe()}\n{text}. Hint: does the recursion end?") from None
+    finally:
+        sys.setrecursionlimit(limit)
+
+
+class _Machine:
+    """State of one launch. values: of statements already run by the current thread.
+
+    shared: the arrays of the current block. position: of the thread in its block, and in the loop. digits: the parts of
+    an index, of arrays that lie in trees.
+    """
+
+    def __init__(
+        self, kernel: Kernel, arrays: Sequence[Any], parameters: Sequence[Any], textures: Sequence[TexelArray]
+    ) -> None:
+        self.arrays = arrays
+        self.textures = textures
+        self.shared: dict[Array, np.ndarray[Any, Any]] = {}
+        self.position: tuple[int, int] = (0, 0)
+        self.digits: dict[Array, tuple[Digit, ...]] = {}
+        self.parameters: dict[Parameter, Any] = {
+            parameter: _to_type(value, parameter.type)
+            for parameter, value in zip(kernel.parameters, parameters, strict=True)
+        }
+        self.temporaries: dict[Temporary, np.ndarray[Any, Any]] = {t: _zeros(t.type) for t in kernel.temporaries}
+        self.values: dict[Statement, Any] = {}
+        self.indices: dict[Any, tuple[int, ...]] = {}
+        self.results: list[Any] = []
+        self.failures: list[tuple[Record, list[Any], Turn | None, list[Call]]] = []
+        self.turn: Turn | None = None
+        self.writers: dict[Print, Callable[[Sequence[Any]], str]] = {}
+        self.random = RandomStream(0, 0)
+        self.table: dict[type, Callable[[Any], Any]] = {
+            Const: lambda s: s.type.numpy.type(s.value),
+            Operation: self._operation,
+            Cast: self._cast,
+            MatrixInit: self._matrix_init,
+            MatrixElement: lambda s: self.values[s.value][tuple(int(self.values[i]) for i in s.indices)],
+            StructInit: self._struct_init,
+            StructElement: lambda s: _copied(self.values[s.value][s.member]),
+            IfExp: self._if_exp,
+            Rand: lambda s: s.type.numpy.type(self.random.draw(s.type)),
+            LoopIndex: lambda s: np.int32(self.indices[s.loop][s.axis]),
+            ArgLoad: lambda s: self.parameters[s.parameter],
+            ArrayShape: self._shape,
+            TextureSample: lambda s: self._texture(s).sample(self._place(s.place), s.texture.element),
+            TextureFetch: lambda s: self._texture(s).fetch(self._place(s.place), s.texture.element),
+            ImageLoad: lambda s: self._texture(s).fetch(self._place(s.place), s.texture.element),
+            ImageStore: self._image_store,
+            Alloca: lambda s: (_zeros(s.type), ()),
+            GlobalPtr: self._global_ptr,
+            GlobalTemporary: lambda s: (self.temporaries[s.temporary], ()),
+            MatrixPtr: self._matrix_ptr,
+            StructPtr: self._struct_ptr,
+            LocalLoad: lambda s: _load(self.values[s.pointer]),
+            GlobalLoad: lambda s: _load(self.values[s.pointer]),
+            LocalStore: lambda s: _store(self.values[s.pointer], self.values[s.value]),
+            GlobalStore: lambda s: _store(self.values[s.pointer], self.values[s.value]),
+            AtomicOp: self._atomic,
+            Reference: lambda s: self.parameters[s.parameter],
+            Call: self._call,
+            CallResult: lambda s: self.values[s.call][s.position],
+            Print: self._print,
+            Assert: self._assert,
+            IndexCheck: self._index_check,
+            ThreadIndex: self._thread_index,
+            **cell_table(self),
+            Barrier: lambda s: None,  # one that waits never comes here: `lockstep` has it
+        }
+        self.blocks = Blocks(self)
+        self.cells = Cells(kernel, arrays)
+
+    def run_task(self, task: Task, seed: int) -> None:
+        """Run a task: its body once, or for every index tuple in order. seed: of its random numbers."""
+        self.random = RandomStream(seed, 0)
+        self.turn = None
+        self.run_block(task.prologue)
+        if task.loop is None:
+            self._turn(task.body)
+            return
+        loop = task.loop
+        turns = prod(len(axis) for axis in self._ranges(loop))
+        if turns > MAX_TURNS:
+            raise OverflowError(f"the loop of task `{task.name}` has {turns} iterations, more than {MAX_TURNS}")
+        if task.cooperates:
+            self.blocks.run(task, seed, list(self.turns(loop)))
+            return
+        for linear, index in enumerate(self.turns(loop)):
+            self.position = (linear, linear)
+            self.indices[loop] = index
+            self.random = RandomStream(seed, linear)
+            self.turn = turn_of(loop, linear, index)
+            self._turn(task.body)
+
+    def _turn(self, body: Block) -> None:
+        try:
+            self.run_block(body)
+        except TurnEnded:
+            return
+
+    def run_block(self, block: Block) -> type | None:
+        """Run statements in order; return the class of the statement that ended the block early, if one did."""
+        for statement in block.statements:
+            evaluate = self.table.get(type(statement))
+            if evaluate is not None:
+                self.values[statement] = evaluate(statement)
+                continue
+            ended = self._control(statement)
+            if ended is not None:
+                return ended
+        return None
+
+    def _control(self, statement: Statement) -> type | None:
+        match statement:
+            case If():
+                branch = statement.then if self.values[statement.condition] else statement.otherwise
+                return self.run_block(branch) if branch is not None else None
+            case While():
+                while self.result(statement.condition):
+                    ended = self.run_block(statement.body)
+                    if ended is Break:
+                        break
+                    if ended is Return:
+                        return ended
+                return None
+            case RangeFor():
+                for index in self.index_tuples(statement):
+                    self.indices[statement] = index
+                    ended = self.run_block(statement.body)
+                    if ended is Break:
+                        break
+                    if ended is Return:
+                        return ended
+                return None
+            case Return():
+                self.results = [self.values[value] for value in statement.values]
+                return Return
+            case Break() | Continue():
+                return type(statement)
+        raise TypeError(f"statement of class {type(statement).__name__} in final form")
+
+    def turns(self, loop: RangeFor) -> Iterator[tuple[int, ...]]:
+        """Yield the indices of a parallel loop in the order of its turns."""
+        if not loop.order:
+            yield from self.index_tuples(loop)
+            return
+        begins = [axis.start for axis in self._ranges(loop)]
+        for turn in range(prod(digit.extent for digit in loop.order)):
+            places = index_at(loop.order, turn, len(begins))
+            yield tuple(begin + place for begin, place in zip(begins, places, strict=True))
+
+    def index_tuples(self, loop: RangeFor) -> Iterator[tuple[int, ...]]:
+        return _tuples(self._ranges(loop))
+
+    def _ranges(self, loop: RangeFor) -> list[range]:
+        bounds = zip(loop.begins, loop.ends, loop.steps, strict=True)
+        return [range(*(int(self.values[bound]) for bound in axis)) for axis in bounds]
+
+    def result(self, block: Block) -> Any:
+        self.run_block(block)
+        assert block.result is not None
+        return self.values[block.result]
+
+    def _if_exp(self, statement: IfExp) -> Any:
+        return self.result(statement.then if self.values[statement.condition] else statement.otherwise)
+
+    def _operation(self, statement: Operation) -> Any:
+        row = OPS[statement.op]
+        operands = [self.values[operand] for operand in statement.operands]
+        assert statement.type is not None
+        if row.shape_rule is None and isinstance(statement.type, Tensor):
+            elements = np.broadcast_arrays(*operands)
+            flat = [row.meaning(*(part.dtype.type(value) for part, value in zip(elements, values, strict=True)))
+                    for values in zip(*(part.flat for part in elements), strict=True)]  # fmt: skip
+            return np.array(flat, element_of(statement.type).numpy).reshape(statement.type.shape)
+        return _to_type(row.meaning(*operands), statement.type)
+
+    def _cast(self, statement: Cast) -> Any:
+        assert statement.type is not None
+        value = self.values[statement.value]
+        if statement.bits:
+            return value.view(element_of(statement.type).numpy)
+        if isinstance(statement.type, Scalar):
+            return _cast_scalar(value, statement.type)
+        assert isinstance(statement.type, Tensor)
+        return np.array([_cast_scalar(v, statement.type.element) for v in value.flat],
+                        statement.type.element.numpy).reshape(statement.type.shape)  # fmt: skip
+
+    def _matrix_init(self, statement: MatrixInit) -> Any:
+        assert isinstance(statement.type, Tensor)
+        values = [self.values[element] for element in statement.elements]
+        return np.array(values, statement.type.element.numpy).reshape(statement.type.shape)
+
+    def _struct_init(self, statement: StructInit) -> Any:
+        assert isinstance(statement.type, Struct)
+        made = _zeros(statement.type)
+        for name, value in zip(statement.type.names, statement.values, strict=True):
+            made[name] = self.values[value]
+        return made[()]
+
+    def _struct_ptr(self, statement: StructPtr) -> Place | _Outside:
+        origin = self.values[statement.origin]
+        if isinstance(origin, _Outside):
+            return origin
+        array, index = origin
+        return array[statement.member], index
+
+    def _global_ptr(self, statement: GlobalPtr) -> Place | _Outside:
+        meant = statement.array
+        array = self.shared[meant] if meant.is_shared else self.arrays[meant.slot]
+        index = tuple(int(self.values[i]) for i in statement.indices)
+        shape = array.shape[: len(index)] if meant.shape is None else meant.shape
+        if meant.clamped:
+            index = tuple(min(max(i, 0), n - 1) for i, n in zip(index, shape, strict=True))
+        begins = meant.offset or (0,) * len(index)
+        if any(not begin <= i < begin + n for i, begin, n in zip(index, begins, shape, strict=True)):
+            where = statement.location.describe()
+            since = f" from {begins}" if meant.offset else ""
+            return _Outside(f"{where}\nAccess outside `{meant.name}`: index {index}, shape {shape}{since}")
+        if meant.offset:
+            index = tuple(i - begin for i, begin in zip(index, begins, strict=True))
+        if meant.place is None:
+            return array, index
+        if meant not in self.digits:
+            self.digits[meant] = digits_of(meant.place)
+        position = position_of(self.digits[meant], index)
+        pool = pool_above(meant.place)
+        if pool is None:
+            return array, position
+        number = self.values[statement.cell] if statement.cell is not None else self.cells.number(meant.place, index)
+        return array, (int(number), *position)
+
+    def _shape(self, statement: ArrayShape) -> Any:
+        array = statement.array
+        if isinstance(array, Texture):
+            return np.int32(self.textures[array.slot].extents[statement.axis])
+        return np.int32((array.shape or self.arrays[array.slot].shape)[statement.axis])
+
+    def _texture(self, statement: TextureStatement) -> TexelArray:
+        return self.textures[statement.texture.slot]
+
+    def _place(self, place: Statement) -> list[Any]:
+        return np.atleast_1d(self.values[place]).tolist()  # type: ignore[no-any-return]
+
+    def _image_store(self, statement: ImageStore) -> None:
+        format = statement.texture.format
+        assert format is not None
+        self._texture(statement).store(self._place(statement.place), self.values[statement.value], format)
+
+    def _thread_index(self, statement: ThreadIndex) -> Any:
+        thread, linear = self.position
+        kinds = {"thread": thread, "lane": thread % SUBGROUP_SIZE, "global": linear, "size": SUBGROUP_SIZE}
+        return np.int32(kinds[statement.kind])
+
+    def _matrix_ptr(self, statement: MatrixPtr) -> Place | _Outside:
+        origin = self.values[statement.origin]
+        if isinstance(origin, _Outside):
+            return origin
+        array, index = origin
+        return array, (*index, *(int(self.values[i]) for i in statement.indices))
+
+    def _atomic(self, statement: AtomicOp) -> Any:
+        place = self.values[statement.pointer]
+        old = _load(place)
+        meaning = OPS[ATOMIC_OPS[statement.op]].meaning
+        _store(place, meaning(old, self.values[statement.value]))
+        return old
+
+    def _call(self, statement: Call) -> Any:
+        """Run a function with values of its own; give its result, or a list of several."""
+        function = statement.function
+        arguments = [self.values[argument] for argument in statement.arguments]
+        outer = self.values, self.parameters, self.indices
+        self.values, self.indices = {}, {}
+        self.parameters = dict(zip(function.parameters, arguments, strict=True))
+        try:
+            self.run_block(function.body)
+        except TurnEnded:
+            self.failures[-1][3].append(statement)
+            raise
+        finally:  # a check that fails leaves through all calls
+            self.values, self.parameters, self.indices = outer
+        return self.results[0] if len(function.results) == 1 else self.results
+
+    def _print(self, statement: Print) -> None:
+        write = self.writers.get(statement)
+        if write is None:
+            write = self.writers[statement] = text_writer(describe_site(statement, 0))
+        print(write(self._numbers(statement)), end="")
+
+    def _assert(self, statement: Assert) -> None:
+        if not self.values[statement.condition]:
+            self._fail(statement)
+
+    def _index_check(self, check: IndexCheck) -> None:
+        axes = zip(check.indices, check.extents, check.begins or (0,) * len(check.indices), strict=True)
+        for index, extent, begin in axes:
+            if not begin <= int(self.values[index]) < begin + int(self.values[extent]):
+                self._fail(check)
+
+    def _fail(self, statement: Record) -> None:
+        self.failures.append((statement, self._numbers(statement), self.turn, []))
+        raise TurnEnded
+
+    def _numbers(self, statement: Record) -> list[Any]:
+        return [number for value in statement.values for number in np.ravel(self.values[value]).tolist()]
+
+
+def _zeros(type: Type | None) -> np.ndarray[Any, Any]:
+    assert type is not None
+    if isinstance(type, Struct):
+        return np.zeros((), type.numpy)
+    return np.zeros(type.shape if isinstance(type, Tensor) else (), element_of(type).numpy)
+
+
+def _to_type(value: Any, type: Type) -> Any:
+    """Return `value` as a NumPy scalar or array of `type`; integers wrap."""
+    if isinstance(type, Tensor):
+        return np.array(value, type.element.numpy).reshape(type.shape)
+    if isinstance(value, np.generic) and value.dtype == type.numpy:
+        return value
+    assert isinstance(type, Scalar), "structs are made of members"
+    return type.numpy.type(type(value) if type.kind in ("int", "uint") else value)
+
+
+def _cast_scalar(value: Any, type: Scalar) -> Any:
+    if type.kind == "bool":
+        return np.bool_(value != 0)
+    if type.is_float or isinstance(value, (np.integer, np.bool_)):
+        return _to_type(value, type) if type.is_float else type.numpy.type(type(int(value)))
+    if not np.isfinite(value):
+        return type.numpy.type(0)
+    return type.numpy.type(type(int(value)))
+
+
+def _load(place: Place | _Outside) -> Any:
+    array, index = place
+    return _copied(array[index])
+
+
+def _copied(value: Any) -> Any:
+    """Return a tensor or struct apart from the memory it was read from; scalars are apart already."""
+    return value.copy() if isinstance(value, (np.ndarray, np.void)) else value
+
+
+def _store(place: Place | _Outside, value: Any) -> None:
+    array, index = place
+    array[index] = value
+
+
+def _tuples(axes: Sequence[range]) -> Iterator[tuple[int, ...]]:
+    """Yield the tuples of `itertools.product`, which would keep each range as a list: one may have 2^31 numbers."""
+    *outer, last = axes
+    return ((*index, number) for index in _tuples(outer) for number in last) if outer else zip(last)

@@ -1,0 +1,78 @@
+"""Runs the statements on cells of sparse nodes for the interpreter, as `ir.cells` says.
+
+In: the arrays of a kernel, by slot; those beside the cells are found by node and role. Out: what each statement gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...ir import cells
+from ...ir.snodes import Node, pool_above
+from ...ir.sparse import (
+    Activate,
+    Append,
+    CellIndex,
+    CellNumber,
+    Deactivate,
+    DeactivateEntry,
+    IsActive,
+    Length,
+    PoolCount,
+)
+from ...ir.tasks import Kernel
+
+
+class Cells:
+    """The arrays beside the cells of a kernel's trees; see `ir.cells.Words`."""
+
+    def __init__(self, kernel: Kernel, arrays: Sequence[np.ndarray[Any, Any]]) -> None:
+        self.arrays = {(a.node, a.role): arrays[a.slot] for a in kernel.arrays if a.node is not None}
+
+    def get(self, node: Node, role: str, place: int = 0) -> int:
+        """Return a word."""
+        return int(self.arrays[node, role].reshape(-1)[place])
+
+    def set(self, node: Node, role: str, value: int, place: int = 0) -> None:
+        """Change a word."""
+        self.arrays[node, role].reshape(-1)[place] = value
+
+    def capacity(self, pool: Node) -> int:
+        """Return how many cells a pool has."""
+        return self.arrays[pool, "cells"].size // 2
+
+    def number(self, place: Node, index: Sequence[int]) -> int:
+        """Return the cell of the pool that an element lies in."""
+        pool = pool_above(place)
+        assert pool is not None
+        return cells.number_of(self, pool, cells.scaled(place, pool, index))
+
+
+def cell_table(machine: Any) -> dict[type, Callable[[Any], Any]]:
+    """Return what evaluates each statement. machine: has `values` of operands and `cells`."""
+
+    def index(statement: Any) -> list[int]:
+        return [int(machine.values[operand]) for operand in statement.indices]
+
+    def call(function: Callable[..., Any], type: Any) -> Callable[[Any], Any]:
+        return lambda s: type(function(machine.cells, s.node, index(s)))
+
+    def count(statement: PoolCount) -> Any:
+        if statement.counter == "capacity":
+            return np.int32(machine.cells.capacity(statement.node))
+        return np.int32(machine.cells.get(statement.node, statement.counter))
+
+    return {
+        Activate: call(cells.activate, np.uint32),
+        Deactivate: call(cells.deactivate, np.bool_),
+        DeactivateEntry: lambda s: cells.deactivate_entry(machine.cells, s.node, int(machine.values[s.entry])),
+        IsActive: call(cells.is_active, np.bool_),
+        CellNumber: call(cells.number_of, np.uint32),
+        Append: call(cells.append, np.int32),
+        Length: call(cells.length_of, np.int32),
+        PoolCount: count,
+        CellIndex: lambda s: machine.values[s.value],
+    }

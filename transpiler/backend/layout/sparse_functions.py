@@ -1,0 +1,354 @@
+"""Sparse nodes as text: macros that say where a cell lies and whether it is active, functions that change that.
+
+    #define block_number(i, j) args.block_numbers[(i) * 8 + (j)]
+    #define block_is_active(i, j) (block_number(i, j) >= FIRST_CELL)
+
+    static inline uint32_t activate_block(const struct Args args, int i, int j) {
+        return activate_cell(args.block_numbers, (i) * 8 + (j), args.block_pool, args.block_capacity);
+    }
+
+In: what the statements of a kernel ask of nodes. Out: members of `Args`, and the lines of each file, with those that
+they need before them. The functions they call stand in `templates/*/lib/sparse.*`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+from ...ir.snodes import Node, axes_of, cell_digits, chunks_of, path_in_part, pool_above, shape_of, sparse_above
+from ...ir.sparse import CELL_MEMBERS, Need, mask_words, needed_by, node_name
+from ...ir.tasks import Kernel
+from ..naming import Names
+from ..target import Target
+from .tree_structs import CELL, linear
+
+INDENT = "    "
+LETTERS = "ijklmnopqrst"
+LONGEST = 110
+"""Columns of a call beyond which the position it is for is a line of its own."""
+
+WRITTEN = {
+    **dict.fromkeys(("activate", "deactivate", "entry"), ("numbers", "lengths", "mask", "pool")),
+    "append": ("lengths", "pool"),
+}
+"""Members through which something changes what is active."""
+FUNCTIONS = ("activate", "deactivate", "append")
+REFERENCES = {"numbers": "CellNumbers", "mask": "Mask", "lengths": "Lengths", "pool": "Pool"}
+"""Types of GLSL that the library declares."""
+NOTES = {
+    "numbers": "{node}: which cell of its pool each leads to, from 3 on, or 0",
+    "mask": "{node}: a bit for each cell, whether it is active",
+    "lengths": "{node}: how many items each list has",
+    "pool": "{node}: counters and free cells of its pool",
+    "capacity": "{node}: how many cells its pool has",
+}
+
+
+@dataclass(slots=True)
+class CellTexts:
+    """The sparse nodes of one kernel in one language. texts: of members of `Args`, by need.
+
+    names: what the text calls nodes. writes: members through which the kernel changes what is active.
+    """
+
+    kernel: Kernel
+    target: Target
+    needs: dict[Need, None]
+    names: dict[Node, str] = field(default_factory=dict)
+    texts: dict[Need, str] = field(default_factory=dict)
+    writes: set[Need] = field(default_factory=set)
+    wraps: bool = False
+    """Whether what is passed on has to be copied: GLSL does not pass on members of a readonly block."""
+
+    # --- names and members
+
+    def name(self, node: Node) -> str:
+        """Return what the text calls a node."""
+        return self.names[node]
+
+    def choose_names(self, taken: frozenset[str]) -> None:
+        """Choose the names of all nodes. taken: words that no macro may be."""
+        names = Names(taken)
+        for what, node in self.needs:
+            if node not in self.names:
+                whats = [other for other, of in self.needs if of is node and other not in CELL_MEMBERS]
+                self.names[node] = names.declare(node_name(self.kernel, node), partial(_words, whats))
+            self.writes |= {(member, node) for member in WRITTEN.get(what, ())}
+
+    def words(self) -> list[str]:
+        """Return the names of all macros and functions."""
+        return [self.word(what, node) for what, node in self.needs if what not in CELL_MEMBERS]
+
+    def word(self, what: str, node: Node) -> str:
+        """Return the name of a member, macro or function of a node."""
+        return _word(what, self.names[node])
+
+    def members(self) -> list[tuple[Need, str, str]]:
+        """Return the members of `Args`: need, name, and what the comment says."""
+        return [
+            (need, self.word(*need), _note(*need).format(node=self.name(need[1])))
+            for need in self.needs
+            if need[0] in CELL_MEMBERS
+        ]
+
+    def declared(self, need: Need) -> str:
+        """Return the type of a member, "" for a GLSL buffer of plain words."""
+        what = need[0]
+        if what == "capacity":
+            return "int"
+        if self.target.has_pointers:
+            return "Pool *" if what == "pool" else "uint32_t *" if need in self.writes else "const uint32_t *"
+        return REFERENCES[what] if what == "pool" or need in self.writes else ""
+
+    # --- lines
+
+    def lines(self, needs: Iterable[Need]) -> tuple[list[str], list[str]]:
+        """Return the macros, and the functions, that `needs` ask for."""
+        wanted: dict[Need, None] = {}
+        for need in needs:
+            self._want(need, wanted)
+        ordered = [need for need in self.needs if need in wanted]
+        macros = [line for need in ordered if (line := self._macro(need))]
+        return macros, [self._function(*need) for need in ordered if need[0] in FUNCTIONS]
+
+    def _want(self, need: Need, wanted: dict[Need, None]) -> None:
+        if need not in wanted:
+            for inner in needed_by(*need):
+                self._want(inner, wanted)
+            wanted[need] = None
+
+    def _macro(self, need: Need) -> str:
+        what, node = need
+        letters = list(LETTERS[: len(axes_of(node))])
+        head = f"#define {self.word(what, node)}"
+        indices = ", ".join(letters)
+        if what == "place":
+            return f"{head}({', '.join([CELL, *_inside(node, letters)])}) ({self._linear(node, letters, CELL)})"
+        if what == "number":
+            place = self.element("numbers", node, self._entry(node, letters))
+            if self.target.name == "cuda" and ("numbers", node) in self.writes:
+                place = f"__ldcg(&{place})"  # others write it: the cache of a multiprocessor may be stale
+            return f"{head}({indices}) {place}"
+        if what == "is_active" and node.kind == "bitmasked":
+            return f"{head}({indices}) bit_is_set({self.passed('mask', node)}, {self._entry(node, letters)})"
+        if what == "is_active":
+            return f"{head}({indices}) ({self.word('number', node)}({indices}) >= FIRST_CELL)"
+        if what == "length":
+            of_list = letters[: len(self._list_axes(node))]
+            length = self.element("lengths", node, self._row(node, of_list))
+            return f"{head}({', '.join(of_list)}) {f'(int){length}' if self.target.name == 'c' else f'int({length})'}"
+        return ""
+
+    def of_pool(self, node: Node, what: str) -> str:
+        """Return a counter of a pool, or its cells."""
+        return f"{self.texts['pool', node]}{self.target.arrow}{what}"
+
+    def element(self, what: str, node: Node, index: str) -> str:
+        """Return an element of an array of words."""
+        return f"{self.texts[what, node]}{'' if self.target.has_pointers else '.v'}[{index}]"
+
+    def passed(self, what: str, node: Node) -> str:
+        """Return a member of `Args` as an argument of a function."""
+        text = self.texts[what, node]
+        if self.target.has_pointers or what == "capacity":
+            return text
+        plain = what != "pool" and (what, node) not in self.writes
+        return f"{REFERENCES[what]}({text})" if self.wraps or plain else text
+
+    # --- where an entry is
+
+    def _entry(self, node: Node, letters: Sequence[str], cell: str | None = None) -> str:
+        """Return the position of a cell among the numbers, or bits, of its node. cell: of the pool that it lies in."""
+        cell = self._cell_above(node, node, letters) if cell is None else cell
+        if ("place", node) in self.needs:
+            return f"{self.word('place', node)}({', '.join([cell, *_inside(node, letters)])})"
+        return self._linear(node, letters, cell)
+
+    def _linear(self, node: Node, letters: Sequence[str], cell: str) -> str:
+        """Return the same, spelled out."""
+        path = path_in_part(node)
+        if node.kind == "dynamic":
+            row = linear(path[:-1], node, letters, self.target, cell)
+            return _sum(_product(row, chunks_of(node)), self._chunk(node, letters))
+        if node.kind == "bitmasked" and cell:
+            own = linear(path, node, letters, self.target) if _inside(node, letters) else "0"
+            return _sum(_product(cell, mask_words(node) * 32), f"({own})" if own in LETTERS else own)
+        return linear(path, node, letters, self.target, cell)
+
+    def _chunk(self, node: Node, letters: Sequence[str]) -> str:
+        """Return which chunk of its list an item lies in."""
+        if chunks_of(node) == 1:
+            return "0"
+        item = self.target.unsigned.format(self._item(node, letters))
+        return f"{item} / {node.chunk}" if node.chunk > 1 else item
+
+    def _item(self, node: Node, letters: Sequence[str]) -> str:
+        """Return the place of an item in its list."""
+        (axis,) = node.axes
+        letter = letters[axes_of(node).index(axis)]
+        return f"({letter}) % {node.extents[0]}" if axis in self._list_axes(node) else letter
+
+    def _row(self, node: Node, letters: Sequence[str], cell: str | None = None) -> str:
+        """Return the number of a list. letters: indices of the node above."""
+        if node.parent is None:
+            return "0"
+        cell = self._cell_above(node, node.parent, letters) if cell is None else cell
+        (own,) = node.axes
+        above = dict(zip(axes_of(node.parent), letters, strict=True))
+        indices = [
+            f"({above[axis]}) * {node.extents[0]}" if axis == own and axis in above else above.get(axis, "0")
+            for axis in axes_of(node)
+        ]
+        return linear(path_in_part(node)[:-1], node, indices, self.target, cell)
+
+    def _list_axes(self, node: Node) -> list[int]:
+        return [] if node.parent is None else axes_of(node.parent)
+
+    def _cell_above(self, node: Node, counted: Node, letters: Sequence[str]) -> str:
+        """Return the cell of the pool that something of `node` lies in, or "". letters: indices of `counted`."""
+        pool = pool_above(node)
+        return "" if pool is None else f"{self.word('number', pool)}({', '.join(self.scaled(counted, pool, letters))})"
+
+    def scaled(self, node: Node, above: Node, letters: Sequence[str], unsigned: str = "") -> list[str]:
+        """Return the indices of the cell of `above` that a cell of `node` lies in. unsigned: what to divide."""
+        found = []
+        for axis, extent in zip(axes_of(above), shape_of(above), strict=True):
+            dimension = axes_of(node).index(axis)
+            ratio = shape_of(node)[dimension] // extent
+            letter = letters[dimension]
+            divided = (unsigned or self.target.unsigned).format(letter)
+            found.append(letter if ratio == 1 else f"{divided} / {ratio}")
+        return found
+
+    # --- functions
+
+    def _function(self, what: str, node: Node) -> str:
+        """Return a function that changes what is active."""
+        of_list = what == "append" or (what == "deactivate" and node.kind == "dynamic")
+        counted = node.parent if of_list else node
+        letters = list(LETTERS[: len(axes_of(counted))]) if counted is not None else []
+        write = {"activate": self._activate, "deactivate": self._deactivate, "append": self._append}[what]
+        result, lines = write(node, letters)
+        kinds = {"vulkan": "{} ", "cuda": "__device__ inline {} ", "c": "static inline {} "}
+        args = {"vulkan": [], "cuda": ["const Args &args"], "c": ["const struct Args args"]}[self.target.name]
+        parameters = ", ".join([*args, *(f"int {letter}" for letter in letters)])
+        head = f"{kinds[self.target.name].format(result)}{self.word(what, node)}({parameters}) {{"
+        own = "|".join(letters) or "$"
+        lines = [re.sub(rf"(?<!\w)\(({own})\)", r"\1", line) for line in lines]  # a macro's need parentheses
+        return "\n".join([head, *(INDENT + line for line in lines), "}"])
+
+    def _above(self, node: Node, counted: Node, letters: list[str], full: str) -> tuple[list[str], str]:
+        """Return the lines that activate what a cell lies in, and the name of the pool's cell.
+
+        full: what to return where there is none left.
+        """
+        outer = sparse_above(node)[:-1]
+        if not outer:
+            return [], ""
+        args = [] if self.target.name == "vulkan" else ["args"]
+        indices = self.scaled(counted, outer[-1], letters, "{}")
+        call = f"{self.word('activate', outer[-1])}({', '.join([*args, *indices])})"
+        pool = pool_above(node)
+        if pool is None:
+            return [f"{call};"], ""
+        name = self.name(pool)
+        return [f"{self._word} {name} = {call};", f"if ({name} == SPARE) {{", f"{INDENT}return {full};", "}"], name
+
+    @property
+    def _word(self) -> str:
+        return "uint" if self.target.name == "vulkan" else "uint32_t"
+
+    def _place(self, text: str) -> str:
+        """Return a position as an argument, which is unsigned."""
+        if self.target.name != "vulkan":
+            return text
+        return f"uint({text})"
+
+    def _activate(self, node: Node, letters: list[str]) -> tuple[str, list[str]]:
+        lines, cell = self._above(node, node, letters, "SPARE")
+        entry = self._place(self._entry(node, letters, cell))
+        if node.kind == "bitmasked":
+            lines.append(f"set_bit({self.passed('mask', node)}, {entry});")
+            return (self._word, [*lines, f"return {cell};"]) if cell else ("void", lines)
+        if node.kind == "dynamic":
+            row = self._place(linear(path_in_part(node)[:-1], node, letters, self.target, cell))
+            lines.append(f"lengthen({self.passed('lengths', node)}, {row}, {self._item(node, letters)});")
+        return self._word, [*lines, *self._call("return activate_cell", node, entry)]
+
+    def _deactivate(self, node: Node, letters: list[str]) -> tuple[str, list[str]]:
+        if node.kind == "bitmasked":
+            entry = self._place(self._entry(node, letters))
+            return "bool", [f"return clear_bit({self.passed('mask', node)}, {entry});"]
+        if node.kind == "pointer":
+            return "void", self._call("deactivate_cell", node, self._place(self._entry(node, letters)))
+        row, chunks = self._row(node, letters), chunks_of(node)
+        lines = [f"{self._word} list = {self._place(row)};", f"{self.element('lengths', node, 'list')} = 0u;"]
+        entry = _sum(_product("list", chunks), "uint(chunk)" if self.target.name == "vulkan" else "chunk")
+        if chunks == 1:
+            return "void", [*lines, f"{self.deactivate_cell(node, 'list')};"]
+        lines.append(f"for (int chunk = 0; chunk < {chunks}; chunk++) {{")
+        return "void", [*lines, f"{INDENT}{self.deactivate_cell(node, entry)};", "}"]
+
+    def _call(self, function: str, node: Node, entry: str) -> list[str]:
+        """Return the lines that call a function for the cell at a position of the numbers of a node."""
+        pool, capacity = self.passed("pool", node), self.passed("capacity", node)
+        line = f"{function}({self.passed('numbers', node)}, {entry}, {pool}, {capacity});"
+        if len(line) <= LONGEST:
+            return [line]
+        place = next(word for word in ("place", "entry", "position") if word not in self.names.values())
+        return [f"{self._word} {place} = {entry};", line.replace(f", {entry}, ", f", {place}, ")]
+
+    def deactivate_cell(self, node: Node, entry: str) -> str:
+        """Return the call that takes the cell away that stands at a position of the numbers of a node."""
+        pool, capacity = self.passed("pool", node), self.passed("capacity", node)
+        return f"deactivate_cell({self.passed('numbers', node)}, {entry}, {pool}, {capacity})"
+
+    def _append(self, node: Node, letters: list[str]) -> tuple[str, list[str]]:
+        lines, cell = self._above(node, node.parent or node, letters, "-1")
+        row = self._place(self._row(node, letters, cell))
+        lengths, pool = self.passed("lengths", node), self.passed("pool", node)
+        return "int", [*lines, f"return append_item({lengths}, {row}, {node.extents[0]}, {pool});"]
+
+
+def _word(what: str, name: str) -> str:
+    """Return what a member, macro or function is called after a node of that name: GLSL has no `__`."""
+    stem = name.rstrip("_") or "v"
+    return f"{what}_{stem.lstrip('_')}" if what in FUNCTIONS else f"{stem}_{what}"
+
+
+def _words(whats: Iterable[str], name: str) -> list[str]:
+    return [_word(what, name) for what in whats]
+
+
+def _note(what: str, node: Node) -> str:
+    """Return what the comment beside a member says, with {node} for the name of the node."""
+    note = NOTES[what]
+    if node.kind != "dynamic":
+        return note
+    return note.replace("cell of its pool each", "chunk of its pool each part of a list").replace("cells", "chunks")
+
+
+def _inside(node: Node, letters: Sequence[str]) -> list[str]:
+    """Return the indices that matter where the cell of the pool above is known."""
+    needed = {digit.dimension for digit in cell_digits(node) if digit.extent > 1}
+    return [letters[dimension] for dimension in sorted(needed)]
+
+
+def _product(text: str, factor: int) -> str:
+    return text if factor == 1 or text == "0" else f"{_operand(text)} * {factor}"
+
+
+def _operand(text: str) -> str:
+    """Return a number of something as a factor. Arguments of macros may be any expression."""
+    flat = text
+    while (inner := re.sub(r"\([^()]*\)", "", flat)) != flat:
+        flat = inner
+    return f"({text})" if " + " in flat or text == CELL or text in LETTERS else text
+
+
+def _sum(first: str, second: str) -> str:
+    terms = [term for term in (first, second) if term != "0"]
+    return " + ".join(terms) or "0"

@@ -1,0 +1,116 @@
+"""Structs on each target: what they and their members are called, how they are declared, made and zeroed.
+
+In: the struct types of a kernel, and which of them lie in memory. Out: texts. A struct has the members of the Python
+type in the same order; memory is laid out as `ir.types` says, with two differences that GLSL needs: u1 is a byte in
+structs that lie in memory, since GLSL has no bool there, and the end of a struct that something follows is filled up by
+members of its own, since scalar block layout, unlike C, would put the next member into the gap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from ...ir.tasks import with_members
+from ...ir.types import Scalar, Struct, Type, element_of, scalars_of, struct_layout, u1, u8
+from ..literals import literal
+from ..naming import Names
+from ..spelling import storage_helpers, storage_name, type_helpers, type_name
+
+INDENT = "    "
+
+
+@dataclass(slots=True)
+class Structs:
+    """The structs of one kernel in one language.
+
+    stored: those that lie in memory. followed: those of them that stand in a struct or block, where another member may
+    follow. names: of all structs. members: names of members by struct.
+    """
+
+    target: str
+    stored: frozenset[Struct]
+    followed: frozenset[Struct] = frozenset()
+    names: dict[Struct, str] = field(default_factory=dict)
+    members: dict[Struct, dict[str, str]] = field(default_factory=dict)
+
+    def type_text(self, type: Type, in_memory: bool) -> str:
+        """Return the name of any type; in memory, GLSL writes u1 as a byte."""
+        if isinstance(type, Struct):
+            return self.names[type]
+        return (storage_name if in_memory else type_name)(self.target, type)
+
+    def helpers(self, type: Type, in_memory: bool) -> list[str]:
+        """Return the keys of what declares the types of all parts of `type`."""
+        if isinstance(type, Struct):
+            in_memory = type in self.stored
+            return [key for _, member in type.members for key in self.helpers(member, in_memory)]
+        return list((storage_helpers if in_memory else type_helpers)(self.target, type))
+
+    def as_bytes(self, struct: Struct, member: Type) -> bool:
+        """Tell whether a member of `struct` is written as bytes although its type is u1."""
+        is_truth = not isinstance(member, Struct) and element_of(member) == u1
+        return is_truth and self.target == "vulkan" and struct in self.stored
+
+    def declaration(self, struct: Struct) -> str:
+        """Return the text that declares a struct whose members are declared already."""
+        name, in_memory = self.names[struct], struct in self.stored
+        lines = [
+            f"{self.type_text(type, in_memory)} {self.members[struct][member]};" for member, type in struct.members
+        ]
+        lines += [f"{type_name(self.target, type)} {filler};" for filler, type in self.padding(struct)]
+        if not lines:
+            lines = ["int nothing;"]  # neither C nor GLSL has structs without members
+        body = "\n".join(INDENT + line for line in lines)
+        if self.target != "c":
+            return f"struct {name} {{\n{body}\n}};" + self._check(struct, "static_assert")
+        return f"typedef struct {{\n{body}\n}} {name};" + self._check(struct, "_Static_assert")
+
+    def _check(self, struct: Struct, word: str) -> str:
+        """Return the line by which a compiler checks that it lays a struct out as the host does."""
+        if self.target == "vulkan" or struct not in self.stored or not struct.members:
+            return ""
+        return f'\n{word}(sizeof({self.names[struct]}) == {struct.size_bytes}, "the host packs it so");'
+
+    def padding(self, struct: Struct) -> list[tuple[str, Scalar]]:
+        """Return the names and types of what fills up the end of a struct in GLSL."""
+        if self.target != "vulkan" or struct not in self.followed or not struct.members:
+            return []
+        offsets, size = struct_layout(struct)
+        gap = size - offsets[-1] - struct.members[-1][1].size_bytes
+        smallest = min(scalars_of(struct), key=lambda scalar: scalar.size_bytes)
+        count = gap // smallest.size_bytes
+        filler = u8 if smallest == u1 else smallest
+        stem = "padding" if "padding" not in self.members[struct].values() else "padding_"
+        return [(stem if count == 1 else f"{stem}_{k}", filler) for k in range(count)]
+
+    def init(self, struct: Struct, values: Sequence[str]) -> str:
+        """Return the expression that makes a struct of the texts of its members."""
+        name = self.names[struct]
+        fillers = [literal(self.target, filler, 0).text for _, filler in self.padding(struct)]
+        text = ", ".join([*values, *fillers] or ["0"])
+        return {"vulkan": f"{name}({text})", "cuda": f"{name}{{{text}}}", "c": f"({name}){{{text}}}"}[self.target]
+
+
+def make_structs(
+    target: str,
+    stored: Sequence[Type],
+    blocks: Iterable[Type],
+    used: Iterable[Struct],
+    taken: frozenset[str],
+    members: frozenset[str],
+) -> Structs:
+    """Return how the structs of a kernel are written, under names of their own.
+
+    stored: types of what lies in memory. blocks: those that stand in a block of several. used: all structs, members
+    before what holds them. taken: names that no type may have. members: names that no member may have.
+    """
+    found = frozenset(with_members(type for type in stored if isinstance(type, Struct)))
+    inner = [type for struct in found for _, type in struct.members]
+    structs = Structs(target, found, frozenset(type for type in (*blocks, *inner) if isinstance(type, Struct)))
+    names = Names(taken)
+    structs.names = {struct: names.declare(struct.name) for struct in used}
+    for struct in structs.names:
+        own = Names(members.union(structs.names.values()))  # in C++ a member hides a type below it
+        structs.members[struct] = {member: own.declare(member) for member in struct.names}
+    return structs

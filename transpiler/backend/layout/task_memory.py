@@ -1,0 +1,46 @@
+"""Which arrays a task reads and writes, by slot: what launches must order, and what compilers would have to compare."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...ir.functions import reachable
+from ...ir.snodes import top_of
+from ...ir.statements import Array, AtomicOp, GlobalLoad, GlobalPtr, GlobalStore, GlobalTemporary, base_pointer
+from ...ir.tasks import Task
+
+
+def memory_of(task: Task) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the slots of arrays a task reads and writes; -1 for temporaries."""
+    reads: set[int] = set()
+    writes: set[int] = set()
+    for statement in reachable(task.prologue, task.body):
+        match statement:
+            case GlobalLoad(pointer=pointer):
+                reads.add(_slot(pointer))
+            case GlobalStore(pointer=pointer):
+                writes.add(_slot(pointer))
+            case AtomicOp(pointer=pointer):
+                reads.add(_slot(pointer))
+                writes.add(_slot(pointer))
+    return tuple(sorted(reads)), tuple(sorted(writes))
+
+
+def pointers_of(task: Task) -> tuple[set[object], set[object]]:
+    """Return what stands for the pointers through which a task reads and writes: fields of one tree share theirs."""
+    arrays = {s.array.slot: s.array for s in reachable(task.body) if isinstance(s, GlobalPtr) and not s.array.is_shared}
+    reads, writes = memory_of(task)
+    return {_pointer(arrays, slot) for slot in reads}, {_pointer(arrays, slot) for slot in writes}
+
+
+def _pointer(arrays: dict[int, Array], slot: int) -> object:
+    array = arrays.get(slot)
+    return slot if array is None or array.place is None else top_of(array.place)
+
+
+def _slot(pointer: Any) -> int:
+    base = base_pointer(pointer)
+    if isinstance(base, GlobalPtr):
+        return base.array.slot if not base.array.is_shared else -1
+    assert isinstance(base, GlobalTemporary)
+    return -1

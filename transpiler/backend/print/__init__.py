@@ -1,0 +1,1 @@
+"""Prints tasks: which value is printed where, expressions, statements, functions."""

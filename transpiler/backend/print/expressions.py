@@ -1,0 +1,512 @@
+"""Prints values as text: operations with the parentheses they need, places in memory, short-circuit choices.
+
+In: statements, the placement and the layout. Out: `Written`, a text with its precedence. Values printed where they are
+used keep their text until then; values with a name are that name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from ...errors import InternalError
+from ...ir.functions import Call, CallResult, Function, Reference
+from ...ir.nodes import Block, Statement
+from ...ir.snodes import pool_above
+from ...ir.sparse import reached_by
+from ...ir.statements import (
+    Alloca,
+    ArgLoad,
+    Array,
+    ArrayShape,
+    Cast,
+    Const,
+    GlobalLoad,
+    GlobalPtr,
+    GlobalTemporary,
+    IfExp,
+    LocalLoad,
+    LoopIndex,
+    MatrixElement,
+    MatrixInit,
+    MatrixPtr,
+    Operation,
+    Parameter,
+    StructElement,
+    StructInit,
+    StructPtr,
+    base_pointer,
+    is_const,
+)
+from ...ir.types import Scalar, Struct, Tensor, Type, element_of, member_offset
+from ..layout.accessors import Used, cell_of, clamped, less_offset, strided
+from ..layout.layout import WIDENED, Layout
+from ..layout.tree_structs import place_number
+from ..signatures import Signature
+from ..spelling import (
+    const_helpers,
+    const_precedence,
+    spell_cast,
+    spell_const,
+    spell_element,
+    spell_init,
+    spell_load,
+    spell_operation,
+    spell_splat,
+    spell_store,
+    stored_type,
+    type_helpers,
+    type_name,
+)
+from ..spelling_forms import INFIX, MULTIPLY, OR, PRIMARY, TERNARY, UNARY, Spelling
+from ..target import Target
+from ..tensors import COMPONENTS, is_native, is_short_vector
+
+LOGICAL = frozenset({"{0} && {1}", "{0} || {1}"})
+"""Operations whose order of evaluation is the same however they are grouped."""
+
+
+class Written(NamedTuple):
+    """A text that stands for a value. template: what it was made from, since `a | b | c` needs no parentheses."""
+
+    text: str
+    precedence: int = PRIMARY
+    template: str = ""
+
+
+class Expressions:
+    """The texts of values of one function. loop_names: what the text calls the index of a loop along an axis."""
+
+    def __init__(self, target: Target, layout: Layout) -> None:
+        self.target = target
+        self.layout = layout
+        self.texts: dict[Statement, Written] = {}
+        self.helpers: dict[str, None] = {}
+        self.loop_names: dict[tuple[Statement, int], str] = {}
+        self.indices_used: set[tuple[Statement, int]] = set()
+        self.used = Used()
+        self.structs_used: dict[Struct, None] = {}
+        self.uses_args = False
+        self.signatures: Mapping[Function, Signature] = {}
+        self.parameters: dict[Parameter, str] = {}
+        """Of the real function that is printed; a kernel's are members of `args`."""
+        self.index, self.random, self.failed = "0u", "&rng" if target.name == "c" else "rng", "failed"
+        """What calls pass on: the number of this turn, the stream of random numbers, whether a check failed."""
+        self.block: Any = None
+        self.variable_names: dict[Statement, str] = {}
+
+    def of(self, value: Statement) -> Written:
+        """Return the text of a value: its name, the text kept for it, or that of an argument, a number, an index."""
+        written = self.texts.get(value)
+        if written is None:
+            written = self.texts[value] = self.compute(value)
+        return written
+
+    def operand(self, value: Statement, needed: int, template: str = "") -> str:
+        """Return the text of a value, in parentheses where it binds less than `needed`."""
+        text, precedence, own = self.of(value)
+        return text if precedence >= needed or (template and own == template) else f"({text})"
+
+    def compute(self, value: Statement) -> Written:
+        """Return the text made from the operands' texts."""
+        try:
+            write = WRITERS[type(value)]
+        except KeyError:
+            raise InternalError(f"emit: a {type(value).__name__} has no text as a value") from None
+        return write(self, value)
+
+    def spelled(self, spelling: Spelling, *operands: Statement) -> Written:
+        """Return a spelling filled with operands."""
+        self.need(*spelling.helpers)
+        texts = []
+        for index, operand in enumerate(operands):
+            chained = spelling.text if (spelling.chain and index == 0) or spelling.text in LOGICAL else ""
+            texts.append(self.operand(operand, spelling.operand_precedence[index], chained))
+        return Written(spelling.format(*texts), spelling.precedence, spelling.text)
+
+    def need(self, *helpers: str) -> None:
+        """Note helpers that the file must carry."""
+        for helper in helpers:
+            self.helpers[helper] = None
+
+    def type_text(self, type: Type) -> str:
+        """Return the name of a type in registers, and note what declares it."""
+        if isinstance(type, Struct):
+            self.structs_used[type] = None
+            self.need(*self.layout.structs.helpers(type, False))
+            return self.layout.structs.type_text(type, False)
+        self.need(*type_helpers(self.target.name, type))
+        return type_name(self.target.name, type)
+
+    # --- places
+
+    def place(self, pointer: Statement) -> str:
+        """Return the text of a place in memory or of a local variable."""
+        match pointer:
+            case Alloca():
+                return self.texts[pointer].text
+            case GlobalPtr(array=Array(is_shared=True) as array, indices=indices):
+                self.used.arrays[array] = None
+                return f"{self.layout.accessors.names[array]}{''.join(f'[{self.of(i).text}]' for i in indices)}"
+            case GlobalPtr(array=array, cell=Statement()):
+                self.used.inside[array] = None
+                self.uses_args = True
+                name, _ = self.layout.accessors.inside[array]
+                return f"{name}({', '.join(self.of(operand).text for operand in reached_by(pointer))})"
+            case GlobalPtr(array=array, indices=indices):
+                self.used.arrays[array] = None
+                self.uses_args = True
+                if array.place is not None and (pool := pool_above(array.place)) is not None:
+                    self.used.cells["number", pool] = None
+                return f"{self.layout.accessors.names[array]}({', '.join(self.of(i).text for i in indices)})"
+            case GlobalTemporary(temporary=temporary):
+                self.uses_args = True
+                return self.layout.temporaries[temporary]
+            case Reference(parameter=parameter):
+                return f"*{self.parameters[parameter]}" if self.target.name == "c" else self.parameters[parameter]
+            case MatrixPtr(origin=Reference(parameter=parameter) as origin, indices=indices) if self.target.name == "c":
+                name = self.parameters[parameter]
+                text = self.element(f"(*{name})", origin.type, indices, True).text.replace(f"&(*{name})", name)
+                return f"{name}->{text.removeprefix(f'(*{name}).')}" if text.startswith(f"(*{name}).") else text
+            case MatrixPtr(origin=origin, indices=indices):
+                return self.element(self.place(origin), origin.type, indices, True).text
+            case StructPtr(origin=origin, member=member):
+                owner, name = self.place(origin), self.member_name(origin.type, member)
+                return f"{owner[1:]}->{name}" if owner.startswith("*") else f"{owner}.{name}"
+        raise InternalError(f"emit: a {type(pointer).__name__} is no place")
+
+    def element(self, owner: str, tensor: Type | None, indices: list[Statement], is_place: bool) -> Written:
+        """Return the text of an element of the tensor whose text is `owner`."""
+        assert isinstance(tensor, Tensor)
+        numbers = [int(i.value) if isinstance(i, Const) else None for i in indices]
+        spelling = spell_element(self.target.name, tensor, numbers, is_place)
+        self.need(*spelling.helpers)
+        return Written(spelling.format(owner, *(self.of(i).text for i in indices)), spelling.precedence)
+
+    def member_name(self, struct: Type | None, member: str) -> str:
+        """Return what the text calls a member of a struct."""
+        assert isinstance(struct, Struct)
+        return self.layout.structs.members[struct][member]
+
+    def is_in_memory(self, pointer: Statement) -> bool:
+        """Tell whether what lies at `pointer` has the form of memory, as do members of structs that lie there.
+
+        In memory that a block of threads shares values are as in registers.
+        """
+        base = pointer
+        if isinstance(base, MatrixPtr):
+            base = base.origin
+        if isinstance(base, StructPtr):
+            return base.origin.type in self.layout.structs.stored
+        return not isinstance(base, (Alloca, Reference)) and not is_shared(base)
+
+    def loaded(self, place: str, kind: Type | None) -> Written:
+        """Return the text of the value at a place in memory."""
+        assert kind is not None
+        if isinstance(kind, Struct):
+            return Written(place)
+        spelling = spell_load(self.target.name, kind)
+        self.need(*spelling.helpers)
+        return Written(spelling.format(place), spelling.precedence)
+
+    def passed(self, argument: Statement, by_reference: bool) -> str:
+        """Return an argument of a call: a value, or a place as C's pointer, C++'s reference or GLSL's `inout`."""
+        if not by_reference:
+            return self.of(argument).text
+        if isinstance(argument, Reference):
+            return self.parameters[argument.parameter]
+        return f"{'&' if self.target.name == 'c' else ''}{self.place(argument)}"
+
+    def words(self, pointer: Statement) -> tuple[str, str]:
+        """Return the memory a GLSL place lies in, as a buffer reference, and its number among the scalars there."""
+        assert pointer.type is not None
+        base, unit = base_pointer(pointer), element_of(pointer.type).size_bytes
+        offset, flat = self._offset_inside(pointer, unit)
+        self.uses_args = True
+        if isinstance(base, GlobalTemporary):
+            number = self.layout.temporary_offsets[base.temporary] // unit + offset
+            return "args.temporaries", f"uint({number} + {flat})" if flat else f"{number}u"
+        assert isinstance(base, GlobalPtr) and base.type is not None
+        if base.array.place is not None:
+            indices = less_offset(base.array, [self.of(index).text for index in base.indices])
+            cell = f"({self.of(base.cell).text})" if base.cell is not None else self._cell_of(base, indices)
+            parts = [place_number(base.array.place, indices, self.target, unit, cell)]
+            parts += [text for text in (str(offset or ""), flat) if text]
+            return self.layout.data[base.array], f"uint({' + '.join(parts)})"
+        linear = self._linear(base)
+        if not isinstance(base.type, Scalar):
+            linear = f"{linear if linear.isidentifier() else f'({linear})'} * {base.type.size_bytes // unit}"
+            parts = [linear, *([str(offset)] if offset or not flat else []), *([flat] if flat else [])]
+            linear = " + ".join(parts)
+        return self.layout.data[base.array], f"uint({linear})"
+
+    def _cell_of(self, pointer: GlobalPtr, indices: list[str]) -> str:
+        """Return the number of the cell of a pool that an element lies in, "" without a pool."""
+        assert pointer.array.place is not None
+        return cell_of(pointer.array.place, indices, self.layout.cells)
+
+    def _offset_inside(self, pointer: Statement, unit: int) -> tuple[int, str]:
+        """Return where `pointer` points inside its element: a number of scalars, and one as text if it is computed."""
+        offset, flat = 0, ""
+        while isinstance(pointer, (MatrixPtr, StructPtr)):
+            origin = pointer.origin
+            if isinstance(pointer, StructPtr):
+                assert isinstance(origin.type, Struct)
+                offset += member_offset(origin.type, pointer.member) // unit
+            else:
+                component = self._component(pointer.indices, _columns(origin.type))
+                offset, flat = (offset + int(component), "") if component.isdigit() else (offset, component)
+            pointer = origin
+        return offset, flat
+
+    def _component(self, indices: list[Statement], columns: int) -> str:
+        numbers = [int(i.value) for i in indices if isinstance(i, Const)]
+        if len(numbers) == len(indices):
+            return str(numbers[0] if len(numbers) == 1 else numbers[0] * columns + numbers[1])
+        rows = [self.operand(i, MULTIPLY) for i in indices]
+        return rows[0] if len(rows) == 1 else f"{rows[0]} * {columns} + {rows[1]}"
+
+    def _linear(self, pointer: GlobalPtr) -> str:
+        array = pointer.array
+        is_sum = len(pointer.indices) > 1 or array.strided
+        texts = [self.operand(index, MULTIPLY) if is_sum else self.of(index).text for index in pointer.indices]
+        texts = clamped(array, less_offset(array, texts), self.layout.shapes)
+        if array.strided and array.ndim:
+            return strided(texts, self.layout.strides[array], self.layout.begins.get(array))
+        text = ""
+        for axis, index in enumerate(texts):
+            if axis == 0:
+                text = f"({index})" if array.offset and is_sum else index
+                continue
+            extent = self.layout.shapes[array, axis] if array.shape is None else str(array.shape[axis])
+            text = f"{text if axis == 1 else f'({text})'} * {extent} + {index}"
+        return text or "0"
+
+    def initializer(self, value: Statement, text: str) -> str:
+        """Return the text of a value behind `type name =`, where C and CUDA need not repeat the type: `{x, y}`."""
+        is_literal = isinstance(value, (MatrixInit, StructInit)) and value.type is not None
+        return self.without_type(value.type, text) if is_literal and value.type is not None else text
+
+    def without_type(self, type: Type, text: str) -> str:
+        """Return a literal of `type`, as C and CUDA write them, without the name of the type: `{x, y}`."""
+        if not self.target.has_pointers:
+            return text
+        name = self.layout.structs.type_text(type, False)
+        literal = f"({name}){{" if self.target.name == "c" else f"{name}{{"
+        return text[len(literal) - 1 :] if text.startswith(literal) else text
+
+    def zero(self, kind: Type) -> str:
+        """Return the zero of a type as text."""
+        if isinstance(kind, Struct):
+            return _zero_struct(self, kind)
+        if isinstance(kind, Scalar):
+            return spell_const(self.target.name, Const(_zero_of(kind), type=kind))
+        return _init(self, MatrixInit([Const(_zero_of(kind.element), type=kind.element)] * kind.size, type=kind)).text
+
+    def to_memory(self, value: Statement) -> str:
+        """Return the text of a value on its way to memory, where u1 is a byte."""
+        assert value.type is not None
+        if isinstance(value.type, Struct):
+            return self.of(value).text
+        return self.spelled(spell_store(self.target.name, value.type), value).text
+
+    def negated(self, condition: Statement) -> str:
+        """Return the text of `not condition`."""
+        text, _, template = self.of(condition)
+        return text.removeprefix("!") if template == "!{0}" else f"!{self.operand(condition, UNARY)}"
+
+    def choice(self, value: IfExp) -> Written:
+        """Return an IfExp whose branches have no lines of their own."""
+        then, otherwise = result_of(value.then), result_of(value.otherwise)
+        if is_const(otherwise, False) and value.type == otherwise.type and value.type == value.condition.type:
+            return self._logical("&&", value.condition, then)
+        if is_const(then, True) and value.type == then.type and value.type == value.condition.type:
+            return self._logical("||", value.condition, otherwise)
+        texts = self.operand(value.condition, OR), self.operand(then, OR), self.operand(otherwise, TERNARY)
+        return Written("{} ? {} : {}".format(*texts), TERNARY)
+
+    def _logical(self, symbol: str, left: Statement, right: Statement) -> Written:
+        precedence, need_left, need_right, _ = INFIX[symbol]
+        template = f"{{0}} {symbol} {{1}}"
+        texts = self.operand(left, need_left, template), self.operand(right, need_right, template)
+        return Written(template.format(*texts), precedence, template)
+
+
+def is_shared(pointer: Statement) -> bool:
+    """Return whether a place lies in memory that a block of threads shares."""
+    base = base_pointer(pointer)
+    return isinstance(base, GlobalPtr) and base.array.is_shared
+
+
+def result_of(block: Block) -> Statement:
+    """Return the result of a block that has one."""
+    assert block.result is not None
+    return block.result
+
+
+def _columns(kind: Type | None) -> int:
+    assert isinstance(kind, Tensor)
+    return kind.shape[-1]
+
+
+def _zero_of(kind: Scalar) -> int | float | bool:
+    return False if kind.kind == "bool" else 0.0 if kind.is_float else 0
+
+
+def _const(e: Expressions, value: Const) -> Written:
+    e.need(*const_helpers(e.target.name, value))
+    return Written(spell_const(e.target.name, value), const_precedence(e.target.name, value))
+
+
+def _argument(e: Expressions, value: ArgLoad) -> Written:
+    if value.parameter in e.parameters:
+        return Written(e.parameters[value.parameter])
+    e.uses_args = True
+    text = e.layout.parameters[value.parameter]
+    kind = value.type
+    if isinstance(kind, Scalar) and kind.name in WIDENED:
+        name = e.type_text(kind)
+        return Written(f"({name}){text}", UNARY) if e.target.name == "c" else Written(f"{name}({text})")
+    return Written(text)
+
+
+def _shape(e: Expressions, value: ArrayShape) -> Written:
+    e.uses_args = True
+    return Written(e.layout.shapes[value.array, value.axis])
+
+
+def _index(e: Expressions, value: LoopIndex) -> Written:
+    key = (value.loop, value.axis)
+    e.indices_used.add(key)
+    return Written(e.loop_names[key])
+
+
+def _call(e: Expressions, value: Call) -> Written:
+    """A call: first what the function takes from the surroundings, then the arguments."""
+    signature = e.signatures[value.function]
+    e.uses_args |= signature.takes_args
+    texts = [
+        *(["args"] if signature.takes_args else []),
+        *([e.index] if signature.takes_index else []),
+        *([e.random] if signature.takes_random else []),
+        *([e.failed] if signature.may_fail else []),
+        *(e.passed(a, p.by_reference) for a, p in zip(value.arguments, value.function.parameters, strict=True)),
+    ]
+    return Written(f"{signature.name}({', '.join(texts)})")
+
+
+def _call_result(e: Expressions, value: CallResult) -> Written:
+    assert isinstance(value.call, Call)
+    return Written(f"{e.of(value.call).text}.{e.signatures[value.call.function].members[value.position]}")
+
+
+def _load(e: Expressions, value: LocalLoad | GlobalLoad) -> Written:
+    text = e.place(value.pointer)
+    if e.is_in_memory(value.pointer):
+        return e.loaded(text, value.type)
+    return Written(text, UNARY if text.startswith("*") else PRIMARY)
+
+
+def _operation(e: Expressions, value: Operation) -> Written:
+    return e.spelled(spell_operation(e.target.name, value, e.target.exact), *value.operands)
+
+
+def _cast(e: Expressions, value: Cast) -> Written:
+    return e.spelled(spell_cast(e.target.name, value), value.value)
+
+
+def _init(e: Expressions, value: MatrixInit) -> Written:
+    assert isinstance(value.type, Tensor)
+    first, kind, target = value.elements[0], value.type, e.target.name
+    if len(value.elements) > 1 and all(_is_same(first, other) for other in value.elements):
+        if isinstance(first, Const) and repr(first.value) in ("0", "0.0", "False") and not is_short_vector(kind):
+            name = e.type_text(kind)
+            if e.target.has_pointers:
+                return Written(f"({name}){{0}}" if target == "c" else f"{name}{{}}")
+            if is_native(target, kind):  # a GLSL matrix of one number has that on its diagonal
+                return Written(f"{name}({e.of(first).text})")
+        is_short = is_short_vector(kind) and (isinstance(first, Const) or e.of(first).text.isidentifier())
+        if not (e.target.has_pointers and is_short):
+            return e.spelled(spell_splat(target, kind), first)
+    written = e.spelled(spell_init(target, kind), *value.elements)
+    return (_swizzle(e, value) if is_native(target, kind) else None) or written
+
+
+def _swizzle(e: Expressions, value: MatrixInit) -> Written | None:
+    """Return `a.zyx` for a GLSL vector made of elements of one other vector."""
+    if len({_owner(element) for element in value.elements}) != 1 or _owner(value.elements[0]) is None:
+        return None
+    parts = [e.of(element).text.rpartition(".") for element in value.elements]
+    if len({owner for owner, _, _ in parts}) != 1 or not all(name in tuple(COMPONENTS) for _, _, name in parts):
+        return None
+    return Written(f"{parts[0][0]}.{''.join(name for _, _, name in parts)}")
+
+
+def _owner(element: Statement) -> Statement | None:
+    """Return the vector, or the place of one, that an element is read from."""
+    if isinstance(element, MatrixElement):
+        return element.value
+    pointer = element.pointer if isinstance(element, (LocalLoad, GlobalLoad)) else None
+    return pointer.origin if isinstance(pointer, MatrixPtr) else None
+
+
+def _matrix_element(e: Expressions, value: MatrixElement) -> Written:
+    return e.element(e.operand(value.value, PRIMARY), value.value.type, value.indices, False)
+
+
+def _struct_init(e: Expressions, value: StructInit) -> Written:
+    assert isinstance(value.type, Struct)
+    structs = e.layout.structs
+    e.type_text(value.type)
+    texts = []
+    for member, (_, kind) in zip(value.values, value.type.members, strict=True):
+        if structs.as_bytes(value.type, kind):
+            texts.append(e.to_memory(member))
+        elif e.target.name == "cuda" and isinstance(kind, Scalar) and 1 < kind.bits < 32 and kind.is_integral:
+            texts.append(f"({e.type_text(kind)}){e.operand(member, UNARY)}")  # braces do not narrow in C++
+        else:
+            texts.append(e.of(member).text)
+    return Written(structs.init(value.type, texts))
+
+
+def _zero_struct(e: Expressions, kind: Struct) -> str:
+    """Return the struct whose every part is 0: by the rule of C's initializers, by all members in GLSL."""
+    structs = e.layout.structs
+    name = e.type_text(kind)
+    if e.target.has_pointers:
+        return f"({name}){{0}}" if e.target.name == "c" else f"{name}{{}}"
+    zeros = [e.zero(stored_type("vulkan", t) if structs.as_bytes(kind, t) else t) for _, t in kind.members]
+    return structs.init(kind, zeros)
+
+
+def _struct_element(e: Expressions, value: StructElement) -> Written:
+    struct = value.value.type
+    assert isinstance(struct, Struct) and value.type is not None
+    text = f"{e.operand(value.value, PRIMARY)}.{e.member_name(struct, value.member)}"
+    return e.loaded(text, value.type) if struct in e.layout.structs.stored else Written(text)
+
+
+def _is_same(a: Statement, b: Statement) -> bool:
+    return a is b or (
+        isinstance(a, Const) and isinstance(b, Const) and a.type == b.type and repr(a.value) == repr(b.value)
+    )
+
+
+WRITERS: dict[type, Callable[..., Written]] = {
+    Const: _const,
+    ArgLoad: _argument,
+    ArrayShape: _shape,
+    LoopIndex: _index,
+    LocalLoad: _load,
+    GlobalLoad: _load,
+    Call: _call,
+    CallResult: _call_result,
+    Operation: _operation,
+    Cast: _cast,
+    MatrixInit: _init,
+    MatrixElement: _matrix_element,
+    StructInit: _struct_init,
+    StructElement: _struct_element,
+    IfExp: Expressions.choice,
+}
+"""How each kind of value is printed."""

@@ -1,0 +1,508 @@
+"""Decides where each value of a task is printed: inside the statement that uses it, or under a name where it stands.
+
+In: the blocks of a task. Out: `Placement`. Blocks are scanned backwards, so that the places where a value will be
+printed are known when it is met. A read moves down to its user only if nothing on the way writes what it reads; a value
+crosses the head of a loop only if it costs nothing to compute again.
+
+    load a[i]; store b[j]; add        ->  b(j) = ...; x = a(i) + 1        (a, b: fields, which never alias)
+    load a[i]; store a[j]; add        ->  float t0 = a(i); a(j) = ...; x = t0 + 1
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from ...ir.functions import Call, CallResult, Reference
+from ...ir.nodes import Block, Effect, Statement, has_effect, operands
+from ...ir.sparse import TOPOLOGY_WRITERS, Activate, Append, Deactivate, IsActive, Length, reached_by
+from ...ir.statements import (
+    Alloca,
+    ArgLoad,
+    ArrayShape,
+    AtomicOp,
+    Cast,
+    Const,
+    GlobalLoad,
+    GlobalPtr,
+    GlobalStore,
+    GlobalTemporary,
+    If,
+    IfExp,
+    LocalLoad,
+    LocalStore,
+    LoopIndex,
+    MatrixElement,
+    MatrixInit,
+    MatrixPtr,
+    Operation,
+    Rand,
+    RangeFor,
+    Return,
+    StructElement,
+    StructPtr,
+    While,
+    base_pointer,
+)
+from ...ir.textures import TEXEL_READS, ImageStore
+from ...ir.threads import Collective, Exchange, ThreadFor
+from ...ir.types import Scalar
+
+ATOMS = (Const, ArgLoad, ArrayShape, LoopIndex)
+CALLS = (AtomicOp, Rand, Collective, Exchange, Call, Activate, Deactivate, Append)
+"""Effects that give a value: a call that is printed exactly once, where it stands."""
+PLACES = (Alloca, GlobalPtr, MatrixPtr, StructPtr, GlobalTemporary, Reference)
+INDEX_OPERATIONS = frozenset({"add", "sub", "mul", "neg"})
+COMPARISONS = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
+ALIASED = "arrays that may share memory"
+TOPOLOGY = "which cells are active"
+TEXELS = "what textures hold"
+ANYTHING = "all memory"
+"""What a call with effects may write."""
+MAX_READS = 2
+"""So often a load is printed again before it gets a name: compilers merge loads, and a name costs the reader more."""
+
+
+@dataclass(eq=False, slots=True)
+class _Loop:
+    start: int
+    parent: _Loop | None
+    end: int = 0
+
+
+class _Point(NamedTuple):
+    """Where a value will be printed: position in the order of the text, and the innermost loop around it."""
+
+    position: int
+    loop: _Loop | None
+
+
+@dataclass(slots=True)
+class Placement:
+    """inline: values printed where they are used. compound: stores of `x op y` to `x`, with that operation.
+
+    read_back: stores whose value is read from the place they wrote by all later users.
+    declared_by_store: the store that declares a local variable, if one can. dead: locals never read, and their stores.
+    set_by_branches: locals whose first mention is an `if` that sets them on every path.
+    direct: atomics, random numbers and calls whose one user is the next thing printed, and does nothing but store them.
+    """
+
+    inline: set[Statement] = field(default_factory=set)
+    used: set[Statement] = field(default_factory=set)
+    compound: dict[Statement, Operation] = field(default_factory=dict)
+    declared_by_store: dict[Statement, Statement] = field(default_factory=dict)
+    dead: set[Statement] = field(default_factory=set)
+    read_back: dict[Statement, Statement] = field(default_factory=dict)
+    set_by_branches: set[Statement] = field(default_factory=set)
+    direct: set[Statement] = field(default_factory=set)
+
+
+def place(roots: Sequence[tuple[Block, Sequence[Statement]]], is_infix: Callable[[Operation], bool]) -> Placement:
+    """Return the placement for blocks printed one after the other.
+
+    roots: each block with values that its surroundings use (bounds of the parallel loop). is_infix: whether an
+    operation is printed as `a op b`, so that `a op= b` exists.
+    """
+    placer = _Placer(is_infix)
+    for block, _ in roots:
+        placer.number(block, None)
+    for block, results in reversed(roots):
+        for result in results:
+            placer.add_points(result, [_Point(placer.end[block], None)])
+        placer.place_block(block)
+    return placer.placement
+
+
+class _Placer:
+    def __init__(self, is_infix: Callable[[Operation], bool]) -> None:
+        self.is_infix = is_infix
+        self.placement = Placement()
+        self.clock = 0
+        self.position: dict[Statement, int] = {}
+        self.loop: dict[Statement, _Loop | None] = {}
+        self.home: dict[Statement, Block] = {}
+        self.inner_loop: dict[Statement, _Loop] = {}
+        self.end: dict[Block, int] = {}  # Block compares by identity (eq=False)
+        self.writes: dict[object, list[int]] = {}
+        self.fences: list[int] = []
+        self.points: dict[Statement, list[_Point]] = {}
+        self.read: set[Statement] = set()
+        self.stored: dict[Statement, Statement] = {}
+        self.next_stored: Statement | None = None
+
+    # --- order of the text, and who writes what where
+
+    def number(self, block: Block, loop: _Loop | None) -> None:
+        for statement in block.statements:
+            self.position[statement] = self.clock
+            self.loop[statement] = loop
+            self.home[statement] = block
+            self.clock += 1
+            if isinstance(statement, (LocalStore, GlobalStore, AtomicOp)):
+                self.writes.setdefault(_memory(statement.pointer), []).append(self.position[statement])
+            elif isinstance(statement, ImageStore):
+                self.writes.setdefault(TEXELS, []).append(self.position[statement])
+            elif isinstance(statement, LocalLoad):
+                self.read.add(base_pointer(statement.pointer))
+            elif isinstance(statement, Call):
+                self._number_call(statement)
+            elif isinstance(statement, TOPOLOGY_WRITERS):
+                lost = not isinstance(statement, (Activate, Append))
+                self.writes.setdefault(ANYTHING if lost else TOPOLOGY, []).append(self.position[statement])
+            elif statement.EFFECT & Effect.FENCE or isinstance(statement, ThreadFor):
+                self._number_meeting(statement)
+            if not statement.BLOCKS:
+                continue
+            inner = loop
+            if isinstance(statement, (RangeFor, While, ThreadFor)):
+                inner = self.inner_loop[statement] = _Loop(self.position[statement], loop)
+            for attribute in statement.BLOCKS:
+                if (nested := getattr(statement, attribute)) is not None:
+                    self.number(nested, inner)
+            if inner is not loop and inner is not None:
+                inner.end = self.clock
+        self._find_declarations(block)
+        self.end[block] = self.clock
+        self.clock += 1
+
+    def _number_call(self, call: Call) -> None:
+        """Note what a call reads and writes; of the caller's variables those passed by reference only."""
+        self.read.update(call.references())
+        for variable in call.references():
+            self.writes.setdefault(variable, []).append(self.position[call])
+        if call.EFFECT & Effect.WRITE:
+            self.writes.setdefault(ANYTHING, []).append(self.position[call])
+
+    def _number_meeting(self, statement: Statement) -> None:
+        """Note that other threads may have written memory by now, and which variables of threads are read and set."""
+        if statement.EFFECT & Effect.FENCE:
+            self.fences.append(self.position[statement])
+        self.read.update(operand for operand in operands(statement) if isinstance(operand, Alloca))
+        if isinstance(statement, Exchange) and statement.result is not None:
+            self.writes.setdefault(statement.result, []).append(self.position[statement])
+
+    def _find_declarations(self, block: Block) -> None:
+        """A local declared in this block is declared by its first store, if no other mention comes before it."""
+        waiting: set[Statement] = {s for s in block.statements if isinstance(s, Alloca)}
+        if not waiting:
+            return
+        for statement in block.statements:
+            if isinstance(statement, LocalStore) and statement.pointer in waiting:
+                self.placement.declared_by_store[statement.pointer] = statement
+                waiting.discard(statement.pointer)
+            elif not waiting:
+                return
+            elif statement.BLOCKS:
+                found = _mentioned(statement, waiting)
+                waiting -= found
+                self.placement.set_by_branches |= {a for a in found if _is_set_by(statement, a)}
+            else:
+                waiting.difference_update(o for o in operands(statement) if o in waiting)
+
+    def written(self, memory: object, after: int, before: int) -> bool:
+        """Return whether `memory` may be written between two positions."""
+        is_local = isinstance(memory, Alloca)
+        return any(
+            index < len(positions) and positions[index] < before
+            for positions in (
+                self.writes.get(memory, ()),
+                *(() if is_local else (self.writes.get(ANYTHING, ()), self.fences)),
+            )
+            for index in (bisect_right(positions, after),)
+        )
+
+    # --- decisions, backwards
+
+    def place_block(self, block: Block, uses_result: bool = True) -> None:
+        self.next_stored = block.result if uses_result else None
+        for statement in reversed(block.statements):
+            if statement is self.next_stored and isinstance(statement, CALLS):
+                if len(self.points.get(statement, ())) == 1 and not statement.name:
+                    self.placement.direct.add(statement)
+            self._place(statement)
+            if isinstance(statement, (LocalStore, GlobalStore)):
+                self.next_stored = statement.value if _is_free_of_reads(statement.pointer) else None
+            elif isinstance(statement, Return) and len(statement.values) == 1:
+                self.next_stored = statement.values[0]
+            elif statement.EFFECT & (Effect.WRITE | Effect.CONTROL) or self._prints_lines(statement):
+                self.next_stored = None
+
+    def _prints_lines(self, statement: Statement) -> bool:
+        """Whether a statement without effect stands in the text by itself."""
+        if isinstance(statement, (*ATOMS, *PLACES)):
+            return isinstance(statement, Alloca) and statement not in self.placement.declared_by_store
+        return statement in self.placement.used and statement not in self.placement.inline
+
+    def _place(self, statement: Statement) -> None:
+        points = self.points.get(statement, [])
+        here = [_Point(self.position[statement], self.loop[statement])]
+        if statement.EFFECT & (Effect.WRITE | Effect.CONTROL):
+            if points:
+                self.placement.used.add(statement)
+            self._place_effect(statement, here)
+            return
+        if isinstance(statement, IfExp):
+            self._place_choice(statement, points, here)
+            return
+        if not points:
+            return
+        self.placement.used.add(statement)
+        if len(points) > 1 and self._is_read_back(statement, points):
+            return
+        if self._prints_inline(statement, points):
+            self.placement.inline.add(statement)
+            here = points
+        repeated = isinstance(statement, MatrixInit) and len(set(statement.elements)) == 1  # printed once: vec3(x)
+        needed = reached_by(statement) if isinstance(statement, GlobalPtr) else operands(statement)
+        for operand in needed[:1] if repeated else needed:
+            self.add_points(operand, here)
+
+    def _place_effect(self, statement: Statement, here: list[_Point]) -> None:
+        if isinstance(statement, (LocalStore, GlobalStore)):
+            self._place_store(statement, here)
+        elif isinstance(statement, RangeFor):
+            inside = [_Point(self.position[statement], self.inner_loop[statement])]
+            self.add_points(statement.begins[0], here)
+            for value in (*statement.begins[1:], *statement.ends):
+                self.add_points(value, inside)
+        else:
+            for operand in operands(statement):
+                self.add_points(operand, here)
+        inner = self.inner_loop.get(statement, self.loop[statement])
+        for attribute in reversed(statement.BLOCKS):
+            if (block := getattr(statement, attribute)) is not None:
+                if block.result is not None:
+                    self.add_points(block.result, [_Point(self.end[block], inner)])
+                self.place_block(block)
+
+    def _place_store(self, store: LocalStore | GlobalStore, here: list[_Point]) -> None:
+        base = base_pointer(store.pointer)
+        if isinstance(base, Alloca) and base not in self.read:
+            self.placement.dead |= {store, base}
+            return
+        self.add_points(store.pointer, here)
+        value = store.value
+        if isinstance(value, Operation) and value not in self.points and self._is_compound(store, value):
+            self.placement.compound[store] = value
+            self.add_points(value.operands[1], here)
+        else:
+            self.add_points(value, here)
+            self.stored[value] = store
+
+    def _is_read_back(self, value: Statement, points: list[_Point]) -> bool:
+        """Print a value that is first stored, then used, inside the store, and read the place again where it is used.
+
+        t0 = v(i) + g; v(i) = t0; x(i) += t0    ->    v(i) += g; x(i) += v(i)
+        """
+        store = self.stored.get(value)
+        if not isinstance(store, GlobalStore) or value.name or not isinstance(value, Operation):
+            return False
+        if self.home[store] is not self.home[value]:  # a store in a branch is no place to read from in another one
+            return False
+        position = self.position[store]
+        others = [p for p in points if p.position > position]
+        if len(others) + 1 != len(points) or any(p.loop is not self.loop[value] for p in points):
+            return False
+        pointer = store.pointer
+        if not _is_simple(pointer) or self.written(_memory(pointer), position, max(p.position for p in others)):
+            return False
+        self.placement.inline.add(value)
+        self.placement.read_back[store] = value
+        here = [_Point(position, self.loop[store])]
+        compound = self._is_compound(store, value)
+        if compound:
+            self.placement.compound[store] = value
+        for operand in value.operands[1:] if compound else value.operands:
+            self.add_points(operand, here)
+        return True
+
+    def _is_compound(self, store: LocalStore | GlobalStore, value: Operation) -> bool:
+        """Whether `store` can be printed as `x op= y`: the place's value is read nowhere else and is still the same."""
+        if len(value.operands) != 2 or value.name is not None or not self.is_infix(value):
+            return False
+        load = value.operands[0]
+        if not isinstance(load, (LocalLoad, GlobalLoad)) or not _same_place(load.pointer, store.pointer) or load.name:
+            return False
+        if self.placement.declared_by_store.get(store.pointer) is store:
+            return False
+        return self.loop[load] is self.loop[store] and not self.written(
+            _memory(load.pointer), self.position[load], self.position[store]
+        )
+
+    def _place_choice(self, choice: IfExp, points: list[_Point], here: list[_Point]) -> None:
+        effects = has_effect(choice, Effect.WRITE | Effect.CONTROL)
+        if not points and not effects:
+            return
+        if points:
+            self.placement.used.add(choice)
+        inline = not effects and len(points) == 1 and not choice.name and points[0].loop is self.loop[choice]
+        if inline:
+            self.placement.inline.add(choice)
+        for block in (choice.otherwise, choice.then):
+            if block.result is not None:
+                result_points = points if inline else [_Point(self.end[block], self.loop[choice])]
+                self.add_points(block.result, result_points)
+            self.place_block(block, bool(points))
+        self.add_points(choice.condition, points if inline else here)
+
+    def add_points(self, value: Statement, points: list[_Point]) -> None:
+        """Note that `value` will be printed at `points` too."""
+        known = self.points.get(value)
+        if known is None:
+            self.points[value] = list(points)
+        else:
+            known.extend(points)
+
+    def _prints_inline(self, value: Statement, points: list[_Point]) -> bool:
+        if isinstance(value, (*ATOMS, *PLACES)):
+            return True
+        if value.name is not None and not (isinstance(value, Cast) and isinstance(value.value, ATOMS)):
+            return False
+        crosses = any(point.loop is not self.loop.get(value) for point in points)
+        if isinstance(value, Call):
+            return len(points) == 1 and not crosses and not self._may_have_changed(value, points[0])
+        if isinstance(value, (IsActive, Length)):
+            return (
+                len(points) == 1
+                and not crosses
+                and not self.written(TOPOLOGY, self.position[value], points[0].position)
+            )
+        if isinstance(value, TEXEL_READS):
+            return (
+                len(points) == 1 and not crosses and not self.written(TEXELS, self.position[value], points[0].position)
+            )
+        if isinstance(value, (LocalLoad, GlobalLoad)):
+            if self._is_overwritten(value, points, crosses):
+                return False
+            if isinstance(value, GlobalLoad):
+                return not crosses and (
+                    len(points) == 1 or (len(points) <= MAX_READS and isinstance(value.type, Scalar))
+                )
+            return True
+        if len(points) == 1 and not crosses:
+            return True
+        return _is_cheap(value)
+
+    def _may_have_changed(self, call: Call, point: _Point) -> bool:
+        """Whether anything is written between a call without effects of its own and the place of its one use."""
+        start = self.position[call]
+        return bool(call.EFFECT) and any(self.written(memory, start, point.position) for memory in self.writes)
+
+    def _is_overwritten(self, load: LocalLoad | GlobalLoad, points: list[_Point], crosses: bool) -> bool:
+        memory = _memory(load.pointer)
+        others = () if isinstance(memory, Alloca) else (*self.writes.get(ANYTHING, ()), *self.fences)
+        if memory not in self.writes and not others:
+            return False
+        position, loop = self.position[load], self.loop[load]
+        last = max(point.position for point in points)
+        if crosses:
+            last = max(last, *(_end_of_crossed(point, loop) for point in points))
+        return self.written(memory, position, last)
+
+
+def _end_of_crossed(point: _Point, loop: _Loop | None) -> int:
+    """Return the end of the outermost loop around `point` that lies inside `loop`."""
+    end, inner = point.position, point.loop
+    while inner is not None and inner is not loop:
+        end = max(end, inner.end)
+        inner = inner.parent
+    return end
+
+
+def _is_cheap(value: Statement) -> bool:
+    """Whether computing `value` again costs nothing and reads no worse than a name."""
+    if isinstance(value, ATOMS) or value.name is not None:
+        return True
+    match value:
+        case CallResult():
+            return True
+        case Cast(value=inner, type=Scalar()):
+            return isinstance(inner, ATOMS) or inner.name is not None
+        case Cast(value=inner):
+            return isinstance(inner, ATOMS)
+        case Operation(op=op, operands=inner) if op in COMPARISONS:
+            return all(isinstance(o, Const) or isinstance(o.type, Scalar) and _is_named(o) for o in inner)
+        case Operation(op=op, operands=inner, type=Scalar(kind="int" | "uint")) if op in INDEX_OPERATIONS:
+            return all(isinstance(o, ATOMS) or o.name is not None for o in inner)
+        case StructElement(value=inner):
+            return inner.name is not None or not isinstance(inner, GlobalLoad)
+        case MatrixElement(value=inner, indices=indices):
+            return all(isinstance(i, Const) for i in indices) and (
+                inner.name is not None or not isinstance(inner, GlobalLoad)
+            )
+    return False
+
+
+def _is_named(value: Statement) -> bool:
+    return isinstance(value, ATOMS) or value.name is not None
+
+
+def _is_free_of_reads(value: Statement) -> bool:
+    """Whether the text of `value` reads no memory, so that it may be computed before or after an effect."""
+    if isinstance(value, (LocalLoad, GlobalLoad, *TEXEL_READS, IfExp, *CALLS)):
+        return value.name is not None
+    return _is_named(value) or all(_is_free_of_reads(o) for o in operands(value))
+
+
+def _is_simple(pointer: Statement) -> bool:
+    """Whether a place in an array reads well twice: no index needs computing."""
+    while isinstance(pointer, StructPtr):
+        pointer = pointer.origin
+    return isinstance(pointer, GlobalPtr) and all(isinstance(i, ATOMS) or i.name is not None for i in pointer.indices)
+
+
+def _memory(pointer: Statement) -> object:
+    """Return what stands for the memory behind `pointer`: equal for two pointers that may meet."""
+    base = base_pointer(pointer)
+    if isinstance(base, GlobalPtr):
+        return ALIASED if base.array.may_alias else base.array
+    return base.temporary if isinstance(base, GlobalTemporary) else base
+
+
+def _same_place(a: Statement, b: Statement) -> bool:
+    """Whether two pointers surely point to one place: made alike from the same values."""
+    if a is b:
+        return True
+    match a, b:
+        case GlobalPtr(), GlobalPtr():
+            return a.array is b.array and all(_same_index(i, j) for i, j in zip(a.indices, b.indices, strict=True))
+        case MatrixPtr(), MatrixPtr():
+            same = all(_same_index(i, j) for i, j in zip(a.indices, b.indices, strict=True))
+            return same and _same_place(a.origin, b.origin)
+        case StructPtr(), StructPtr():
+            return a.member == b.member and _same_place(a.origin, b.origin)
+        case GlobalTemporary(), GlobalTemporary():
+            return a.temporary is b.temporary
+    return False
+
+
+def _same_index(a: Statement, b: Statement) -> bool:
+    return a is b or (isinstance(a, Const) and isinstance(b, Const) and a.value == b.value)
+
+
+def _is_set_by(statement: Statement, local: Statement) -> bool:
+    """Whether `statement` stores to `local` on every path, before anything else is done with it."""
+    if not isinstance(statement, If):
+        return isinstance(statement, LocalStore) and statement.pointer is local
+    for block in (statement.then, statement.otherwise):
+        statements = block.statements if block is not None else []
+        first = next((s for s in statements if s.EFFECT & Effect.CONTROL or _mentioned(s, {local})), None)
+        if first is None or not _is_set_by(first, local):
+            return False
+    return True
+
+
+def _mentioned(statement: Statement, candidates: set[Statement]) -> set[Statement]:
+    """Return which of `candidates` are read or written by `statement` or inside it."""
+    found = {o for o in operands(statement) if o in candidates}
+    for attribute in statement.BLOCKS:
+        block = getattr(statement, attribute)
+        if block is None:
+            continue
+        if block.result in candidates:
+            found.add(block.result)
+        for inner in block.statements:
+            found |= _mentioned(inner, candidates)
+    return found

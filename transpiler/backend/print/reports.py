@@ -1,0 +1,176 @@
+"""Prints `print` and checks as records in the report buffer; what a record means stands in `Interface.reports`.
+
+In: the statement and the printer of its function. Out: lines that call the helpers of `templates/*/lib/reports.*`.
+
+    print(i, x)    ->    uint record = report_print(args.report, 0u, index, 2u);
+                         record = report_i32(args.report, record, i);
+                         report_f32(args.report, record, x);
+    a[i, j]        ->    if (outside_2(args.report, 1u, index, i, j, args.n, args.m)) return;
+
+Where a check fails, this turn of the loop ends; tasks behind it end at once (`stop_after_failure`). A thread that
+others of its block may wait for goes on; the pass `stay_inside` has made its accesses harmless.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...ir.functions import Call
+from ...ir.nodes import Statement
+from ...ir.statements import CHECKS, Assert, Const, IndexCheck, Print, Record, scalar_type
+from ...ir.types import Scalar, Tensor, Type, i32, u32
+from ..module.record_sites import WORD_TYPES
+from ..spelling import spell_element
+from ..spelling_forms import SHIFT
+from .expressions import Expressions
+from .statements import Statements
+
+MAX_AXES = 4
+"""Indices that one of the helpers `outside_1`, `outside_2`, ... checks."""
+
+
+def print_record(p: Statements, statement: Record, location: Any) -> None:
+    """Print the lines that write one record."""
+    p.e.uses_args = True
+    words = [word for value in statement.values for word in _words(p.e, value)]
+    size = sum(2 if kind in ("i64", "u64", "f64") else 1 for kind, _ in words)
+    site = p.e.layout.use.sites[statement]
+    begin = "report_print" if isinstance(statement, Print) else "report_failure"
+    p.e.need(begin, *(f"report_{kind}" for kind, _ in words))
+    start = f"{begin}({p.e.layout.report}, {site}u, {p.e.index}, {size}u)"
+    if not words:
+        p.emit(f"{start};", location)
+        return
+    with p.names.scope():
+        record = p.names.declare("record")
+        p.emit(f"{p.e.type_text(u32)} {record} = {start};", location)
+        for number, (kind, text) in enumerate(words):
+            target = "" if number == len(words) - 1 else f"{record} = "
+            p.emit(f"{target}report_{kind}({p.e.layout.report}, {record}, {text});")
+
+
+def write_print(p: Statements, statement: Print) -> None:
+    """Print a `print`; braces keep its cursor from the names of the block."""
+    if not statement.values:
+        print_record(p, statement, statement.location)
+        return
+    p.emit("{", statement.location)
+    with p.indented():
+        print_record(p, statement, statement.location)
+    p.emit("}")
+
+
+def write_assert(p: Statements, statement: Assert) -> None:
+    """Print an `assert`: where it fails, this turn of the loop ends."""
+    p.emit(f"if ({p.e.negated(statement.condition)}) {{", statement.location)
+    with p.indented():
+        print_record(p, statement, statement.location)
+    _leave(p)
+
+
+def write_index_check(p: Statements, check: IndexCheck) -> None:
+    """Print the check of an access: one call, or all of it where an index is wider than i32 or moved."""
+    site = p.e.layout.use.sites[check]
+    axes = len(check.indices)
+    if axes <= MAX_AXES and not check.begins and all(index.type == i32 for index in check.indices):
+        p.e.uses_args = True
+        p.e.need(f"outside_{axes}")
+        values = ", ".join(p.e.of(value).text for value in check.values)
+        text = f"outside_{axes}({p.e.layout.report}, {site}u, {p.e.index}, {values})"
+        if p.e.block is not None:
+            p.emit(f"{text};", check.location)
+            return
+        if len(p.leave) == 1:
+            p.exits += 1
+            p.emit(f"if ({text}) {p.leave[0]}", check.location)
+            return
+        p.emit(f"if ({text}) {{", check.location)
+        _leave(p)
+        return
+    conditions = [
+        condition
+        for index, extent, begin in zip(check.indices, check.extents, check.begins or (0,) * axes, strict=True)
+        for condition in (_outside(p.e, index, extent) if not begin else _outside_from(p.e, index, extent, begin))
+    ]
+    p.emit(f"if ({' || '.join(conditions)}) {{", check.location)
+    with p.indented():
+        print_record(p, check, check.location)
+    _leave(p)
+
+
+def _leave(p: Statements) -> None:
+    """Print what ends the function where a check fails, and the end of the block it stands in.
+
+    A thread of a block goes on: the others wait for it at barriers.
+    """
+    with p.indented():
+        for line in p.leave if p.e.block is None else ():
+            p.emit(line)
+    p.exits += p.e.block is None
+    p.emit("}")
+
+
+def _outside(e: Expressions, index: Statement, extent: Statement) -> list[str]:
+    """Return the conditions under which an index lies outside; an extent is made unsigned beside an unsigned one."""
+    text, limit = e.operand(index, SHIFT), e.of(extent).text
+    if scalar_type(index).kind == "int":
+        below = [] if isinstance(index, Const) and index.value >= 0 else [f"{text} < 0"]
+        return [*below, f"{text} >= {limit}"]
+    return [f"{text} >= {f'{limit}u' if isinstance(extent, Const) else e.target.unsigned.format(limit)}"]
+
+
+def _outside_from(e: Expressions, index: Statement, extent: Statement, begin: int) -> list[str]:
+    """Return the same for an axis whose indices start at `begin`; that of a field, so its extent is constant."""
+    assert isinstance(extent, Const)
+    text, end = e.operand(index, SHIFT), begin + int(extent.value)
+    if scalar_type(index).kind == "int":
+        return [f"{text} < {begin}", f"{text} >= {end}"]
+    low = [f"{text} < {begin}u"] if begin > 0 else []
+    return [*low, f"{text} >= {max(end, 0)}u"]
+
+
+def stop_after_failure(p: Statements, task: int) -> None:
+    """Print the line that ends a task where a check failed in one before it, which may not have left what it should."""
+    use = p.e.layout.use
+    own = [(number, use.task_of[site], site) for site, number in use.sites.items() if number < use.task_sites]
+    if not any(isinstance(site, (*CHECKS, Call)) and at < task for _, at, site in own):
+        return
+    first = next((number for number, at, _ in own if at >= task), use.task_sites)
+    p.e.uses_args = True
+    p.e.need("report_stopped")
+    p.emit(f"if (report_stopped({p.e.layout.report}, {first}u)) return;")
+
+
+def _words(e: Expressions, value: Any) -> list[tuple[str, str]]:
+    """Return the kind and the text of each scalar of a value."""
+    kind: Type = value.type
+    written = e.of(value)
+    if isinstance(kind, Scalar):
+        return [_word(e, kind, written.text)]
+    assert isinstance(kind, Tensor), "the frontend prints structs by their members"
+    words = []
+    for indices in _all_indices(kind.shape):
+        spelling = spell_element(e.target.name, kind, indices)
+        e.need(*spelling.helpers)
+        owner = written.text if written.precedence == 16 else f"({written.text})"
+        words.append(_word(e, kind.element, spelling.format(owner)))
+    return words
+
+
+def _all_indices(shape: tuple[int, ...]) -> list[list[int]]:
+    if len(shape) == 1:
+        return [[i] for i in range(shape[0])]
+    return [[i, j] for i in range(shape[0]) for j in range(shape[1])]
+
+
+def _word(e: Expressions, kind: Scalar, text: str) -> tuple[str, str]:
+    name = WORD_TYPES.get(kind.name, kind.name)
+    if name == kind.name or e.target.name == "c":
+        return name, text
+    wide = {"i32": e.type_text(i32), "u32": e.type_text(u32), "f32": "float"}[name]
+    return name, f"{wide}({text})"
+
+
+WRITERS: dict[type, Callable[..., None]] = {Print: write_print, Assert: write_assert, IndexCheck: write_index_check}
+"""What `print_statements.WRITERS` has for the other effects."""

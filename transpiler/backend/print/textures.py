@@ -1,0 +1,102 @@
+"""Prints what is done with textures: GLSL's own functions, and calls of those that `texture_functions` makes.
+
+vec4 in_num = imageLoad(in_ten, i);               vec4 in_num = load_rgba8_1d(args.in_ten, i);
+imageStore(out_ten, i, in_num + 0.5);             store_rgba8_1d(args.out_ten, i, in_num + 0.5f);
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from ...ir.nodes import Statement
+from ...ir.textures import (
+    ImageLoad,
+    ImageStore,
+    Texture,
+    TextureFetch,
+    TextureSample,
+    TextureStatement,
+)
+from ..layout.usage import Use
+from ..texture_functions import key_of, name_in
+from .expressions import WRITERS as VALUES
+from .expressions import Expressions, Written
+from .statements import Statements
+
+__all__ = ["WRITERS", "declarations"]
+
+GLSL = {
+    TextureSample: "textureLod({0}, {1}, {2})",
+    TextureFetch: "texelFetch({0}, {1}, {2})",
+    ImageLoad: "imageLoad({0}, {1})",
+    ImageStore: "imageStore({0}, {1}, {2})",
+}
+PREFIXES = {"f32": "", "i32": "i", "u32": "u"}
+WHAT: dict[type[Statement], str] = {
+    TextureSample: "sample",
+    TextureFetch: "fetch",
+    ImageLoad: "load",
+    ImageStore: "store",
+}
+
+
+def declarations(textures: Iterable[Texture], use: Use, names: dict[object, str]) -> list[str]:
+    """Return the variables of GLSL that stand for textures. use: what the kernel does with them, in all its tasks."""
+    lines = []
+    for texture in sorted(textures, key=lambda t: t.slot):
+        prefix, name = PREFIXES[texture.element.name], names[texture]
+        if texture.format is None:
+            lines.append(f"layout(set = 0, binding = {texture.slot}) uniform {prefix}sampler{texture.ndim}D {name};")
+            continue
+        row = texture.format
+        format = f"{row.name}i" if row.kind == "uint" else row.name  # GLSL says rgba8ui
+        kinds = {kind for kind, other in use.texels if other is texture}
+        access = "readonly " if kinds == {ImageLoad} else "writeonly " if kinds == {ImageStore} else ""
+        layout = f"layout(set = 0, binding = {texture.slot}, {format})"
+        lines.append(f"{layout} uniform {access}{prefix}image{texture.ndim}D {name};")
+    return lines
+
+
+def _key(statement: TextureStatement) -> str:
+    """Return the key of the function that does what the statement says."""
+    texture = statement.texture
+    kind = texture.element.name if texture.format is None else texture.format.name
+    return key_of(WHAT[type(statement)], kind, texture.ndim)
+
+
+def _called(e: Expressions, statement: TextureStatement, *operands: Statement) -> str:
+    """Return the call that does what a statement says."""
+    texture = statement.texture
+    e.used.textures[texture] = None
+    texts = [e.of(operand).text for operand in operands]
+    if not e.target.has_pointers:
+        return GLSL[type(statement)].format(e.layout.textures[texture], *texts)
+    e.uses_args = True
+    key = _key(statement)
+    e.need(key)
+    by_texels = isinstance(statement, TextureFetch) and ("texels", texture) in e.layout.textures
+    handle = e.layout.textures["texels", texture] if by_texels else e.layout.textures[texture]
+    channels = e.layout.textures.get(("channels", texture))
+    return f"{name_in(key)}({', '.join([handle, *([channels] if channels else []), *texts])})"
+
+
+def _sample(e: Expressions, value: TextureSample | TextureFetch) -> Written:
+    """A texture has one level, so that C and CUDA need not know which."""
+    levels = [] if e.target.has_pointers else [value.lod]
+    return Written(_called(e, value, value.place, *levels))
+
+
+def _load(e: Expressions, value: ImageLoad) -> Written:
+    return Written(_called(e, value, value.place))
+
+
+def _store(p: Statements, statement: ImageStore) -> None:
+    p.emit(f"{_called(p.e, statement, statement.place, statement.value)};", statement.location)
+
+
+WRITERS: dict[type, Callable[..., None]] = {ImageStore: _store}
+"""How each of these effects is printed."""
+
+VALUES[TextureSample] = _sample
+VALUES[TextureFetch] = _sample
+VALUES[ImageLoad] = _load

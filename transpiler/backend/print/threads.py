@@ -1,0 +1,347 @@
+"""How the turns of a parallel loop are spread: counts, and the index of an axis from the linear index of a thread.
+
+In: a task whose prologue has been printed. Out: `Threads`: texts for the template, and the counts as expressions the
+host computes (`interface.Expression`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from math import prod
+
+from ...errors import TaichiTypeError
+from ...ir.nodes import Statement
+from ...ir.ops import OPS
+from ...ir.statements import ArgLoad, ArrayShape, Cast, Const, IfExp, Operation, RangeFor
+from ...ir.tasks import Task
+from ...ir.types import Scalar
+from ...options import MAX_TURNS
+from ..layout.layout import Layout
+from ..module.interface import Expression, LoopIndices
+from ..naming import bound_name
+from ..spelling_forms import ADD, MULTIPLY, PRIMARY, UNARY
+from .expressions import Expressions, Written
+from .iteration_order import begin_of_loop, index_of_turn, nested_loops
+from .statements import INDENT, bound, loop_head
+
+MANY_TURNS, FEW_TURNS = 8192, 64
+"""From so many turns a loop is worth threads on the host: if its body is short, if it holds loops."""
+
+MAX_COMPARED = 10
+"""Pairs of addresses that gcc compares before a loop, to see that they do not overlap."""
+
+HOST_OPERATIONS: dict[str, str] = {
+    **{name: name for name in ("add", "sub", "mul", "floordiv", "mod", "min", "max", "raw_div")},
+    "plain_div": "floordiv", "plain_mod": "mod",
+}  # fmt: skip
+"""What a host computes of bounds, and as which operation of `interface.EXTENT_OPERATORS`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Threads:
+    """declarations: lines before all others. count: of all turns, unsigned. indices: one text an axis.
+
+    loops: heads of nested loops. extents: for the host, or None. linear: the number of a turn.
+    """
+
+    declarations: list[str]
+    count: str
+    indices: list[str]
+    loops: list[str]
+    extents: tuple[Expression, ...] | None
+    linear: str = "index"
+
+
+def spread(e: Expressions, loop: RangeFor, names: list[str], layout: Layout) -> Threads:
+    """Return how `loop` becomes threads, or nested loops where the target has those."""
+    axes = range(len(loop.begins))
+    extents, known = _known_extents(loop, layout)
+    declarations: list[str] = []
+    if e.target.nested_loops:
+        if loop.order:
+            heads, indices, turn = nested_loops(loop, names, lambda axis: loop_head(e, loop, axis, names[axis]))
+            return Threads(declarations, str(known), indices, heads, extents, turn)
+        _declare_ends(e, loop, names, declarations)
+        heads = [loop_head(e, loop, axis, names[axis]) for axis in axes]
+        factors = _factors([_difference(e, loop, axis) for axis in axes])
+        count = ("(long)" if len(factors) > 1 else "") + " * ".join(factors)
+        return Threads(declarations, count, names, heads, extents, _turn(e, loop, names))
+    texts = [_extent(e, loop, axis, names[axis], declarations) for axis in axes]
+    count = " * ".join(f"{text}u" if text.isdigit() else e.target.unsigned.format(text) for text in _factors(texts))
+    factors = ["1" if text == "0" else text for text in texts]  # no turn, but no division by zero in the text either
+    indices = [_index(e, loop, axis, factors) for axis in axes]
+    return Threads(declarations, count, indices, [], extents)
+
+
+def _known_extents(loop: RangeFor, layout: Layout) -> tuple[tuple[Expression, ...] | None, int | None]:
+    """Return how the host computes the numbers of turns, and how many there are, as far as these are known.
+
+    Raises: TaichiTypeError for more than can be counted.
+    """
+    host = [extent_on_host(layout, loop, axis) for axis in range(len(loop.begins))]
+    extents = None if any(h is None for h in host) else tuple(h for h in host if h is not None)
+    known = host_count(extents)
+    if known is not None and known > MAX_TURNS:
+        raise loop.location.error(
+            TaichiTypeError,
+            f"This parallel loop has {known:,} turns; at most {MAX_TURNS:,} can be counted",
+            "make one of its axes a serial loop inside it",
+        )
+    return extents, known
+
+
+def _factors(texts: list[str]) -> list[str]:
+    """Return the factors of a product, with all that are constant as one, behind the others."""
+    known = prod(int(text) for text in texts if text.isdigit())
+    factors = [text for text in texts if not text.isdigit()]
+    return factors if factors and known == 1 else [*factors, str(known)]
+
+
+def spread_blocks(
+    e: Expressions, loop: RangeFor, names: list[str], layout: Layout, block_dim: int, size: str
+) -> Threads:
+    """Return how `loop` becomes blocks of threads where a block is a turn of a loop on the host (C).
+
+    block_dim: threads a block; size: the same as text. `count` in the text is the number of all turns.
+    """
+    axes = range(len(loop.begins))
+    extents, known = _known_extents(loop, layout)
+    if known is not None:
+        loops = [f"for (int block = 0; block < {-(-known // block_dim)}; block++)"]
+        return Threads([], str(known), names, loops, extents)
+    declarations: list[str] = []
+    _declare_ends(e, loop, names, declarations)
+    factors = []
+    for axis in axes:
+        text = _extent_in_c(e, loop, axis)
+        if len(axes) > 1 and not text.isdigit():
+            declarations.append(f"int {bound_name('extent', names[axis])} = {text} > 0 ? {text} : 0;")
+            text = bound_name("extent", names[axis])
+        factors.append(text)
+    declarations.append(f"int count = {' * '.join(_factors(factors))};")
+    loops = [f"for (int block = 0; block < (count + {size} - 1L) / {size}; block++)"]
+    return Threads(declarations, "count", names, loops, extents)
+
+
+def indices_in_block(e: Expressions, loop: RangeFor, linear: str) -> list[str]:
+    """Return C's texts of a thread's indices: from `index`, or from its text `linear` where that reads well."""
+    extents = [_extent_in_c(e, loop, axis) for axis in range(len(loop.begins))]
+    texts = [_index(e, loop, axis, extents) for axis in range(len(loop.begins))]
+    return [
+        f"{text.removesuffix('index')}{linear}" if text == "index" or text.endswith("+ index") else text
+        for text in texts
+    ]
+
+
+def _extent_in_c(e: Expressions, loop: RangeFor, axis: int) -> str:
+    """Return the number of turns along an axis as a factor; it may be negative where there are none."""
+    begin, end, step = loop.begins[axis], loop.ends[axis], _step(loop, axis)
+    if isinstance(begin, Const) and isinstance(end, Const):
+        return str(len(range(int(begin.value), int(end.value), step)))
+    if step == 1:
+        text = _difference(e, loop, axis)
+        return text if text.replace(".", "").replace("_", "").isalnum() or text.startswith("(") else f"({text})"
+    low, high = (begin, end) if step > 0 else (end, begin)
+    span = f"{_inside(bound(e, high), ADD)} - {_inside(bound(e, low), MULTIPLY)}"
+    return f"(({span} + {abs(step) - 1}) / {abs(step)})"
+
+
+def _difference(e: Expressions, loop: RangeFor, axis: int) -> str:
+    """Return about how many turns an axis has, as a factor: it only decides whether threads are worth while."""
+    begin, end = bound(e, loop.begins[axis]), bound(e, loop.ends[axis])
+    if begin.text == "0":
+        return end.text if end.precedence >= UNARY or len(loop.begins) == 1 else f"({end.text})"
+    first, last = loop.begins[axis], loop.ends[axis]
+    if isinstance(first, Const) and isinstance(last, Const):
+        return str(abs(int(last.value) - int(first.value)))
+    low, high = (begin, end) if _step(loop, axis) > 0 else (end, begin)
+    text = f"{_inside(high, ADD)} - {_inside(low, MULTIPLY)}"
+    return f"({text})" if len(loop.begins) > 1 else text
+
+
+def _declare_ends(e: Expressions, loop: RangeFor, names: list[str], declarations: list[str]) -> None:
+    """Give a name to ends that are more than an argument, so that they are computed once."""
+    for axis, end in enumerate(loop.ends):
+        written = bound(e, end)
+        if written.text.replace(".", "").replace("_", "").isalnum():
+            continue
+        name = bound_name("end", names[axis])
+        declarations.append(f"int {name} = {written.text};")
+        e.texts[end] = Written(name)
+
+
+def _turn(e: Expressions, loop: RangeFor, names: list[str]) -> str:
+    """Return the number of a turn of nested loops, counted as threads are on other targets."""
+    text = ""
+    for axis, name in enumerate(names):
+        begin, step = bound(e, loop.begins[axis]), _step(loop, axis)
+        own = name if begin.text == "0" else f"({name} - {_inside(begin, MULTIPLY)})"
+        own = own if step == 1 else f"{own} / {step}"
+        turns = f"({_difference(e, loop, axis)} + {step - (1 if step > 0 else -1)}) / {step}" if step != 1 else ""
+        turns = f"({turns})" if turns else _difference(e, loop, axis)
+        text = f"(uint32_t)({own})" if axis == 0 else f"({text} * {turns} + {own})"
+    return f"(uint32_t){names[0]}" if text == f"(uint32_t)({names[0]})" else text
+
+
+def _step(loop: RangeFor, axis: int) -> int:
+    step = loop.steps[axis]
+    assert isinstance(step, Const)
+    return int(step.value)
+
+
+def _extent(e: Expressions, loop: RangeFor, axis: int, name: str, declarations: list[str]) -> str:
+    """Return the number of turns along an axis as a primary text; a longer one is declared first."""
+    begin, end, step = loop.begins[axis], loop.ends[axis], _step(loop, axis)
+    if isinstance(begin, Const) and isinstance(end, Const):
+        return str(len(range(int(begin.value), int(end.value), step)))
+    written = bound(e, end)
+    if isinstance(begin, Const) and begin.value == 0 and step == 1:
+        if isinstance(end, ArrayShape):
+            return written.text
+        text = f"max({written.text}, 0)"
+    else:
+        low, high = (bound(e, begin), written) if step > 0 else (written, bound(e, begin))
+        span = f"{_inside(high, ADD)} - {_inside(low, MULTIPLY)}"
+        if isinstance(begin, Const) and begin.value == 0:
+            span = written.text if step > 0 else f"-{_inside(written, PRIMARY)}"
+        if abs(step) > 1:
+            span = f"({span} + {abs(step) - 1}) / {abs(step)}"
+        text = f"max({span}, 0)"
+    if len(loop.begins) == 1:
+        return text
+    extent = bound_name("extent", name)
+    declarations.append(f"int {extent} = {text};")
+    return extent
+
+
+def _index(e: Expressions, loop: RangeFor, axis: int, extents: list[str]) -> str:
+    """Return the index along an axis from the linear `index`."""
+    if loop.order:
+        return _index_in_order(e, loop, axis)
+    inner = extents[axis + 1 :]
+    if inner and all(text.isdigit() for text in inner):
+        divisor = str(prod(map(int, inner)))
+    else:
+        divisor = " * ".join(inner)
+        divisor = f"({divisor})" if len(inner) > 1 else divisor
+    text = f"index / {divisor}" if inner else "index"
+    if axis > 0:
+        text = f"{text} % {extents[axis]}"
+    text = text if e.target.name == "c" else f"int({text})"
+    step = _step(loop, axis)
+    if abs(step) != 1:
+        text = f"{text} * {abs(step)}"
+    begin = loop.begins[axis]
+    if isinstance(begin, Const) and begin.value == 0:
+        return text if step > 0 else f"-{text}"
+    written = bound(e, begin)
+    return f"{_inside(written, ADD)} {'+' if step > 0 else '-'} {text}"
+
+
+def _index_in_order(e: Expressions, loop: RangeFor, axis: int) -> str:
+    text, is_sum = index_of_turn(loop, axis)
+    begin = begin_of_loop(loop, axis)
+    if text == "0":
+        return str(begin)
+    text = text if e.target.name == "c" else f"int({text})"
+    text = f"({text})" if begin and is_sum and e.target.name == "c" else text
+    return f"{begin} + {text}" if begin else text
+
+
+def _inside(written: Written, needed: int) -> str:
+    return written.text if written.precedence >= needed else f"({written.text})"
+
+
+def extent_on_host(layout: Layout, loop: RangeFor, axis: int) -> Expression | None:
+    """Return the number of turns along an axis as the host computes it, or None where only the device can."""
+    begin, end = _on_host(layout, loop.begins[axis]), _on_host(layout, loop.ends[axis])
+    if begin is None or end is None:
+        return None
+    step = _step(loop, axis)
+    if begin[0] == "const" and end[0] == "const":
+        return ("const", len(range(begin[1], end[1], step)))
+    low, high = (begin, end) if step > 0 else (end, begin)
+    span = high if low == ("const", 0) else ("sub", high, low)
+    if abs(step) > 1:
+        span = ("floordiv", ("add", span, ("const", abs(step) - 1)), ("const", abs(step)))
+    return span if isinstance(loop.ends[axis], ArrayShape) and span is end else ("max", span, ("const", 0))
+
+
+def loop_indices(layout: Layout, loop: RangeFor, names: list[str]) -> LoopIndices:
+    """Return what tells a host the indices of a turn. names: of the indices, where Python gives them none."""
+    begins = tuple(_on_host(layout, begin) for begin in loop.begins)
+    steps = tuple(_step(loop, axis) for axis in range(len(begins)))
+    named = loop.names if len(loop.names) == len(begins) else names
+    order = tuple((digit.dimension, digit.extent, digit.weight) for digit in loop.order)
+    return LoopIndices(loop.location.line, tuple(named), begins, steps, order)
+
+
+def _on_host(layout: Layout, value: Statement) -> Expression | None:
+    match value:
+        case Const(value=number):
+            return ("const", int(number))
+        case ArgLoad(type=Scalar(kind="int" | "uint")) | ArrayShape():
+            return layout.expression_of(value)
+        case Cast(value=inner, bits=False, type=Scalar(kind="int" | "uint")) if not isinstance(inner, IfExp):
+            return _on_host(layout, inner)
+        case Operation(op=op, operands=operands) if op in HOST_OPERATIONS and OPS[op].arity == 2:
+            parts = [_on_host(layout, o) for o in operands]
+            return None if None in parts else (HOST_OPERATIONS[op], *parts)
+    return None
+
+
+def host_count(extents: tuple[Expression, ...] | None) -> int | None:
+    """Return the number of all turns if it is a constant."""
+    if extents is None or any(extent[0] != "const" for extent in extents):
+        return None
+    return prod(int(extent[1]) for extent in extents)
+
+
+def nest(threads: Threads, call: str, plain: bool) -> list[str]:
+    """Return the lines of nested loops around `call`. Turns are independent, which the innermost loop may be told.
+
+    plain: they do nothing in which the order of turns shows.
+    """
+    lines: list[str] = []
+    for depth, head in enumerate(threads.loops):
+        if plain and depth == len(threads.loops) - 1:
+            lines.append(INDENT * depth + "#pragma omp simd")
+        lines.append(INDENT * depth + head + " {")
+    lines.append(INDENT * len(threads.loops) + call)
+    return lines + [INDENT * depth + "}" for depth in reversed(range(len(threads.loops)))]
+
+
+def is_told_simd(threads: Threads, reads: Collection[object], writes: Collection[object]) -> bool:
+    """Tell whether the innermost loop shall be told that its turns are independent.
+
+    Nested loops gain by it always. A single one needs it where a compiler would have to compare too many addresses
+    before it takes several turns at once: gcc gives up beyond `MAX_COMPARED` pairs of which one is written.
+    """
+    pairs = len(writes) * (len(writes) - 1) // 2 + len(writes) * len({*reads} - {*writes})
+    return len(threads.loops) > 1 or pairs > MAX_COMPARED
+
+
+def pragma(task: Task, threads: Threads | None, loops: bool, uneven: bool, simd: bool) -> str:
+    """Return how OpenMP spreads the turns: evenly, unless a turn may take much longer; few turns stay on one thread.
+
+    simd: a single loop is told that its turns are independent.
+    """
+    if threads is None:
+        return ""
+    least = FEW_TURNS if loops or task.cooperates else MANY_TURNS
+    known = host_count(threads.extents)
+    if known is not None and known < least:
+        return ""
+    collapsed = len(threads.loops) - 1
+    simd = simd and collapsed == 0
+    parts = [f"#pragma omp parallel for {'simd ' if simd else ''}firstprivate(args)"]
+    if task.loop is not None and task.loop.parallelize is not None:
+        parts.append(f"num_threads({task.loop.parallelize})")
+    if collapsed > 1:
+        parts.append(f"collapse({collapsed})")
+    chunk = ", 64" if uneven and collapsed == 0 and not task.cooperates else ""
+    parts.append(f"schedule({'dynamic' if uneven else 'static'}{chunk})")
+    if known is None:
+        parts.append(f"if ({'parallel: ' if simd else ''}{threads.count} >= {least})")
+    return " ".join(parts)

@@ -1,0 +1,318 @@
+"""Subscripts and attributes: elements of arrays and tensors, swizzles, members of Python objects.
+
+What can be stored to comes back as a `Place`, which the reader loads.
+"""
+
+from __future__ import annotations
+
+import ast
+from functools import partial
+from typing import Any, NoReturn
+
+import numpy as np
+
+from ...errors import (
+    NotYetError,
+    TaichiCompilationError,
+    TaichiIndexError,
+    TaichiNameError,
+    TaichiSyntaxError,
+    TaichiTypeError,
+)
+from ...ir.nodes import Statement
+from ...ir.statements import Array, ArrayShape, GlobalPtr
+from ...ir.textures import Texture
+from ...ir.types import Struct, Tensor, describe_type, element_of, i32, scalars_of
+from ...lang import struct as lang
+from ...lang.matrix import Matrix
+from ..library.methods import METHOD_NAMES
+from ..library.sparse import list_method
+from ..library.structs import array_attribute, array_member, bound, member_place, struct_attribute, struct_item
+from ..library.textures import check_texture, texture_attribute
+from ..context.context import COMPUTED_BY_PYTHON, Context, expression
+from ..context.references import need_memory
+from ..library.slices import check_bounds, has_slice, index_statement, read_slice
+from ..context.spelling_hints import describe_owner, missing_attribute_hint, owner_text
+from ..context.values import ArrayMember, Method, Place, describe_kind, holds_runtime, is_number
+
+COMPONENTS = ("xyzw", "rgba", "stpq")
+"""The letter sets that name a vector's elements."""
+
+LIST_METHODS = frozenset(("append", "extend", "insert", "pop", "clear"))
+"""Methods of Python lists that a kernel may call on lists of its own."""
+
+# --- subscripts -----------------------------------------------------------------------------------------------------
+
+
+@expression(ast.Subscript)
+def build_subscript(context: Context, node: ast.Subscript) -> Any:
+    """`a[i, j]` of an array, a tensor, or a Python object."""
+    base = context.evaluate(node.value)
+    array = context.array(base)
+    if array is not None:
+        element = _array_element(context, array, node)
+        owner = array_member(context, base)
+        return element if owner is None else member_place(context, owner, element)
+    if isinstance(base, Place | Statement) and isinstance(base.type, Struct):
+        return struct_item(context, base, base.type, context.value(node.slice))
+    if isinstance(base, Place | Statement) and not isinstance(base.type, Tensor):
+        kind = describe_kind(base)
+        raise context.error(TaichiTypeError, f"A scalar of type {kind} cannot be subscripted", "leave out the brackets")
+    if isinstance(base, Texture):
+        hint = f"write `{base.name}.load(...)`" if base.is_storage else f"write `{base.name}.fetch(..., 0)`"
+        raise context.error(TaichiTypeError, f"The texture `{base.name}` cannot be subscripted", hint)
+    if isinstance(base, Method):
+        raise context.error(TaichiTypeError, f"`{base.name}` is a method", f"call it: `{base.name}()`")
+    if has_slice(node.slice) and (isinstance(base, Place | Statement)):
+        return read_slice(context, context.lift(base), node)
+    index = context.value(node.slice)
+    if isinstance(base, Matrix) and holds_runtime(index):
+        base = context.lift(base)
+    if isinstance(base, Place | Statement):
+        return _tensor_element(context, base, index, node)
+    if holds_runtime(index) and isinstance(base, list | tuple | dict | str):
+        raise context.error(
+            TaichiTypeError,
+            f"A Python {type(base).__name__} is indexed at compile time, but this index is known only at run time",
+            "use `ti.Vector([...])`, or a loop over `ti.static(range(...))`",
+            node,
+        )
+    if isinstance(base, np.ndarray) and holds_runtime(index):
+        raise context.error(
+            TaichiTypeError,
+            "A NumPy array from outside the kernel is read at compile time, but this index is known only at run time",
+            "pass the array as an argument: `a: ti.types.ndarray()`",
+        )
+    return context.python(lambda: base[index])
+
+
+def _array_element(context: Context, array: Array, node: ast.Subscript) -> Place:
+    if has_slice(node.slice):
+        raise context.error(
+            TaichiSyntaxError,
+            f"`{array.name}` is indexed element by element; slices are not supported",
+            "read one element at a time, in a loop",
+            node.slice,
+        )
+    index = context.value(node.slice)
+    items = [] if index is None else list(index) if isinstance(index, list | tuple) else [index]
+    flat = [scalar for item in items for scalar in _index_scalars(context, item, node)]
+    if len(flat) != array.ndim:
+        what = "Shared array" if array.is_shared else "Field" if array.parameter is None else "Ndarray"
+        raise context.error(
+            TaichiIndexError,
+            f"{what} with dim {array.ndim} accessed with indices of dim {len(flat)}",
+            f"`{array.name}` takes {array.ndim} ind{'ex' if array.ndim == 1 else 'ices'}"
+            + ("; write `[None]`" if array.ndim == 0 else ""),
+            node,
+        )
+    for axis, item in enumerate(() if array.clamped else flat):
+        extent = array.shape[axis] if array.shape is not None else None
+        begin = array.offset[axis] if array.offset else 0
+        size = f"{array.name}.shape[{axis}]"
+        check_bounds(context, item, extent, node, f"axis {axis} of `{array.name}`", size, begin)
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    nodes = parts if len(parts) == len(flat) else [node] * len(flat)
+    indices = [index_statement(context, item, at) for item, at in zip(flat, nodes, strict=True)]
+    return Place(context.builder.add(GlobalPtr(array, indices, type=array.element)))
+
+
+def _index_scalars(context: Context, item: Any, node: ast.Subscript) -> list[Any]:
+    """Return an index as scalars: a vector counts as many."""
+    item = context.loaded(item)
+    if isinstance(item, Statement) and isinstance(item.type, Tensor):
+        return list(context.elements(item))
+    if isinstance(item, Matrix | list | tuple):
+        return [context.loaded(inner) for inner in item]
+    if item is Ellipsis:
+        raise context.error(TaichiTypeError, "`...` is no index", "write one index for each axis", node.slice)
+    return [item]
+
+
+def _tensor_element(context: Context, base: Place | Statement, index: Any, node: ast.Subscript) -> Any:
+    type = base.type
+    assert isinstance(type, Tensor)
+    items = list(index) if isinstance(index, list | tuple) else _index_scalars(context, index, node)
+    if len(items) != len(type.shape):
+        kind, count = ("vector", 1) if len(type.shape) == 1 else ("matrix", 2)
+        raise context.error(
+            TaichiIndexError,
+            f"A {kind} takes {count} ind{'ex' if count == 1 else 'ices'}, found {len(items)}",
+            "write `v[i]` or `m[i, j]`",
+            node,
+        )
+    for axis, item in enumerate(items):
+        extent = type.shape[axis]
+        check_bounds(context, item, extent, node, f"axis {axis} of `{describe_type(type)}`", str(extent))
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    nodes = parts if len(parts) == len(items) else [node.slice] * len(items)
+    indices = [index_statement(context, item, at) for item, at in zip(items, nodes, strict=True)]
+    return tensor_element(context, base, indices)
+
+
+def tensor_element(context: Context, base: Place | Statement, indices: list[Statement]) -> Any:
+    """Return one element: of a place its place, of a value its value."""
+    if isinstance(base, Place):
+        return Place(context.builder.element_ptr(base.pointer, indices))
+    return context.builder.element(base, indices)
+
+
+# --- attributes -----------------------------------------------------------------------------------------------------
+
+
+@expression(ast.Attribute)
+def build_attribute(context: Context, node: ast.Attribute) -> Any:
+    """`a.shape`, `v.x`, `v.xyz`, `self.n`, `ti.sin`."""
+    method = list_method(context, node)
+    if method is not None:
+        return method
+    base = context.evaluate(node.value)
+    if isinstance(base, Place | Statement):
+        return _value_attribute(context, base, node)
+    if isinstance(base, Texture):
+        return texture_attribute(context, base, node)
+    array = context.array(base)
+    if array is not None:
+        owner = array_member(context, base) or ArrayMember(array, ())
+        found = _array_attribute(context, owner, node.attr)
+        if found is not None:
+            return found
+        if node.attr == "fill":
+            return Method(owner, "fill")
+        if node.attr.startswith(("to_", "from_", "copy_")) and hasattr(base, node.attr):  # would run once, now
+            text = f"`{array.name}.{node.attr}()` belongs to Python scope"
+            raise context.error(TaichiSyntaxError, text, "call it outside the kernel")
+        if base is array or isinstance(base, ArrayMember):
+            _no_attribute(context, f"the array `{owner.name}`", node, _known_of_array(owner))
+    if isinstance(base, lang.Struct) and node.attr not in base.keys and node.attr in base.methods:
+        return bound(base.methods[node.attr], base)
+    if isinstance(base, lang.StructType) and node.attr in ("cast", "filled_with_scalar"):
+        return Method(base, node.attr)
+    if isinstance(base, Matrix) and node.attr in METHOD_NAMES:
+        return Method(base, node.attr)
+    if isinstance(base, list) and node.attr in LIST_METHODS:
+        _check_own_list(context, node)
+        return Method(base, node.attr)
+    check_texture(context, base, node)
+    try:
+        value = getattr(base, node.attr)
+    except NotYetError as error:
+        raise context.error(TaichiSyntaxError, error.sentence, error.hint) from None
+    except AttributeError:
+        text = owner_text(node.value)
+        kind = describe_owner(base, describe_kind(base), text) if array is None else describe_kind(array)
+        _no_attribute(context, kind, node, dir(base))
+    except Exception as error:
+        raise context.error(TaichiCompilationError, f"{type(error).__name__}: {error}", COMPUTED_BY_PYTHON) from None
+    is_constant = is_number(value) or isinstance(value, Matrix | lang.Struct)
+    name = node.attr if array is None else f"{array.name}_{node.attr}"  # x_grad
+    context.note(value, ast.unparse(node) if is_constant else node.attr, name, partial(getattr, base, node.attr))
+    return value
+
+
+def _check_own_list(context: Context, node: ast.Attribute) -> None:
+    """Raise where a list from outside is changed: that would happen once, at compile time, and not in a launch.
+
+    `ti.static(rows.append(...))` says that it is meant.
+    """
+    if context.in_static:
+        return
+    if not isinstance(node.value, ast.Name) or context.frame.find(node.value.id) is None:
+        text = f"`{owner_text(node.value)}` is a list from outside the kernel, which a kernel cannot change"
+        hint = "keep the numbers in a field: `x = ti.field(ti.i32, shape=100)`, or change the list in Python"
+        raise context.error(TaichiTypeError, text, hint)
+
+
+def _no_attribute(context: Context, owner: str, node: ast.Attribute, known: list[str]) -> NoReturn:
+    hint = missing_attribute_hint(owner_text(node.value), node.attr, known)
+    raise context.error(TaichiNameError, f"{owner} has no attribute `{node.attr}`", hint)
+
+
+def _known_of_array(owner: ArrayMember) -> list[str]:
+    members = owner.type.names if isinstance(owner.type, Struct) else ()
+    return [*members, "shape", "dtype", "n", "m", "element_shape"]
+
+
+def _array_attribute(context: Context, owner: ArrayMember, name: str) -> Any:
+    array = owner.array
+    if name == "grad" and array.parameter is not None and not owner.path:
+        return context.gradient(array)
+    found = array_attribute(context, owner, name)
+    if found is not None:
+        return found
+    if name == "shape":
+        if array.shape is not None:
+            return array.shape
+        return tuple(context.builder.add(ArrayShape(array, axis, type=i32)) for axis in range(array.ndim))
+    if name == "element_shape":
+        extents = list(array.element.shape) if isinstance(array.element, Tensor) else []
+        return lambda: extents  # a call, as in Taichi: known at compile time
+    if name == "dtype":
+        return next(scalars_of(owner.type), None)
+    if name in ("n", "m") and isinstance(owner.type, Tensor):
+        shape = owner.type.shape
+        return shape[0] if name == "n" else shape[1] if len(shape) == 2 else 1
+    return None
+
+
+def _value_attribute(context: Context, base: Place | Statement, node: ast.Attribute) -> Any:
+    type, name = base.type, node.attr
+    if isinstance(type, Struct):
+        return struct_attribute(context, base, type, name)
+    if isinstance(type, Tensor):
+        if name in ("n", "m"):
+            return type.shape[0] if name == "n" else type.shape[1] if len(type.shape) == 2 else 1
+        if name == "shape":
+            return type.shape
+        components = _components(context, type, name)
+        if components is not None:
+            return _swizzle(context, base, components)
+    if name == "dtype":
+        assert type is not None
+        return element_of(type)
+    if name == "fill" and not isinstance(base, Place):
+        need_memory(context.frame, node.value)
+    if name in METHOD_NAMES:
+        return Method(base, name)
+    _no_attribute(
+        context,
+        f"a value of type `{describe_type(type)}`",
+        node,
+        [*sorted(METHOD_NAMES), "shape", "n", "m"] if isinstance(type, Tensor) else [],
+    )
+
+
+def _components(context: Context, type: Tensor, name: str) -> tuple[int, ...] | None:
+    """Return the element numbers a swizzle names, None if the name is none. Raises for letters the vector lacks."""
+    if len(name) > 4 or not all(letter in "xyzwrgbastpq" for letter in name):
+        return None
+    for letters in COMPONENTS:
+        if all(letter in letters for letter in name):
+            if len(type.shape) != 1:
+                raise context.error(
+                    TaichiTypeError,
+                    f"`.{name}` names elements of a vector, found `{describe_type(type)}`",
+                    "use `m[i, j]`",
+                )
+            if any(letters.index(letter) >= type.shape[0] for letter in name):
+                legal = letters[: type.shape[0]]
+                raise context.error(
+                    TaichiNameError,
+                    f"vec{type.shape[0]} only has attributes={tuple(legal)}, got={tuple(name)}",
+                    f"choose from `{legal}`",
+                )
+            return tuple(letters.index(letter) for letter in name)
+    if name in METHOD_NAMES:
+        return None
+    raise context.error(
+        TaichiSyntaxError, f"`.{name}` mixes sets of components", "use letters of one set: `xyzw`, `rgba` or `stpq`"
+    )
+
+
+def _swizzle(context: Context, base: Place | Statement, components: tuple[int, ...]) -> Any:
+    if len(components) == 1:
+        return tensor_element(context, base, [context.builder.const(components[0])])
+    value = context.lift(base)
+    assert isinstance(value.type, Tensor)
+    items = [context.builder.element(value, [context.builder.const(k)]) for k in components]
+    return context.builder.tensor(items, (len(items),), value.type.element)

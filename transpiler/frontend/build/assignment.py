@@ -1,0 +1,446 @@
+"""Assignment: names, elements, members and swizzles, tuples of them, `=`, `: type =` and `+=`.
+
+A name assigned once is bound to its value; one that changes gets a local variable (`bindings.py` says which).
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from ...errors import TaichiNameError, TaichiSyntaxError, TaichiTypeError
+from ...ir.nodes import Statement
+from ...ir.statements import Array, Const
+from ...ir.types import Struct as StructInKernel
+from ...ir.types import Tensor, Type, describe_type, element_of, promote
+from ...lang.functions import static
+from ...lang.matrix import Matrix
+from ...lang.struct import Struct
+from ..library.simt import name_shared_array
+from ..library.structs import members_of
+from ..context.context import Context, statement
+from ..library.operators import BINARY, binary
+from ..context.references import need_memory, need_memory_of
+from ..context.scope import Local
+from ..library.slices import has_slice, index_statements, slice_of_place
+from ..context.values import Formatted, Place, Swizzle, describe_kind, is_number, is_runtime, number_type
+
+ATOMIC: dict[type[ast.operator], str] = {
+    ast.Add: "add",
+    ast.Sub: "sub",
+    ast.BitAnd: "and",
+    ast.BitOr: "or",
+    ast.BitXor: "xor",
+}
+"""Augmented assignments to arrays that are atomic; the others load, compute and store, as in Taichi."""
+
+
+def static_argument(context: Context, node: ast.expr) -> list[ast.expr] | None:
+    """Return the arguments if `node` is a call of `ti.static`, else None."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name | ast.Attribute):
+        return None
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id
+    local = context.frame.find(name) if isinstance(node.func, ast.Name) else None
+    if local is not None or (name != "static" and isinstance(node.func, ast.Attribute)):
+        return None
+    return node.args if context.evaluate(node.func) is static else None
+
+
+# --- assignment -----------------------------------------------------------------------------------------------------
+
+
+@statement(ast.Assign)
+def build_assign(context: Context, node: ast.Assign) -> None:
+    """`a = value`, `a, b = values`, `a = b = value`."""
+    static_nodes = static_argument(context, node.value)
+    if static_nodes is not None and isinstance(node.targets[0], ast.Name | ast.Tuple | ast.List):
+        value = context.evaluate(node.value)
+        for target in node.targets:
+            assign_static(context, target, value)
+        return
+    if isinstance(node.value, ast.Tuple | ast.List):
+        value = display(context, node.value)
+    else:
+        value = context.value(node.value)
+        _check_value(context, value, node.value)
+        if isinstance(node.targets[0], ast.Subscript | ast.Attribute) and isinstance(value, str | None):
+            context.lift(value, node.value)
+    for target in node.targets:
+        assign(context, target, value)
+
+
+def _check_value(context: Context, value: Any, node: ast.expr) -> None:
+    """Raise for what no variable can hold."""
+    if value is None and isinstance(node, ast.Call):
+        raise context.error(TaichiTypeError, "This call gives no value", "add a `return` to the function", node)
+    if isinstance(value, Formatted):
+        raise context.error(
+            TaichiSyntaxError,
+            "An f-string with run-time values is no value of a kernel",
+            "use the f-string in `print` or `assert` only",
+            node,
+        )
+    if isinstance(value, complex):
+        context.lift(value, node)
+
+
+def display(context: Context, node: ast.Tuple | ast.List) -> Any:
+    """Evaluate a tuple or list with its items loaded, before any of them is assigned: `a, b = b, a`."""
+    value = context.evaluate(node)
+    return type(value)(context.loaded(item) for item in value)
+
+
+def assign_static(context: Context, target: ast.expr, value: Any) -> None:
+    """Bind names to compile-time values."""
+    if isinstance(target, ast.Tuple | ast.List):
+        values = unpack(context, target, value)
+        for element, item in zip(target.elts, values, strict=True):
+            assign_static(context, element, item)
+    elif isinstance(target, ast.Name):
+        local = context.frame.find(target.id)
+        if local is not None and is_runtime(local.value) and is_number(value):
+            assign_name(context, target.id, target, value)  # Taichi leaves the variable as it was, without a word
+        else:
+            context.frame.declare(target.id, value, target)
+    else:
+        raise context.error(
+            TaichiSyntaxError, "`ti.static` values can only be bound to names", "leave out `ti.static`", target
+        )
+
+
+def unpack(context: Context, target: ast.Tuple | ast.List, value: Any) -> list[Any]:
+    """Return one value for each element of a tuple target."""
+    for element in target.elts:
+        if isinstance(element, ast.Starred):
+            raise context.error(
+                TaichiSyntaxError, "Assignment to a starred variable is not supported", "name each variable", element
+            )
+    if isinstance(value, Statement) and isinstance(value.type, Tensor):
+        values: list[Any] = list(context.elements(value))
+    elif isinstance(value, Statement) and isinstance(value.type, StructInKernel):
+        values = list(members_of(context, value))
+    elif isinstance(value, list | tuple | Matrix | range):
+        values = list(value)
+    else:
+        raise context.error(
+            TaichiTypeError,
+            f"Cannot unpack {describe_kind(value)} into {len(target.elts)} variables",
+            "assign one variable",
+            target,
+        )
+    if len(values) != len(target.elts):
+        raise context.error(
+            TaichiTypeError,
+            f"Cannot unpack {len(values)} values into {len(target.elts)} variables",
+            "name as many variables as there are values",
+            target,
+        )
+    return values
+
+
+def assign(context: Context, target: ast.expr, value: Any, type: Type | None = None) -> None:
+    """Assign a loaded value to a name, an element, a member, or a tuple of those. type: of an annotation."""
+    if isinstance(target, ast.Name):
+        assign_name(context, target.id, target, value, type)
+    elif isinstance(target, ast.Tuple | ast.List):
+        for element, item in zip(target.elts, unpack(context, target, value), strict=True):
+            assign(context, element, item)
+    elif isinstance(target, ast.Starred):
+        raise context.error(
+            TaichiSyntaxError, "Assignment to a starred variable is not supported", "name each variable", target
+        )
+    else:
+        store(context, place_of_target(context, target), value, target)
+
+
+def assign_name(context: Context, name: str, node: ast.AST, value: Any, type: Type | None = None) -> None:
+    """Assign a loaded value to a variable; it is declared where there is none. node: the name or pattern."""
+    local = context.frame.find(name)
+    if local is None:
+        declare(context, name, node, value, type)
+        return
+    check_assignable(context, local, name, node)
+    need_memory_of(context.frame, name)
+    if not isinstance(local.value, Place):
+        _check_reference(context, name, local, node)
+        raise context.error(
+            TaichiSyntaxError,
+            f"`{name}` is {describe_kind(local.value)} known at compile time and cannot be assigned again",
+            "choose another name",
+            node,
+        )
+    store(context, local.value, value, node)
+
+
+def _check_reference(context: Context, name: str, local: Local, node: ast.AST) -> None:
+    """Raise if a variable is a `ti.template()` parameter that was given no variable."""
+    if local.node is None and name in context.frame.references:
+        text = f"The parameter `{name}` was given {describe_kind(local.value)}, which is no variable and cannot change"
+        raise context.error(TaichiTypeError, text, "pass a variable, or one element of a vector or an array", node)
+
+
+def check_assignable(context: Context, local: Local, name: str, node: ast.AST) -> None:
+    """Raise if a variable is a loop index."""
+    if local.is_loop_index:
+        raise context.error(
+            TaichiTypeError, f"Loop variable `{name}` cannot be assigned", f"copy it first: `k = {name}`", node
+        )
+
+
+def declare(context: Context, name: str, node: ast.AST, value: Any, type: Type | None = None) -> None:
+    """Bind a new variable: to a value if it never changes, else to memory."""
+    is_mutable = node in context.frame.definition.parsed.mutable
+    user_name = None if context.frame.hides_names else name
+    if type is not None:
+        value = context.fit(value, type)
+    elif is_number(value) or isinstance(value, Matrix | Struct):
+        value = context.lift(value)
+    elif isinstance(value, list) and value and not isinstance(value[0], str):
+        bound = [
+            _bind_item(context, item, user_name and f"{user_name}_{k}", is_mutable) for k, item in enumerate(value)
+        ]
+        context.frame.declare(name, bound, node)
+        return
+    if isinstance(value, Statement):
+        value = bind(context, value, user_name, is_mutable)
+    elif isinstance(value, Array) and value.is_shared:
+        name_shared_array(context, value, name)
+    context.frame.declare(name, value, node)
+
+
+def _bind_item(context: Context, item: Any, name: str | None, is_mutable: bool) -> Any:
+    if isinstance(item, list):
+        return [_bind_item(context, inner, name and f"{name}_{k}", is_mutable) for k, inner in enumerate(item)]
+    if isinstance(item, Place) or (is_mutable and is_number(item)):
+        item = context.lift(item)
+    return bind(context, item, name, is_mutable) if isinstance(item, Statement) else item
+
+
+def bind(context: Context, value: Statement, name: str | None, is_mutable: bool) -> Statement | Place:
+    """Give a value its Python name, or store it in a variable of that name."""
+    if is_mutable:
+        assert value.type is not None
+        place = context.variable(name, value.type)
+        context.builder.store(place.pointer, value)
+        return place
+    if value.name is None and name is not None:
+        value.name = name
+    return value
+
+
+def place_of_target(context: Context, target: ast.expr) -> Place | Swizzle:
+    """Return the place that a subscript or attribute on the left side means."""
+    if not isinstance(target, ast.Subscript | ast.Attribute):
+        raise context.error(TaichiSyntaxError, "This cannot be assigned", "assign a name or an element", target)
+    if isinstance(target, ast.Attribute):
+        components = swizzle_target(context, target)
+        if components is not None:
+            return components
+        _refuse_python_member(context, target)
+    elif has_slice(target.slice):
+        return _slice_target(context, target)
+    found = context.evaluate(target)
+    if isinstance(found, Place):
+        return found
+    need_memory(context.frame, target)
+    raise context.error(
+        TaichiTypeError,
+        f"Cannot assign to {describe_kind(found)}",
+        "keep it in a variable, a vector or an array",
+        target,
+    )
+
+
+def _slice_target(context: Context, target: ast.Subscript) -> Swizzle:
+    base = context.evaluate(target.value)
+    if isinstance(base, Place) and isinstance(base.type, Tensor):
+        return slice_of_place(context, base, target)
+    need_memory(context.frame, target)
+    context.evaluate(target)  # raises for arrays, which take no slices
+    raise context.error(TaichiTypeError, f"Cannot assign to a slice of {describe_kind(base)}", "name elements", target)
+
+
+def _refuse_python_member(context: Context, target: ast.Attribute) -> None:
+    """Raise where the left side is a member of a Python object, which a kernel cannot change."""
+    base = context.evaluate(target.value)
+    if not isinstance(base, Place | Statement):
+        raise context.error(
+            TaichiTypeError,
+            f"Member `{target.attr}` of {describe_kind(base)} cannot be assigned in a kernel",
+            "keep the value in a field",
+            target,
+        )
+
+
+def swizzle_target(context: Context, target: ast.Attribute) -> Swizzle | None:
+    """Return the components that `v.xy` on the left side means, None if it is no swizzle of several."""
+    from_name = target.attr
+    if len(from_name) < 2 or len(from_name) > 4 or any(letter not in "xyzwrgbastpq" for letter in from_name):
+        return None
+    base = context.evaluate(target.value)
+    if not isinstance(base, Place):
+        need_memory(context.frame, target)
+    if not isinstance(base, Place) or not isinstance(base.type, Tensor):
+        return None
+    for letters in ("xyzw", "rgba", "stpq"):
+        if all(letter in letters[: base.type.shape[0]] for letter in from_name):
+            components = tuple(letters.index(letter) for letter in from_name)
+            if len(set(components)) != len(components):
+                raise context.error(
+                    TaichiSyntaxError, f"`.{from_name}` names a component twice", "assign each component once", target
+                )
+            return Swizzle(base, tuple((component,) for component in components), (len(components),))
+    return None
+
+
+def store(context: Context, place: Place | Swizzle, value: Any, target: ast.AST) -> None:
+    """Store a value, cast to what the place holds."""
+    if isinstance(place, Place):
+        warn_of_narrowing(context, "Assign", value, place.type)
+        context.builder.store(place.pointer, _fitted(context, value, place.type, target))
+        return
+    element = place.place.type.element  # type: ignore[union-attr]
+    warn_of_narrowing(context, "Assign", value, element)
+    value = context.fit(value, Tensor(place.shape, element))
+    for pointer, item in zip(_pointers(context, place), context.elements(value), strict=True):
+        context.builder.store(pointer, item)
+
+
+def _pointers(context: Context, place: Swizzle) -> list[Statement]:
+    origin = place.place.pointer
+    return [context.builder.element_ptr(origin, index_statements(context, indices)) for indices in place.elements]
+
+
+def _fitted(context: Context, value: Any, type: Type, target: ast.AST) -> Statement:
+    """Return a value as `type`; a name keeps the shape of its first value."""
+    if isinstance(target, ast.Name) and isinstance(value, Statement) and isinstance(value.type, Tensor):
+        if value.type.shape != (type.shape if isinstance(type, Tensor) else ()):
+            text = f"`{target.id}` holds `{describe_type(type)}` and cannot become `{describe_type(value.type)}`"
+            raise context.error(TaichiTypeError, text, f"use a new name for the new shape: `{target.id}_2 = ...`")
+    return context.fit(value, type)
+
+
+def warn_of_narrowing(context: Context, what: str, value: Any, place: Type) -> None:
+    """Warn where a stored number may change; those that `place` holds exactly do not. what: as Taichi words it."""
+    if isinstance(value, Const):
+        value = value.value
+    held = value.type if is_runtime(value) else None
+    if context.frame.is_library or isinstance(place, StructInKernel) or isinstance(held, StructInKernel):
+        return
+    type = element_of(place)
+    if is_number(value):
+        found = number_type(value, context.options)
+        if type.is_float or found.is_integral or float(value).is_integer():
+            return  # integers that do not fit wrap with a warning of their own
+    elif held is None:
+        return
+    else:
+        found = element_of(held)
+    if promote(type, found) != type:
+        text = f"{what} may lose precision: {type} <- {found}"
+        context.warn(text, f"write `ti.cast(value, ti.{type})` if that is meant")
+
+
+@statement(ast.AnnAssign)
+def build_annotated(context: Context, node: ast.AnnAssign) -> None:
+    """`a: ti.f32 = value`: the value is cast to the type."""
+    if node.value is None:
+        raise context.error(TaichiSyntaxError, "A declaration needs a value", "write `a: ti.i32 = 0`", node)
+    type = context.type(context.evaluate(_annotation(node)))
+    if type is None:
+        raise context.error(
+            TaichiTypeError, "The annotation is no type of a kernel", "write a type such as `ti.f32`", node.annotation
+        )
+    assign(context, node.target, context.value(node.value), type)
+
+
+def _annotation(node: ast.AnnAssign) -> ast.expr:
+    """Return the annotation; one written as a text is parsed, and stands where the text does."""
+    found = node.annotation
+    if not isinstance(found, ast.Constant) or not isinstance(found.value, str):
+        return found
+    try:
+        parsed = ast.parse(found.value.strip(), mode="eval").body
+    except SyntaxError:
+        return found
+    for inner in ast.walk(parsed):
+        ast.copy_location(inner, found)
+    return parsed
+
+
+@statement(ast.AugAssign)
+def build_augmented(context: Context, node: ast.AugAssign) -> None:
+    """`a += value`: atomic on arrays where the operation is, plain on variables."""
+    value = context.value(node.value)
+    place = _augmented_place(context, node)
+    symbol = ATOMIC.get(type(node.op))
+    if isinstance(place, Place) and isinstance(place.type, StructInKernel):
+        text = f"`{place.type}` is a struct; operators change numbers, vectors and matrices"
+        raise context.error(TaichiTypeError, text, "change its members one by one", node)
+    if isinstance(place, Swizzle):
+        _augment_elements(context, node, place, value)
+        return
+    if symbol is not None and context.is_shared(place):
+        warn_of_narrowing(context, f"Atomic {symbol}", value, place.type)
+        context.builder.atomic(symbol, place.pointer, context.fit(value, place.type))
+        return
+    if symbol is not None:
+        warn_of_narrowing(context, "Assign", value, place.type)
+        value = _in_type_of(context, value, place.type)
+    old = context.builder.load(place.pointer)
+    store(context, place, binary(context, BINARY[type(node.op)], old, value), node.target)
+
+
+def _augment_elements(context: Context, node: ast.AugAssign, place: Swizzle, value: Any) -> None:
+    """Build `v.xy += value` and `m[0, :] += value`: each element for itself, atomically where others may change it."""
+    element = element_of(place.place.type)
+    symbol = ATOMIC.get(type(node.op))
+    if symbol is not None and context.is_shared(place.place):
+        warn_of_narrowing(context, f"Atomic {symbol}", value, element)
+        value = context.fit(value, Tensor(place.shape, element))
+        for pointer, item in zip(_pointers(context, place), context.elements(value), strict=True):
+            context.builder.atomic(symbol, pointer, item)
+        return
+    loaded = context.lift(place.place)
+    items = [context.builder.element(loaded, index_statements(context, indices)) for indices in place.elements]
+    old = context.builder.tensor(items, place.shape, element)
+    store(context, place, binary(context, BINARY[type(node.op)], old, value), node.target)
+
+
+def _in_type_of(context: Context, value: Any, type: Type) -> Any:
+    """Return an operand in the number type of the variable it changes, as an atomic operation takes it.
+
+    So `n += 1.9` adds 1 to an integer variable whether it is shared or not, as in Taichi.
+    """
+    element = element_of(type)
+    if is_number(value):
+        return context.fit(value, element) if not element.is_float and isinstance(value, float) else value
+    if isinstance(value, Statement) and value.type is not None:
+        return context.builder.cast(value, element, True)
+    return value
+
+
+def _augmented_place(context: Context, node: ast.AugAssign) -> Place | Swizzle:
+    target = node.target
+    if not isinstance(target, ast.Name):
+        return place_of_target(context, target)
+    local = context.frame.find(target.id)
+    if local is None:
+        context.name(target)  # raises where there is no such name at all
+        raise context.error(
+            TaichiNameError,
+            f'Name "{target.id}" is not a variable of this function; values from outside are constants',
+            f"copy it first, or keep it in a field: `{target.id}[None]`",
+            target,
+        )
+    check_assignable(context, local, target.id, target)
+    if isinstance(local.value, Place):
+        return local.value
+    need_memory_of(context.frame, target.id)
+    _check_reference(context, target.id, local, target)
+    raise context.error(
+        TaichiTypeError,
+        f"`{target.id}` is {describe_kind(local.value)} and cannot be changed",
+        "choose an element: `a[i] += ...`",
+        target,
+    )

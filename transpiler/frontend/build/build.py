@@ -1,0 +1,159 @@
+"""The frontend's one entry: a specialization becomes IR.
+
+In: a kernel's definition and the kinds of its arguments. Out: the kernel as typed statements in nested blocks, with all
+that is static evaluated and all functions inlined; real functions beside it, once a specialization.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from typing import Any
+
+from ...errors import InternalError, TaichiCompilationError, TaichiSyntaxError, TaichiTypeError
+from ...ir.forms import FrontendResult
+from ...ir.nodes import Statement
+from ...ir.notes import settle
+from ...ir.statements import ArgLoad, Parameter
+from ...ir.types import Struct, StructError, Type, count_scalars
+from . import access as build_access, calls as build_calls, loops as build_loops, match as build_match
+from .assignment import bind
+from .statements import execute
+from ..library.textures import new_texture
+from ..context.context import Context, NeedsMemory
+from ..source.definition import ParameterDefinition
+from .real_functions import build_functions
+from .returns import return_types
+from ..source.signature import check_kinds
+from ..source.specialization import ArrayArgument, ScalarArgument, Specialization, StructArgument, TextureArgument
+from ..context.values import Pack
+
+HANDLERS = (build_access.build_subscript, build_calls.build_call, build_loops.build_for, build_match.build_match)
+"""Handlers whose modules register all others on import."""
+
+RECURSION_LIMIT = 20_000
+"""Python's limit during a build: a hundred inlined calls nest some fifteen Python calls each."""
+
+
+def build(specialization: Specialization) -> FrontendResult:
+    """Turn a kernel into IR.
+
+    Raises: TaichiCompilationError and its kin for every mistake in the kernel, with the place of the mistake.
+    """
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, RECURSION_LIMIT))
+    try:
+        while True:
+            try:
+                context = Context(specialization)
+                return _build(context)
+            except NeedsMemory as request:
+                if request.node in request.mutable:  # it has memory already; to start again would never end
+                    raise _internal(context, request) from request
+                request.mutable.add(request.node)
+            except StructError as error:
+                text = f"The struct `{error.args[0]}` stands where a number, a vector or a matrix is needed"
+                raise context.error(TaichiTypeError, text, "name one of its members") from None
+            except (AttributeError, KeyError, AssertionError, TypeError, ValueError, IndexError) as error:
+                if isinstance(error, TaichiCompilationError):
+                    raise
+                raise _internal(context, error) from error
+    finally:
+        sys.setrecursionlimit(limit)
+
+
+def _internal(context: Context, error: Exception) -> InternalError:
+    """Return what tells of a fault of ours, with the line that met it: the user can write that line differently."""
+    return InternalError(
+        f"{context.builder.location.describe()}\nshadesmith failed at this line ({type(error).__name__}: {error})\n"
+        "Hint: this is a fault of shadesmith; write the line differently, and report it with the kernel"
+    )
+
+
+def _build(context: Context) -> FrontendResult:
+    definition = context.specialization.definition
+    check_kinds(definition)
+    context.kernel.returns = return_types(context, definition)
+    packs: dict[str, Pack] = {}
+    for position, parameter in enumerate(definition.leaves):
+        _bind_argument(context, position, parameter, packs)
+    context.frame.scopes.append({})
+    done = execute(context, definition.tree.body)
+    if context.kernel.returns and not context.frame.returned:
+        context.builder.location = context.kernel.location
+        raise context.error(
+            TaichiSyntaxError,
+            "Kernel has a return type but does not have a return statement",
+            "add `return ...`, or leave out the annotation",
+        )
+    if context.kernel.returns and done.falls:
+        context.builder.location = context.kernel.location
+        text = f"`{context.kernel.name}` may end without `return`; it gives 0 then"
+        context.warn(text, "end every branch with `return`")
+    build_functions(context)
+    settle(context.kernel)
+    return FrontendResult(
+        context.kernel,
+        context.fields,
+        context.captured,
+        context.warnings,
+        context.trees,
+        context.reads.objects,
+        list(context.reads.needs),
+    )
+
+
+def _bind_argument(context: Context, position: int, parameter: ParameterDefinition, packs: dict[str, Pack]) -> None:
+    """Bind one parameter's name to its value, or put a member into its pack, whose name is bound with the first."""
+    node = _argument_node(context, parameter.name)
+    value = _argument(context, position, parameter, node)
+    if not parameter.path:
+        context.frame.declare(parameter.name, value, node)
+        return
+    name = parameter.name.partition(".")[0]
+    if name not in packs:
+        packs[name] = Pack(name)
+        context.frame.declare(name, packs[name], node)
+    packs[name].set(parameter.path, value)
+
+
+def _argument(context: Context, position: int, parameter: ParameterDefinition, node: ast.AST) -> Any:
+    frame, kernel = context.frame, context.kernel
+    argument = context.specialization.arguments[position]
+    if isinstance(argument, ArrayArgument):
+        array = context.new_array(parameter.name, context.structs.named(argument.element), argument.ndim)
+        array.parameter, array.may_alias = position, True
+        array.strided, array.clamped = argument.strided, argument.clamped
+        return array
+    if isinstance(argument, TextureArgument):
+        return new_texture(context, parameter.name, position, argument)
+    if isinstance(argument, ScalarArgument | StructArgument):
+        context.builder.location = kernel.location
+        load = _load_argument(context, parameter.name, context.structs.named(argument.type), position, 0)
+        load.name = parameter.name
+        is_mutable = node in frame.definition.parsed.mutable and not parameter.path
+        return bind(context, load, parameter.name, is_mutable)
+    value = argument.value
+    context.note(value, parameter.name, parameter.name, lambda: value)
+    return value
+
+
+def _load_argument(context: Context, path: str, type: Type, position: int, component: int) -> Statement:
+    """Return an argument passed by value; a struct is put together from one parameter a part, named by its path."""
+    if not isinstance(type, Struct):
+        made = Parameter(path, type, position, component)
+        context.kernel.parameters.append(made)
+        return context.builder.add(ArgLoad(made, type=type))
+    values = []
+    for name, member in type.members:
+        values.append(_load_argument(context, f"{path}.{name}", member, position, component))
+        component += count_scalars(member)
+    return context.builder.struct(values, type)
+
+
+def _argument_node(context: Context, name: str) -> ast.AST:
+    arguments = context.specialization.definition.tree.args
+    for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+        if argument.arg == name.partition(".")[0]:
+            return argument
+    raise context.kernel.location.error(TaichiCompilationError, f"`{name}` is no parameter of `{context.kernel.name}`")

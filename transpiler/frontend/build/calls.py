@@ -1,0 +1,433 @@
+"""Calls: what each function of the language means in a kernel, types as functions, Python functions.
+
+`FUNCTIONS` maps a function object to its meaning on loaded arguments; `FORMS` those that need the syntax of the call.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Callable
+from functools import partial
+from types import BuiltinMethodType
+from typing import Any
+
+from ...errors import PACKAGE, TaichiCompilationError, TaichiSyntaxError, TaichiTypeError
+from ...ir.nodes import Statement
+from ...ir.statements import Rand
+from ...ir.types import Scalar, Struct, StructError, Tensor, describe_type, element_of
+from ...lang import functions
+from ...lang import struct as lang
+from ...lang.annotations import as_type
+from ...lang.decorators import BoundFunc, Func, as_bound
+from ...lang.describe import ask, name_of
+from ...lang.functions import ATOMIC_OF, OPERATION_OF
+from ...lang.matrix import Matrix
+from . import real_functions
+from ..library.builtins import BUILTINS, build_range, build_super, minimum_maximum
+from ..library.frexp import frexp
+from ..library.messages import build_print, static_assert
+from ..library.methods import call_method, matrix_constructors
+from ..library.ranges import grouped, ndrange
+from ..library.simt import thread_functions
+from ..library.sparse import sparse_functions
+from ..library.structs import make_anonymous, make_struct
+from ..context.context import Context, expression, fits
+from ..source.definition import KernelDefinition
+from .inlining import inline
+from ..context.iteration import positional
+from ..context.loop_options import loop_config
+from ..library.operators import BINARY, binary
+from ..context.references import need_memory
+from ..library.format_strings import format_method
+from ..context.values import (
+    Method,
+    Place,
+    RangeValue,
+    describe_kind,
+    holds_runtime,
+    is_number,
+    is_runtime,
+)
+
+Meaning = Callable[..., Any]
+Form = Callable[[Context, ast.Call], Any]
+
+HOST = f"{PACKAGE}.runtime."
+"""Package of our functions for Python scope; the queries under `compat` may be asked in kernels too."""
+
+ARGUMENT_NAMES = ("x", "y", "z")
+"""How hints show the arguments of operations."""
+
+KERNEL_IN_KERNEL = (
+    "Kernels cannot call other kernels. I.e., nested kernels are not allowed. "
+    "Please check if you have direct/indirect invocation of kernels within kernels."
+)
+
+
+@expression(ast.Call)
+def build_call(context: Context, node: ast.Call) -> Any:
+    """A call: of a method, a form, a function of the language, a type, a `@ti.func`, or a Python function."""
+    callee = _callable(context.evaluate(node.func))
+    if isinstance(callee, Func | BoundFunc):
+        arguments, named = _arguments(context, node)
+        return _call_function(context, callee, arguments, named, node)
+    if isinstance(callee, partial) and isinstance(inner := as_bound(callee.func), Func | BoundFunc):
+        arguments, named = _arguments(context, node)
+        return _call_function(context, inner, [*callee.args, *arguments], {**callee.keywords, **named}, node)
+    form = _lookup(FORMS, callee)
+    if form is not None:
+        return form(context, node)
+    arguments, named = _arguments(context, node)
+    if isinstance(callee, Method):
+        return call_method(context, callee, arguments, named)
+    atomic = _lookup(ATOMIC_OF, callee)
+    if atomic is not None:
+        return _atomic(context, node, atomic, arguments)
+    arguments = [context.loaded(argument) for argument in arguments]
+    named = {name: context.loaded(value) for name, value in named.items()}
+    if isinstance(callee, BuiltinMethodType) and isinstance(callee.__self__, str) and callee.__name__ == "format":
+        return format_method(context, callee.__self__, arguments, named)
+    operation = _lookup(OPERATION_OF, callee)
+    if operation is not None:
+        return _operation(context, callee, operation, arguments, named)
+    meaning = _lookup(FUNCTIONS, callee)
+    if meaning is not None:
+        return _checked(context, meaning, arguments, named, callee)
+    type = context.type(callee)
+    if isinstance(type, Struct):
+        return make_struct(context, type, arguments, named)
+    if type is not None:
+        return make_typed(context, type, arguments)
+    return _python_call(context, callee, arguments, named, node)
+
+
+def _call_function(
+    context: Context, callee: Func | BoundFunc, arguments: list[Any], named: dict[str, Any], node: ast.Call
+) -> Any:
+    """Inline a `@ti.func`, call a `@ti.real_func`."""
+    is_real = (callee.func if isinstance(callee, BoundFunc) else callee).is_real
+    return (real_functions.call if is_real else inline)(context, callee, arguments, named, node)
+
+
+def _callable(callee: Any) -> Any:
+    """Return what calling an object calls: the `@ti.func` that its class has as `__call__`, else itself."""
+    callee = as_bound(callee)
+    call = getattr(type(callee), "__call__", None)  # noqa: B004 - which function it is, not whether there is one
+    return BoundFunc(call, callee) if isinstance(call, Func) else callee
+
+
+def _is_hashable(value: Any) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
+
+
+def _lookup(table: dict[Any, Any], callee: Any) -> Any:
+    return table.get(callee) if _is_hashable(callee) else None
+
+
+def _arguments(context: Context, node: ast.Call) -> tuple[list[Any], dict[str, Any]]:
+    """Evaluate arguments without loading places: `ti.template()` parameters take them by reference."""
+    arguments = positional(context, node)
+    named: dict[str, Any] = {}
+    for keyword in node.keywords:
+        if keyword.arg is None:
+            named.update(_spread(context, keyword.value))
+        else:
+            named[keyword.arg] = context.evaluate(keyword.value)
+    return arguments, named
+
+
+def _spread(context: Context, node: ast.expr) -> dict[str, Any]:
+    """Return what `**value` stands for in a call."""
+    value = context.value(node)
+    if not isinstance(value, dict) or not all(isinstance(name, str) for name in value):
+        text = f"`**` takes a Python dict with names known at compile time, found {describe_kind(value)}"
+        raise context.error(TaichiTypeError, text, "write the arguments out", node)
+    return value
+
+
+def _checked(context: Context, meaning: Meaning, arguments: list[Any], named: dict[str, Any], callee: Any) -> Any:
+    """Call a meaning; a wrong number of arguments becomes an error at the call."""
+    try:
+        return meaning(context, *arguments, **named)
+    except TypeError as error:
+        if isinstance(error, TaichiTypeError | StructError):
+            raise
+        name = name_of(callee)
+        text = str(error).split("() ", 1)[-1]
+        raise context.error(TaichiTypeError, f"`{name}` {text}", "check the arguments") from None
+
+
+def _not_callable(context: Context, callee: Any, node: ast.Call) -> TaichiCompilationError:
+    """Return the error for a call of a value; a variable may hide the function that was meant."""
+    name = node.func.id if isinstance(node.func, ast.Name) else ""
+    if not hasattr(builtins, name) or context.frame.find(name) is None:
+        text = f"{describe_kind(callee)} cannot be called"
+        return context.error(TaichiTypeError, text, "leave out the parentheses, or use `[]` for an element")
+    text = f"`{name}` is a variable of type {describe_kind(callee)} here, which hides Python's `{name}`"
+    return context.error(TaichiTypeError, text, f"choose another name for the variable, or write `ti.{name}`")
+
+
+def _python_call(context: Context, callee: Any, arguments: list[Any], named: dict[str, Any], node: ast.Call) -> Any:
+    if ask(ask(callee, "kernel", object, callee), "definition", KernelDefinition, None) is not None:
+        hint = f"decorate `{ask(callee, '__name__', str, 'it')}` with `@ti.func`"
+        raise context.error(TaichiSyntaxError, KERNEL_IN_KERNEL, hint)
+    if _is_host_only(callee):
+        name = ask(callee, "__qualname__", str, name_of(callee))
+        raise context.error(TaichiSyntaxError, f"`{name}` cannot be called in a kernel", "call it in Python scope")
+    if is_runtime(callee) or not callable(callee):
+        raise _not_callable(context, callee, node)
+    if any(holds_runtime(value) for value in (*arguments, *named.values())):
+        name, module = name_of(callee), ask(callee, "__module__", str, "")
+        twin = getattr(functions, name, None)
+        hint = f"use `ti.{name}`" if module in ("math", "cmath", "numpy") and twin else "decorate it with `@ti.func`"
+        raise context.error(
+            TaichiTypeError, f"The Python function `{name}` cannot be called with run-time values in a kernel", hint
+        )
+    return context.python(callee, *arguments, **named)
+
+
+def _is_host_only(callee: Any) -> bool:
+    """Tell whether a function is one of ours that works on sessions and memory: `ti.init`, `ti.field`, `x.fill`.
+
+    What only asks for the nodes of a tree, `x.parent()`, may be called in a kernel, while it compiles.
+    """
+    module = ask(callee, "__module__", str, "")
+    if not module.startswith(HOST) or module.startswith(f"{HOST}compat."):
+        return False
+    asks = ask(callee, "__name__", str, "") == "parent"
+    return not (asks and hasattr(type(ask(callee, "__self__", object, None)), "describe_node"))
+
+
+# --- operations -----------------------------------------------------------------------------------------------------
+
+
+def _operation(context: Context, callee: Any, name: str, arguments: list[Any], named: dict[str, Any]) -> Any:
+    dtype = named.pop("dtype", None)
+    if name in ("floor", "ceil", "round") and len(arguments) == 2:
+        dtype = arguments.pop()
+    if named:
+        raise context.error(
+            TaichiSyntaxError, f"`{callee.__name__}` takes no argument `{next(iter(named))}`", "leave out the keyword"
+        )
+    if name in ("min", "max"):
+        result = minimum_maximum(context, name, arguments)
+    elif name == "pow" and len(arguments) == 2:
+        result = binary(context, BINARY[ast.Pow], arguments[0], arguments[1])
+    else:
+        arity = 3 if name == "select" else 2 if name in ("atan2", "raw_div", "raw_mod", "shr") else 1
+        if len(arguments) != arity:
+            shown = f"`ti.{callee.__name__}({', '.join(ARGUMENT_NAMES[:arity])})`"
+            text = f"`ti.{callee.__name__}` takes {arity} argument{'s'[: arity > 1]}, found {len(arguments)}"
+            raise context.error(TaichiTypeError, text, f"write {shown}")
+        result = context.builder.op(name, *[context.lift(argument) for argument in arguments])
+    return result if dtype is None else cast_value(context, result, dtype)
+
+
+def cast_value(context: Context, value: Any, dtype: Any) -> Statement:
+    """Return `ti.cast(value, dtype)`."""
+    type = context.type(dtype)
+    if not isinstance(type, Scalar):
+        raise context.error(
+            TaichiTypeError,
+            f"`ti.cast` needs a number type, found {describe_kind(dtype)}",
+            "write `ti.cast(x, ti.f32)`",
+        )
+    if not is_number(value):
+        return context.builder.cast(context.lift(value), type)
+    if isinstance(value, int) and type.is_integral and not fits(value, type):
+        return context.builder.cast(context.lift(value), type)
+    return context.fit(value, type)
+
+
+def make_typed(context: Context, type: Any, arguments: list[Any]) -> Any:
+    """Return a type used as a function: `ti.f32(x)`, `int(x)`, `vec3(...)`."""
+    if isinstance(type, Scalar):
+        if len(arguments) != 1:
+            raise context.error(
+                TaichiSyntaxError, f"`{type}` takes 1 argument, found {len(arguments)}", f"write `{type}(x)`"
+            )
+        value = arguments[0]
+        if isinstance(value, str):  # `float("inf")`
+            return context.python(float if type.is_float else int, value)
+        if isinstance(value, int) and type.is_integral and type.bits > 1 and not fits(value, type):
+            text = f"Integer literal {value} exceeded the range of specified dtype: {type}"
+            raise context.error(TaichiTypeError, text, f"use a wider type, or `ti.cast({value}, ti.{type})`")
+        return cast_value(context, value, type)
+    flat = [item for argument in arguments for item in _flat(context, argument)]
+    if len(flat) == 1:
+        flat *= type.size
+    if len(flat) < type.size:
+        raise context.error(
+            TaichiSyntaxError,
+            f"`{describe_type(type)}` takes {type.size} elements, found {len(flat)}",
+            "give one value, or all",
+        )
+    elements = [
+        context.fit(item, type.element) if is_number(item) else context.builder.cast(context.lift(item), type.element)
+        for item in flat[: type.size]
+    ]
+    return context.builder.tensor(elements, type.shape, type.element)
+
+
+def _flat(context: Context, value: Any) -> list[Any]:
+    if isinstance(value, list | tuple):
+        return [inner for item in value for inner in _flat(context, item)]
+    value = context.loaded(value)
+    if isinstance(value, Matrix):
+        value = context.lift(value)
+    if isinstance(value, Statement) and isinstance(value.type, Tensor):
+        return list(context.elements(value))
+    return [value]
+
+
+def _atomic(context: Context, node: ast.Call, op: str, arguments: list[Any]) -> Statement:
+    """Return the old value of a place that is combined with an operand in one step."""
+    if len(arguments) != 2:
+        raise context.error(
+            TaichiSyntaxError,
+            f"`ti.atomic_{op}` takes 2 arguments, found {len(arguments)}",
+            f"write `ti.atomic_{op}(x[i], value)`",
+        )
+    target = node.args[0]
+    place = arguments[0]
+    if not isinstance(place, Place):
+        need_memory(context.frame, target)
+        raise context.error(
+            TaichiTypeError,
+            f"cannot use a non-writable target as the first operand of 'atomic_{op}'",
+            "give it an element of an array or a variable",
+            node,
+        )
+    if op in ("and", "or", "xor") and element_of(place.type).is_float:
+        raise context.error(
+            TaichiTypeError,
+            f"`ti.atomic_{op}` takes integers, found `{describe_type(place.type)}`",
+            "use an integer array",
+            target,
+        )
+    return context.builder.atomic(op, place.pointer, context.fit(context.loaded(arguments[1]), place.type))
+
+
+# --- functions of the language --------------------------------------------------------------------------------------
+
+
+def _same(context: Context, x: Any) -> Any:
+    """`ti.stop_grad`: the value; it says something to derivatives only."""
+    return x
+
+
+def _cast(context: Context, obj: Any, dtype: Any) -> Statement:
+    return cast_value(context, obj, dtype)
+
+
+def _bit_cast(context: Context, obj: Any, dtype: Any) -> Statement:
+    type = as_type(dtype, context.options)
+    if not isinstance(type, Scalar):
+        raise context.error(
+            TaichiTypeError,
+            f"`ti.bit_cast` needs a number type, found {describe_kind(dtype)}",
+            "write `ti.bit_cast(x, ti.i32)`",
+        )
+    return context.builder.bit_cast(context.lift(obj), type)
+
+
+def _filled(value: int) -> Meaning:
+    def meaning(context: Context, x: Any) -> Statement:
+        type = context.lift(x).type
+        assert type is not None
+        return context.fit(context.builder.const(value, element_of(type)), type)
+
+    return meaning
+
+
+def _random(context: Context, dtype: Any = float) -> Statement:
+    type = as_type(dtype, context.options)
+    if not isinstance(type, Scalar) or type.bits < 32 and type.bits != 1 and not type.is_float:
+        raise context.error(
+            TaichiTypeError,
+            "`ti.random` needs ti.f32, ti.f64, ti.i32, ti.u32, ti.i64 or ti.u64",
+            "write `ti.random(ti.f32)`",
+        )
+    return context.builder.add(Rand(type=type))
+
+
+def _randn(context: Context, dt: Any = None) -> Statement:
+    """Normally distributed, by Box and Muller: 1 - u is never 0, so that the logarithm is finite."""
+    type = as_type(float if dt is None else dt, context.options)
+    if not isinstance(type, Scalar) or not type.is_float:
+        raise context.error(TaichiTypeError, "`ti.randn` needs a floating-point type", "write `ti.randn(ti.f32)`")
+    build = context.builder
+    first = build.op("sub", build.const(1, type), build.add(Rand(type=type)))
+    angle = build.op("mul", build.const(6.283185307179586, type), build.add(Rand(type=type)))
+    radius = build.op("sqrt", build.op("mul", build.const(-2, type), build.op("log", first)))
+    return build.op("mul", radius, build.op("cos", angle))
+
+
+FUNCTIONS: dict[Any, Meaning] = {
+    functions.cast: _cast,
+    functions.bit_cast: _bit_cast,
+    functions.zero: _filled(0),
+    functions.one: _filled(1),
+    functions.frexp: frexp,
+    functions.random: _random,
+    functions.randn: _randn,
+    functions.ndrange: ndrange,
+    functions.grouped: grouped,
+    functions.static_assert: static_assert,
+    functions.stop_grad: _same,
+    functions.loop_config: loop_config,
+    lang.Struct: make_anonymous,
+    **BUILTINS,
+    **matrix_constructors(),
+    **thread_functions(),
+    **sparse_functions(),
+}
+"""What functions mean in a kernel; arguments come loaded."""
+
+
+# --- forms ----------------------------------------------------------------------------------------------------------
+
+
+def _static(context: Context, node: ast.Call) -> Any:
+    if node.keywords:
+        raise context.error(TaichiSyntaxError, "`ti.static` takes no keywords", "write `ti.static(value)`", node)
+    outer, context.in_static = context.in_static, True
+    values = [context.evaluate(argument) for argument in node.args]
+    context.in_static = outer
+    for value, argument in zip(values, node.args, strict=True):
+        if isinstance(value, RangeValue) or (isinstance(value, Statement | Place) and isinstance(value.type, Scalar)):
+            raise context.error(
+                TaichiTypeError,
+                f"`ti.static` needs a value known at compile time, found {_describe_runtime(value)}",
+                "leave out `ti.static`, or pass the value as `ti.template()`",
+                argument,
+            )
+    return values[0] if len(values) == 1 else tuple(values)
+
+
+def _describe_runtime(value: Any) -> str:
+    if isinstance(value, RangeValue):
+        return "a range whose bound is known only at run time"
+    return f"{describe_kind(value)}, known only at run time"
+
+
+def _static_print(context: Context, node: ast.Call) -> None:
+    arguments, named = _arguments(context, node)
+    where = context.location()
+    shown = [describe_kind(value) if is_runtime(value) else value for value in arguments]
+    print(f"[{where.file}:{where.line}]", *shown, **named)
+
+
+FORMS: dict[Any, Form] = {
+    functions.static: _static,
+    functions.static_print: _static_print,
+    print: build_print,
+    range: build_range,
+    super: build_super,
+}
+"""What functions mean that need the syntax of the call."""

@@ -1,0 +1,315 @@
+"""Expressions: operators, conditions, displays and comprehensions.
+
+Handlers get a node and return a Python object, a statement, or a `Place` that the reader loads.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from ...errors import TaichiSyntaxError
+from ...ir.nodes import Block, Statement
+from ...ir.statements import (
+    ArgLoad,
+    ArrayShape,
+    Cast,
+    Const,
+    IfExp,
+    LocalLoad,
+    LoopIndex,
+    MatrixElement,
+    Operation,
+)
+from ...ir.types import Tensor, u1
+from .assignment import assign_name
+from ..context.context import Context, expression
+from ..context.iteration import compile_time_items
+from ..library.membership import is_member
+from ..library.operators import BINARY, COMPARE, UNARY, binary, compare, logical, unary, unify
+from ..library.format_strings import formatted
+from ..context.values import holds_runtime, is_number, is_runtime
+
+MAX_SPECULATED = 12
+"""Up to this many cheap statements the second operand of `and` and `or` is computed without asking for the first."""
+
+
+@expression(ast.BinOp)
+def build_binary(context: Context, node: ast.BinOp) -> Any:
+    """`a + b` and its like."""
+    left = context.value(node.left)
+    right = context.value(node.right)
+    for value, operand, other in ((left, node.left, right), (right, node.right, left)):
+        if type(value) is int and isinstance(other, Statement):
+            context.check_range(value, operand)
+    return binary(context, BINARY[type(node.op)], left, right)
+
+
+@expression(ast.UnaryOp)
+def build_unary(context: Context, node: ast.UnaryOp) -> Any:
+    """`-a`, `~a`, `not a`, `+a`."""
+    value = context.truth(node.operand) if isinstance(node.op, ast.Not) else context.value(node.operand)
+    if isinstance(node.op, ast.UAdd):
+        return value if not is_number(value) else +value
+    return unary(context, UNARY[type(node.op)], value)
+
+
+@expression(ast.Compare)
+def build_compare(context: Context, node: ast.Compare) -> Any:
+    """`a < b`, `a < b < c` with `b` computed once; all operands are computed, as in Taichi."""
+    result: Any = None
+    left = context.value(node.left)
+    for kind, right_node in zip(node.ops, node.comparators, strict=True):
+        if isinstance(right_node, ast.Set):  # no value elsewhere; in the order written, so that texts are stable
+            right: Any = tuple(_items(context, right_node.elts))
+        else:
+            right = context.value(right_node)
+        found = _compare_one(context, kind, left, right)
+        if result is None:
+            result = found
+        elif not holds_runtime(result) and not holds_runtime(found):
+            result = result and found
+        else:
+            result = logical(context, "and", context.lift(result), context.lift(found))
+        left = right
+    return result
+
+
+def _compare_one(context: Context, kind: ast.cmpop, left: Any, right: Any) -> Any:
+    row = COMPARE.get(type(kind))
+    if row is not None:
+        return compare(context, row, left, right)
+    if isinstance(kind, ast.Is | ast.IsNot):
+        if (is_runtime(left) and right is not None) or (is_runtime(right) and left is not None):
+            name = "is" if isinstance(kind, ast.Is) else "is not"
+            raise context.error(
+                TaichiSyntaxError, f'Operator "{name}" in Taichi scope is not supported.', "use `==` or `!=`"
+            )
+        return (left is right) == isinstance(kind, ast.Is)
+    is_in = isinstance(kind, ast.In)
+    if not holds_runtime(left) and not holds_runtime(right):
+        return context.python(lambda: (left in right) == is_in)
+    found = is_member(context, left, right)
+    return found if is_in else unary(context, UNARY[ast.Not], found)
+
+
+@expression(ast.BoolOp)
+def build_logical(context: Context, node: ast.BoolOp) -> Any:
+    """`a and b`, `a or b`: the second only if the first does not decide; on tensors element by element."""
+    name = "and" if isinstance(node.op, ast.And) else "or"
+    is_truth = context.truth_node is node
+    evaluate = context.truth if is_truth else context.value
+    result = evaluate(node.values[0])
+    for operand in node.values[1:]:
+        if not is_runtime(result) and not holds_runtime(result):
+            if bool(result) == (name == "or"):
+                return result
+            result = evaluate(operand)
+            continue
+        result = _logical(context, name, context.lift(result), operand, is_truth)
+    return result
+
+
+def _logical(context: Context, name: str, left: Statement, node: ast.expr, is_truth: bool) -> Statement:
+    block = Block()
+    with context.builder.into(block):
+        right = context.lift(context.truth(node) if is_truth else context.value(node), node)
+    if isinstance(left.type, Tensor) or isinstance(right.type, Tensor):
+        _splice(context, block)
+        return logical(context, name, left, right)
+    if not is_truth and (left.type != u1 or right.type != u1):
+        return _decided(context, name, left, right, block)
+    left = context.condition(left, name)
+    with context.builder.into(block):
+        block.result = context.condition(right, name)
+    if not context.options.short_circuit_operators or _is_cheap(block):
+        result = block.result
+        _splice(context, block)
+        return logical(context, name, left, result)
+    decided = Block()
+    with context.builder.into(decided):
+        decided.result = context.builder.const(name == "or", u1)
+    branches = (block, decided) if name == "and" else (decided, block)
+    return context.builder.add(IfExp(left, *branches, type=u1))
+
+
+def _decided(context: Context, name: str, left: Statement, right: Statement, block: Block) -> Statement:
+    """Return one of two numbers, as Python does: `3 and 5` is 5, `3 or 5` is 3, in the type they promote to."""
+    type = unify(context, [left, right])
+    condition = context.condition(left, name)
+    first = Block()
+    with context.builder.into(first):
+        first.result = context.builder.fit(left, type)
+    with context.builder.into(block):
+        block.result = context.builder.fit(right, type)
+    branches = (block, first) if name == "and" else (first, block)
+    return context.builder.add(IfExp(condition, *branches, type=type))
+
+
+def _splice(context: Context, block: Block) -> None:
+    context.builder.block.statements.extend(block.statements)
+
+
+def _is_cheap(block: Block) -> bool:
+    """Tell whether computing a block for nothing does no harm: few operations, no division, no array."""
+    return len(block) <= MAX_SPECULATED and all(_is_harmless(made) for made in block.statements)
+
+
+def _is_harmless(made: Statement) -> bool:
+    match made:
+        case Const() | Cast() | LoopIndex() | ArgLoad() | ArrayShape():
+            return True
+        case LocalLoad():
+            return not isinstance(made.pointer, Operation)
+        case Operation(op=op):
+            return op not in ("div", "floordiv", "mod", "raw_div", "raw_mod", "pow")
+        case MatrixElement(indices=indices):
+            return all(isinstance(index, Const) for index in indices)
+        case _:
+            return False
+
+
+@expression(ast.IfExp)
+def build_conditional(context: Context, node: ast.IfExp) -> Any:
+    """`a if c else b`: only the branch taken is computed; the types promote."""
+    test = context.truth(node.test)
+    if not is_runtime(test) and not holds_runtime(test):
+        return context.evaluate(node.body if context.python(bool, test) else node.orelse)
+    test = context.lift(test)
+    then, otherwise = Block(), Block()
+    with context.builder.into(then):
+        first = context.runtime(node.body)
+    with context.builder.into(otherwise):
+        second = context.runtime(node.orelse)
+    if isinstance(test.type, Tensor):
+        _splice(context, then)
+        _splice(context, otherwise)
+        return context.builder.op("select", test, first, second)
+    condition = context.condition(test, "if")
+    type = unify(context, [first, second])
+    for block, value in ((then, first), (otherwise, second)):
+        with context.builder.into(block):
+            block.result = context.builder.fit(value, type)
+    return context.builder.add(IfExp(condition, then, otherwise, type=type))
+
+
+@expression(ast.NamedExpr)
+def build_walrus(context: Context, node: ast.NamedExpr) -> Any:
+    """`(a := value)`: a variable of the block that holds the statement."""
+    value = context.value(node.value)
+    name = node.target.id
+    local = context.frame.find(name)
+    if local is None:
+        found = context.lift(value)
+        assert found.type is not None
+        with context.builder.into(context.home):
+            place = context.variable(name, found.type)
+        context.frame.declare(name, place, node.target)
+        context.builder.store(place.pointer, found)
+        return found
+    assign_name(context, name, node.target, value)
+    return context.loaded(local.value)
+
+
+# --- displays -------------------------------------------------------------------------------------------------------
+
+
+def _items(context: Context, nodes: list[ast.expr]) -> list[Any]:
+    found: list[Any] = []
+    for node in nodes:
+        if isinstance(node, ast.Starred):
+            found.extend(compile_time_items(context, context.value(node.value), node))
+        else:
+            found.append(context.value(node))
+    return found
+
+
+@expression(ast.Tuple)
+def build_tuple(context: Context, node: ast.Tuple) -> tuple[Any, ...]:
+    """`(a, b)`: a Python tuple of values."""
+    return tuple(_items(context, node.elts))
+
+
+@expression(ast.List)
+def build_list(context: Context, node: ast.List) -> list[Any]:
+    """`[a, b]`: a Python list of values."""
+    return _items(context, node.elts)
+
+
+@expression(ast.Dict)
+def build_dict(context: Context, node: ast.Dict) -> dict[Any, Any]:
+    """`{"a": x}`: a Python dict of values."""
+    made: dict[Any, Any] = {}
+    for key, value in zip(node.keys, node.values, strict=True):
+        if key is None:
+            context.python(made.update, context.value(value))
+        else:
+            context.python(made.__setitem__, context.value(key), context.value(value))
+    return made
+
+
+@expression(ast.ListComp)
+def build_comprehension(context: Context, node: ast.ListComp) -> list[Any]:
+    """`[f(i) for i in ...]` over what is known at compile time."""
+    found: list[Any] = []
+    _comprehend(context, node, 0, found)
+    return found
+
+
+def _comprehend(context: Context, node: ast.ListComp, depth: int, found: list[Any]) -> None:
+    if depth == len(node.generators):
+        found.append(context.value(node.elt))
+        return
+    generator = node.generators[depth]
+    for item in compile_time_items(context, context.value(generator.iter), generator.iter):
+        context.frame.scopes.append({})
+        bind_target(context, generator.target, item)
+        tests = [context.value(test) for test in generator.ifs]
+        if any(is_runtime(test) for test in tests):
+            raise context.error(
+                TaichiSyntaxError,
+                "The condition of a comprehension must be known at compile time",
+                "use `ti.static`, or a loop with `if`",
+                generator.ifs[0],
+            )
+        if all(tests):
+            _comprehend(context, node, depth + 1, found)
+        context.frame.scopes.pop()
+
+
+def bind_target(context: Context, target: ast.expr, item: Any) -> None:
+    """Bind the names of a loop target to a compile-time item."""
+    if isinstance(target, ast.Name):
+        context.frame.declare(target.id, item, target)
+    elif isinstance(target, ast.Tuple | ast.List):
+        items = compile_time_items(context, item, target)
+        if len(items) != len(target.elts):
+            raise context.error(
+                TaichiSyntaxError,
+                f"Cannot unpack {len(items)} values into {len(target.elts)} names",
+                "name as many",
+                target,
+            )
+        for element, inner in zip(target.elts, items, strict=True):
+            bind_target(context, element, inner)
+    else:
+        raise context.error(
+            TaichiSyntaxError, "A loop target is a name or a tuple of names", "write `for i in ...`", target
+        )
+
+
+@expression(ast.JoinedStr)
+def build_formatted(context: Context, node: ast.JoinedStr) -> Any:
+    """`f"..."`: a text, or parts and values for `print` and `assert`."""
+    return formatted(context, node)
+
+
+@expression(ast.Slice)
+def build_slice(context: Context, node: ast.Slice) -> slice:
+    """`a:b` of a compile-time sequence."""
+    limits = [None if limit is None else context.value(limit) for limit in (node.lower, node.upper, node.step)]
+    if any(is_runtime(limit) for limit in limits):
+        raise context.error(
+            TaichiSyntaxError, "The bounds of a slice must be known at compile time", "write numbers", node
+        )
+    return slice(*limits)

@@ -1,0 +1,308 @@
+"""Calls of `@ti.func`: the function's statements are built into the caller, its parameters bound to the arguments.
+
+By-value parameters that the function changes get a variable of their own; `ti.template()` parameters are the caller's.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from typing import Any, NoReturn
+
+from ...errors import TaichiSyntaxError, TaichiTypeError
+from ...ir.nodes import Block, Statement
+from ...ir.statements import LocalStore
+from ...ir.types import Scalar, Tensor, Type, describe_type, element_of, promote, with_element
+from ...ir.types import Struct as StructInKernel
+from ...lang.annotations import NdarrayAnnotation, is_template
+from ...lang.decorators import BoundFunc, Func
+from ...lang.struct import Struct
+from .assignment import bind
+from .statements import execute
+from ..library.structs import join_structs
+from ..context.context import Context
+from ..source.definition import NO_DEFAULT, KernelDefinition, ParameterDefinition, definition_of
+from ..source.lost_changes import lost_changes
+from ..context.references import need_memory, references
+from ..context.scope import Frame
+from ..context.values import Place, describe_kind, is_number
+
+MAX_DEPTH = 100
+"""How deep inlined calls may nest; compile-time recursion ends before."""
+
+LIBRARY = Func.__module__.rpartition(".")[0]
+"""Package of functions of ours (`ti.math`), whose lines mean nothing to a user."""
+
+ALGORITHMS = f"{LIBRARY}.decompositions"
+"""Module of functions of ours that are long: the names of their variables help a reader of the emitted text."""
+
+
+def inline(
+    context: Context, callee: Func | BoundFunc, arguments: list[Any], named: dict[str, Any], node: ast.Call
+) -> Any:
+    """Build the body of `callee` into the current block; return what it returns."""
+    definition = definition_of(callee.function)
+    _require_source(context, definition)
+    if len(context.frames) >= MAX_DEPTH:
+        _fail_recursion(context, definition)
+    if isinstance(callee, BoundFunc):
+        arguments = [callee.instance, *arguments]
+    frame = Frame(definition, context.builder.location, context.builder.block)
+    module = definition.function.__module__ or ""
+    frame.is_library = module.startswith(LIBRARY)
+    frame.hides_names = frame.is_library and module != ALGORITHMS
+    frame.references = references(definition, callee, node, context.frame)
+    bound = match_arguments(context, definition, arguments, named, node)
+    outer, context.frame = context.frame, frame
+    context.frames.append(frame)
+    frame.leave = context.new_exit(f"{definition.name}_returned")
+    loops, context.loops = context.loops, []
+    is_struct = isinstance(callee, BoundFunc) and isinstance(callee.instance, Statement | Place)
+    try:
+        for position, (parameter, value) in enumerate(bound):
+            if is_struct and position == 0:
+                _bind_self(context, parameter, value)
+            else:
+                _bind_parameter(context, parameter, value, node)
+        location = context.builder.location
+        done = execute(context, definition.tree.body)
+        context.builder.location = location
+        result = _result(context, frame, done.falls, node)
+    finally:
+        context.frames.pop()
+    context.loops = loops
+    context.frame = outer
+    if frame.is_library and not outer.is_library:
+        _forget_names(result)
+    return result
+
+
+def _forget_names(result: Any) -> None:
+    """Let the caller name what a function of ours returns."""
+    for value in result if isinstance(result, tuple) else (result,):
+        if isinstance(value, Statement):
+            value.name = None
+
+
+def _require_source(context: Context, definition: KernelDefinition) -> None:
+    """Raise at the call, which the user can see, where the text of the function cannot be found."""
+    try:
+        definition.parsed  # noqa: B018 - raises
+    except TaichiSyntaxError as error:
+        if error.location.source.lines:  # type: ignore[attr-defined]
+            raise
+        text = str(error).rsplit("\nHint:", 1)[0].rsplit("\n", 1)[-1]
+        raise context.error(TaichiSyntaxError, text, error.hint) from None  # type: ignore[attr-defined]
+
+
+def _fail_recursion(context: Context, definition: KernelDefinition) -> NoReturn:
+    """Raise at the first call that leads a function to itself, not a hundred calls deeper."""
+    chain = [*(frame.definition for frame in context.frames), definition]
+    sites = [*(frame.call_site for frame in context.frames), context.location()]
+    for start, first in enumerate(chain):
+        again = next((k for k in range(start + 1, len(chain)) if chain[k].function is first.function), None)
+        if again is None:
+            continue
+        site = sites[start + 1]
+        assert site is not None
+        circle = " -> ".join(found.name for found in chain[start : again + 1])
+        raise site.error(
+            TaichiSyntaxError,
+            f"`{first.name}` calls itself ({circle}), more than {MAX_DEPTH} deep; functions are inlined and cannot "
+            "recurse at run time",
+            "write a loop or a `@ti.real_func`, or end it with `if ti.static(...)` on a `ti.template()` parameter",
+        )
+    text = f"Calls of functions nest more than {MAX_DEPTH} deep at `{definition.name}`"
+    raise context.error(TaichiSyntaxError, text, "write fewer functions that do more")
+
+
+def match_arguments(
+    context: Context, definition: KernelDefinition, arguments: list[Any], named: dict[str, Any], node: ast.Call
+) -> list[tuple[ParameterDefinition, Any]]:
+    """Return each parameter with its argument."""
+    parameters = definition.parameters
+    bound: list[tuple[ParameterDefinition, Any]] = []
+    rest = list(arguments)
+    named = dict(named)
+    known = {parameter.name for parameter in parameters}
+    takes_any = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters)
+    for name in named:
+        if name not in known and not takes_any:
+            text = f"Unexpected argument `{name}` of `{definition.name}`"
+            raise context.error(TaichiTypeError, text, f"call it as {_shown_call(definition)}", node)
+    for parameter in parameters:
+        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            bound.append((parameter, tuple(rest)))
+            rest = []
+        elif parameter.kind is inspect.Parameter.VAR_KEYWORD:
+            bound.append((parameter, named))
+            named = {}
+        elif rest and parameter.kind is not inspect.Parameter.KEYWORD_ONLY:
+            if parameter.name in named:
+                raise context.error(
+                    TaichiTypeError, f"Multiple values for argument `{parameter.name}`", "give it once", node
+                )
+            bound.append((parameter, rest.pop(0)))
+        elif parameter.name in named:
+            bound.append((parameter, named.pop(parameter.name)))
+        elif parameter.default is not NO_DEFAULT:
+            bound.append((parameter, parameter.default))
+        else:
+            text = f"Missing argument `{parameter.name}` of `{definition.name}`"
+            raise context.error(TaichiTypeError, text, f"call it as {_shown_call(definition)}", node)
+    if rest:
+        text = f"Too many arguments: `{definition.name}` takes {len(parameters)}, found {len(arguments)}"
+        raise context.error(TaichiTypeError, text, f"call it as {_shown_call(definition)}", node)
+    return bound
+
+
+def _shown_call(definition: KernelDefinition) -> str:
+    return f"`{definition.name}({', '.join(parameter.name for parameter in definition.parameters)})`"
+
+
+def _bind_parameter(context: Context, parameter: ParameterDefinition, value: Any, node: ast.Call) -> None:
+    frame = context.frame
+    declaration = declaration_of(frame.definition, parameter.name)
+    is_mutable = declaration in frame.definition.parsed.mutable
+    if is_template(parameter.annotation) or isinstance(parameter.annotation, NdarrayAnnotation):
+        if is_mutable and isinstance(value, Statement):
+            _need_memory(frame, parameter.name)
+        frame.declare(parameter.name, value, None)
+        return
+    value = context.loaded(value)
+    type = None if parameter.annotation is NO_DEFAULT else context.type(parameter.annotation)
+    if type is not None:
+        value = _converted(context, value, type, parameter, node)
+    elif is_mutable and (is_number(value) or isinstance(value, Struct)):
+        value = context.lift(value)
+    if isinstance(value, Statement):
+        simple = value.name is not None or frame.is_library
+        value = bind(context, value, None if simple and not is_mutable else parameter.name, is_mutable)
+        if is_mutable and not frame.is_library:
+            _warn_of_lost_change(context, parameter.name)
+    frame.declare(parameter.name, value, declaration)
+
+
+def _bind_self(context: Context, parameter: ParameterDefinition, value: Any) -> None:
+    """Bind the struct whose method is called, by reference: the method may change its members."""
+    frame = context.frame
+    declaration = declaration_of(frame.definition, parameter.name)
+    if declaration in frame.definition.parsed.mutable and isinstance(value, Statement):
+        _need_memory(frame, parameter.name)
+        value = bind(context, value, parameter.name, True)  # a value of no variable: changed, then forgotten
+    frame.declare(parameter.name, value, declaration)
+
+
+def _warn_of_lost_change(context: Context, name: str) -> None:
+    """Warn where a function changes its copy of an argument and reads it no more."""
+    definition = context.frame.definition
+    if definition.parsed.lost is None:
+        definition.parsed.lost = lost_changes(definition.tree)
+    change = definition.parsed.lost.get(name)
+    if change is not None:
+        text = f"`{name}` is a copy of the caller's value, and nothing reads what `{definition.name}` assigns here"
+        hint = f"return the new value, or annotate `{name}: ti.template()` to change the caller's variable"
+        context.warn(text, hint, change)
+
+
+def _converted(context: Context, value: Any, type: Type, parameter: ParameterDefinition, node: ast.Call) -> Statement:
+    found = value if is_number(value) or isinstance(value, dict | Struct) else context.lift(value)
+    if isinstance(found, Statement) and isinstance(found.type, Tensor) and isinstance(type, Scalar):
+        raise context.error(
+            TaichiTypeError,
+            f"Argument `{parameter.name}` takes `{describe_type(type)}`, found {describe_kind(found)}",
+            "pass a scalar",
+            node,
+        )
+    return context.fit(found, type)
+
+
+def _need_memory(frame: Frame, parameter: str) -> None:
+    """Start again with memory for the caller's variable that a parameter refers to, since the function changes it."""
+    reference = frame.references.get(parameter)
+    if reference is not None:
+        need_memory(*reference)
+
+
+def declaration_of(definition: KernelDefinition, name: str) -> ast.AST:
+    """Return the node that declares a parameter."""
+    arguments = definition.tree.args
+    named = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    for argument in named:
+        if argument.arg == name:
+            return argument
+    return definition.tree
+
+
+# --- results --------------------------------------------------------------------------------------------------------
+
+
+def _result(context: Context, frame: Frame, falls: bool, node: ast.Call) -> Any:
+    assert frame.leave is not None
+    context.close(frame.leave)
+    if frame.result is None:
+        value: Any = frame.value
+    else:
+        if frame.value is not None or (falls and frame.result.places):
+            _check_all_return(context, frame, falls, node)
+        values = [_typed_load(context, frame, position) for position in range(len(frame.result.places))]
+        value = tuple(values) if frame.result.is_tuple else values[0] if values else None
+    return _annotated(context, frame, value)
+
+
+def _check_all_return(context: Context, frame: Frame, falls: bool, node: ast.Call) -> None:
+    """A function that may end without `return` gives zeros then, as variables begin with zero; say so."""
+    if falls:
+        name = frame.definition.name
+        context.warn(f"`{name}` may end without `return`; it gives 0 then", "end every branch with `return`", node)
+
+
+def _typed_load(context: Context, frame: Frame, position: int) -> Statement:
+    """Give the variable of a result the type all `return`s promote to, cast what they store, and load it."""
+    assert frame.result is not None
+    place, stores = frame.result.places[position], frame.result.stores[position]
+    types: list[Type] = [store.value.type for _, store in stores if store.value.type is not None]
+    place.type = _joined(context, frame, types)
+    for block, store in stores:
+        _fit_stored(context, block, store, place.type)
+    return context.builder.load(place)
+
+
+def _joined(context: Context, frame: Frame, types: list[Type]) -> Type:
+    """Return the type that all `return`s of a function promote to."""
+    if any(isinstance(type, StructInKernel) for type in types):
+        return join_structs(context, types)
+    element = element_of(types[0])
+    for type in types[1:]:
+        element = promote(element, element_of(type))
+    shapes = [type.shape for type in types if isinstance(type, Tensor)]
+    if any(shape != shapes[0] for shape in shapes) or (shapes and len(shapes) != len(types)):
+        found = " and ".join(f"`{describe_type(type)}`" for type in dict.fromkeys(types))
+        raise context.error(
+            TaichiTypeError,
+            f"All `return`s of `{frame.definition.name}` need values of one shape, found {found}",
+            "return vectors of one length, or scalars, in all",
+        )
+    return with_element(types[0], element)
+
+
+def _fit_stored(context: Context, block: Block, store: LocalStore, type: Type) -> None:
+    """Put what makes the stored value one of `type` before the store."""
+    before = Block()
+    location, context.builder.location = context.builder.location, store.location
+    with context.builder.into(before):
+        store.value = context.builder.fit(store.value, type)
+    context.builder.location = location
+    position = block.statements.index(store)
+    block.statements[position:position] = before.statements
+
+
+def _annotated(context: Context, frame: Frame, value: Any) -> Any:
+    """Return the result cast to the return annotation, if that is a type; a number type is one for elements too."""
+    annotation = frame.definition.returns
+    type = None if annotation is None else context.type(annotation)
+    if type is None or value is None or isinstance(value, tuple | Place):
+        return value
+    if isinstance(type, Scalar) and isinstance(value, Statement) and isinstance(value.type, Tensor):
+        return context.builder.cast(value, type)
+    return context.fit(value, type)

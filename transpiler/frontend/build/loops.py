@@ -1,0 +1,359 @@
+"""Loops: `for` over ranges, ndranges, arrays and compile-time sequences, `while`, `break`, `continue`."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from ...errors import TaichiSyntaxError, TaichiTypeError
+from ...ir.nodes import Block, Statement
+from ...ir.statements import Array, ArrayShape, Break, Const, Continue, LoopIndex, RangeFor, StructFor, While, is_const
+from ...ir.textures import Texture
+from ...ir.types import Scalar, describe_type, i32
+from .assignment import static_argument
+from .expressions import bind_target
+from .statements import NEVER, Completion, execute, leave_loop, says_static
+from ..library.textures import texels
+from ..context.context import Context, LoopRecord, statement
+from ..context.iteration import compile_time_items
+from ..context.scope import Exit
+from ..context.values import GroupedValue, NdrangeValue, RangeValue, describe_kind, is_number
+
+
+@statement(ast.For)
+def build_for(context: Context, node: ast.For) -> Completion:
+    """`for`: unrolled over `ti.static(...)`, else a loop at run time."""
+    if node.orelse:
+        raise context.error(
+            TaichiSyntaxError,
+            "'else' clause for 'for' not supported in Taichi kernels",
+            "set a flag before `break` and test it after the loop",
+            node,
+        )
+    static_nodes = static_argument(context, node.iter)
+    if static_nodes is not None:
+        return _unroll(context, node)
+    value = context.value(node.iter)
+    context.builder.location = context.frame.location(node)
+    grouped = isinstance(value, GroupedValue)
+    inner = value.inner if isinstance(value, GroupedValue) else value
+    if isinstance(inner, range):
+        inner = RangeValue(inner.start, inner.stop, inner.step)
+    elif hasattr(type(inner), "describe_domain"):
+        inner = context.cells_of(inner)
+    elif isinstance(inner, Texture):
+        inner = texels(context, inner)
+    array = context.array(inner)
+    if array is not None:
+        return _loop_over_array(context, node, array, grouped)
+    if isinstance(inner, RangeValue) and not grouped:
+        return _loop_over_ranges(context, node, [(inner.begin, inner.end)], [inner.step], False)
+    if isinstance(inner, NdrangeValue):
+        return _loop_over_ranges(context, node, list(inner.bounds), [1] * len(inner.bounds), grouped)
+    kind = describe_kind(inner)
+    raise context.error(
+        TaichiTypeError if isinstance(inner, Statement) else TaichiSyntaxError,
+        f"Cannot loop over {kind} at run time",
+        "write `for ... in ti.static(...)` to unroll the loop at compile time",
+        node.iter,
+    )
+
+
+# --- run time -------------------------------------------------------------------------------------------------------
+
+
+def _loop_over_ranges(
+    context: Context, node: ast.For, bounds: list[tuple[Any, Any]], steps: list[Any], grouped: bool
+) -> Completion:
+    at = _bound_nodes(node, len(bounds))
+    begins = [_bound(context, begin, at[0]) for begin, _ in bounds]
+    ends = [_bound(context, end, at[1]) for _, end in bounds]
+    made_steps: list[Statement] = [context.builder.const(step) for step in steps]
+    names = _target_names(context, node, len(bounds), grouped or len(bounds) > 1)
+    loop = RangeFor(begins, ends, made_steps, names)
+    loop.over = _array_of_extents(begins, ends, steps)
+    return _finish_loop(context, node, loop, len(bounds), grouped)
+
+
+def _bound_nodes(node: ast.For, axes: int) -> tuple[ast.AST, ast.AST]:
+    """Return where the bounds of a `range` stand."""
+    call = node.iter
+    if axes == 1 and isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and len(call.args) <= 2:
+        return call.args[0], call.args[-1]
+    return call, call
+
+
+def _bound(context: Context, value: Any, node: ast.AST) -> Statement:
+    """Return a loop bound as an integer."""
+    found = context.lift(value, node)
+    if not isinstance(found.type, Scalar) or found.type.is_float:
+        raise context.error(
+            TaichiTypeError,
+            f"The bounds of a range must be integers, found `{describe_type(found.type)}`",
+            "write `ti.cast(x, ti.i32)` or `int(x)`",
+            node,
+        )
+    if found.type.bits > i32.bits:
+        _check_width(context, found, node)
+    return context.builder.cast(found, i32, True)
+
+
+def _check_width(context: Context, bound: Statement, node: ast.AST) -> None:
+    """Loops count in i32: refuse a constant beyond, and warn of a wider bound that is known only at run time."""
+    if not isinstance(bound, Const):
+        text = f"Casting range_for boundary values from {bound.type} to i32, which may cause numerical issues"
+        context.warn(text, "loops count to 2**31 - 1; write `ti.cast(n, ti.i32)` where the value fits", node)
+    elif not -(2**31) <= int(bound.value) < 2**31:
+        raise context.error(
+            TaichiTypeError,
+            f"The bound {bound.value} of a range exceeds i32, in which loops count",
+            "write an outer and an inner loop",
+            node,
+        )
+
+
+def _array_of_extents(begins: list[Statement], ends: list[Statement], steps: list[Any]) -> Array | None:
+    """Return the array whose shape the loop covers, if its bounds say so."""
+    first = ends[0]
+    if not isinstance(first, ArrayShape) or not isinstance(first.array, Array) or first.array.ndim != len(ends):
+        return None
+    for axis, (begin, end, step) in enumerate(zip(begins, ends, steps, strict=True)):
+        covers = isinstance(end, ArrayShape) and end.array is first.array and end.axis == axis
+        if not covers or not is_const(begin, 0) or step != 1:
+            return None
+    return first.array
+
+
+def _loop_over_array(context: Context, node: ast.For, array: Array, grouped: bool) -> Completion:
+    count = len(node.target.elts) if isinstance(node.target, ast.Tuple | ast.List) else 1
+    if not grouped and count != array.ndim:
+        raise context.error(
+            TaichiSyntaxError,
+            f"`{array.name}` has {array.ndim} axes, the loop has {count} indices",
+            f"name {array.ndim} indices, or write `for I in ti.grouped({array.name})`",
+            node.iter,
+        )
+    names = _target_names(context, node, array.ndim, grouped)
+    if array.ndim == 0:  # one turn, without an index
+        zero, one = context.builder.const(0), context.builder.const(1)
+        return _finish_loop(context, node, RangeFor([zero], [one], [one], ["_"]), 0, grouped)
+    return _finish_loop(context, node, StructFor(array, names), array.ndim, grouped)
+
+
+def _target_names(context: Context, node: ast.For, axes: int, may_group: bool) -> list[str]:
+    """Return what Python calls the indices; a single name for several gets numbers. Raises for names in use."""
+    target = node.target
+    names = (
+        [target]
+        if isinstance(target, ast.Name)
+        else list(target.elts)
+        if isinstance(target, ast.Tuple | ast.List)
+        else [target]
+    )
+    for name in names:
+        if not isinstance(name, ast.Name):
+            raise context.error(
+                TaichiSyntaxError, "A loop target is a name or a tuple of names", "write `for i in ...`", name
+            )
+        if name.id != "_" and context.frame.find(name.id) is not None:
+            raise context.error(
+                TaichiSyntaxError,
+                f"Variable '{name.id}' is already declared in the outer scope and cannot be used as loop variable",
+                "choose another name",
+                name,
+            )
+    texts = [name.id for name in names if isinstance(name, ast.Name)]
+    if isinstance(target, ast.Name) and (may_group or axes != 1):
+        return [f"{target.id}_{axis}" for axis in range(axes)]
+    if len(texts) != axes:
+        raise context.error(
+            TaichiSyntaxError, f"The loop gives {axes} indices, found {len(texts)} names", "name as many", target
+        )
+    return texts
+
+
+def _finish_loop(context: Context, node: ast.For, loop: RangeFor | StructFor, axes: int, grouped: bool) -> Completion:
+    """Build the body and append the loop."""
+    location = context.builder.location
+    options, context.loop_options = context.loop_options, {}
+    loop.parallelize = options.get("parallelize")
+    loop.serialize = options.get("serialize", False) or loop.parallelize == 1 or context.is_conditional
+    loop.block_dim = options.get("block_dim")
+    is_parallel = context.builder.block is context.kernel.body and not loop.serialize
+    record = LoopRecord(loop, is_parallel)
+    outer, context.is_parallel = context.is_parallel, context.is_parallel or is_parallel
+    context.frame.scopes.append({})
+    with context.builder.into(loop.body):
+        _bind_indices(context, node.target, loop, axes, grouped)
+        done = _body(context, node.body, record)
+    context.frame.scopes.pop()
+    context.is_parallel = outer
+    context.builder.location = location
+    if isinstance(loop, RangeFor):
+        for step, text in zip(loop.steps, loop.names, strict=True):
+            if is_const(step, 0):
+                raise context.error(
+                    TaichiTypeError, f"The step of the range of `{text}` is 0", "use a step of at least 1", node.iter
+                )
+    loop.location = location
+    context.builder.add(loop)
+    leave_loop(context, done.exits)
+    return Completion(True, done.exits)
+
+
+def _bind_indices(context: Context, target: ast.expr, loop: RangeFor | StructFor, axes: int, grouped: bool) -> None:
+    indices: list[Statement] = [
+        context.builder.add(LoopIndex(loop, axis, type=i32, name=loop.names[axis])) for axis in range(axes)
+    ]
+    if isinstance(target, ast.Name):
+        if grouped or axes > 1:
+            value: Any = context.builder.tensor(indices, (axes,), i32) if indices else []
+            if isinstance(value, Statement) and not context.frame.hides_names:
+                value.name = target.id
+        else:
+            value = indices[0]
+        context.frame.declare(target.id, value, target, is_loop_index=True)
+        return
+    assert isinstance(target, ast.Tuple | ast.List)
+    for name, index in zip(target.elts, indices, strict=True):
+        assert isinstance(name, ast.Name)
+        context.frame.declare(name.id, index, name, is_loop_index=True)
+
+
+def _body(context: Context, statements: list[ast.stmt], record: LoopRecord) -> Completion:
+    """Build a loop body in the current block."""
+    home, context.home = context.home, context.builder.block
+    context.loops.append(record)
+    context.depth += 1
+    context.frame.scopes.append({})
+    done = execute(context, statements)
+    context.frame.scopes.pop()
+    context.depth -= 1
+    context.loops.pop()
+    context.home = home
+    return done
+
+
+@statement(ast.While)
+def build_while(context: Context, node: ast.While) -> Completion:
+    """`while`: the condition is computed anew each turn."""
+    if node.orelse:
+        raise context.error(
+            TaichiSyntaxError,
+            "'else' clause for 'while' not supported in Taichi kernels",
+            "set a flag before `break` and test it after the loop",
+            node,
+        )
+    location = context.builder.location
+    loop = While(Block(), is_known=says_static(context, node.test))
+    context.loop_options = {}
+    with context.builder.into(loop.condition):
+        value = context.truth(node.test)
+        loop.condition.result = context.condition(value if not is_number(value) else bool(value), "while", node.test)
+    record = LoopRecord(loop)
+    with context.builder.into(loop.body):
+        done = _body(context, node.body, record)
+    loop.location = context.builder.location = location
+    if is_const(loop.condition.result, True) and not record.is_broken and not done.exits:
+        _check_ends(context, node)
+    context.builder.add(loop)
+    leave_loop(context, done.exits)
+    return Completion(record.is_broken or not is_const(loop.condition.result, True), done.exits)
+
+
+def _check_ends(context: Context, node: ast.While) -> None:
+    """Raise for a loop without end: the device would hang, and with it the program."""
+    if not any(isinstance(inner, ast.Return) for inner in ast.walk(node)):
+        text = f"`while {ast.unparse(node.test)}` never ends: its body has no `break` and no `return`"
+        raise context.error(
+            TaichiSyntaxError, text, "add `if ...: break`, or state the condition: `while i < n:`", node
+        )
+
+
+# --- unrolled -------------------------------------------------------------------------------------------------------
+
+
+def _unroll(context: Context, node: ast.For) -> Completion:
+    """Build the body once for each item; `break` and `continue` become exits."""
+    assert isinstance(node.iter, ast.Call)
+    items = compile_time_items(context, context.value(node.iter), node.iter)
+    if len(items) > context.options.unrolling_limit > 0:
+        text = f"unrolling {len(items)} iterations makes long code; the limit is {context.options.unrolling_limit}"
+        context.warn(text, "leave out `ti.static` to loop at run time, or raise `ti.init(unrolling_limit=...)`", node)
+    record = LoopRecord(None)
+    record.break_exit = context.new_exit("broken")
+    context.loops.append(record)
+    done = _unroll_items(context, node, items, 0, record)
+    context.loops.pop()
+    context.close(record.break_exit)
+    return Completion(done.falls or _holds(done, record.break_exit), _without(done.exits, record.break_exit))
+
+
+def _unroll_items(context: Context, node: ast.For, items: list[Any], position: int, record: LoopRecord) -> Completion:
+    """Build items from `position` on; those after a possible exit stand under a condition."""
+    exits: tuple[Exit, ...] = ()
+    for current in range(position, len(items)):
+        record.continue_exit = context.new_exit("continued")
+        context.frame.scopes.append({})
+        bind_target(context, node.target, items[current])
+        done = execute(context, node.body)
+        context.frame.scopes.pop()
+        leave = record.continue_exit
+        context.close(leave)
+        done = Completion(done.falls or _holds(done, leave), _without(done.exits, leave), None)
+        exits += tuple(e for e in done.exits if e not in exits)
+        inner = [e for e in done.exits if e.loops >= context.depth]
+        if not done.falls or current + 1 == len(items):
+            return Completion(done.falls, exits)
+        if not inner:
+            continue
+        condition = context.builder.op("logical_not", context.any_taken(inner))
+        guarded = Block()
+        with context.builder.into(guarded):
+            rest = _unroll_items(context, node, items, current + 1, record)
+        context.add_if(condition, guarded)
+        return Completion(rest.falls, exits + tuple(e for e in rest.exits if e not in exits))
+    return Completion()
+
+
+def _holds(done: Completion, leave: Exit) -> bool:
+    return leave in done.exits
+
+
+def _without(exits: tuple[Exit, ...], leave: Exit) -> tuple[Exit, ...]:
+    return tuple(e for e in exits if e is not leave)
+
+
+# --- break and continue ---------------------------------------------------------------------------------------------
+
+
+@statement(ast.Break)
+def build_break(context: Context, node: ast.Break) -> Completion:
+    """`break`."""
+    record = context.loops[-1]
+    if record.loop is None:
+        assert record.break_exit is not None
+        context.take(record.break_exit)
+        return Completion(False, (record.break_exit,))
+    if record.is_parallel:
+        raise context.error(
+            TaichiSyntaxError,
+            "Cannot break in the outermost loop",
+            "write `ti.loop_config(serialize=True)` before the loop to run it serially",
+            node,
+        )
+    context.builder.add(Break())
+    record.is_broken = True
+    return NEVER
+
+
+@statement(ast.Continue)
+def build_continue(context: Context, node: ast.Continue) -> Completion:
+    """`continue`."""
+    record = context.loops[-1]
+    if record.loop is None:
+        assert record.continue_exit is not None
+        context.take(record.continue_exit)
+        return Completion(False, (record.continue_exit,))
+    context.builder.add(Continue())
+    return NEVER

@@ -1,0 +1,349 @@
+"""Calls of `@ti.real_func`, and the functions they call: one `Function` a specialization, its body built once.
+
+A call needs no more than the signature, so bodies wait in a queue until the kernel itself is built; recursion ends by
+itself. A function is specialised on its `ti.template()` parameters and on the arrays it is called with.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any
+
+from ...errors import SourceLocation, TaichiCompilationError, TaichiSyntaxError, TaichiTypeError
+from ...ir.functions import Call, CallResult, Function, Reference
+from ...ir.nodes import Statement
+from ...ir.statements import Alloca, ArgLoad, Array, GlobalPtr, MatrixPtr, Parameter, Return, StructPtr, base_pointer
+from ...ir.types import Scalar, Struct, Tensor, Type, describe_type, element_of, u1
+from ...lang.annotations import NdarrayAnnotation, RefType, is_template
+from ...lang.decorators import BoundFunc, Func
+from ...lang.matrix import Matrix
+from .assignment import bind
+from .statements import execute
+from ..context.context import Context
+from ..source.definition import KernelDefinition, ParameterDefinition, definition_of, location_of
+from .inlining import declaration_of, match_arguments
+from ..context.references import need_memory, references
+from .returns import return_types
+from ..context.scope import Frame
+from ..context.values import Place, describe_kind, is_number
+
+MAX_SPECIALIZATIONS = 256
+"""Of one function in one kernel; a recursion that changes a `ti.template()` argument each time would never end."""
+
+VARIABLE = "assign the value to a variable first, and pass that"
+
+
+@dataclass(frozen=True, slots=True)
+class PendingFunction:
+    """A function whose body is not built. bound: compile-time arguments by parameter. site: of the first call."""
+
+    function: Function
+    definition: KernelDefinition
+    bound: dict[str, Any]
+    site: SourceLocation
+
+
+def call(
+    context: Context, callee: Func | BoundFunc, arguments: list[Any], named: dict[str, Any], node: ast.Call
+) -> Any:
+    """Append a call of a real function; return its result, a tuple of several, or None."""
+    definition = definition_of(callee.function)
+    written = references(definition, callee, node, context.frame)
+    if isinstance(callee, BoundFunc):
+        arguments = [callee.instance, *arguments]
+    template: dict[str, Any] = {}
+    values: list[Statement] = []
+    copies: list[tuple[Place, Place]] = []
+    for parameter, value in match_arguments(context, definition, arguments, named, node):
+        if is_compile_time(parameter):
+            template[parameter.name] = _compile_time_argument(context, parameter, value, node)
+        elif isinstance(parameter.annotation, RefType):
+            if isinstance(value, Statement) and parameter.name in written:
+                need_memory(*written[parameter.name])
+            place = _reference_argument(context, parameter, value, node)
+            values.append(_copied_in(context, place, copies) if _needs_copy(place) else place.pointer)
+        else:
+            values.append(_value_argument(context, parameter, value, node))
+    function = _specialized(context, definition, template)
+    _check_distinct(context, function, values, node)
+    made = context.builder.add(Call(function, values))
+    for place, copy in copies:
+        context.builder.store(place.pointer, context.builder.load(copy.pointer))
+    if len(function.results) < 2:
+        made.type = function.results[0] if function.results else None
+        return made if function.results else None
+    return tuple(context.builder.add(CallResult(made, k, type=type)) for k, type in enumerate(function.results))
+
+
+def is_compile_time(parameter: ParameterDefinition) -> bool:
+    """Tell whether a function is specialised on the argument of this parameter."""
+    return is_template(parameter.annotation) or isinstance(parameter.annotation, NdarrayAnnotation)
+
+
+# --- arguments ------------------------------------------------------------------------------------------------------
+
+
+def _compile_time_argument(context: Context, parameter: ParameterDefinition, value: Any, node: ast.Call) -> Any:
+    """Return an object known at compile time; arrays as the kernel's `Array`s. Raises: TaichiTypeError for others."""
+    array = context.array(value)
+    wanted = parameter.annotation
+    if isinstance(wanted, NdarrayAnnotation):
+        if array is None or array.shape is not None and not array.may_alias:
+            text = f"Argument `{parameter.name}` takes an ndarray, found {describe_kind(value)}"
+            raise context.error(TaichiTypeError, text, "annotate it as `ti.template()` to pass a field", node)
+        element = None if wanted.dtype is None else context.type(wanted.dtype)
+        if (element is not None and element != array.element) or wanted.ndim not in (None, array.ndim):
+            text = f"Argument `{parameter.name}` takes {_shown(wanted, element)}, found {_kind_of(array)}"
+            raise context.error(TaichiTypeError, text, "pass an array of that type, or widen the annotation", node)
+    if isinstance(value, Statement | Place):
+        raise context.error(
+            TaichiTypeError,
+            f"`{parameter.name}` is a `ti.template()` parameter of a real function, found a run-time {value.type}",
+            f"annotate it with `{value.type}`, or with `ti.ref({value.type})` to change it",
+            node,
+        )
+    return value
+
+
+def _kind_of(array: Array) -> str:
+    return f"ndarray[{array.element}, {array.ndim}]"
+
+
+def _shown(wanted: NdarrayAnnotation, element: Type | None) -> str:
+    parts = [f"dtype={element}"] if element is not None else []
+    parts += [f"ndim={wanted.ndim}"] if wanted.ndim is not None else []
+    return f"an ndarray of {' and '.join(parts)}"
+
+
+def _value_argument(context: Context, parameter: ParameterDefinition, value: Any, node: ast.Call) -> Statement:
+    type = _type_of(context, parameter)
+    value = context.loaded(value)
+    if isinstance(type, Struct):
+        return context.fit(value, type)
+    found = value if is_number(value) else context.lift(value, node)
+    shape = found.type.shape if isinstance(found, Statement) and isinstance(found.type, Tensor) else ()
+    if shape and shape != (type.shape if isinstance(type, Tensor) else ()):
+        text = f"Argument `{parameter.name}` takes `{describe_type(type)}`, found {describe_kind(found)}"
+        raise context.error(TaichiTypeError, text, "pass a value of that shape, or change the annotation", node)
+    return context.fit(found, type)
+
+
+def _reference_argument(context: Context, parameter: ParameterDefinition, value: Any, node: ast.Call) -> Place:
+    """Return the place of the caller that a function may change."""
+    type = _type_of(context, parameter)
+    if not isinstance(value, Place):
+        text = f"Argument `{parameter.name}` is passed by reference and takes a variable, found {describe_kind(value)}"
+        raise context.error(TaichiTypeError, text, VARIABLE, node)
+    if value.type != type:
+        wanted = f"takes a reference to `{describe_type(type)}`"
+        text = f"Argument `{parameter.name}` {wanted}, found a variable of type `{describe_type(value.type)}`"
+        raise context.error(TaichiTypeError, text, f"pass a variable of that type: `v = ti.cast(..., ti.{type})`", node)
+    base = base_pointer(value.pointer)
+    if context.is_parallel and base in context.outside:
+        text = f"Argument `{parameter.name}` would refer to a variable that all iterations of the parallel loop share"
+        raise context.error(
+            TaichiTypeError, text, "use `s += f(...)`, which is atomic, or a variable in the loop", node
+        )
+    return value
+
+
+def _needs_copy(place: Place) -> bool:
+    """Tell whether a place lies in an array, or may be written otherwise than a variable: u1 is a byte in structs."""
+    is_truth = not isinstance(place.type, Struct) and element_of(place.type) == u1
+    return isinstance(base_pointer(place.pointer), GlobalPtr) or (is_truth and isinstance(place.pointer, StructPtr))
+
+
+def _copied_in(context: Context, place: Place, copies: list[tuple[Place, Place]]) -> Statement:
+    """Return a variable that stands for an array element during the call, since GLSL has no pointers to memory."""
+    copy = Place(context.builder.add(Alloca(type=place.type)))
+    context.builder.store(copy.pointer, context.builder.load(place.pointer))
+    copies.append((place, copy))
+    return copy.pointer
+
+
+def _check_distinct(context: Context, function: Function, values: list[Statement], node: ast.Call) -> None:
+    """Raise where one variable is passed twice: languages differ in which of the two writes stays."""
+    seen: dict[Statement, list[Statement]] = {}
+    for parameter, pointer in zip(function.parameters, values, strict=True):
+        if not parameter.by_reference:
+            continue
+        others = seen.setdefault(base_pointer(pointer), [])
+        if any(_overlap(pointer, other) for other in others):
+            text = f"`{function.name}` gets one variable by reference twice"
+            raise context.error(TaichiTypeError, text, "copy it to another variable first", node)
+        others.append(pointer)
+
+
+def _overlap(a: Statement, b: Statement) -> bool:
+    """Tell whether two places of one variable surely share memory; elements by computed indices are the author's."""
+    if isinstance(a, MatrixPtr) and isinstance(b, MatrixPtr):
+        return a.origin is not b.origin and _overlap(a.origin, b.origin)
+    if isinstance(a, StructPtr) and isinstance(b, StructPtr):
+        return a.member == b.member or (a.origin is not b.origin and _overlap(a.origin, b.origin))
+    return True
+
+
+# --- functions ------------------------------------------------------------------------------------------------------
+
+
+def _specialized(context: Context, definition: KernelDefinition, template: dict[str, Any]) -> Function:
+    """Return the function for these compile-time arguments; a new one waits for its body."""
+    known = context.functions.setdefault(definition, {})
+    key = tuple(_key(context, value) for value in template.values())
+    if key in known:
+        return known[key]
+    if len(known) >= MAX_SPECIALIZATIONS:
+        raise context.error(
+            TaichiSyntaxError,
+            f"`{definition.name}` is specialised on more than {MAX_SPECIALIZATIONS} different arguments",
+            "end the recursion with `if ti.static(...)`, or pass the changing argument with a type such as `ti.i32`",
+        )
+    _check_annotated(definition)
+    function = Function(
+        definition.name,
+        [
+            Parameter(
+                parameter.name,
+                _type_of(context, parameter),
+                position,
+                by_reference=isinstance(parameter.annotation, RefType),
+            )
+            for position, parameter in enumerate(p for p in definition.parameters if not is_compile_time(p))
+        ],
+        return_types(context, definition),
+        location=definition.location(),
+    )
+    function.template = _template_texts(context, template)
+    known[key] = function
+    context.kernel.functions.append(function)
+    context.pending.append(PendingFunction(function, definition, template, context.builder.location))
+    return function
+
+
+def _check_annotated(definition: KernelDefinition) -> None:
+    """Raise where a function without return annotation returns a value: its callers would miss it first."""
+    if definition.returns is not None:
+        return
+    for node in ast.walk(definition.tree):
+        if isinstance(node, ast.Return) and not (node.value is None or ast.unparse(node.value) == "None"):
+            raise location_of(definition.source, node, definition.name).error(
+                TaichiSyntaxError,
+                "A function with a return value must be annotated with a return type, e.g. def func() -> ti.f32",
+                f"write `def {definition.name}(...) -> ti.f32:`",
+            )
+
+
+def _type_of(context: Context, parameter: ParameterDefinition) -> Type:
+    annotation = parameter.annotation
+    type = context.type(annotation.tp if isinstance(annotation, RefType) else annotation)
+    assert type is not None  # checked where the function is decorated
+    return type
+
+
+def _key(context: Context, value: Any) -> Hashable:
+    """Return what tells compile-time arguments apart: numbers, texts and types by value, all else by identity."""
+    if value is None or isinstance(value, int | float | str | Scalar | Tensor):
+        return (type(value), repr(value))
+    if isinstance(value, list | tuple):
+        return (type(value), *(_key(context, item) for item in value))
+    if isinstance(value, Matrix):
+        return (Matrix, value.entries.shape, value.entries.dtype.name, value.entries.tobytes())
+    context.kept.append(value)
+    return id(context.array(value) or value)
+
+
+def _template_texts(context: Context, template: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return the parameters with what stands for them; objects (`self`) are left out, since their text says nothing."""
+    shown = []
+    for name, value in template.items():
+        if (array := context.array(value)) is not None:
+            shown.append((name, array.name))
+        elif value is None or isinstance(value, int | float | str | Scalar | Tensor):
+            shown.append((name, repr(value)))
+    return shown
+
+
+# --- bodies ---------------------------------------------------------------------------------------------------------
+
+
+def build_functions(context: Context) -> None:
+    """Build the bodies of all functions that are called, also of those that these call; then name them."""
+    while context.pending:
+        pending = context.pending.popleft()
+        try:
+            _build_body(context, pending)
+        except TaichiCompilationError as error:
+            raise _with_call(error, pending.site) from None
+    _name_functions(context)
+
+
+def _with_call(error: TaichiCompilationError, site: SourceLocation) -> TaichiCompilationError:
+    """Return the error with the call that led to the function before it; positions in it stay the function's own."""
+    found = type(error)(f"\n{site.describe()}{error}")
+    found.location, found.hint = getattr(error, "location", None), getattr(error, "hint", None)  # type: ignore[attr-defined]
+    return found
+
+
+def _build_body(context: Context, pending: PendingFunction) -> None:
+    function, definition = pending.function, pending.definition
+    frame = Frame(definition, entry=function.body, function=function)
+    context.enter(frame)
+    context.builder.location = function.location
+    parameters = iter(function.parameters)
+    for parameter in definition.parameters:
+        node = declaration_of(definition, parameter.name)
+        if is_compile_time(parameter):
+            frame.declare(parameter.name, pending.bound[parameter.name], None)
+            continue
+        own = next(parameters)
+        if own.by_reference:
+            place = context.builder.add(Reference(own, type=own.type, name=own.name))
+            frame.declare(own.name, Place(place), node)
+            continue
+        load = context.builder.add(ArgLoad(own, type=own.type, name=own.name))
+        frame.declare(own.name, bind(context, load, own.name, node in definition.parsed.mutable), node)
+    frame.scopes.append({})
+    done = execute(context, definition.tree.body)
+    _finish(context, function, frame, done.falls)
+
+
+def _finish(context: Context, function: Function, frame: Frame, falls: bool) -> None:
+    """Return zeros where the end is reached without `return`, which Taichi leaves to chance."""
+    if not function.results:
+        return
+    context.builder.location = function.location
+    if not frame.returned:
+        raise context.error(
+            TaichiSyntaxError,
+            "Function has a return type but does not have a return statement",
+            "add `return ...`, or leave out the annotation",
+        )
+    if falls:
+        text = f"`{function.name}` may end without `return`; it gives 0 then"
+        context.warn(text, "end every branch with `return`")
+        context.builder.add(Return([_zero(context, type) for type in function.results]))
+
+
+def _zero(context: Context, type: Type) -> Statement:
+    if isinstance(type, Struct):
+        return context.builder.struct([_zero(context, member) for _, member in type.members], type)
+    return context.fit(0, type)
+
+
+def _name_functions(context: Context) -> None:
+    """Give each specialization a name of its own: that of the Python function, and its arguments where they differ."""
+    taken: set[str] = set()
+    for known in context.functions.values():
+        for function in known.values():
+            stem = function.name
+            if len(known) > 1 and function.template:
+                stem = "_".join([stem, *(text for _, text in function.template)])
+            stem = "".join(c if c.isalnum() else "_" for c in stem)
+            name, number = stem, 0
+            while name in taken:
+                number += 1
+                name = f"{stem}_{number}"
+            taken.add(name)
+            function.name = name

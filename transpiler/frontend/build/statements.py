@@ -1,0 +1,255 @@
+"""Statements but loops and assignments: `if`, `return`, `assert`, and what follows one that may leave its block.
+
+Handlers return None, or a `Completion` where the statement may not go on to the next one.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ...errors import TaichiSyntaxError
+from ...ir.nodes import Block, Statement
+from ...ir.notes import about_condition
+from ...ir.statements import Array, Assert, Break, Const
+from ...ir.types import u1
+from ...lang.matrix import Matrix
+from .assignment import display, static_argument
+from ..context.context import STATEMENTS, Context, statement
+from .returns import declared_return
+from ..context.scope import Exit, Result
+from ..library.format_strings import message_parts
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """How a statement may end. falls: it can go on to the next one. exits: exits that may have been taken.
+
+    tail: the block that is left at its end only where no exit was taken; what follows can stand there unconditionally.
+    """
+
+    falls: bool = True
+    exits: tuple[Exit, ...] = ()
+    tail: Block | None = None
+
+
+Branch = Callable[[], Completion]
+NORMAL = Completion()
+NEVER = Completion(falls=False)
+
+
+def execute(context: Context, statements: list[ast.stmt]) -> Completion:
+    """Build statements into the current block, up to one that never goes on.
+
+    After a statement that may have taken an exit, the rest stands under `if not taken`, or in the branch that did not.
+    """
+    exits: tuple[Exit, ...] = ()
+    for position, node in enumerate(statements):
+        completion = _if(context, node) if type(node) is ast.If else execute_one(context, node)
+        if completion.exits or not completion.falls:
+            done = after(context, completion, statements[position + 1 :])
+            return Completion(done.falls, _merge(exits, done.exits), done.tail)
+    return Completion(True, exits)
+
+
+def execute_one(context: Context, node: ast.stmt) -> Completion:
+    """Build one statement (not an `if`)."""
+    handler = STATEMENTS.get(type(node))
+    if handler is None:
+        context.unsupported(node)
+    context.builder.location = context.frame.location(node)
+    return handler(context, node) or NORMAL
+
+
+def after(context: Context, completion: Completion, rest: list[ast.stmt]) -> Completion:
+    """Build what follows a statement that may have taken an exit; exits out of the current loop have broken it."""
+    inner = [leave for leave in completion.exits if leave.loops >= context.depth]
+    if not completion.falls or not rest:
+        return completion
+    if not inner:
+        done = execute(context, rest)
+        return Completion(done.falls, _merge(completion.exits, done.exits), done.tail)
+    if completion.tail is not None:
+        with context.builder.into(completion.tail):
+            done = execute(context, rest)
+        tail = done.tail if done.exits else completion.tail
+        return Completion(done.falls, _merge(completion.exits, done.exits), tail)
+    condition = context.builder.op("logical_not", context.any_taken(inner))
+    guarded = Block()
+    with context.builder.into(guarded):
+        done = execute(context, rest)
+    context.add_if(condition, guarded)
+    return Completion(done.falls, _merge(completion.exits, done.exits), done.tail if done.exits else guarded)
+
+
+def leave_loop(context: Context, exits: tuple[Exit, ...]) -> None:
+    """After an inner loop: break the current one too, if an exit that lies outside of it was taken."""
+    crossing = [leave for leave in exits if leave.loops < context.depth]
+    if not crossing:
+        return
+    breaking = Block()
+    condition = context.any_taken(crossing)
+    with context.builder.into(breaking):
+        context.builder.add(Break())
+    context.add_if(condition, breaking)
+    serialize_enclosing(context)
+
+
+def serialize_enclosing(context: Context) -> None:
+    """Make loops serial that an exit breaks: iterations after it must not run."""
+    for record in context.loops:
+        if record.loop is not None and record.is_parallel:
+            record.loop.serialize = True  # type: ignore[union-attr]
+
+
+def _merge(first: tuple[Exit, ...], second: tuple[Exit, ...]) -> tuple[Exit, ...]:
+    return first + tuple(leave for leave in second if leave not in first)
+
+
+def scoped(context: Context, statements: list[ast.stmt]) -> Completion:
+    """Build statements in a scope of their own."""
+    context.frame.scopes.append({})
+    done = execute(context, statements)
+    context.frame.scopes.pop()
+    return done
+
+
+# --- if -------------------------------------------------------------------------------------------------------------
+
+
+def _if(context: Context, node: ast.If) -> Completion:
+    """Build an `if`: one branch where the condition is known at compile time, else both."""
+    location = context.builder.location = context.frame.location(node)
+    value = context.truth(node.test)
+    context.builder.location = location
+    if not isinstance(value, Statement | Array | Matrix | list | tuple):
+        if context.specialization.options.why_comments and not says_static(context, node.test):
+            context.builder.add(about_condition(location, context.python(bool, value), "frontend"))
+        outer, context.is_conditional = context.is_conditional, _guards(context, node.test)
+        done = scoped(context, node.body if context.python(bool, value) else node.orelse)
+        context.is_conditional = outer
+        return done
+    condition = context.condition(value, "if", node.test)
+    otherwise = (lambda: scoped(context, node.orelse)) if node.orelse else None
+    return branch(context, condition, lambda: scoped(context, node.body), otherwise, is_python=True)
+
+
+def says_static(context: Context, test: ast.expr) -> bool:
+    """Tell whether a reader of Python sees that a condition is known."""
+    return isinstance(test, ast.Constant) or any(
+        static_argument(context, inner) is not None for inner in ast.walk(test) if isinstance(inner, ast.Call)
+    )
+
+
+def branch(
+    context: Context,
+    condition: Statement,
+    build_then: Branch,
+    build_otherwise: Branch | None = None,
+    is_python: bool = False,
+) -> Completion:
+    """Append an `if` on a run-time condition, its sides built by callables."""
+    location = context.builder.location
+    then, otherwise = Block(), Block()
+    with context.builder.into(then):
+        first = build_then()
+    with context.builder.into(otherwise):
+        second = build_otherwise() if build_otherwise is not None else NORMAL
+    exits = _merge(first.exits, second.exits)
+    context.builder.location = location
+    keeps_otherwise = build_otherwise is not None or bool(exits)
+    context.add_if(condition, then, otherwise if keeps_otherwise else None).is_python = is_python
+    return Completion(first.falls or second.falls, exits, _tail(then, first, otherwise, second) if exits else None)
+
+
+def _guards(context: Context, test: ast.expr) -> bool:
+    """Tell whether loops under a known condition are serial: unless it says `ti.static`, they are, as in Taichi."""
+    return context.is_conditional or static_argument(context, test) is None
+
+
+def _tail(then: Block, first: Completion, otherwise: Block, second: Completion) -> Block | None:
+    """Return the one block that is left at its end where no exit was taken."""
+    if first.falls == second.falls:
+        return None
+    block, going = (then, first) if first.falls else (otherwise, second)
+    return going.tail if going.exits else block
+
+
+# --- return, pass, assert, expressions ------------------------------------------------------------------------------
+
+
+@statement(ast.Return)
+def build_return(context: Context, node: ast.Return) -> Completion:
+    """`return`, in a kernel or real function a statement, in an inlined function a way to its end."""
+    frame = context.frame
+    frame.returned = True
+    if frame.leave is None:
+        declared_return(context, node)
+        return NEVER
+    value: Any = None
+    if isinstance(node.value, ast.Tuple):
+        value = display(context, node.value)
+    elif node.value is not None:
+        value = context.value(node.value)
+    if context.builder.block is frame.entry and frame.result is None:
+        frame.value = value
+        return NEVER
+    _store_result(context, value)
+    context.take(frame.leave)
+    if frame.leave.loops < context.depth:
+        context.builder.add(Break())
+        serialize_enclosing(context)
+    return Completion(False, (frame.leave,))
+
+
+def _store_result(context: Context, value: Any) -> None:
+    """Store what one of several `return`s gives; the variables get their types when all are known."""
+    frame = context.frame
+    if frame.result is None:
+        frame.result = Result(is_tuple=isinstance(value, tuple))
+    items = list(value) if isinstance(value, tuple) else [] if value is None else [value]
+    result = frame.result
+    if result.stores and len(result.stores) != len(items) or result.is_tuple != isinstance(value, tuple):
+        raise context.error(
+            TaichiSyntaxError,
+            "All `return`s of a function need the same number of values",
+            "return as many values in each",
+        )
+    assert frame.leave is not None
+    for position, item in enumerate(items):
+        lifted = context.lift(item)
+        assert lifted.type is not None
+        if position == len(result.stores):
+            suffix = f"_{position}" if result.is_tuple else ""
+            place = context.result_variable(f"{frame.definition.name}_result{suffix}", lifted.type)
+            result.places.append(place)
+            result.stores.append([])
+        result.stores[position].append(context.store_untyped(result.places[position], lifted))
+
+
+@statement(ast.Pass)
+def build_pass(context: Context, node: ast.Pass) -> None:
+    """`pass`."""
+
+
+@statement(ast.Expr)
+def build_expression_statement(context: Context, node: ast.Expr) -> None:
+    """A call for its effect, or a docstring."""
+    if not isinstance(node.value, ast.Constant):
+        context.evaluate(node.value)
+
+
+@statement(ast.Assert)
+def build_assert(context: Context, node: ast.Assert) -> None:
+    """`assert condition, message`: kept under `debug` only."""
+    if not context.options.debug:
+        return
+    condition = context.condition(context.truth(node.test), "assert", node.test)
+    message, values = message_parts(context, node.msg)
+    if not message:
+        message = ast.unparse(node.test).replace("{", "{{").replace("}", "}}")
+    if isinstance(condition, Const) and condition.value and condition.type == u1:
+        return
+    context.builder.add(Assert(condition, message, values))

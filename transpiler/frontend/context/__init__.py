@@ -1,0 +1,1 @@
+"""The state of one build: names, values, locations, options of loops."""

@@ -1,0 +1,37 @@
+"""`ti.loop_config`: how the loop that follows runs. In: keywords known at compile time. Out: `Context.loop_options`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...errors import TaichiSyntaxError, TaichiTypeError, UnsupportedError
+from .context import Context
+from .values import is_runtime
+
+OPTIONS = ("block_dim", "serialize", "parallelize", "block_dim_adaptive", "bit_vectorize")
+
+
+def loop_config(context: Context, **options: Any) -> None:
+    """Keep the options for the next loop.
+
+    `block_dim_adaptive` and `bit_vectorize` are accepted for Taichi's programs and change nothing.
+    """
+    for name, value in options.items():
+        if name not in OPTIONS:
+            raise context.error(
+                TaichiSyntaxError, f"`ti.loop_config` has no option `{name}`", f"choose from {', '.join(OPTIONS)}"
+            )
+        if is_runtime(value):
+            raise context.error(TaichiTypeError, f"The option `{name}` must be known at compile time", "write a number")
+    for name, hint in (("block_dim", "write 32 to 1024, or leave it out"), ("parallelize", "write how many threads")):
+        value = options.get(name)
+        if value is not None and not (isinstance(value, int) and value > 0):
+            raise context.error(TaichiTypeError, f"`{name}` must be a positive integer, found {value!r}", hint)
+    if not context.reads.allows("max_block_dim", "at least", options.get("block_dim") or 0):
+        limit = context.reads.capabilities.max_block_dim
+        raise context.error(
+            UnsupportedError,
+            f"`block_dim` is {options['block_dim']}; a block of this device has at most {limit} threads",
+            f"write {limit} or less",
+        )
+    context.loop_options = options

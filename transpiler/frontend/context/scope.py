@@ -1,0 +1,126 @@
+"""Names: blocks of a function with their variables, and where else a name may come from.
+
+In: the function being built. Out: `Frame`, one for the kernel and one for each inlined call.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...errors import SourceLocation
+from ...ir.functions import Function
+from ...ir.nodes import Block, Statement
+from ...ir.statements import Alloca, LocalStore
+from ..source.definition import KernelDefinition, location_of
+
+MISSING = object()
+"""What a look-up gives for a name that is nowhere."""
+
+
+@dataclass(slots=True)
+class Local:
+    """A variable. node: what declares it. is_loop_index: it may not be assigned."""
+
+    value: Any
+    node: ast.AST | None
+    is_loop_index: bool = False
+
+
+@dataclass(eq=False, slots=True)
+class Exit:
+    """A way out of a piece of code that has no statement of its own: `return` of an inlined function, `break` and
+    `continue` of an unrolled loop.
+
+    block, position: where a flag may be declared. loops: how many run-time loops enclose the piece. flag: the variable
+    that says it was taken. stores: blocks and statements that set the flag. asked: how many of them stood when it was
+    last asked for; later ones are dropped.
+    """
+
+    name: str
+    block: Block
+    position: int
+    loops: int
+    flag: Alloca | None = None
+    stores: list[tuple[Block, Statement]] = field(default_factory=list)
+    asked: int = 0
+
+
+@dataclass(eq=False, slots=True)
+class Result:
+    """Values an inlined function returned on several paths. places: one variable a value."""
+
+    places: list[Alloca] = field(default_factory=list)
+    stores: list[list[tuple[Block, LocalStore]]] = field(default_factory=list)
+    is_tuple: bool = False
+
+
+@dataclass(eq=False, slots=True)
+class Frame:
+    """A function under construction.
+
+    entry: the block its body starts in. leave: the exit `return` takes, None in a kernel or real function. value: what
+    it returned, where one `return` decides. returned: a `return` was met. function: the real function it builds, if it
+    does. call_site: where it is inlined. is_library: it is code of ours (`ti.math`), whose lines mean nothing to the
+    user. hides_names: nor do its names. captured: values from enclosing functions. references: by parameter, the
+    caller's frame and the expression in it that the argument was.
+    """
+
+    definition: KernelDefinition
+    call_site: SourceLocation | None = None
+    entry: Block = field(default_factory=Block)
+    leave: Exit | None = None
+    value: Any = None
+    result: Result | None = None
+    returned: bool = False
+    is_library: bool = False
+    hides_names: bool = False
+    references: dict[str, tuple[Frame, ast.expr]] = field(default_factory=dict)
+    function: Function | None = None
+    captured: dict[str, Any] = field(init=False)
+    scopes: list[dict[str, Local]] = field(default_factory=lambda: [{}])
+    locations: dict[ast.AST, SourceLocation] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.captured = self.definition.captured
+
+    def find(self, name: str) -> Local | None:
+        """Return the variable `name` of the nearest block, or None."""
+        for scope in reversed(self.scopes):
+            if name in scope:
+                return scope[name]
+        return None
+
+    def declare(self, name: str, value: Any, node: ast.AST | None, is_loop_index: bool = False) -> None:
+        """Make `name` a variable of the innermost block."""
+        self.scopes[-1][name] = Local(value, node, is_loop_index)
+
+    def outer(self, name: str) -> Any:
+        """Return what `name` means outside the function: captured, global or built in; `MISSING` if nothing."""
+        if name in self.captured:
+            return self.captured[name]
+        function_globals = self.definition.function.__globals__
+        if name in function_globals:
+            return function_globals[name]
+        return getattr(builtins, name, MISSING)
+
+    def known_names(self) -> list[str]:
+        """Return all names in sight, for spelling hints."""
+        names = [name for scope in self.scopes for name in scope]
+        names += self.captured
+        names += self.definition.function.__globals__
+        return names
+
+    def location(self, node: ast.AST) -> SourceLocation:
+        """Return where `node` stands; made once a node."""
+        if self.is_library and self.call_site is not None:
+            return self.call_site
+        found = self.locations.get(node)
+        if found is None:
+            found = self.locations[node] = self._locate(node)
+        return found
+
+    def _locate(self, node: Any) -> SourceLocation:
+        return location_of(self.definition.parsed.source, node, self.definition.name, self.call_site)

@@ -1,0 +1,92 @@
+"""Remedies for names that are not there: the name that was meant, or where a variable lives.
+
+In: a name, and what is in sight. Out: the hint of an error. Nothing here runs in a build that succeeds.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Iterable
+from difflib import get_close_matches
+from types import ModuleType
+from typing import Any
+
+from ...errors import PACKAGE
+from ...lang import functions, math
+from .scope import Frame
+
+MIN_LENGTH = 3
+"""Shorter names resemble too many others."""
+
+CUTOFF = 0.7
+"""How alike two names must be, from 0 to 1."""
+
+
+def close_name(name: str, known: Iterable[str]) -> str | None:
+    """Return the name among `known` that was probably meant."""
+    if len(name) < MIN_LENGTH:
+        return None
+    names = {other: other for other in known if not other.startswith("_")}
+    found = get_close_matches(name, names, 1, CUTOFF) or get_close_matches(name.lower(), names, 1, CUTOFF)
+    return found[0] if found else None
+
+
+def missing_name_hint(frame: Frame, node: ast.Name) -> str:
+    """Return what to do about a name that means nothing where `node` stands."""
+    return _scope_hint(frame.definition.tree, node) or _spelling_hint(frame, node.id)
+
+
+def _spelling_hint(frame: Frame, name: str) -> str:
+    alias = _alias(frame)
+    for module, prefix in ((functions, alias), (math, f"{alias}.math")):
+        if callable(getattr(module, name, None)) and not name.startswith("_"):
+            return f"write `{prefix}.{name}`"
+    close = close_name(name, frame.known_names()) or close_name(name, dir(builtins))
+    return f"did you mean `{close}`?" if close else f"assign `{name}` before it is used"
+
+
+def _alias(frame: Frame) -> str:
+    """Return what the function's module calls us: `ti` as a rule."""
+    for name, value in frame.definition.function.__globals__.items():
+        if isinstance(value, ModuleType) and value.__name__ == PACKAGE:
+            return name
+    return "ti"
+
+
+def _scope_hint(tree: ast.FunctionDef, node: ast.Name) -> str | None:
+    """Return where the variable lives that the function assigns elsewhere, None if it assigns none of that name."""
+    name, stores = node.id, []
+    for found in ast.walk(tree):
+        if isinstance(found, ast.Name) and found.id == name and isinstance(found.ctx, ast.Store):
+            stores.append(found.lineno)
+        if isinstance(found, ast.For) and name in _names(found.target):
+            return f"a loop variable ends with its loop; assign it to a variable made before the loop: `last = {name}`"
+    if not stores:
+        return None
+    if min(stores) >= node.lineno:
+        return f"assign `{name}` before it is used"
+    return f"a variable lives in the block that first assigns it; assign `{name}` before that block"
+
+
+def _names(target: ast.expr) -> list[str]:
+    return [found.id for found in ast.walk(target) if isinstance(found, ast.Name)]
+
+
+def missing_attribute_hint(owner: str, name: str, known: Iterable[str]) -> str:
+    """Return what to do about an attribute that `owner` (as written) lacks."""
+    close = close_name(name, known)
+    return f"did you mean `{owner}.{close}`?" if close else f"check the spelling of `{name}`"
+
+
+def owner_text(node: ast.expr) -> str:
+    """Return an expression as written, if it is short; `x` stands for a long one."""
+    text = ast.unparse(node)
+    return text if len(text) <= 24 else "x"
+
+
+def describe_owner(value: Any, kind: str, text: str) -> str:
+    """Return how an error calls the object that lacks an attribute. kind: of the value; text: as written."""
+    if isinstance(value, ModuleType):
+        return f"module `{value.__name__}`"
+    return f"`{text}`, an object of class `{type(value).__name__}`," if kind.startswith("a Python") else kind

@@ -1,0 +1,72 @@
+"""What the structs of one kernel are called: each type of the language has one name, and no two share it.
+
+In: IR types as annotations and arrays describe them. Out: the same with their final names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ...ir.types import Struct, Type
+from ...lang.struct import StructType
+from .scope import Frame
+
+SHOWN_MEMBERS = 3
+"""How many members the name of a struct without one tells."""
+
+
+class StructTypes:
+    """The names given so far. frames: functions under construction, whose variables may hold a type."""
+
+    def __init__(self, frames: Sequence[Frame]) -> None:
+        self.frames = frames
+        self.named_by_origin: dict[int, tuple[Any, Struct]] = {}
+        self.by_name: dict[str, Struct] = {}
+        self.functions: dict[Struct, dict[str, Any]] = {}
+
+    def named(self, type: Type) -> Type:
+        """Return `type` with the names that its structs have in this kernel."""
+        return self.struct(type) if isinstance(type, Struct) else type
+
+    def struct(self, type: Struct) -> Struct:
+        """Return a struct under its name. One that was made in the kernel is called after its members."""
+        origin = type.origin
+        found = self.named_by_origin.get(id(origin)) if origin is not None else None
+        if found is not None and found[1].names == type.names:
+            return found[1]
+        members = tuple((name, self.named(member)) for name, member in type.members)
+        name = type.name if origin is None else self._name_of(origin)
+        made = self._unique(name or _name_of_members(type), members, origin)
+        if origin is not None:
+            self.named_by_origin[id(origin)] = origin, made
+        return made
+
+    def methods(self, type: Struct) -> Mapping[str, Any]:
+        """Return the functions that values of a struct have."""
+        return self.functions.get(type, {})
+
+    def _name_of(self, origin: StructType) -> str | None:
+        for frame in reversed(self.frames):
+            for name, value in frame.captured.items():
+                if value is origin and origin.name is None:
+                    return name
+        return origin.known_name()
+
+    def _unique(self, name: str, members: tuple[tuple[str, Type], ...], origin: StructType | None) -> Struct:
+        methods = {} if origin is None else origin.methods
+        candidate, number = name, 1
+        while True:
+            made = Struct(candidate, members, origin)
+            known = self.by_name.setdefault(candidate, made)
+            if known is made:
+                self.functions[made] = methods
+            if known == made and self.functions[known] == methods:
+                return known
+            number += 1
+            candidate = f"{name}_{number}"
+
+
+def _name_of_members(type: Struct) -> str:
+    shown = "_".join(type.names[:SHOWN_MEMBERS])
+    return f"Struct_{shown}" if shown else "Struct"

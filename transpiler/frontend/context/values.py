@@ -1,0 +1,197 @@
+"""What a Python object means in a kernel: numbers become constants, lists and matrices tensors, arrays `Array`s.
+
+A value of the frontend is a Python object known at compile time, an IR statement (known at run time), or a `Place`.
+"""
+
+from __future__ import annotations
+
+import types
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from ...ir.nodes import Statement
+from ...ir.statements import Array
+from ...ir.textures import Texture
+from ...ir.types import SCALARS, Scalar, Type, describe_type, promote, u1
+from ...lang.describe import Step, is_described, name_step, step_into
+from ...lang.matrix import Matrix
+from ...options import CompileOptions
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Something that can be stored to: a pointer statement. Reading it gives a load."""
+
+    pointer: Statement
+
+    @property
+    def type(self) -> Type:
+        """Type of what it holds."""
+        assert self.pointer.type is not None
+        return self.pointer.type
+
+
+@dataclass(frozen=True, slots=True)
+class Swizzle:
+    """Some elements of a tensor in a place, to be assigned: `v.xz`, `m[0, :]`.
+
+    elements: the indices of each, ints or statements, row by row. shape: what they form.
+    """
+
+    place: Place
+    elements: tuple[tuple[Any, ...], ...]
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayMember:
+    """A part of every element of an array: `particles.pos`, `velocity.get_scalar_field(0)`. path: what leads to it."""
+
+    array: Array
+    path: tuple[Step, ...]
+
+    @property
+    def type(self) -> Type:
+        """Type of the part."""
+        return reduce(step_into, self.path, self.array.element)
+
+    @property
+    def name(self) -> str:
+        """What an error calls it."""
+        name, type = self.array.path or self.array.name, self.array.element
+        for step in self.path:
+            name, type = name_step(name, type, step), step_into(type, step)
+        return name
+
+
+@dataclass(frozen=True, slots=True)
+class RangeValue:
+    """`range(...)` with a bound known only at run time: bounds are ints or statements."""
+
+    begin: Any
+    end: Any
+    step: Any
+
+
+@dataclass(frozen=True, slots=True)
+class NdrangeValue:
+    """`ti.ndrange(...)`: (begin, end) of each axis, ints or statements."""
+
+    bounds: tuple[tuple[Any, Any], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupedValue:
+    """`ti.grouped(...)` of an array or an ndrange."""
+
+    inner: Any
+
+
+@dataclass(frozen=True, slots=True)
+class StaticValue:
+    """`ti.static(...)`: its value, which is known at compile time (or a tuple of such)."""
+
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A method of a tensor, of an array, or of a list, read but not yet called."""
+
+    owner: Any
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Formatted:
+    """A text with run-time values in it. parts: texts, and (value, format specification) pairs."""
+
+    parts: tuple[str | tuple[Any, str], ...]
+
+
+class Pack:
+    """A parameter that stands for several: its members are attributes, packs too."""
+
+    def __init__(self, name: str) -> None:
+        self.__dict__["_name"] = name
+
+    def set(self, path: tuple[str, ...], value: Any) -> None:
+        """Put a member in, by the names that lead to it."""
+        members = self.__dict__
+        for name in path[:-1]:
+            members = members.setdefault(name, Pack(f"{members['_name']}.{name}")).__dict__
+        members[path[-1]] = value
+
+    def __dir__(self) -> list[str]:
+        return [name for name in self.__dict__ if name != "_name"]
+
+
+def is_runtime(value: Any) -> bool:
+    """Tell whether `value` is known only at run time."""
+    return isinstance(value, Statement | Place)
+
+
+def holds_runtime(value: Any) -> bool:
+    """Tell whether `value`, or an item of a list or tuple, is known only at run time."""
+    if isinstance(value, int | float | str):
+        return False
+    if isinstance(value, Statement | Place | Array | ArrayMember | Texture | Pack):
+        return True
+    if isinstance(value, RangeValue | NdrangeValue | GroupedValue):
+        return True
+    if isinstance(value, list | tuple):
+        return any(holds_runtime(item) for item in value)
+    if isinstance(value, dict):
+        return any(holds_runtime(item) for item in value.values())
+    return is_described(value)
+
+
+def is_number(value: Any) -> bool:
+    """Tell whether `value` is a number known at compile time."""
+    return isinstance(value, int | float | np.number | np.bool_)
+
+
+def number_type(value: Any, options: CompileOptions) -> Scalar:
+    """Return the type a number gets when it meets a run-time value."""
+    if isinstance(value, bool | np.bool_):
+        return u1
+    return SCALARS[options.default_ip if isinstance(value, int | np.integer) else options.default_fp]
+
+
+def matrix_rows(value: Matrix) -> Any:
+    """Return a Python-scope matrix as (nested) lists of Python numbers."""
+    return value.entries.tolist()
+
+
+def common_type(found: list[Scalar]) -> Scalar:
+    """Return the type all of `found` promote to."""
+    result = found[0]
+    for other in found[1:]:
+        result = promote(result, other)
+    return result
+
+
+def describe_kind(value: Any) -> str:
+    """Return how an error calls a value: a type for numbers and tensors, words for the rest."""
+    if isinstance(value, Statement | Place):
+        return f"`{describe_type(value.type)}`"
+    if isinstance(value, Texture):
+        return f"the texture `{value.name}`"
+    if isinstance(value, Array | ArrayMember):
+        return f"the array `{value.name}`"
+    if is_described(value):
+        return f"an array of type `{type(value).__name__}`"
+    if isinstance(value, Pack):
+        return f"the argument pack `{value.__dict__['_name']}`"
+    if isinstance(value, types.ModuleType):
+        return f"the module `{value.__name__}`"
+    if value is None:
+        return "`None`"
+    if isinstance(value, str):
+        return f"the string {value!r}"
+    if isinstance(value, types.FunctionType | types.BuiltinFunctionType | type):
+        return f"`{value.__name__}`"
+    return f"a Python `{type(value).__name__}`"

@@ -1,0 +1,1 @@
+"""What the functions, methods and types of the language mean in a kernel."""

@@ -1,0 +1,184 @@
+"""Python's own functions in kernels: `len`, `min`, `range`, `zip`, `divmod`, `super` and their like.
+
+`BUILTINS` maps a function to its meaning on loaded arguments; `range` and `super` need the syntax of the call.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Callable
+from typing import Any
+
+from ...errors import TaichiSyntaxError, TaichiTypeError
+from ...ir.nodes import Statement
+from ...ir.types import Struct, Tensor
+from ...lang import struct as lang
+from ...lang.matrix import Matrix, Vector
+from ..context.context import Context
+from ..context.iteration import compile_time_items, positional
+from ..context.values import Method, RangeValue, describe_kind, holds_runtime, is_number, is_runtime
+from .methods import call_method
+from .operators import BINARY, binary
+
+Meaning = Callable[..., Any]
+
+
+def minimum_maximum(context: Context, name: str, arguments: list[Any]) -> Any:
+    """Return the least or greatest of one or more values, in the type they promote to."""
+    if len(arguments) == 1 and not is_number(arguments[0]):
+        found = arguments[0]
+        is_tensor = isinstance(found, Statement) and isinstance(found.type, Tensor)
+        arguments = compile_time_items(context, found) if is_tensor or isinstance(found, list | tuple) else [found]
+    if not arguments:
+        raise context.error(TaichiTypeError, f"`{name}` takes at least one argument", f"write `{name}(a, b)`")
+    if not any(holds_runtime(argument) or isinstance(argument, Matrix) for argument in arguments):
+        return context.python(getattr(builtins, name), *arguments) if len(arguments) > 1 else arguments[0]
+    result = context.lift(arguments[0])
+    for argument in arguments[1:]:
+        result = context.builder.op(name, result, context.lift(argument))
+    return result
+
+
+def _length(context: Context, value: Any) -> Any:
+    if isinstance(value, Statement) and isinstance(value.type, Tensor):
+        return value.type.shape[0]
+    array = context.array(value)
+    if array is not None:
+        raise context.error(TaichiTypeError, f"`len` of the array `{array.name}`", f"use `{array.name}.shape[0]`")
+    if is_runtime(value):
+        raise context.error(
+            TaichiTypeError,
+            f"`len` takes a vector or a Python sequence, found {describe_kind(value)}",
+            "for an array write `a.shape[0]`",
+        )
+    return context.python(len, value)
+
+
+def _absolute(context: Context, x: Any) -> Any:
+    return context.builder.op("abs", context.lift(x)) if holds_runtime(x) else context.python(abs, x)
+
+
+def _builtin_round(context: Context, x: Any, digits: Any = None) -> Any:
+    if holds_runtime(x):
+        return context.builder.op("round", context.lift(x))
+    return context.python(round, x, digits)
+
+
+def _power(context: Context, base: Any, exponent: Any) -> Any:
+    return binary(context, BINARY[ast.Pow], base, exponent)
+
+
+def _zip(context: Context, *sequences: Any, strict: bool = False) -> list[Any]:
+    lists = [compile_time_items(context, sequence) for sequence in sequences]
+    found: list[Any] = context.python(lambda: list(zip(*lists, strict=strict)))
+    return found
+
+
+def _enumerate(context: Context, sequence: Any, start: int = 0) -> list[Any]:
+    return list(enumerate(compile_time_items(context, sequence), start))
+
+
+def _sum(context: Context, sequence: Any, start: Any = 0) -> Any:
+    if isinstance(sequence, Statement):
+        return call_method(context, Method(sequence, "sum"), [], {})
+    for item in compile_time_items(context, sequence):
+        start = binary(context, BINARY[ast.Add], start, item)
+    return start
+
+
+def _quantifier(name: str) -> Meaning:
+    def meaning(context: Context, value: Any) -> Any:
+        if isinstance(value, Statement):
+            return call_method(context, Method(value, name), [], {})
+        return context.python(getattr(builtins, name), value)
+
+    return meaning
+
+
+def _isinstance(context: Context, value: Any, kinds: Any) -> bool:
+    if isinstance(value, Statement):
+        wanted = kinds if isinstance(kinds, tuple) else (kinds,)
+        if isinstance(value.type, Struct):
+            return any(kind is lang.Struct or context.type(kind) == value.type for kind in wanted)
+        return isinstance(value.type, Tensor) and any(kind in (Matrix, Vector) for kind in wanted)
+    found: bool = context.python(isinstance, value, kinds)
+    return found
+
+
+def _extremum(name: str) -> Meaning:
+    def meaning(context: Context, *values: Any) -> Any:
+        return minimum_maximum(context, name, list(values))
+
+    return meaning
+
+
+def _divmod(context: Context, a: Any, b: Any) -> tuple[Any, Any]:
+    return binary(context, BINARY[ast.FloorDiv], a, b), binary(context, BINARY[ast.Mod], a, b)
+
+
+def _sequence(kind: Callable[[list[Any]], Any]) -> Meaning:
+    def meaning(context: Context, items: Any = ()) -> Any:
+        return kind(compile_time_items(context, items))
+
+    return meaning
+
+
+BUILTINS: dict[Any, Meaning] = {
+    len: _length,
+    abs: _absolute,
+    round: _builtin_round,
+    pow: _power,
+    min: _extremum("min"),
+    max: _extremum("max"),
+    zip: _zip,
+    enumerate: _enumerate,
+    sum: _sum,
+    any: _quantifier("any"),
+    all: _quantifier("all"),
+    isinstance: _isinstance,
+    divmod: _divmod,
+    list: _sequence(list),
+    tuple: _sequence(tuple),
+    reversed: _sequence(lambda items: items[::-1]),
+}
+"""What Python's functions mean in a kernel; arguments come loaded."""
+
+
+# --- forms ----------------------------------------------------------------------------------------------------------
+
+
+def build_super(context: Context, node: ast.Call) -> Any:
+    """Return `super()` of a method that is built: reading a function from it gives the one it overrides."""
+    frame = context.frame
+    owner, arguments = frame.captured.get("__class__"), frame.definition.tree.args.args
+    if node.args:
+        return context.python(super, *(context.value(argument) for argument in node.args))
+    local = frame.find(arguments[0].arg) if arguments else None
+    if owner is None or local is None:
+        text = "`super()` stands in methods of classes only"
+        raise context.error(TaichiSyntaxError, text, "call the function of the other class by its name", node)
+    return context.python(super, owner, local.value)
+
+
+def build_range(context: Context, node: ast.Call) -> Any:
+    """Return `range(...)`: Python's where all bounds are known, else a `RangeValue`."""
+    limits = [context.loaded(argument) for argument in positional(context, node)]
+    if not 1 <= len(limits) <= 3 or node.keywords:
+        text = f"Range should have 1 to 3 arguments, found {len(limits)}"
+        raise context.error(TaichiSyntaxError, text, "write `range(begin, end, step)`", node)
+    nodes = node.args if len(node.args) == len(limits) else [node] * len(limits)
+    for limit, at in zip(limits, nodes, strict=True):
+        if isinstance(limit, float):
+            text = f"The bounds of a range must be integers, found {limit}"
+            raise context.error(TaichiTypeError, text, f"write `{int(limit)}`", at)
+    begin, end = (0, limits[0]) if len(limits) == 1 else limits[:2]
+    step = limits[2] if len(limits) == 3 else 1
+    if is_runtime(step):
+        text = "The step of a range must be known at compile time"
+        raise context.error(TaichiTypeError, text, "write a `while` loop", nodes[2])
+    if is_number(step) and step == 0:
+        raise context.error(TaichiTypeError, "The step of a range cannot be 0", "use a step of 1 or -1", node)
+    if is_runtime(begin) or is_runtime(end):
+        return RangeValue(begin, end, step)
+    return context.python(range, begin, end, step)

@@ -1,0 +1,173 @@
+"""Texts with values in them: f-strings, `str.format`, the parts of `print`, the message of `assert`."""
+
+from __future__ import annotations
+
+import ast
+import string
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ...errors import TaichiIndexError, TaichiNameError, TaichiSyntaxError, TaichiTypeError
+from ...ir.nodes import Statement
+from ...ir.printf import formatter
+from ...ir.textures import Texture
+from ...ir.types import Struct as StructInKernel
+from ...ir.types import element_of
+from ...lang.matrix import Matrix
+from ...lang.struct import Struct
+from ..context.context import Context
+from ..context.values import Formatted, describe_kind, holds_runtime, is_number, is_runtime, number_type
+from .structs import members_of
+
+
+def formatted(context: Context, node: ast.JoinedStr) -> str | Formatted:
+    """Return an f-string: a plain text if all is known at compile time."""
+    parts: list[str | tuple[Any, str]] = []
+    for piece in node.values:
+        if isinstance(piece, ast.Constant):
+            parts.append(str(piece.value))
+        elif isinstance(piece, ast.FormattedValue):
+            parts.append(_formatted_value(context, piece))
+    if all(isinstance(part, str) for part in parts):
+        return "".join(str(part) for part in parts)
+    return Formatted(tuple(parts))
+
+
+def _formatted_value(context: Context, piece: ast.FormattedValue) -> str | tuple[Any, str]:
+    value = context.value(piece.value)
+    specification = ""
+    if piece.format_spec is not None:
+        found = formatted(context, piece.format_spec)  # type: ignore[arg-type]
+        if not isinstance(found, str):
+            raise context.error(
+                TaichiSyntaxError, "A format specification must be known at compile time", "write it out", piece
+            )
+        specification = found
+    if holds_runtime(value):
+        return (value, specification)
+    if piece.conversion > 0:
+        value = f"{value!r}" if chr(piece.conversion) == "r" else str(value)
+    return str(context.python(format, value, specification))
+
+
+def format_method(context: Context, text: str, arguments: Sequence[Any], named: Mapping[str, Any]) -> str | Formatted:
+    """Return `text.format(...)`: a plain text if all is known at compile time."""
+    if not any(holds_runtime(value) for value in (*arguments, *named.values())):
+        return str(context.python(text.format, *arguments, **named))
+    parts: list[str | tuple[Any, str]] = []
+    count = 0
+    for literal, name, specification, _ in context.python(lambda: list(string.Formatter().parse(text))):
+        parts.append(literal)
+        if name is None:
+            continue
+        if not name:
+            name, count = str(count), count + 1
+        value = _named_value(context, name, arguments, named)
+        specification = specification or ""
+        parts.append(
+            (value, specification) if holds_runtime(value) else str(context.python(format, value, specification))
+        )
+    return Formatted(tuple(parts))
+
+
+def _named_value(context: Context, name: str, arguments: Sequence[Any], named: Mapping[str, Any]) -> Any:
+    if name.isdigit():
+        if int(name) < len(arguments):
+            return arguments[int(name)]
+        raise context.error(
+            TaichiIndexError, f"`format` has no argument {name}: it was given {len(arguments)}", "give it"
+        )
+    if name in named:
+        return named[name]
+    raise context.error(TaichiNameError, f"`format` has no argument `{name}`", "name a value, without `.` and `[]`")
+
+
+class Parts:
+    """Collects the parts of a `Print` or the text of an `Assert`."""
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+        self.values: list[Statement] = []
+        self.parts: list[str | tuple[int, str]] = []
+
+    def text(self, text: str) -> None:
+        """Add a literal text; neighbours are joined."""
+        if self.parts and isinstance(self.parts[-1], str):
+            self.parts[-1] += text
+        elif text:
+            self.parts.append(text)
+
+    def add(self, value: Any, specification: str = "") -> None:
+        """Add a value: run-time values by number, lists item by item, everything else as text."""
+        if isinstance(value, Formatted):
+            for part in value.parts:
+                if isinstance(part, str):
+                    self.text(part)
+                else:
+                    self.add(part[0], part[1])
+        elif is_runtime(value):
+            self._runtime(self.context.lift(value), specification)
+        elif isinstance(value, Matrix):
+            self._sequence(value.to_list(), specification)
+        elif isinstance(value, Struct):
+            self._struct(dict(value.items), specification)
+        elif isinstance(value, list | tuple):
+            self._sequence(value, specification)
+        elif holds_runtime(value):
+            element = "a texel: `t.fetch(p, 0)`" if isinstance(value, Texture) else "an element: `x[i]`"
+            found = describe_kind(value)
+            raise self.context.error(
+                TaichiTypeError, f"{found[0].upper()}{found[1:]} cannot be printed as a whole", f"print {element}"
+            )
+        elif is_number(value):
+            type = number_type(value, self.context.options)
+            self.text(formatter(type)(type(value)))
+        else:
+            self.text(str(value))
+
+    def _runtime(self, value: Statement, specification: str) -> None:
+        assert value.type is not None
+        if isinstance(value.type, StructInKernel):
+            members = zip(value.type.names, members_of(self.context, value), strict=True)
+            self._struct(dict(members), specification)
+            return
+        try:
+            formatter(element_of(value.type), specification)
+        except ValueError:
+            text = f"The format specification '{specification}' doesn't match '{element_of(value.type)}'"
+            raise self.context.error(
+                TaichiTypeError, text, "write `:d` for integers, `:.3f` or `:e` for floats"
+            ) from None
+        self.parts.append((len(self.values), specification))
+        self.values.append(value)
+
+    def _struct(self, members: dict[str, Any], specification: str) -> None:
+        """Add a struct as Python scope shows it: `{'a': 1, 'v': [1.0, 2.0]}`."""
+        self.text("{")
+        for position, (name, member) in enumerate(members.items()):
+            self.text(f"{', ' if position else ''}{name!r}: ")
+            self.add(member, specification)
+        self.text("}")
+
+    def _sequence(self, value: Sequence[Any], specification: str) -> None:
+        """Add lists and tuples in brackets, as Taichi shows both."""
+        self.text("[")
+        for position, item in enumerate(value):
+            self.text(", " if position else "")
+            self.add(item, specification)
+        self.text("]")
+
+
+def message_parts(context: Context, node: ast.expr | None) -> tuple[str, list[Statement]]:
+    """Return the message of an assert with {0}, {1} for its values."""
+    if node is None:
+        return "", []
+    parts = Parts(context)
+    parts.add(context.value(node))
+    text = ""
+    for part in parts.parts:
+        if isinstance(part, str):
+            text += part.replace("{", "{{").replace("}", "}}")
+        else:
+            text += "{" + str(part[0]) + (f":{part[1]}" if part[1] else "") + "}"
+    return text, parts.values

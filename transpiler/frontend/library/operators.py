@@ -1,0 +1,163 @@
+"""Operators on values known at compile time (Python computes) or at run time (a row of the op table)."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from ...errors import TaichiTypeError
+from ...ir.nodes import Statement
+from ...ir.ops import OPS
+from ...ir.types import SCALARS, Struct, Tensor, Type, describe_type, element_of, promote, u1
+from ..context.context import Context
+from ..context.values import describe_kind, holds_runtime
+from .structs import join_structs
+
+Meaning = Callable[..., Any]
+
+BINARY: dict[type[ast.operator], tuple[str, Meaning]] = {
+    ast.Add: ("add", operator.add),
+    ast.Sub: ("sub", operator.sub),
+    ast.Mult: ("mul", operator.mul),
+    ast.Div: ("div", operator.truediv),
+    ast.FloorDiv: ("floordiv", operator.floordiv),
+    ast.Mod: ("mod", operator.mod),
+    ast.Pow: ("pow", operator.pow),
+    ast.MatMult: ("matmul", operator.matmul),
+    ast.BitAnd: ("bit_and", operator.and_),
+    ast.BitOr: ("bit_or", operator.or_),
+    ast.BitXor: ("bit_xor", operator.xor),
+    ast.LShift: ("shl", operator.lshift),
+    ast.RShift: ("sar", operator.rshift),
+}
+COMPARE: dict[type[ast.cmpop], tuple[str, Meaning]] = {
+    ast.Lt: ("lt", operator.lt),
+    ast.LtE: ("le", operator.le),
+    ast.Gt: ("gt", operator.gt),
+    ast.GtE: ("ge", operator.ge),
+    ast.Eq: ("eq", operator.eq),
+    ast.NotEq: ("ne", operator.ne),
+}
+UNARY: dict[type[ast.unaryop], tuple[str, Meaning]] = {
+    ast.USub: ("neg", operator.neg),
+    ast.Invert: ("bit_not", operator.invert),
+    ast.Not: ("logical_not", operator.not_),
+}
+
+MAX_PRODUCTS_EXPONENT = 8
+"""Up to this literal exponent a power is written as products: exact, and defined for negative bases."""
+
+
+def binary(context: Context, row: tuple[str, Meaning], left: Any, right: Any) -> Any:
+    """Apply a binary operator to loaded values."""
+    name, meaning = row
+    if not holds_runtime(left) and not holds_runtime(right):
+        return _by_python(context, row, left, right)
+    if name in ("add", "mul") and _is_display_arithmetic(left, right):
+        return context.python(meaning, left, right)
+    if name == "pow" and isinstance(right, int) and not isinstance(right, bool):
+        return power(context, context.lift(left), right)
+    a, b = _operand(context, name, left, right), _operand(context, name, right, left)
+    if name in ("add", "sub") and a.type == b.type == u1:
+        text = f"`{OPS[name].symbol}` of two truth values gives a truth value, not a count, as in Taichi"
+        context.warn(text, "write `int(a) + int(b)` to count, or `^` for exactly one of them")
+    if name == "matmul" and _are_vectors(a, b):
+        name = "dot"
+    return context.builder.op(name, a, b)
+
+
+def _by_python(context: Context, row: tuple[str, Meaning], left: Any, right: Any) -> Any:
+    """Compute what is known at compile time; operands that Python refuses are refused in a kernel's words."""
+    try:
+        return row[1](left, right)
+    except TypeError:
+        found = f"{describe_kind(left)} and {describe_kind(right)}"
+        text = f"`{OPS[row[0]].symbol}` takes numbers, vectors and matrices, found {found}"
+        raise context.error(TaichiTypeError, text, "use a number, a vector or a matrix") from None
+    except Exception:
+        return context.python(row[1], left, right)
+
+
+def _are_vectors(*values: Statement) -> bool:
+    return all(isinstance(value.type, Tensor) and len(value.type.shape) == 1 for value in values)
+
+
+def _is_display_arithmetic(left: Any, right: Any) -> bool:
+    """Tell whether Python's list arithmetic is meant: `[a] + [b]`, `[a] * 3`."""
+    if isinstance(left, list | tuple):
+        return isinstance(right, (type(left), int))
+    return isinstance(right, list | tuple) and isinstance(left, int)
+
+
+def _operand(context: Context, name: str, value: Any, other: Any) -> Statement:
+    if isinstance(value, str) or value is None:
+        found = f"{describe_kind(value)} beside {describe_kind(other)}"
+        hint = (
+            "put texts into `print` only"
+            if isinstance(value, str)
+            else "use a number; a function without `return` gives `None`"
+        )
+        raise context.error(TaichiTypeError, f"`{OPS[name].symbol}` takes numbers, found {found}", hint)
+    return context.lift(value)
+
+
+def power(context: Context, base: Statement, exponent: int) -> Statement:
+    """Return `base ** exponent` for a literal exponent, small ones as products."""
+    assert base.type is not None
+    default_ip = SCALARS[context.options.default_ip]
+    type = promote(element_of(base.type), default_ip)
+    if not 1 <= exponent <= MAX_PRODUCTS_EXPONENT:
+        return context.builder.op("pow", base, context.constant(exponent))
+    base = context.builder.cast(base, type)
+    result: Statement | None = None
+    square = base
+    while True:
+        if exponent & 1:
+            result = square if result is None else context.builder.op("mul", result, square)
+        exponent >>= 1
+        if not exponent:
+            assert result is not None
+            return result
+        square = context.builder.op("mul", square, square)
+
+
+def compare(context: Context, row: tuple[str, Meaning], left: Any, right: Any) -> Any:
+    """Apply a comparison to loaded values."""
+    if not holds_runtime(left) and not holds_runtime(right):
+        return _by_python(context, row, left, right)
+    a, b = _operand(context, row[0], left, right), _operand(context, row[0], right, left)
+    return context.builder.op(row[0], a, b)
+
+
+def unary(context: Context, row: tuple[str, Meaning], value: Any) -> Any:
+    """Apply a unary operator to a loaded value."""
+    if not holds_runtime(value):
+        return context.python(row[1], value)
+    return context.builder.op(row[0], context.lift(value))
+
+
+def logical(context: Context, name: str, left: Statement, right: Statement) -> Statement:
+    """Return `left and right` or `left or right` of values already computed, element by element on tensors."""
+    return context.builder.op(f"logical_{name}", left, right)
+
+
+def unify(context: Context, values: list[Any]) -> Type:
+    """Return the type that the run-time values of several branches share.
+
+    Raises: TaichiTypeError if tensors differ in shape, or structs in members.
+    """
+    types = [value.type for value in values]
+    if any(isinstance(type, Struct) for type in types):
+        return join_structs(context, types)
+    element = element_of(types[0])
+    for type in types[1:]:
+        element = promote(element, element_of(type))
+    shapes = {type.shape for type in types if isinstance(type, Tensor)}
+    if len(shapes) > 1:
+        found = " and ".join(f"`{describe_type(type)}`" for type in types)
+        raise context.error(
+            TaichiTypeError, f"Branches need values of one shape, found {found}", "give both branches the same shape"
+        )
+    return Tensor(shapes.pop(), element) if shapes else element

@@ -1,0 +1,236 @@
+"""`ti.simt` in a kernel: shared arrays, barriers, votes, shuffles, reductions, and where a thread stands.
+
+In: the meanings that `lang.simt.marks` gives the functions. Out: the statements of `ir.threads`. What only works inside
+a parallel loop is refused elsewhere; whether all threads come to a barrier is the pass `check_threads`' to say.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from math import prod
+from typing import Any
+
+from ...errors import TaichiSyntaxError, TaichiTypeError, UnsupportedError
+from ...ir.nodes import Statement
+from ...ir.statements import Array
+from ...ir.threads import COLLECTIVES, FULL_MASK, SUBGROUP_SIZE, Barrier, Collective, ThreadIndex
+from ...ir.types import Scalar, Tensor, f32, i32, u1, u32
+from ...lang import functions
+from ...lang.annotations import as_type
+from ...lang.simt.block import SharedArray
+from ...lang.simt.marks import MEANING_OF
+from ..context.context import Context
+from ..context.values import describe_kind, is_runtime
+
+Meaning = Callable[..., Any]
+
+
+def thread_functions() -> dict[Any, Meaning]:
+    """Return what each function of `ti.simt`, and what belongs to it in `ti`, means in a kernel."""
+    found: dict[Any, Meaning] = {function: _meaning(function, text) for function, text in MEANING_OF.items()}
+    return found | {
+        SharedArray: _shared_array,
+        functions.global_thread_idx: _meaning(functions.global_thread_idx, "index global"),
+        functions.block_local: _hint("block_local"),
+        functions.cache_read_only: _hint("cache_read_only"),
+    }
+
+
+def _meaning(function: Callable[..., Any], text: str) -> Meaning:
+    kind, _, what = text.partition(" ")
+    module = function.__module__.rpartition(".")[2]
+    name = f"ti.simt.{module}.{function.__name__}" if module != "functions" else f"ti.{function.__name__}"
+    signature = inspect.signature(function)
+    build = {"index": _index, "barrier": _barrier, "memory": _memory, "collective": _collective}[kind]
+
+    def meaning(context: Context, *arguments: Any, **named: Any) -> Any:
+        given = signature.bind(*arguments, **named).arguments
+        _require_threads(context, name)
+        return build(context, what, given, name)
+
+    return meaning
+
+
+def _require_threads(context: Context, name: str) -> None:
+    if not context.is_parallel:
+        raise context.error(
+            TaichiSyntaxError,
+            f"`{name}` belongs inside a parallel loop; here one thread runs alone",
+            "write it in a `for` loop at the top level of the kernel",
+        )
+
+
+def _index(context: Context, kind: str, given: dict[str, Any], name: str) -> Statement:
+    return context.builder.add(ThreadIndex(kind, type=i32))
+
+
+def _barrier(context: Context, scope: str, given: dict[str, Any], name: str) -> None:
+    context.builder.add(Barrier(scope, lanes=_lanes(context, given.get("mask"), name)))
+
+
+def _memory(context: Context, scope: str, given: dict[str, Any], name: str) -> None:
+    context.builder.add(Barrier(scope, memory_only=True))
+
+
+# --- collectives ------------------------------------------------------------------------------------------------------
+
+
+def _collective(context: Context, op: str, given: dict[str, Any], name: str) -> Statement:
+    row = COLLECTIVES[op]
+    _require_feature(context, op, name)
+    lanes = _lanes(context, given.pop("mask", None), name) if _is_of_warp(name) else None
+    values = list(given.values())
+    operands = [_operand(context, kind, value, name) for kind, value in zip(row.arguments, values, strict=True)]
+    type = row.result if row.result is not None else operands[0].type
+    made = context.builder.add(Collective(op, operands, lanes, type=type))
+    is_signed = type == u1 or name == "ti.simt.warp.ballot"  # measured: Taichi's votes and `ballot` are i32, masks u32
+    return context.builder.cast(made, i32) if is_signed else made
+
+
+def _is_of_warp(name: str) -> bool:
+    return name.startswith("ti.simt.warp.")
+
+
+def _operand(context: Context, kind: str, value: Any, name: str) -> Statement:
+    if kind == "predicate":
+        return context.condition(value, name)
+    found = context.lift(value)
+    if not isinstance(found.type, Scalar):
+        raise context.error(
+            TaichiTypeError, f"`{name}` takes scalars, found {describe_kind(found)}", "call it once for each element"
+        )
+    if kind != "value":
+        if found.type.is_float:
+            text = f"`{name}` takes an integer to name lanes, found `{found.type}`"
+            raise context.error(TaichiTypeError, text, "write `int(x)`")
+        return context.builder.cast(found, i32)
+    return _value(context, found, name)
+
+
+def _value(context: Context, found: Statement, name: str) -> Statement:
+    """Return a value to be exchanged, in the type that the function's name says, if it says one."""
+    if _is_of_warp(name):
+        return context.builder.cast(found, f32 if name.endswith("_f32") else i32)
+    if found.type == u1:
+        found = context.builder.cast(found, i32)
+    assert isinstance(found.type, Scalar)
+    what = name.rpartition("_")[2]
+    if what in ("and", "or", "xor") and "shuffle" not in name and found.type.is_float:
+        raise context.error(TaichiTypeError, f"`{name}` takes integers, found `{found.type}`", "use an integer")
+    if found.type.bits < 32:
+        text = f"`{name}` takes numbers of 32 and 64 bits, found `{found.type}`"
+        raise context.error(TaichiTypeError, text, "cast it: `ti.cast(x, ti.i32)`")
+    is_wide = found.type.is_integral and found.type.bits > 32
+    if is_wide and not context.reads.allows("subgroup_features", "has", "extended_types"):
+        raise context.error(
+            UnsupportedError,
+            f"`{name}` of `{found.type}` is not available on {context.reads.capabilities.target}: the device has no "
+            "shaderSubgroupExtendedTypes",
+            "use 32-bit integers, or another arch",
+        )
+    return found
+
+
+def _lanes(context: Context, mask: Any, name: str) -> Statement | None:
+    """Return a warp's mask as u32, None for all 32 lanes."""
+    if mask is None:
+        return None
+    if not context.reads.allows("subgroup_size", "at most", SUBGROUP_SIZE):
+        size = context.reads.capabilities.subgroup_size
+        raise context.error(
+            UnsupportedError,
+            f"`{name}` names lanes by 32 bits; the subgroups of this device have {size}",
+            "use `ti.simt.subgroup`",
+        )
+    if isinstance(mask, int):
+        if mask not in (-1, FULL_MASK):
+            return context.builder.const(mask, u32)
+        return None
+    found = context.lift(mask)
+    if not isinstance(found.type, Scalar) or found.type.is_float:
+        raise context.error(TaichiTypeError, f"A mask of lanes is an integer, found `{found.type}`", "use a ti.u32")
+    lanes = context.builder.cast(found, u32)
+    return None if getattr(lanes, "value", None) == FULL_MASK else lanes
+
+
+def _require_feature(context: Context, op: str, name: str) -> None:
+    row = COLLECTIVES[op]
+    if row.feature and not context.reads.allows("subgroup_features", "has", row.feature):
+        raise context.error(
+            UnsupportedError,
+            f"`{name}` is not available on {context.reads.capabilities.target}: the device's subgroups lack "
+            f"`{row.feature}`",
+            "use shared memory and `ti.simt.block.sync()`, or another arch",
+        )
+    if row.feature == "ballot" and _is_of_warp(name):
+        _lanes(context, FULL_MASK, name)
+
+
+# --- memory and hints -------------------------------------------------------------------------------------------------
+
+
+def _shared_array(context: Context, shape: Any, dtype: Any) -> Array:
+    if not context.is_parallel:
+        raise context.error(
+            TaichiSyntaxError,
+            "A shared array belongs to the blocks of a parallel loop; there is no loop around it",
+            "write it as the first line of the `for` loop at the top level of the kernel",
+        )
+    extents = tuple(shape) if isinstance(shape, tuple | list) else (shape,)
+    if any(is_runtime(extent) for extent in extents):
+        raise context.error(
+            TaichiTypeError, "The shape of a shared array must be known at compile time", "write numbers"
+        )
+    if not extents or not all(isinstance(n, int) and not isinstance(n, bool) and n > 0 for n in extents):
+        raise context.error(
+            TaichiTypeError,
+            f"The shape of a shared array is an integer or a tuple of integers above 0, found {shape!r}",
+            "write `SharedArray(64, ti.f32)` or `SharedArray((16, 16), ti.f32)`",
+        )
+    element = as_type(dtype, context.options)
+    if not isinstance(element, Scalar | Tensor):
+        raise context.error(
+            TaichiTypeError,
+            f"The elements of a shared array are numbers, vectors or matrices, found {describe_kind(dtype)}",
+            "write a type such as `ti.f32`",
+        )
+    array = Array("", element, len(extents), len(context.kernel.shared), extents, is_shared=True)
+    context.kernel.shared.append(array)
+    _require_room(context, prod(extents) * element.size_bytes)
+    return array
+
+
+def _require_room(context: Context, size_bytes: int) -> None:
+    """Raise where one shared array alone is larger than what a block has; `check_threads` adds them up."""
+    if not context.reads.allows("max_shared_bytes", "at least", size_bytes):
+        limit = context.reads.capabilities.max_shared_bytes
+        raise context.error(
+            UnsupportedError,
+            f"This shared array takes {size_bytes:,} bytes; a block of this device has {limit:,}",
+            "use a smaller tile",
+        )
+
+
+def name_shared_array(context: Context, array: Array, name: str) -> None:
+    """Give a shared array the name it is first assigned to."""
+    if not array.name:
+        taken = {other.name for other in context.kernel.shared} | context.array_names
+        unique, count = name, 1
+        while unique in taken:
+            count += 1
+            unique = f"{name}_{count}"
+        array.name = unique
+
+
+def _hint(name: str) -> Meaning:
+    """`ti.block_local` and `ti.cache_read_only`: they ask for a cache, which changes no result."""
+
+    def meaning(context: Context, *arrays: Any) -> None:
+        for array in arrays:
+            if context.array(array) is None:
+                raise context.error(
+                    TaichiTypeError, f"`ti.{name}` takes fields, found {describe_kind(array)}", "name a field"
+                )
+
+    return meaning

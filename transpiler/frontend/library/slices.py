@@ -1,0 +1,106 @@
+"""Parts of vectors and matrices: `v[1:3]`, `m[:, 0]`, read as values of their own and written element by element."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from ...errors import TaichiIndexError, TaichiSyntaxError, TaichiTypeError
+from ...ir.nodes import Statement
+from ...ir.types import Scalar, Tensor, describe_type, i32
+from ..context.context import Context
+from ..context.values import Place, Swizzle, is_runtime
+
+
+def has_slice(node: ast.expr) -> bool:
+    """Tell whether what stands in brackets holds a slice."""
+    items = node.elts if isinstance(node, ast.Tuple) else [node]
+    return any(isinstance(item, ast.Slice) for item in items)
+
+
+def index_statement(context: Context, item: Any, node: ast.AST | None = None) -> Statement:
+    """Return an index as an i32. Raises: TaichiTypeError for floats."""
+    found = context.lift(item, node)
+    type = found.type
+    if not isinstance(type, Scalar) or type.is_float:
+        raise context.error(
+            TaichiTypeError,
+            f"indices must be integers, however '{type}' is provided",
+            "write `ti.cast(x, ti.i32)` or `int(x)`",
+            node,
+        )
+    return context.builder.cast(found, i32)
+
+
+def check_bounds(
+    context: Context, item: Any, extent: int | None, node: ast.AST | None, what: str, size: str, begin: int = 0
+) -> None:
+    """Raise for a constant index that cannot be right. size: the extent in a program. begin: the least one."""
+    value = int(item) if isinstance(item, int) else None
+    if value is None:
+        return
+    if begin and extent is not None and not begin <= value < begin + extent:
+        text = f"Index {value} of {what} is out of range [{begin}, {begin + extent})"
+        raise context.error(TaichiIndexError, text, f"its offset is {begin}", node)
+    if value < 0 and not begin:
+        raise context.error(
+            TaichiIndexError,
+            f"Index {value} of {what} is negative",
+            f"indices count from the start; the last element is `{size} - 1`",
+            node,
+        )
+    if extent is not None and value >= begin + extent:
+        text = f"Index {value} of {what} is out of range [0, {extent})"
+        raise context.error(TaichiIndexError, text, f"the last index is {extent - 1}", node)
+
+
+def _parts(context: Context, type: Tensor, node: ast.Subscript) -> tuple[tuple[tuple[Any, ...], ...], tuple[int, ...]]:
+    """Return the indices of each chosen element (ints or statements), row by row, and the shape they form."""
+    nodes = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    if len(nodes) != len(type.shape):
+        text = f"`{describe_type(type)}` takes {len(type.shape)} indices or slices, found {len(nodes)}"
+        raise context.error(TaichiIndexError, text, "write `:` for all", node)
+    chosen = [_along(context, part, extent) for part, extent in zip(nodes, type.shape, strict=True)]
+    shape = tuple(len(part) for part in chosen if isinstance(part, range))
+    axes = [part if isinstance(part, range) else [part] for part in chosen]
+    if len(axes) == 1:
+        return tuple((i,) for i in axes[0]), shape
+    return tuple((i, j) for i in axes[0] for j in axes[1]), shape
+
+
+def _along(context: Context, part: ast.expr, extent: int) -> range | Statement:
+    """Return what is chosen along one axis: the numbers of a slice, or one index."""
+    if not isinstance(part, ast.Slice):
+        index = context.value(part)
+        check_bounds(context, index, extent, part, f"an axis of {extent}", str(extent))
+        return index_statement(context, index, part)
+    limits = [None if limit is None else context.value(limit) for limit in (part.lower, part.upper, part.step)]
+    if any(is_runtime(limit) for limit in limits):
+        raise context.error(
+            TaichiSyntaxError, "The bounds of a slice must be known at compile time", "write numbers", part
+        )
+    found: range = context.python(lambda: range(extent)[slice(*limits)])
+    if not found:
+        raise context.error(TaichiIndexError, f"This slice of {extent} elements is empty", "choose some", part)
+    return found
+
+
+def index_statements(context: Context, indices: tuple[Any, ...]) -> list[Statement]:
+    """Return the indices of an element as statements."""
+    return [context.builder.const(index) if isinstance(index, int) else index for index in indices]
+
+
+def read_slice(context: Context, base: Statement, node: ast.Subscript) -> Statement:
+    """Return a part of a tensor as a vector or matrix."""
+    type = base.type
+    assert isinstance(type, Tensor)
+    elements, shape = _parts(context, type, node)
+    return context.builder.tensor(
+        [context.builder.element(base, index_statements(context, indices)) for indices in elements], shape, type.element
+    )
+
+
+def slice_of_place(context: Context, place: Place, node: ast.Subscript) -> Swizzle:
+    """Return the elements that a slice on the left side means."""
+    assert isinstance(place.type, Tensor)
+    return Swizzle(place, *_parts(context, place.type, node))

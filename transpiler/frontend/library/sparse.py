@@ -1,0 +1,281 @@
+"""`ti.activate`, `ti.deactivate`, `ti.is_active`, `ti.append`, `ti.length`, `ti.rescale_index` in a kernel.
+
+In: nodes (`x.parent()`, variables of Python) and indices. Out: the statements of `ir.sparse`. An appended item is
+stored by an ordinary store to the place that `Append` gives.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any
+
+from ...errors import TaichiIndexError, TaichiSyntaxError, TaichiTypeError
+from ...ir.nodes import Block, Statement
+from ...ir.snodes import Node, axes_of, shape_of
+from ...ir.sparse import Activate, Append, Deactivate, IsActive, Length, node_name, number_type
+from ...ir.statements import GlobalPtr
+from ...ir.types import Struct, Tensor, count_scalars, element_of, i32, u1
+from ...lang import sparse
+from ...lang.describe import NodeDescription, ask, is_described
+from ...lang.matrix import Matrix
+from ..context.context import Context
+from ..context.values import Method, describe_kind, is_number, is_runtime
+from .slices import check_bounds, index_statement
+
+Meaning = Callable[..., Any]
+
+LIST_METHODS = frozenset({"append", "deactivate", "length"})
+"""Methods of a list, which is written as the field with the indices of the list: `x[i].append(value)`."""
+
+
+def sparse_functions() -> dict[Any, Meaning]:
+    """Return what each function of `lang.sparse` means in a kernel; arguments come loaded."""
+    return {
+        sparse.activate: _activate,
+        sparse.deactivate: _deactivate,
+        sparse.is_active: _is_active,
+        sparse.length: _length,
+        sparse.append: _append,
+        sparse.no_activate: _no_activate,
+        sparse.rescale_index: _rescale_index,
+    }
+
+
+def _activate(context: Context, node: Any, indices: Any) -> None:
+    found = _node(context, node, "activate").node
+    if found.kind == "dynamic":
+        raise context.error(
+            TaichiTypeError,
+            "`ti.activate` takes a cell of a pointer or bitmasked node, found a dynamic node",
+            "write `ti.append(node, indices, value)`",
+        )
+    given = _indices(context, found, indices)
+    if found.is_sparse:
+        context.builder.add(Activate(found, given, type=number_type(found)))
+
+
+def _deactivate(context: Context, node: Any, indices: Any) -> None:
+    found = _node(context, node, "deactivate").node
+    of_list = found.kind == "dynamic"
+    given = _indices(context, found.parent if of_list else found, indices)
+    if found.is_sparse:
+        context.builder.add(Deactivate(found, given, type=u1 if found.kind == "bitmasked" else None))
+
+
+def _is_active(context: Context, node: Any, indices: Any) -> Statement:
+    found = _node(context, node, "is_active").node
+    if found.kind not in ("pointer", "bitmasked"):
+        raise context.error(
+            TaichiTypeError,
+            f"ti.is_active only works on pointer, hash or bitmasked nodes, found a {found.kind} node",
+            "ask the pointer or bitmasked node above: `x.parent(2)`" if found.kind == "dense" else "use `ti.length`",
+        )
+    made = context.builder.add(IsActive(found, _indices(context, found, indices), type=u1))
+    return context.builder.cast(made, i32)
+
+
+def _length(context: Context, node: Any, indices: Any) -> Statement:
+    found = _dynamic(context, node, "length").node
+    return context.builder.add(Length(found, _indices(context, found.parent, indices), type=i32))
+
+
+def _append(context: Context, node: Any, indices: Any, val: Any) -> Statement:
+    description = _dynamic(context, node, "append")
+    found = description.node
+    given = _indices(context, found.parent, indices)
+    values = _values(context, description, val)
+    item = context.builder.add(Append(found, given, type=i32))
+    stored = Block()
+    with context.builder.into(stored):
+        at = _indices_of_item(context, found, given, item)
+        for field, value in zip(description.fields, values, strict=True):
+            array = context.array(field)
+            assert array is not None  # a field, as `_values` has found
+            own = [
+                _moved(context, index, begin) for index, begin in zip(at, array.offset or [0] * len(at), strict=True)
+            ]
+            context.builder.store(context.builder.add(GlobalPtr(array, own, type=array.element)), value)
+    context.add_if(context.builder.op("ge", item, context.builder.const(0)), stored)
+    return item
+
+
+def _moved(context: Context, index: Statement, begin: int) -> Statement:
+    return context.builder.op("add", index, context.builder.const(begin)) if begin else index
+
+
+def _indices_of_item(context: Context, node: Node, given: list[Statement], item: Statement) -> list[Statement]:
+    """Return the indices of an item of a list, as fields of the list count them."""
+    above = dict(zip(axes_of(node.parent) if node.parent is not None else [], given, strict=True))
+    (own,) = node.axes
+    if own in above:
+        begin = context.builder.op("mul", above[own], context.builder.const(node.extents[0]))
+        item = context.builder.op("add", begin, item)
+    above[own] = item
+    return [above[axis] for axis in sorted(above)]
+
+
+def _values(context: Context, description: NodeDescription, val: Any) -> list[Statement]:
+    """Return what to store in each field of a list, cast to its type."""
+    node = description.node
+    if any(child.kind != "place" for child in node.children):
+        raise context.error(
+            TaichiTypeError, "`ti.append` needs fields placed in the dynamic node itself", "write `x[i, k] = value`"
+        )
+    if any(field is None for field in description.fields):
+        raise context.error(
+            TaichiTypeError, "a field of the list that `ti.append` stores to is gone", "keep it as long as the node"
+        )
+    types = [context.structs.named(child.element) for child in node.children if child.element is not None]
+    if len(types) == 1:
+        return [context.fit(val, types[0])]
+    parts = list(val) if isinstance(val, list | tuple) else [val]
+    if len(parts) != len(types) and all(count_scalars(type) == 1 for type in types):
+        lifted = context.lift(val)
+        if isinstance(lifted.type, Tensor):
+            parts = context.elements(lifted)
+        elif isinstance(lifted.type, Struct):
+            parts = [context.builder.member(lifted, name) for name in lifted.type.names]
+    if len(parts) != len(types):
+        raise context.error(
+            TaichiTypeError,
+            f"`ti.append` takes a value for each of the {len(types)} fields of the list, found {len(parts)}",
+            "give them as a list: `ti.append(node, i, [a, b])`",
+        )
+    return [context.fit(part, type) for part, type in zip(parts, types, strict=True)]
+
+
+def _no_activate(context: Context, *fields: Any) -> None:
+    """What a loop knows to be active is not activated anyway."""
+
+
+def _rescale_index(context: Context, a: Any, b: Any, I: Any) -> Statement:  # noqa: E741
+    here, there = _shape(context, a), _shape(context, b)
+    items = list(I) if isinstance(I, list | tuple) else None
+    if items is None:
+        found = context.lift(I)
+        if not isinstance(found.type, Tensor) or element_of(found.type).is_float:
+            raise context.error(
+                TaichiTypeError,
+                f"`ti.rescale_index` takes a vector of indices, found {describe_kind(I)}",
+                "write `[i, j]`",
+            )
+        items = context.elements(found)
+    build = context.builder
+    indices: list[Any] = [index_statement(context, item) for item in items]
+    moved = sparse.rescaled(
+        indices,
+        here,
+        there,
+        divide=lambda index, factor: build.op("floordiv", index, build.const(factor)),
+        multiply=lambda index, factor: build.op("mul", index, build.const(factor)),
+    )
+    return build.tensor(moved, (len(moved),), i32)
+
+
+def _shape(context: Context, what: Any) -> tuple[int, ...]:
+    shape = ask(what, "shape", object, None)
+    if not isinstance(shape, tuple) or not all(is_number(extent) for extent in shape):
+        raise context.error(
+            TaichiTypeError, f"`ti.rescale_index` takes fields and nodes, found {describe_kind(what)}", "name a field"
+        )
+    return shape
+
+
+# --- nodes and indices ------------------------------------------------------------------------------------------------
+
+
+def describe_node(context: Context, value: Any) -> NodeDescription | None:
+    """Return the node that an object of Python is, with its tree in the kernel; None for what is none."""
+    describe = getattr(type(value), "describe_cells", None)
+    found: NodeDescription | None = context.python(describe, value) if describe is not None else None
+    if found is not None:
+        context.enter_tree(found.node, found.tree)
+    return found
+
+
+def _node(context: Context, value: Any, name: str) -> NodeDescription:
+    """Return the node that an argument is. Raises: TaichiTypeError for what is none, or a field's own."""
+    found = describe_node(context, value)
+    if found is None or found.node.kind == "place":
+        is_field = found is not None or is_described(value)
+        what = "a field" if is_field else describe_kind(value)
+        hint = "name the node above: `x.parent()`" if is_field else "name a node of the field's tree: `x.parent()`"
+        raise context.error(TaichiTypeError, f"The {name} operation takes a node, found {what}", hint)
+    return found
+
+
+def _dynamic(context: Context, value: Any, name: str) -> NodeDescription:
+    found = _node(context, value, name)
+    if found.node.kind != "dynamic":
+        raise context.error(
+            TaichiTypeError,
+            f"ti.{name} only works on dynamic nodes, found a {found.node.kind} node",
+            "make the node above the field with `.dynamic(ti.j, n)`",
+        )
+    return found
+
+
+def _indices(context: Context, node: Node | None, given: Any) -> list[Statement]:
+    """Return the indices of a cell of `node` as i32, in the order of the axes."""
+    items = list(given) if isinstance(given, list | tuple) else [] if given is None else [given]
+    flat: list[Any] = []
+    for item in items:
+        if is_runtime(item) or isinstance(item, Matrix):
+            lifted = context.lift(item)
+            flat += context.elements(lifted) if isinstance(lifted.type, Tensor) else [lifted]
+        else:
+            flat.append(item)
+    shape = shape_of(node) if node is not None else ()
+    name = node_name(context.kernel, node) if node is not None else "ti.root"
+    if len(flat) != len(shape):
+        takes = f"{len(shape)} ind{'ex' if len(shape) == 1 else 'ices'}"
+        raise context.error(
+            TaichiIndexError,
+            f"`{name}` has {takes}. Indexed with {len(flat)}",
+            f"give {takes}" if shape else "write `[]`",
+        )
+    for axis, item in enumerate(flat):
+        check_bounds(context, item, shape[axis], None, f"axis {axis} of `{name}`", f"{name}.shape[{axis}]")
+    return [index_statement(context, item) for item in flat]
+
+
+# --- methods of lists -------------------------------------------------------------------------------------------------
+
+
+class ListCell:
+    """A list of a dynamic node, written as the field that lies in it with the indices of the list."""
+
+    def __init__(self, node: Any, indices: Any) -> None:
+        self.node, self.indices = node, indices
+
+
+def list_method(context: Context, node: ast.Attribute) -> Method | None:
+    """Return `x[i].append` or `x.append` of a field whose node is a dynamic one; None for what is something else."""
+    if node.attr not in LIST_METHODS:
+        return None
+    inner = node.value
+    owner = inner.value if isinstance(inner, ast.Subscript) else inner
+    if any(not isinstance(part, ast.Name | ast.Attribute | ast.expr_context) for part in ast.walk(owner)):
+        return None  # a call must not be built twice
+    base = context.evaluate(owner)
+    if not is_described(base) or not hasattr(type(base), "parent"):
+        return None
+    above = base.parent()
+    found = describe_node(context, above)
+    if found is None or found.node.kind != "dynamic":
+        return None
+    index = context.value(inner.slice) if isinstance(inner, ast.Subscript) else None
+    return Method(ListCell(above, index), node.attr)
+
+
+def call_list_method(context: Context, owner: ListCell, name: str, arguments: list[Any]) -> Any:
+    """Call a method of a list."""
+    takes = 1 if name == "append" else 0
+    if len(arguments) != takes:
+        text = f"`.{name}()` takes {takes} argument{'s' if takes != 1 else ''}, found {len(arguments)}"
+        raise context.error(
+            TaichiSyntaxError, text, "write `x[i].append(value)`" if takes else f"write `x[i].{name}()`"
+        )
+    methods: dict[str, Callable[..., Any]] = {"append": _append, "deactivate": _deactivate, "length": _length}
+    return methods[name](context, owner.node, owner.indices, *arguments)

@@ -1,0 +1,152 @@
+"""Textures in a kernel: `t.sample_lod(uv, lod)`, `t.fetch(i, lod)`, `t.load(i)`, `t.store(i, texel)`, `t.shape`.
+
+In: a texture parameter, places and values. Out: the statements of `ir.textures`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any
+
+from ...errors import TaichiIndexError, TaichiNameError, TaichiSyntaxError, TaichiTypeError
+from ...ir.nodes import Statement
+from ...ir.statements import ArrayShape
+from ...ir.textures import ImageLoad, ImageStore, Texture, TextureFetch, TextureSample
+from ...ir.types import Scalar, Tensor, describe_type, element_of, f32, i32
+from ...lang.describe import ask
+from ...lang.textures import Format
+from ..context.context import Context
+from ..context.values import Method, NdrangeValue, describe_kind
+from ..source.specialization import TextureArgument
+
+AXES = ("x", "ti.Vector([x, y])", "ti.Vector([x, y, z])")
+"""How a program writes a place, by the number of axes less one."""
+
+
+def new_texture(context: Context, name: str, position: int, argument: TextureArgument) -> Texture:
+    """Add a texture parameter to the kernel."""
+    slot = len(context.kernel.textures)
+    made = Texture(context.unique(name), argument.ndim, slot, position, argument.element, argument.format, argument.lod)
+    context.kernel.textures.append(made)
+    return made
+
+
+def texture_attribute(context: Context, texture: Texture, node: ast.Attribute) -> Any:
+    """Return what a texture's attribute means. Raises: TaichiNameError for those that it lacks."""
+    name = node.attr
+    if name == "shape":
+        return tuple(_extents(context, texture))
+    known = STORED if texture.is_storage else SAMPLED
+    if name in known:
+        return Method(texture, name)
+    if name in STORED or name in SAMPLED:
+        is_kind, needs = ("stored to", "texture") if texture.is_storage else ("sampled", "rw_texture")
+        more = f"num_dimensions={texture.ndim}" + ("" if texture.is_storage else ", fmt=ti.Format.rgba8")
+        text = f"`{texture.name}` is a texture that is {is_kind}, which has no `{name}`"
+        raise context.error(TaichiNameError, text, f"annotate it as `ti.types.{needs}({more})`")
+    hint = f"there are {', '.join([*known, 'shape'])}"
+    raise context.error(TaichiNameError, f"the texture `{texture.name}` has no attribute `{name}`", hint)
+
+
+def check_texture(context: Context, base: Any, node: ast.Attribute) -> None:
+    """Raise for a method of a texture that is no argument of the kernel."""
+    if (node.attr in STORED or node.attr in SAMPLED) and ask(base, "fmt", Format, None) is not None:
+        text = ast.unparse(node.value)
+        kind = "rw_texture" if node.attr in STORED else "texture"
+        more = f"num_dimensions={len(base.shape)}" + (f", fmt=ti.Format.{base.fmt.name}" if kind != "texture" else "")
+        hint = f"pass it as an argument annotated `ti.types.{kind}({more})`"
+        raise context.error(TaichiNameError, f"`{text}` is a texture of Python scope, which kernels cannot reach", hint)
+
+
+def call_texture_method(context: Context, texture: Texture, name: str, arguments: list[Any], named: Any) -> Any:
+    """Call a method of a texture; arguments come loaded."""
+    meaning = (STORED if texture.is_storage else SAMPLED)[name]
+    try:
+        return meaning(context, texture, *arguments, **named)
+    except TypeError as error:
+        if isinstance(error, TaichiTypeError):
+            raise
+        text = str(error).split("() ", 1)[-1]
+        raise context.error(TaichiSyntaxError, f"`.{name}()` {text}", f"write `{_shown(texture, name)}`") from None
+
+
+def texels(context: Context, texture: Texture) -> NdrangeValue:
+    """Return what a loop over a texture runs over."""
+    return NdrangeValue(tuple((0, extent) for extent in _extents(context, texture)))
+
+
+def _extents(context: Context, texture: Texture) -> list[Statement]:
+    return [context.builder.add(ArrayShape(texture, axis, type=i32)) for axis in range(texture.ndim)]
+
+
+def _shown(texture: Texture, name: str) -> str:
+    """Return how a program calls a method."""
+    more = {"sample_lod": ", 0.0", "fetch": ", 0", "store": ", ti.Vector([r, g, b, a])"}.get(name, "")
+    return f"{texture.name}.{name}({AXES[texture.ndim - 1]}{more})"
+
+
+def _sample(context: Context, texture: Texture, uv: Any, lod: Any) -> Statement:
+    level = context.lift(lod)
+    if not isinstance(level.type, Scalar):
+        raise _not_a_number(context, level, "sample_lod", texture)
+    place = _place(context, texture, uv, f32, "sample_lod")
+    return context.builder.add(TextureSample(texture, place, context.builder.cast(level, f32), type=texture.texel))
+
+
+def _fetch(context: Context, texture: Texture, index: Any, lod: Any) -> Statement:
+    level = context.lift(lod)
+    if not isinstance(level.type, Scalar):
+        raise _not_a_number(context, level, "fetch", texture)
+    place = _place(context, texture, index, i32, "fetch")
+    return context.builder.add(TextureFetch(texture, place, context.builder.cast(level, i32), type=texture.texel))
+
+
+def _load(context: Context, texture: Texture, index: Any) -> Statement:
+    return context.builder.add(ImageLoad(texture, _place(context, texture, index, i32, "load"), type=texture.texel))
+
+
+def _store(context: Context, texture: Texture, index: Any, value: Any) -> None:
+    place = _place(context, texture, index, i32, "store")
+    texel = context.lift(value)
+    if not isinstance(texel.type, Tensor) or texel.type.shape != (4,):
+        raise context.error(
+            TaichiTypeError,
+            f"A texel is a vector of 4 numbers, found {describe_kind(texel)}",
+            f"write `{_shown(texture, 'store')}`; channels that the format lacks are left out",
+        )
+    context.builder.add(ImageStore(texture, place, context.builder.cast(texel, texture.element)))
+
+
+def _not_a_number(context: Context, level: Statement, name: str, texture: Texture) -> TaichiTypeError:
+    error = context.error(
+        TaichiTypeError,
+        f"The level of detail is a number, found `{describe_type(level.type)}`",
+        f"write `{_shown(texture, name)}`",
+    )
+    assert isinstance(error, TaichiTypeError)
+    return error
+
+
+def _place(context: Context, texture: Texture, given: Any, element: Scalar, name: str) -> Statement:
+    """Return where a texel is: a scalar, or from 2 axes on a vector. Raises: TaichiTypeError, TaichiIndexError."""
+    value = context.lift(given)
+    axes = value.type.shape if isinstance(value.type, Tensor) else (1,)
+    hint = f"write `{_shown(texture, name)}`"
+    if axes != (texture.ndim,):
+        found = "a matrix" if len(axes) > 1 else f"{axes[0]} number{'s' if axes[0] > 1 else ''}"
+        text = f"The place of a texel of `{texture.name}` takes {texture.ndim}, found {found}"
+        raise context.error(TaichiIndexError, text, hint)
+    assert value.type is not None
+    if element == i32 and element_of(value.type).is_float:
+        text = f"indices must be integers, however '{element_of(value.type)}' is provided"
+        raise context.error(TaichiTypeError, text, "write `ti.cast(p, ti.i32)`")
+    if texture.ndim == 1 and isinstance(value.type, Tensor):
+        value = context.elements(value)[0]
+    return context.builder.cast(value, element)
+
+
+Meaning = Callable[..., Any]
+SAMPLED: dict[str, Meaning] = {"sample_lod": _sample, "fetch": _fetch}
+STORED: dict[str, Meaning] = {"load": _load, "store": _store}
+"""Methods by kind of texture."""

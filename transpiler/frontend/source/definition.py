@@ -1,0 +1,333 @@
+"""A kernel or function as its author wrote it: text, syntax tree, parameters, captured names.
+
+In: a Python function. Out: `KernelDefinition`, which reads nothing until asked: decorating costs microseconds.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+import linecache
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from types import CodeType
+from typing import Any, cast
+
+from ...errors import SourceLocation, SourceText, TaichiCompilationError, TaichiSyntaxError
+from ...lang.annotations import template
+from ...lang.packs import leaves_of
+from .bindings import find_mutable
+
+NO_DEFAULT = inspect.Parameter.empty
+"""Stands for a missing default or annotation."""
+
+ASYNC_HINT = "write a plain `def`, and launch kernels one after the other from Python"
+
+PARSED = "_shadesmith_parsed"
+"""Attribute of a Python function under which its parsed text is kept, as long as the function lives."""
+
+DEFINED = "_shadesmith_definition"
+"""Attribute under which the definition of a function that kernels inline or call is kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterDefinition:
+    """One parameter. annotation, default: `NO_DEFAULT` where there is none. kind: as in `inspect.Parameter`.
+
+    path: for a member of a pack the names that lead to it from the parameter, and `name` is "pack.member".
+    """
+
+    name: str
+    annotation: Any
+    default: Any
+    kind: Any = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    path: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class ParsedFunction:
+    """tree: with line numbers of the file. mutable: nodes that declare a variable which needs memory; it may grow.
+
+    lost: changes of parameters that nothing reads, by parameter; found when a function that changes one is inlined.
+    """
+
+    source: SourceText
+    tree: ast.FunctionDef
+    mutable: set[ast.AST]
+    lost: dict[str, ast.stmt] | None = None
+
+
+class KernelDefinition:
+    """A function and what can be read from it; text and tree are read on first use.
+
+    is_method: the first parameter is `self`.
+    """
+
+    def __init__(self, function: Callable[..., Any], is_method: bool = False) -> None:
+        self.function = function
+        self.is_method = is_method
+        self.name: str = function.__name__
+
+    @cached_property
+    def parsed(self) -> ParsedFunction:
+        """The function's text and tree. Raises: TaichiSyntaxError where there is no text, or it is no `def`."""
+        found = self.function.__dict__.get(PARSED)
+        if found is None:
+            found = parse(self.function)
+            self.function.__dict__[PARSED] = found
+        return cast(ParsedFunction, found)
+
+    @property
+    def tree(self) -> ast.FunctionDef:
+        """The function's syntax tree."""
+        return self.parsed.tree
+
+    @property
+    def source(self) -> SourceText:
+        """The function's text."""
+        return self.parsed.source
+
+    def outer(self, name: str) -> Any:
+        """Return what `name` means now outside the function. Raises: KeyError, AttributeError if nothing."""
+        captured = self.captured
+        if name in captured:
+            return captured[name]
+        module = self.function.__globals__
+        return module[name] if name in module else getattr(builtins, name)
+
+    @property
+    def captured(self) -> dict[str, Any]:
+        """Names of enclosing functions that this one reads, with their values now."""
+        cells = self.function.__closure__ or ()
+        names = self.function.__code__.co_freevars
+        return {name: cell.cell_contents for name, cell in zip(names, cells, strict=True) if _is_filled(cell)}
+
+    @cached_property
+    def annotations(self) -> dict[str, Any]:
+        """Annotations as objects; texts (`from __future__ import annotations`) are evaluated in its module."""
+        found: dict[str, Any] = {}
+        for name, value in self.function.__annotations__.items():
+            found[name] = self._evaluate(name, value) if isinstance(value, str) else value
+        return found
+
+    def _evaluate(self, name: str, text: str) -> Any:
+        try:
+            value = eval(text, self.function.__globals__, self.captured)
+            # Quoted in the text, and quoted once more by the future import.
+            return eval(value, self.function.__globals__, self.captured) if isinstance(value, str) else value
+        except Exception as error:
+            raise self.parameter_location(name).error(
+                TaichiSyntaxError,
+                f"The annotation `{text}` of `{name}` cannot be evaluated: {type(error).__name__}: {error}",
+                "define what the annotation names at module level, or leave out `from __future__ import annotations`",
+            ) from None
+
+    @cached_property
+    def parameters(self) -> tuple[ParameterDefinition, ...]:
+        """The parameters in order; `self` of a method counts as a `ti.template()` parameter."""
+        signature = inspect.signature(self.function, follow_wrapped=False)
+        listed = [
+            ParameterDefinition(p.name, self.annotations.get(p.name, NO_DEFAULT), p.default, p.kind)
+            for p in signature.parameters.values()
+        ]
+        if self.is_method and listed:
+            listed[0] = ParameterDefinition(listed[0].name, template(), NO_DEFAULT)
+        return tuple(listed)
+
+    @cached_property
+    def leaves(self) -> tuple[ParameterDefinition, ...]:
+        """What a launch passes: the parameters, with each member of a pack in the pack's place."""
+        return tuple(
+            ParameterDefinition(".".join((p.name, *path)), annotation, p.default, p.kind, path) if path else p
+            for p in self.parameters
+            for path, annotation in self._leaves_of(p)
+        )
+
+    def _leaves_of(self, parameter: ParameterDefinition) -> list[tuple[tuple[str, ...], Any]]:
+        try:
+            return list(leaves_of(parameter.annotation))
+        except Exception as error:
+            raise self.parameter_location(parameter.name).error(
+                TaichiSyntaxError,
+                f"The annotations of the members of `{parameter.name}` cannot be evaluated: "
+                f"{type(error).__name__}: {error}",
+                "define what they name at the level of the dataclass's module",
+            ) from None
+
+    @property
+    def returns(self) -> Any:
+        """The return annotation, None without one."""
+        return self.annotations.get("return")
+
+    def parameter_location(self, name: str) -> SourceLocation:
+        """Where the parameter `name` (or that of the pack it is in), or what is returned ("return"), stands."""
+        name = name.partition(".")[0]
+        try:
+            tree = self.tree
+        except TaichiCompilationError:
+            return self.location()
+        arguments = tree.args
+        nodes = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg)
+        found = next((node for node in nodes if node is not None and node.arg == name), None)
+        return location_of(
+            self.source, tree.returns if found is None and name == "return" else found or tree, self.name
+        )
+
+    def location(self) -> SourceLocation:
+        """Where the `def` stands (its name's line); without text: file and line only."""
+        try:
+            tree = self.tree
+        except TaichiCompilationError:
+            code = self.function.__code__
+            return SourceLocation(
+                SourceText(code.co_filename, code.co_firstlineno, ()),
+                code.co_firstlineno,
+                1,
+                code.co_firstlineno,
+                1,
+                self.name,
+            )
+        column = tree.col_offset + 1
+        return SourceLocation(self.source, tree.lineno, column, tree.lineno, column + 4 + len(tree.name), self.name)
+
+
+def location_of(
+    source: SourceText, node: Any, function: str, call_site: SourceLocation | None = None
+) -> SourceLocation:
+    """Return where a node of the syntax tree stands in its file."""
+    line, end_line = node.lineno, node.end_lineno or node.lineno
+    column = column_of(source.line(line), node.col_offset)
+    end_column = column_of(source.line(end_line), node.end_col_offset or node.col_offset)
+    return SourceLocation(source, line, column, end_line, end_column, function, call_site)
+
+
+def define(function: Callable[..., Any], is_method: bool = False) -> KernelDefinition:
+    """Describe `function`, reading nothing of its text yet."""
+    return KernelDefinition(inspect.unwrap(function), is_method)
+
+
+def definition_of(function: Callable[..., Any], is_method: bool = False) -> KernelDefinition:
+    """Return the definition of a function that kernels inline or call, made once and kept with it."""
+    found = function.__dict__.get(DEFINED)
+    if found is None:
+        found = function.__dict__[DEFINED] = define(function, is_method)
+    return cast(KernelDefinition, found)
+
+
+def _is_filled(cell: Any) -> bool:
+    try:
+        cell.cell_contents  # noqa: B018
+    except ValueError:  # the enclosing function has not assigned the name yet
+        return False
+    return True
+
+
+def parse(function: Callable[..., Any]) -> ParsedFunction:
+    """Find and parse the text of `function`.
+
+    Raises: TaichiSyntaxError if there is no text, or it holds no `def` of that name at that line.
+    """
+    code = function.__code__
+    nowhere = SourceLocation(
+        SourceText(code.co_filename, code.co_firstlineno, ()), code.co_firstlineno, 1, 1, 1, code.co_name
+    )
+    lines = _file_lines(code, function.__globals__)
+    if code.co_name == "<lambda>":
+        where = _locate_lambda(function, lines) or nowhere
+        reason = "A `lambda` cannot be a kernel or a function of kernels: its text has no name and no lines of its own"
+        raise where.error(TaichiSyntaxError, reason, "write a `def` below `@ti.kernel` or `@ti.func`")
+    text = lines[code.co_firstlineno - 1 :]
+    tree = _parse_block(text, code.co_name) if text else None
+    if tree is None:
+        raise nowhere.error(
+            TaichiSyntaxError,
+            f"The source of `{code.co_name}` is not available in {code.co_filename}, line {code.co_firstlineno}",
+            "define it in a file or a notebook cell, or register the text with `linecache.cache`",
+        )
+    definition, count = tree
+    ast.increment_lineno(definition, code.co_firstlineno - 1)
+    source = SourceText(code.co_filename, code.co_firstlineno, tuple(line.rstrip("\r\n") for line in text[:count]))
+    _check_kind(definition, location_of(source, definition, code.co_name))
+    if any("__" in line for line in source.lines):
+        _mangle(definition, function.__qualname__)
+    return ParsedFunction(source, cast(ast.FunctionDef, definition), find_mutable(cast(ast.FunctionDef, definition)))
+
+
+def _locate_lambda(function: Callable[..., Any], lines: list[str]) -> SourceLocation | None:
+    """Return where a lambda stands, told from others on its line by its code; None where the text cannot be read."""
+    code = function.__code__
+    try:
+        tree = ast.parse("".join(lines))
+    except SyntaxError:
+        return None
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Lambda) and node.lineno == code.co_firstlineno:
+            made = compile(ast.Expression(node), code.co_filename, "eval").co_consts[0]
+            if (made.co_code, made.co_consts, made.co_names) == (code.co_code, code.co_consts, code.co_names):
+                text = SourceText(code.co_filename, node.lineno, (lines[node.lineno - 1].rstrip("\r\n"),))
+                return location_of(text, node, code.co_name)
+    return None
+
+
+def _file_lines(code: CodeType, module_globals: dict[str, Any]) -> list[str]:
+    """Return the lines of a file, a notebook cell or a text registered with `linecache`."""
+    file = code.co_filename
+    if file.startswith("<") and file.endswith(">"):
+        # Not through the module's loader: under `exec` it would return the text of the module that calls `exec`.
+        lines = linecache.getlines(file)
+        by_code = getattr(linecache, "_getlines_from_code", None)  # the prompt of Python 3.14 keeps texts so
+        return lines or (by_code(code) if by_code is not None else [])
+    linecache.checkcache(file)
+    return linecache.getlines(file, module_globals)
+
+
+def _parse_block(lines: list[str], name: str) -> tuple[ast.stmt, int] | None:
+    """Parse the `def` that `lines` begin with; return it (line numbers from 1) and how many lines it takes."""
+    try:
+        block = inspect.getblock(lines)
+    except (SyntaxError, IndentationError, EOFError):
+        return None
+    text = "".join(block)
+    indented = text[:1] in (" ", "\t")
+    try:
+        # An indented function is parsed under an `if`, not dedented: columns stay true and tabs need no thought.
+        body = ast.parse("if 1:\n" + text).body[0].body if indented else ast.parse(text).body  # type: ignore[attr-defined]
+    except SyntaxError:
+        return None
+    found = body[0] if body else None
+    if not isinstance(found, ast.FunctionDef | ast.AsyncFunctionDef) or found.name != name:
+        return None
+    if indented:
+        ast.increment_lineno(found, -1)
+    return found, len(block)
+
+
+def _mangle(definition: ast.stmt, path: str) -> None:
+    """Rename private members as Python does in classes: `self.__n` is `self._Owner__n` outside."""
+    owner = path.split(".")[-2:][0].lstrip("_")
+    if "." not in path or owner == "<locals>" or not owner:
+        return
+    for node in ast.walk(definition):
+        if isinstance(node, ast.Attribute) and node.attr.startswith("__") and not node.attr.endswith("__"):
+            node.attr = f"_{owner}{node.attr}"
+
+
+def _check_kind(definition: ast.stmt, location: SourceLocation) -> None:
+    if isinstance(definition, ast.AsyncFunctionDef):
+        name = definition.name
+        waits = next((node for node in ast.walk(definition) if isinstance(node, ast.Await)), None)
+        if waits is not None:
+            where = location_of(location.source, waits, name)
+            raise where.error(TaichiSyntaxError, f"`{name}` runs on the device and cannot wait", ASYNC_HINT)
+        raise location.error(
+            TaichiSyntaxError, f"`{name}` is `async`, but what runs on a device cannot wait", ASYNC_HINT
+        )
+
+
+def column_of(line: str, offset_bytes: int) -> int:
+    """Return the column [characters, from 1] of a UTF-8 offset as `ast` gives it."""
+    if line.isascii():
+        return offset_bytes + 1
+    return len(line.encode()[:offset_bytes].decode(errors="replace")) + 1

@@ -1,0 +1,162 @@
+"""One kernel for one kind of arguments, options and target capabilities: all that decides an emitted text.
+
+In: a definition and what the launcher knows of a call. Out: `Specialization`, whose `key` names its content.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any, cast
+
+from ...ir.textures import FORMATS, TexelFormat
+from ...ir.types import Scalar, Struct, Tensor, Type, described, f32
+from ...lang.decorators import BoundFunc, Func, as_bound
+from ...lang.describe import is_described
+from ...lang.textures import RWTextureType, TextureAnnotation, format_row
+from ...options import Capabilities, CompileOptions
+from .definition import KernelDefinition
+
+MAX_DEPTH = 4
+"""How many levels of members of a template argument its description holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScalarArgument:
+    """A number, vector or matrix passed by value."""
+
+    type: Scalar | Tensor
+
+    def __str__(self) -> str:
+        return str(self.type)
+
+
+@dataclass(frozen=True, slots=True)
+class StructArgument:
+    """A struct passed by value: one parameter for each part that is no struct, in order."""
+
+    type: Struct
+
+    def __str__(self) -> str:
+        return described(self.type)
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayArgument:
+    """An ndarray: its elements and number of axes.
+
+    strided: its memory is not row by row without gaps. clamped: an index outside means the nearest inside.
+    """
+
+    element: Type
+    ndim: int
+    strided: bool = False
+    clamped: bool = False
+
+    def __str__(self) -> str:
+        flags = f"{', strided' if self.strided else ''}{', clamped' if self.clamped else ''}"
+        return f"ndarray[{described(self.element)}, {self.ndim}{flags}]"
+
+
+@dataclass(frozen=True, slots=True)
+class TextureArgument:
+    """A texture. format: of one that is stored to, None for one that is sampled. element: of its texels in a kernel."""
+
+    ndim: int
+    element: Scalar
+    format: TexelFormat | None = None
+    lod: int = 0
+
+    def __str__(self) -> str:
+        if self.format is None:
+            return f"texture[{self.element}, {self.ndim}]"
+        return f"rw_texture[{self.format.name}, {self.ndim}]"
+
+
+def texture_argument(annotation: TextureAnnotation, fmt: Any = None) -> TextureArgument:
+    """Return what a kernel is specialised on. fmt: of the texture given, None where the kernel is only looked at."""
+    if isinstance(annotation, RWTextureType):
+        row = FORMATS[annotation.fmt.name]
+        return TextureArgument(annotation.num_dimensions, row.element, row, annotation.lod)
+    return TextureArgument(annotation.num_dimensions, f32 if fmt is None else format_row(fmt).element)
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateArgument:
+    """A Python object taken at compile time."""
+
+    value: object
+
+    def __str__(self) -> str:
+        return describe(self.value)
+
+
+Argument = ScalarArgument | StructArgument | ArrayArgument | TextureArgument | TemplateArgument
+
+
+@dataclass(frozen=True)
+class Specialization:
+    """definition + argument kinds + options + capabilities. `key`: digest, equal in every process."""
+
+    definition: KernelDefinition
+    arguments: tuple[Argument, ...]
+    options: CompileOptions
+    capabilities: Capabilities
+
+    @cached_property
+    def key(self) -> str:
+        """Digest of the source text, the arguments' descriptions, the options and the capabilities.
+
+        Values of captured globals and texts of called functions are known after the frontend only and are not part
+        (`content_key` adds them).
+        """
+        seen: dict[int, int] = {}
+        material = [
+            self.definition.function.__qualname__,
+            "\n".join(self.definition.source.lines),
+            *(_argument_text(argument, seen) for argument in self.arguments),
+            stable_text(self.options),
+            stable_text(self.capabilities),
+        ]
+        return hashlib.sha256("\x00".join(material).encode()).hexdigest()[:16]
+
+
+def _argument_text(argument: Argument, seen: dict[int, int]) -> str:
+    if isinstance(argument, TemplateArgument):
+        return "template " + describe(argument.value, seen)
+    return str(argument)
+
+
+def stable_text(options: CompileOptions | Capabilities) -> str:
+    """Return all switches as text, sets in order (their own order differs from process to process)."""
+    parts = []
+    for member in fields(options):
+        value: Any = getattr(options, member.name)
+        parts.append(f"{member.name}={sorted(value) if isinstance(value, frozenset) else value!r}")
+    return ", ".join(parts)
+
+
+def describe(value: object, seen: dict[int, int] | None = None, depth: int = 0) -> str:
+    """Return a text that tells template arguments apart by content, without addresses.
+
+    Arrays are numbered by first appearance, so that the same array given twice differs from two alike.
+    """
+    seen = {} if seen is None else seen
+    if value is None or isinstance(value, int | float | str | bytes | complex):
+        return repr(value)
+    if isinstance(value, list | tuple):
+        return "(" + ", ".join(describe(item, seen, depth + 1) for item in value) + ")"
+    number = seen.setdefault(id(value), len(seen))
+    if is_described(value):
+        return f"{cast(Any, value).describe_array()}#{number}"
+    function = as_bound(value)
+    if isinstance(function, Func | BoundFunc):
+        return f"function {function.function.__qualname__}: {function.function.__code__.co_code.hex()}"
+    if isinstance(value, type) or callable(value):
+        return f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', value)}"
+    members = getattr(value, "__dict__", None)
+    if members is None or depth >= MAX_DEPTH:
+        return repr(value) if type(value).__repr__ is not object.__repr__ else type(value).__qualname__
+    inner = ", ".join(f"{name}={describe(item, seen, depth + 1)}" for name, item in sorted(members.items()))
+    return f"{type(value).__qualname__}({inner})"

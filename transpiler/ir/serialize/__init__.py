@@ -1,0 +1,1 @@
+"""Kernels as data on disk and back, without loss."""

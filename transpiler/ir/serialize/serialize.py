@@ -1,0 +1,180 @@
+"""Kernels as text and back, without loss: `parse(serialize(kernel))` equals `kernel`, before and after the passes.
+
+In: a `Kernel` at any stage. Out: JSON, the same bytes for equal kernels in every process. What is compared by identity
+(statements, blocks, arrays, nodes, tasks, ...) is a line of `objects` and is referred to by its number, from 0, the
+kernel itself; what is compared by value stands where it is used, or in a table:
+
+    {"format": "shadesmith-ir", "version": 1,
+    "sources": [...],      the functions' texts as the user sees them: file, first_line, lines
+    "locations": [...],    [source, line (0: the source's first), column, end line, end column, function, call site]
+    "structs": [...],      {"name": "Ray", "members": [["origin", "f32[3]"], ...]}
+    "objects": [
+    {"Kernel": {"name": "paint", "arrays": [1], "returns": [], "body": 2, "location": 0}},
+    ...
+    {"GlobalLoad": {"location": 2, "type": "f32", "pointer": 7}},
+
+Members at their default are left out. Which members there are, and what they hold, is asked of the dataclasses
+(`serialized_members.py`), so that a new statement needs nothing here. The form of `ir/text.py` is for people, and
+leaves out what they can see.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn
+
+from ...errors import SourceText
+from ..snodes import Node
+from ..tasks import Kernel
+from .members import classes, members_of, references_of
+from .tables import TableReader, TableWriter, dump, fail, list_at, read_sources, row_at
+
+FORMAT = "shadesmith-ir"
+VERSION = 1
+"""Raised with every change after which an old text would be read wrongly."""
+TABLES = ("sources", "locations", "structs")
+
+
+def serialize(kernel: Kernel) -> str:
+    """Return a kernel as text.
+
+    Raises: TypeError for a value that its member is not declared to hold, which is a fault of ours.
+    """
+    writer = TableWriter()
+    objects = _numbered(kernel, writer)
+    rows = {"objects": [dump({type(item).__name__: _members(item, writer)}) for item in objects]}
+    rows = {table: [dump(row) for row in getattr(writer, table)] for table in TABLES} | rows
+    head = f'"format": {dump(FORMAT)}, "version": {VERSION}'
+    return "{" + ",\n".join([head, *(f'"{table}": {_lines(found)}' for table, found in rows.items())]) + "}\n"
+
+
+def parse(text: str, sources: Sequence[SourceText] | None = None, tops: Mapping[int, Node] | None = None) -> Kernel:
+    """Return the kernel of a text.
+
+    sources: the functions' texts as they are now, in the order of `sources_of(text)`; their lines must be the same.
+    tops: trees that are there already, by position in `Kernel.trees`: their nodes take the place of those in the text.
+    Raises: ValueError with the place in the text, as `$.objects[3].GlobalLoad.pointer`, where it is not as it should.
+    """
+    data = _document(text)
+    reader = TableReader(data, sources)
+    known = classes()
+    contents: list[tuple[str, Any, dict[str, Any]]] = []
+    for number, row in enumerate(list_at(data["objects"], "$.objects")):
+        path = f"$.objects[{number}]"
+        if type(row) is not dict or len(row) != 1:
+            fail(path, "expected one class with its members")
+        ((name, members),) = row.items()
+        if name not in known or type(members) is not dict:
+            fail(path, f"`{name}` is no class of the IR with members")
+        reader.objects.append(object.__new__(known[name]))
+        contents.append((name, reader.objects[-1], members))
+    if not reader.objects or not isinstance(reader.objects[0], Kernel):
+        fail("$.objects", "expected the kernel first")
+    kept = _take_nodes(contents, reader, tops or {})
+    for number, (name, item, members) in enumerate(contents):
+        if number not in kept:
+            try:
+                _fill(item, members, reader)
+            except ValueError as error:
+                raise ValueError(f"$.objects[{number}].{name}{error}") from None
+    return reader.objects[0]
+
+
+def _take_nodes(
+    contents: list[tuple[str, Any, dict[str, Any]]], reader: TableReader, tops: Mapping[int, Node]
+) -> set[int]:
+    """Let the nodes of trees stand for those of the text; return the numbers of these."""
+    taken: set[int] = set()
+    pending = []
+    for position, top in tops.items():
+        pairs = list_at(contents[0][2].get("trees", []), "$.objects[0].Kernel.trees")
+        pending.append((list_at(row_at(pairs, position, "$.objects[0].Kernel.trees", "tree"), "$")[0], top))
+    while pending:
+        number, node = pending.pop()
+        _, item, members = row_at(contents, number, "$.objects", "node")
+        children = members.get("children", [])
+        if not isinstance(item, Node) or members.get("kind") != node.kind or len(children) != len(node.children):
+            fail(f"$.objects[{number}]", "this is another tree")
+        reader.objects[number] = node
+        taken.add(number)
+        pending += zip(children, node.children, strict=True)
+    return taken
+
+
+def sources_of(text: str) -> list[SourceText]:
+    """Return the functions' texts that a text was made with. Raises: ValueError."""
+    return read_sources(_document(text)["sources"])
+
+
+def _numbered(kernel: Kernel, writer: TableWriter) -> list[Any]:
+    """Give each object its number and return them in order: the statements of a block behind it, each before its own.
+
+    A stack of our own, since operands and blocks nest deeper than Python's.
+    """
+    order: list[Any] = []
+    pending: list[Any] = [kernel]
+    while pending:
+        item = pending.pop()
+        if id(item) in writer.objects:
+            continue
+        writer.objects[id(item)] = len(order)
+        order.append(item)
+        found: list[Any] = []
+        for member in references_of(item):
+            assert member.codec.objects is not None
+            member.codec.objects(getattr(item, member.name), found)
+        pending.extend(reversed(found))
+    return order
+
+
+def _members(item: Any, writer: TableWriter) -> dict[str, Any]:
+    written = {}
+    for member in members_of(item):
+        value = getattr(item, member.name)
+        if not member.is_default(value):
+            try:
+                written[member.name] = member.codec.write(value, writer)
+            except TypeError as error:
+                raise TypeError(f"{type(item).__name__}.{member.name}: {error}") from None
+    return written
+
+
+def _lines(rows: list[str]) -> str:
+    return "[\n" + ",\n".join(rows) + "]" if rows else "[]"
+
+
+def _document(text: str) -> dict[str, Any]:
+    try:
+        data = json.loads(text, parse_constant=_refuse)
+    except RecursionError:
+        raise ValueError("$: nested too deep") from None
+    if type(data) is not dict or data.get("format") != FORMAT:
+        fail("$.format", f"expected {FORMAT!r}")
+    if type(data.get("version")) is not int or data["version"] != VERSION:
+        fail("$.version", f"found {data.get('version')!r:.40}; this shadesmith reads version {VERSION}")
+    expected = {"format", "version", *TABLES, "objects"}
+    if data.keys() != expected:
+        fail("$", f"{sorted(data.keys() ^ expected)} are missing or unknown")
+    return data
+
+
+def _refuse(name: str) -> NoReturn:
+    fail("$", f"`{name}` is no JSON")
+
+
+def _fill(item: Any, members: dict[str, Any], reader: TableReader) -> None:
+    """Give an object its members. Raises: ValueError with the place in the object: `.pointer: ...`."""
+    used = 0
+    for member in members_of(item):
+        name = member.name
+        if name in members:
+            used += 1
+            setattr(item, name, member.codec.read(members[name], reader, member.path))
+        elif member.has_default:
+            setattr(item, name, member.default() if member.is_factory else member.default)
+        else:
+            fail("", f"`{name}` is missing")
+    if used != len(members):
+        known = {member.name for member in members_of(item)}
+        fail("", f"unknown members {sorted(members.keys() - known)}")

@@ -1,0 +1,179 @@
+"""What a kernel's text holds once and refers to by number: sources, locations, structs; and types.
+
+In: values of the IR. Out: rows of JSON, and the values again. Lines of locations count from the first of their
+function, so that a function that moved, or whose file did, changes `sources` alone.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from ...errors import NOWHERE, SourceLocation, SourceText
+from ..types import SCALARS, Scalar, Struct, Tensor, Type
+
+NOWHERE_ROW = -1
+"""Stands for `NOWHERE` as a call site, where null says that there is none."""
+TENSOR = re.compile(r"(\w+)\[(\d+(?:x\d+)*)\]")
+
+
+def fail(path: str, text: str) -> NoReturn:
+    """Raise the error for a text that is not as it should be."""
+    raise ValueError(f"{path}: {text}")
+
+
+dump = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+"""Returns JSON on one line; made once, since `json.dumps` makes an encoder at each call."""
+
+
+def list_at(data: Any, path: str) -> list[Any]:
+    """Return `data`, a list. Raises: ValueError."""
+    if type(data) is not list:
+        fail(path, f"expected a list, found {data!r:.40}")
+    found: list[Any] = data
+    return found
+
+
+def row_at(rows: list[Any], number: Any, path: str, what: str) -> Any:
+    """Return a row of a table. Raises: ValueError where there is none of this number."""
+    if type(number) is int and 0 <= number < len(rows):
+        return rows[number]
+    fail(path, f"{number!r:.40} is not the number of a {what}")
+
+
+class TableWriter:
+    """Gives numbers to what is shared, in order of first use. objects: by identity, numbered by who writes them."""
+
+    def __init__(self) -> None:
+        self.objects: dict[int, int] = {}
+        self.sources: list[Any] = []
+        self.locations: list[Any] = []
+        self.structs: list[Any] = []
+        self._by_identity: dict[int, tuple[Any, int]] = {}
+        self._by_content: dict[Any, int] = {}
+
+    def location(self, location: SourceLocation) -> int | None:
+        """Return the number of a place in a user's file, None for nowhere."""
+        if location is NOWHERE:
+            return None
+        known = self._by_identity.get(id(location))
+        if known is not None:
+            return known[1]
+        site, first = location.call_site, location.source.first_line
+        row = [
+            self.source(location.source), location.line - first, location.column, location.end_line - first,
+            location.end_column, location.function,
+            None if site is None else NOWHERE_ROW if site is NOWHERE else self.location(site),
+        ]  # fmt: skip
+        return self._number(location, ("location", *row), self.locations, row)
+
+    def source(self, source: SourceText) -> int:
+        """Return the number of a function's text."""
+        known = self._by_identity.get(id(source))
+        if known is not None:
+            return known[1]
+        row = {"file": source.file, "first_line": source.first_line, "lines": list(source.lines)}
+        return self._number(source, ("source", source), self.sources, row)
+
+    def type(self, type: Type) -> Any:
+        """Return a type: `"f32"`, `"f32[2x3]"`, `{"struct": 0}`."""
+        if isinstance(type, (Scalar, Tensor)):
+            return str(type)
+        if not isinstance(type, Struct):
+            raise TypeError(f"{type!r} is no type")
+        known = self._by_identity.get(id(type))
+        if known is not None:
+            return {"struct": known[1]}
+        members = [[name, self.type(member)] for name, member in type.members]
+        row = {"name": type.name, "members": members}
+        return {"struct": self._number(type, ("struct", dump(row)), self.structs, row)}
+
+    def _number(self, item: Any, content: Any, table: list[Any], row: Any) -> int:
+        """Return the row of a table for an item, which is added if there is none alike."""
+        number = self._by_content.get(content)
+        if number is None:
+            number = self._by_content[content] = len(table)
+            table.append(row)
+        self._by_identity[id(item)] = item, number  # kept alive, so that no other gets its identity
+        return number
+
+
+class TableReader:
+    """The tables of a text as values. objects: what numbers of objects stand for, made before they are filled.
+
+    given: the functions' texts as they are now; their lines must be those of the table.
+    Raises: ValueError, as all its methods do, with the place in the text.
+    """
+
+    def __init__(self, tables: dict[str, Any], given: Sequence[SourceText] | None) -> None:
+        self.objects: list[Any] = []
+        self._types: dict[str, Type] = dict(SCALARS)
+        self.sources = read_sources(tables["sources"])
+        if given is not None:
+            if [source.lines for source in given] != [source.lines for source in self.sources]:
+                fail("$.sources", "these are not the functions that the text was made of")
+            self.sources = list(given)
+        self.locations: list[SourceLocation] = []
+        for number, row in enumerate(list_at(tables["locations"], "$.locations")):
+            self.locations.append(self._read_location(row, f"$.locations[{number}]"))
+        self.structs: list[Struct] = []
+        for number, row in enumerate(list_at(tables["structs"], "$.structs")):
+            self.structs.append(self._read_struct(row, f"$.structs[{number}]"))
+
+    def location(self, data: Any, path: str) -> SourceLocation:
+        """Return the place of a number; None is nowhere."""
+        if data is None:
+            return NOWHERE
+        location: SourceLocation = row_at(self.locations, data, path, "location")
+        return location
+
+    def type(self, data: Any, path: str) -> Type:
+        """Return a type."""
+        if type(data) is str:
+            return self._types.get(data) or self._read_tensor(data, path)
+        if type(data) is not dict or data.keys() != {"struct"}:
+            fail(path, f"{data!r:.40} is no type")
+        struct: Struct = row_at(self.structs, data["struct"], path, "struct")
+        return struct
+
+    def _read_tensor(self, text: str, path: str) -> Tensor:
+        matched = TENSOR.fullmatch(text)
+        if matched is None or matched[1] not in SCALARS:
+            fail(path, f"{text!r:.40} is no type")
+        made = Tensor(tuple(map(int, matched[2].split("x"))), SCALARS[matched[1]])
+        self._types[text] = made
+        return made
+
+    def _read_location(self, row: Any, path: str) -> SourceLocation:
+        if type(row) is not list or list(map(type, row[:6])) != [int, int, int, int, int, str] or len(row) != 7:
+            fail(path, "expected source, line, column, end line, end column, function and call site")
+        source: SourceText = row_at(self.sources, row[0], path, "source")
+        site = None if row[6] is None else self.location(None if row[6] == NOWHERE_ROW else row[6], path)
+        first = source.first_line
+        return SourceLocation(source, row[1] + first, row[2], row[3] + first, row[4], row[5], site)
+
+    def _read_struct(self, row: Any, path: str) -> Struct:
+        if type(row) is not dict or row.keys() != {"name", "members"} or type(row["name"]) is not str:
+            fail(path, "expected a name and members")
+        members = []
+        for pair in list_at(row["members"], path):
+            if type(pair) is not list or len(pair) != 2 or type(pair[0]) is not str:
+                fail(path, "expected pairs of name and type")
+            members.append((pair[0], self.type(pair[1], path)))
+        return Struct(row["name"], tuple(members))
+
+
+def read_sources(rows: Any) -> list[SourceText]:
+    """Return the functions' texts of a table. Raises: ValueError."""
+    found = []
+    for number, row in enumerate(list_at(rows, "$.sources")):
+        path = f"$.sources[{number}]"
+        if type(row) is not dict or row.keys() != {"file", "first_line", "lines"}:
+            fail(path, "expected file, first_line and lines")
+        lines = list_at(row["lines"], path)
+        if type(row["file"]) is not str or type(row["first_line"]) is not int or {*map(type, lines)} - {str}:
+            fail(path, "expected texts and a number")
+        found.append(SourceText(row["file"], row["first_line"], tuple(lines)))
+    return found

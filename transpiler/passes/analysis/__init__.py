@@ -1,0 +1,1 @@
+"""Analyses: they change nothing, passes ask them."""

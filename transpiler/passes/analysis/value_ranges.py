@@ -1,0 +1,326 @@
+"""Between which numbers integers lie wherever they are seen: the walk that `ranges` rewrites on.
+
+Known are constants, indices of loops, extents, results of operations on what is known, what an `if` says of values
+within its branches, and what all stores to a variable have in common. Nothing is guessed: a sum that may wrap has the
+range of its type, and a variable that a loop counts up in has that of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Mapping
+
+from ...ir.nodes import Block, Statement, operands
+from ...ir.sparse import CellIndex, Length
+from ...ir.statements import (
+    Alloca,
+    ArgLoad,
+    ArrayShape,
+    Break,
+    Cast,
+    Const,
+    Continue,
+    If,
+    IfExp,
+    LocalLoad,
+    LocalStore,
+    LoopIndex,
+    MatrixElement,
+    MatrixInit,
+    MatrixPtr,
+    Operation,
+    RangeFor,
+    Return,
+    base_pointer,
+    is_const,
+)
+from ...ir.tasks import Kernel
+from ...ir.textures import Texture
+from ...ir.threads import ThreadIndex
+from ...ir.types import Scalar, Struct, element_of, i32
+from ..rewrite import Rewriter, Rule
+from .intervals import Interval, cast, hull, interval_of, whole
+
+Fact = tuple[Statement, Interval]
+"""A value, and between which numbers it lies where the fact holds."""
+
+MOST = (1 << 31) - 1
+"""The greatest i32."""
+
+NEGATED = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "eq": "ne", "ne": "eq"}
+
+
+class ValueRanges(Rewriter):
+    """A walk that knows the interval of each integer it has met.
+
+    known: intervals by value. trail: what `known` held before facts of the blocks at hand changed it. facts: those of
+    blocks about to be entered. results: intervals of the results of blocks. variables: of variables, by all stores;
+    None: a walk that finds these. stores: as found by it; escaped: variables that more than loads and stores reach.
+    block_dim: threads of a block, at most.
+    """
+
+    def __init__(
+        self, rules: Mapping[type[Statement], Rule], variables: Mapping[Statement, Interval] | None = None
+    ) -> None:
+        super().__init__(rules)
+        self.known: dict[Hashable, Interval] = {}
+        self.trail: list[tuple[Hashable, Interval | None]] = []
+        self.facts: dict[Block, list[Fact]] = {}
+        self.results: dict[Block, Interval | None] = {}
+        self.variables = variables
+        self.stores: dict[Statement, Interval] = {}
+        self.escaped: set[Statement] = set()
+        self.block_dim = MOST
+
+    def run(self, kernel: Kernel) -> bool:
+        """Walk all tasks and functions; return whether anything changed. What gives bounds stays as the host has it."""
+        for task in kernel.tasks:
+            rules, self.rules = self.rules, {}
+            self.block(task.prologue)
+            self.rules = rules
+            self.block_dim = task.block_dim if task.cooperates else MOST
+            if task.loop is not None:
+                self.facts[task.body] = self.in_loop(task.loop)
+            self.block(task.body)
+        self.block_dim = MOST
+        for function in kernel.functions:
+            self.block(function.body)
+        return self.changed
+
+    def block(self, block: Block) -> None:
+        """Walk a block; what is known in it alone is forgotten behind it."""
+        begin = len(self.trail)
+        for value, interval in self.facts.pop(block, ()):
+            self.assume(value, interval)
+        super().block(block)
+        if block.result is not None:
+            self.results[block] = self.of(block.result)
+        for key, before in reversed(self.trail[begin:]):
+            if before is None:
+                del self.known[key]
+            else:
+                self.known[key] = before
+        del self.trail[begin:]
+
+    def visit(self, statement: Statement) -> None:
+        """Walk a statement, and note what is known behind it."""
+        match statement:
+            case If() | IfExp():
+                condition = self.resolve(statement.condition)
+                self.facts[statement.then] = list(self.said_by(condition, True))
+                if statement.otherwise is not None:
+                    self.facts[statement.otherwise] = list(self.said_by(condition, False))
+            case RangeFor():
+                self.facts[statement.body] = self.in_loop(statement)
+        super().visit(statement)
+        self.note(statement)
+        if isinstance(statement, If) and statement.then.statements and _leaves(statement.then.statements[-1]):
+            for value, interval in self.said_by(statement.condition, False):
+                self.assume(value, interval)
+
+    def of(self, value: Statement) -> Interval | None:
+        """Return between which numbers a value lies, or the elements of a tensor; None if it is no integer."""
+        found = self.known.get(_key(value))
+        return found if found is not None else _unknown(value)
+
+    def assume(self, value: Statement, interval: Interval) -> None:
+        """Know that a value lies in an interval, too, until the block at hand ends."""
+        before = self.of(value)
+        if before is None or isinstance(value, Const):
+            return
+        both = max(before[0], interval[0]), min(before[1], interval[1])
+        if both != before and both[0] <= both[1]:  # else nobody comes here
+            key = _key(value)
+            self.trail.append((key, self.known.get(key)))
+            self.known[key] = both
+
+    def note(self, statement: Statement) -> None:
+        """Keep what a statement says of its value, or of the variable that it stores to."""
+        if self.variables is None:
+            self._note_stores(statement)
+        find = FOUND.get(type(statement))
+        found = None if find is None else find(self, statement)
+        if found is not None:
+            self.known[statement] = found
+
+    def _note_stores(self, statement: Statement) -> None:
+        """Keep what a statement does to variables: stores to one, or reaches it in a way that is not followed."""
+        if isinstance(statement, LocalStore):
+            variable, found = base_pointer(statement.pointer), self.of(statement.value)
+            if found is not None and isinstance(variable, Alloca):  # which is zero at first, as no caller's variable is
+                self.stores[variable] = hull(self.stores.get(variable, (0, 0)), found)
+        elif not isinstance(statement, (LocalLoad, MatrixPtr)):
+            for operand in operands(statement):
+                if isinstance(operand, (Alloca, MatrixPtr)):
+                    self.escaped.add(base_pointer(operand))
+
+    def stored(self) -> dict[Statement, Interval]:
+        """Return the variables of whose stores the walk knows all, with what they have in common."""
+        return {variable: found for variable, found in self.stores.items() if variable not in self.escaped}
+
+    def in_loop(self, loop: RangeFor) -> list[Fact]:
+        """Return what holds inside a loop, which nobody enters but for a turn."""
+        found: list[Fact] = []
+        for axis, bounds in enumerate(zip(loop.begins, loop.ends, loop.steps, strict=True)):
+            begin, end, step = (self.resolve(bound) for bound in bounds)
+            first, last = self.of(begin), self.of(end)
+            if first is None or last is None or not isinstance(step, Const):
+                continue
+            if begin.type != i32 or end.type != i32:  # what is wider is cut, and may turn negative
+                continue
+            is_up = step.value > 0
+            (low, lows), (high, highs) = ((begin, first), (end, last)) if is_up else ((end, last), (begin, first))
+            inside = (lows[0], highs[1] - 1) if is_up else (lows[0] + 1, highs[1])
+            found += [
+                (LoopIndex(loop, axis, type=i32), inside),
+                (low, (lows[0], highs[1] - 1)),
+                (high, (lows[0] + 1, highs[1])),
+            ]
+        return found
+
+    def said_by(self, condition: Statement, is_met: bool) -> Iterator[Fact]:
+        """Yield what follows of the operands of a condition that holds, or does not."""
+        match condition:
+            case Operation(op="logical_not", operands=[inner]):
+                yield from self.said_by(inner, not is_met)
+            case Operation(op="logical_and" | "logical_or" as op, operands=[a, b]) if is_met == (op == "logical_and"):
+                yield from self.said_by(a, is_met)
+                yield from self.said_by(b, is_met)
+            case IfExp(condition=first, then=then, otherwise=otherwise):
+                last, other = (then, otherwise) if is_met else (otherwise, then)
+                if last.result is not None and other.result is not None and is_const(other.result, not is_met):
+                    yield from self.said_by(first, is_met)
+                    yield from self.said_by(last.result, is_met)
+            case Operation(op=op, operands=[a, b]) if op in NEGATED:
+                yield from self._compared(op if is_met else NEGATED[op], a, b)
+
+    def _compared(self, op: str, a: Statement, b: Statement) -> Iterator[Fact]:
+        low, high = self.of(a), self.of(b)
+        if low is None or high is None or not isinstance(a.type, Scalar) or not isinstance(b.type, Scalar):
+            return
+        match op:
+            case "lt" | "le":
+                apart = op == "lt"
+                yield a, (low[0], high[1] - apart)
+                yield b, (low[0] + apart, high[1])
+            case "gt" | "ge":
+                yield from self._compared("lt" if op == "gt" else "le", b, a)
+            case "eq":
+                yield a, high
+                yield b, low
+            case "ne":
+                yield a, _without(low, high)
+                yield b, _without(high, low)
+
+
+def _without(interval: Interval, other: Interval) -> Interval:
+    """Return an interval without the one number of another, where it ends there."""
+    if other[0] != other[1]:
+        return interval
+    return interval[0] + (interval[0] == other[0]), interval[1] - (interval[1] == other[0])
+
+
+def _leaves(statement: Statement) -> bool:
+    return isinstance(statement, (Break, Continue, Return))
+
+
+def same_value(a: Statement, b: Statement) -> bool:
+    """Return whether two statements have the same value wherever both are seen."""
+    return bool(_key(a) == _key(b))
+
+
+def _key(value: Statement) -> Hashable:
+    """Return by what a value is known: arguments, extents and indices may be read by several statements."""
+    match value:
+        case ArgLoad(parameter=parameter):
+            return parameter
+        case ArrayShape(array=array, axis=axis) | LoopIndex(loop=array, axis=axis):
+            return array, axis
+    return value
+
+
+def _unknown(value: Statement) -> Interval | None:
+    """Return the interval of a value of which nothing is known but what it is."""
+    if value.type is None or isinstance(value.type, Struct):
+        return None
+    if isinstance(value, (ArrayShape, Length)):
+        return (1 if isinstance(value, ArrayShape) and isinstance(value.array, Texture) else 0), MOST
+    return whole(element_of(value.type))
+
+
+# --- what statements say of their values ------------------------------------------------------------------------------
+
+
+def _const(walk: ValueRanges, const: Statement) -> Interval | None:
+    assert isinstance(const, Const)
+    is_integer = isinstance(const.type, Scalar) and const.type.is_integral
+    return (int(const.value), int(const.value)) if is_integer else None
+
+
+def _operation(walk: ValueRanges, operation: Statement) -> Interval | None:
+    assert isinstance(operation, Operation)
+    intervals = [interval for operand in operation.operands if (interval := walk.of(operand)) is not None]
+    if operation.type is None or len(intervals) < len(operation.operands):
+        return None
+    first = operation.operands[-1 if operation.op == "select" else 0].type
+    assert first is not None
+    return interval_of(operation.op, element_of(first), intervals, element_of(operation.type))
+
+
+def _cast(walk: ValueRanges, conversion: Statement) -> Interval | None:
+    assert isinstance(conversion, Cast) and conversion.type is not None
+    value = walk.of(conversion.value)
+    if value is None or (conversion.bits and value[0] < 0):
+        return None
+    return cast(value, element_of(conversion.type))
+
+
+def _matrix_init(walk: ValueRanges, tensor: Statement) -> Interval | None:
+    assert isinstance(tensor, MatrixInit)
+    found = walk.of(tensor.elements[0])
+    for element in tensor.elements[1:]:
+        other = walk.of(element)
+        found = None if found is None or other is None else hull(found, other)
+    return found
+
+
+def _matrix_element(walk: ValueRanges, element: Statement) -> Interval | None:
+    assert isinstance(element, MatrixElement)
+    return walk.of(element.value)
+
+
+def _if_expression(walk: ValueRanges, choice: Statement) -> Interval | None:
+    assert isinstance(choice, IfExp)
+    a, b = walk.results.get(choice.then), walk.results.get(choice.otherwise)
+    return None if a is None or b is None else hull(a, b)
+
+
+def _local_load(walk: ValueRanges, load: Statement) -> Interval | None:
+    assert isinstance(load, LocalLoad)
+    return None if walk.variables is None else walk.variables.get(base_pointer(load.pointer))
+
+
+def _cell_index(walk: ValueRanges, index: Statement) -> Interval | None:
+    assert isinstance(index, CellIndex)
+    array = index.loop.cells
+    if array is None or array.shape is None:
+        return None
+    begin = array.offset[index.axis] if array.offset else 0
+    return begin, begin + array.shape[index.axis] - 1
+
+
+def _thread_index(walk: ValueRanges, thread: Statement) -> Interval | None:
+    assert isinstance(thread, ThreadIndex)
+    return {"thread": (0, walk.block_dim - 1), "lane": (0, walk.block_dim - 1), "size": (1, MOST)}.get(thread.kind)
+
+
+FOUND: dict[type[Statement], Callable[[ValueRanges, Statement], Interval | None]] = {
+    Const: _const,
+    Operation: _operation,
+    Cast: _cast,
+    MatrixInit: _matrix_init,
+    MatrixElement: _matrix_element,
+    IfExp: _if_expression,
+    LocalLoad: _local_load,
+    CellIndex: _cell_index,
+    ThreadIndex: _thread_index,
+}

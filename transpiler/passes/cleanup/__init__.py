@@ -1,0 +1,1 @@
+"""Passes that make a kernel smaller without changing a result; they run until nothing changes."""

@@ -1,0 +1,243 @@
+"""Computes equal things once.
+
+    $3 = add $0, $1                 $3 = add $0, $1
+    $7 = add $0, $1            ->   ... $3 ...
+    ... $7 ...
+
+Values without effect are shared from enclosing blocks; loads of arrays within one block, as long as nothing between may
+write the cell. Loads of local variables stay: printing `x` twice reads better than a second name for it. Constants that
+the program named stay apart from equal numbers, which mean something else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+
+from ...ir.functions import Call, CallResult
+from ...ir.nodes import Block, Effect, Statement, blocks, has_effect, operands
+from ...ir.ops import OPS
+from ...ir.sparse import CellNumber, PoolCount
+from ...ir.statements import (
+    ArgLoad,
+    ArrayShape,
+    AtomicOp,
+    Cast,
+    Const,
+    GlobalLoad,
+    GlobalPtr,
+    GlobalStore,
+    GlobalTemporary,
+    LoopIndex,
+    MatrixElement,
+    MatrixInit,
+    MatrixPtr,
+    Operation,
+    StructElement,
+    StructInit,
+    StructPtr,
+)
+from ...ir.tasks import Kernel
+from ...ir.textures import TEXEL_READS, WORDS
+from ...ir.threads import ThreadIndex
+from ..analysis.aliasing import may_conflict, stores_texels, unaffected, written_places
+from ..context import PassContext
+from ..rewrite import Rewriter
+
+Key = tuple[Hashable, ...]
+
+
+def common_subexpressions(kernel: Kernel, context: PassContext) -> bool:
+    """Merge equal values of one block, and of a block with those around it."""
+    return _Sharing().run(kernel)
+
+
+class _Sharing(Rewriter):
+    """known: values in sight by what they compute; loads: what the loads of the current block gave, by pointer;
+    texels: the same of textures, by texture and place."""
+
+    def __init__(self) -> None:
+        super().__init__({**MEMORY, **dict.fromkeys(TEXEL_READS, _texel), **dict.fromkeys(KEYS, _share)})
+        self.known: dict[Key, Statement] = {}
+        self.added: list[Key] = []
+        self.loads: dict[Statement, Statement] = {}
+        self.texels: dict[Key, Statement] = {}
+
+    def block(self, block: Block) -> None:
+        loads, self.loads = self.loads, {}
+        texels, self.texels = self.texels, {}
+        first = len(self.added)
+        super().block(block)
+        for key in self.added[first:]:
+            del self.known[key]
+        del self.added[first:]
+        self.loads, self.texels = loads, texels
+
+    def visit(self, statement: Statement) -> None:
+        super().visit(statement)
+        if self.texels and stores_texels(statement):
+            self.texels = {}
+        if self.loads and has_effect(statement, Effect.FENCE):
+            self.loads = {}
+        if statement.BLOCKS and self.loads:
+            written = [place for inner in blocks(statement) for place in written_places(inner)]
+            self.loads = unaffected(self.loads, written)
+        elif isinstance(statement, Call):
+            self.loads = unaffected(self.loads, list(statement.function.writes))
+
+
+def _share(rewriter: Rewriter, statement: Statement) -> Statement | None:
+    assert isinstance(rewriter, _Sharing)
+    key = KEYS[type(statement)](statement)
+    if key is None:
+        return None
+    found = rewriter.known.get(key)
+    if found is None:
+        rewriter.known[key] = statement
+        rewriter.added.append(key)
+    return found
+
+
+def _load(rewriter: Rewriter, load: Statement) -> Statement | None:
+    assert isinstance(rewriter, _Sharing) and isinstance(load, GlobalLoad)
+    found = rewriter.loads.setdefault(load.pointer, load)
+    return found if found is not load else None
+
+
+def _write(rewriter: Rewriter, write: Statement) -> Statement | None:
+    assert isinstance(rewriter, _Sharing) and isinstance(write, (GlobalStore, AtomicOp))
+    if rewriter.loads:
+        rewriter.loads = {p: v for p, v in rewriter.loads.items() if not may_conflict(write.pointer, p)}
+    return None
+
+
+def _texel(rewriter: Rewriter, read: Statement) -> Statement | None:
+    assert isinstance(rewriter, _Sharing) and isinstance(read, TEXEL_READS)
+    key: Key = (WORDS[type(read)], read.texture, *operands(read))
+    found = rewriter.texels.setdefault(key, read)
+    return found if found is not read else None
+
+
+MEMORY = {GlobalLoad: _load, GlobalStore: _write, AtomicOp: _write}
+
+
+def _const_key(statement: Statement) -> Key | None:
+    assert isinstance(statement, Const)
+    # The text keeps 0.0 from -0.0 and finds NaN equal to itself.
+    return None if statement.name is not None else (Const, statement.type, repr(statement.value))
+
+
+def _operation_key(statement: Statement) -> Key | None:
+    assert isinstance(statement, Operation)
+    a = [id(operand) for operand in statement.operands]
+    if OPS[statement.op].commutative:
+        a.sort()
+    return (statement.op, *a, statement.type)
+
+
+def _cast_key(statement: Statement) -> Key | None:
+    assert isinstance(statement, Cast)
+    return (Cast, statement.value, statement.type, statement.bits)
+
+
+def _init_key(statement: Statement) -> Key | None:
+    assert isinstance(statement, MatrixInit)
+    return (MatrixInit, statement.type, *statement.elements)
+
+
+def _element_key(statement: Statement) -> Key | None:
+    assert isinstance(statement, MatrixElement)
+    return (MatrixElement, statement.value, *statement.indices)
+
+
+def _matrix_ptr_key(statement: Statement) -> Key | None:
+    assert isinstance(statement, MatrixPtr)
+    return (MatrixPtr, statement.origin, *statement.indices)
+
+
+def _struct_key(statement: Statement) -> Key | None:
+    assert isinstance(statement, StructInit)
+    return (StructInit, statement.type, *statement.values)
+
+
+def _member_key(statement: Statement) -> Key | None:
+    assert isinstance(statement, StructElement)
+    return (StructElement, statement.value, statement.member)
+
+
+def _member_ptr_key(statement: Statement) -> Key | None:
+    assert isinstance(statement, StructPtr)
+    return (StructPtr, statement.origin, statement.member)
+
+
+def _global_ptr_key(statement: Statement) -> Key | None:
+    assert isinstance(statement, GlobalPtr)
+    return (statement.array, statement.cell, *statement.indices)
+
+
+def _cell_number_key(statement: Statement) -> Key | None:
+    assert isinstance(statement, CellNumber)
+    return (CellNumber, statement.node, *statement.indices)
+
+
+def _pool_count_key(statement: Statement) -> Key | None:
+    assert isinstance(statement, PoolCount)
+    return (PoolCount, statement.node, statement.counter)
+
+
+def _temporary_key(statement: Statement) -> Key | None:
+    assert isinstance(statement, GlobalTemporary)
+    return (GlobalTemporary, statement.temporary)
+
+
+def _index_key(statement: Statement) -> Key | None:
+    assert isinstance(statement, LoopIndex)
+    return (LoopIndex, statement.loop, statement.axis)
+
+
+def _thread_key(statement: Statement) -> Key | None:
+    assert isinstance(statement, ThreadIndex)
+    return (ThreadIndex, statement.kind)
+
+
+def _argument_key(statement: Statement) -> Key | None:
+    assert isinstance(statement, ArgLoad)
+    return (ArgLoad, statement.parameter)
+
+
+def _shape_key(statement: Statement) -> Key | None:
+    assert isinstance(statement, ArrayShape)
+    return (ArrayShape, statement.array, statement.axis)
+
+
+def _call_key(statement: Statement) -> Key | None:
+    assert isinstance(statement, Call)
+    return None if statement.EFFECT is not Effect.NONE else (statement.function, *statement.arguments)
+
+
+def _call_result_key(statement: Statement) -> Key | None:
+    assert isinstance(statement, CallResult)
+    return (statement.call, statement.position)
+
+
+KEYS: dict[type[Statement], Callable[[Statement], Key | None]] = {
+    Const: _const_key,
+    Operation: _operation_key,
+    Cast: _cast_key,
+    MatrixInit: _init_key,
+    MatrixElement: _element_key,
+    MatrixPtr: _matrix_ptr_key,
+    StructInit: _struct_key,
+    StructElement: _member_key,
+    StructPtr: _member_ptr_key,
+    GlobalPtr: _global_ptr_key,
+    GlobalTemporary: _temporary_key,
+    CellNumber: _cell_number_key,
+    PoolCount: _pool_count_key,
+    LoopIndex: _index_key,
+    ThreadIndex: _thread_key,
+    ArgLoad: _argument_key,
+    ArrayShape: _shape_key,
+    Call: _call_key,
+    CallResult: _call_result_key,
+}
+"""What makes two statements of a class equal; None: this one is never shared."""

@@ -1,0 +1,123 @@
+"""Removes values nobody reads, and control statements that hold nothing.
+
+$0 = load a[$i]        (removed: not used)
+if c { }               (removed: empty)
+for i in 0..n { }      (removed: a range loop always ends)
+"""
+
+from __future__ import annotations
+
+from ...ir.nodes import Block, Effect, Statement, operands, walk_blocks
+from ...ir.notes import no_task
+from ...ir.statements import If, RangeFor, StructFor
+from ...ir.tasks import Kernel
+from ...ir.threads import ThreadFor
+from ..context import PassContext
+
+HOLDERS = (If, RangeFor, StructFor, ThreadFor)
+"""Statements that do nothing but what stands in them."""
+
+
+def dead_code(kernel: Kernel, context: PassContext) -> bool:
+    """Drop statements without effect whose value is unused.
+
+    One walk from the end suffices: a value's uses stand after it, so they are gone before it is looked at.
+    """
+    sweep = _Sweep(kernel)
+    sweep.explains = context.options.why_comments and not kernel.tasks
+    for function in kernel.functions:
+        sweep.block(function.body)
+    if not kernel.tasks:
+        sweep.block(kernel.body)
+        return sweep.changed
+    for task in kernel.tasks:
+        sweep.block(task.body)
+        sweep.block(task.prologue)
+    return sweep.changed
+
+
+class _Sweep:
+    def __init__(self, kernel: Kernel) -> None:
+        self.uses: dict[Statement, int] = {}
+        self.changed = False
+        self.kernel = kernel
+        self.explains = False
+        for root in kernel.roots():
+            for block in walk_blocks(root):
+                for statement in block.statements:
+                    self._count(statement)
+                if block.result is not None:
+                    self.uses[block.result] = self.uses.get(block.result, 0) + 1
+        for task in kernel.tasks:
+            if task.loop is not None:
+                self._count(task.loop)
+
+    def _count(self, statement: Statement) -> None:
+        uses = self.uses
+        for operand in operands(statement):
+            uses[operand] = uses.get(operand, 0) + 1
+
+    def _release(self, statement: Statement) -> None:
+        """Take back the uses that `statement` and what is inside it make."""
+        for operand in operands(statement):
+            self.uses[operand] -= 1
+        for attribute in statement.BLOCKS:
+            inner = getattr(statement, attribute)
+            if inner is None:
+                continue
+            for nested in inner.statements:
+                self._release(nested)
+            if inner.result is not None:
+                self.uses[inner.result] -= 1
+
+    def _explain(self, dropped: Statement, block: Block) -> None:
+        if self.explains and block is self.kernel.body:
+            no_task(self.kernel, dropped, "dead_code")
+
+    def block(self, block: Block) -> None:
+        kept: list[Statement] = []
+        for statement in reversed(block.statements):
+            if statement.BLOCKS:
+                if self.uses.get(statement, 0) == 0 and not _does_something(statement):
+                    self._release(statement)
+                    self._explain(statement, block)
+                    self.changed = True
+                    continue
+                for attribute in reversed(statement.BLOCKS):
+                    inner = getattr(statement, attribute)
+                    if inner is not None:
+                        self.block(inner)
+                if _is_empty(statement):
+                    self._release(statement)
+                    self._explain(statement, block)
+                    self.changed = True
+                    continue
+            elif not statement.EFFECT & (Effect.WRITE | Effect.CONTROL) and not self.uses.get(statement):
+                self._release(statement)
+                self.changed = True
+                continue
+            kept.append(statement)
+        if len(kept) != len(block.statements):
+            kept.reverse()
+            block.statements = kept
+
+
+def _does_something(statement: Statement) -> bool:
+    """Return whether a statement with blocks may have an effect outside them."""
+    if not isinstance(statement, HOLDERS) and statement.EFFECT:
+        return True
+    return any(
+        inner.EFFECT & (Effect.WRITE | Effect.CONTROL) and not isinstance(inner, HOLDERS)
+        for attribute in statement.BLOCKS
+        if (block := getattr(statement, attribute)) is not None
+        for outer in walk_blocks(block)
+        for inner in outer.statements
+    )
+
+
+def _is_empty(statement: Statement) -> bool:
+    if isinstance(statement, If):
+        if statement.otherwise is not None and not statement.otherwise.statements:
+            statement.otherwise = None
+        return not statement.then.statements and statement.otherwise is None
+    return isinstance(statement, (RangeFor, StructFor, ThreadFor)) and not statement.body.statements

@@ -1,0 +1,346 @@
+"""Lets reads use the value that was stored, so that variables assigned once become plain named values.
+
+    x = alloca                      $2 x = add $0, $1
+    store x, $2                     ... $2 ...
+    $3 = load x                ->
+    ... $3 ...
+
+A variable goes if every read of it sees one store; else it stays a variable, as the author wrote it, since a half
+replaced one reads worse (only constants are then put in place of reads). The name goes to the value. In one block,
+reads of an array cell use the value last stored to it, unless something between may write the cell.
+"""
+
+from __future__ import annotations
+
+from ...errors import InternalError
+from ...ir.builder import Builder
+from ...ir.functions import Call, Reference
+from ...ir.nodes import Block, Effect, Statement, blocks, has_effect, operands
+from ...ir.statements import (
+    Alloca,
+    AtomicOp,
+    Const,
+    GlobalLoad,
+    GlobalStore,
+    If,
+    IfExp,
+    LocalLoad,
+    LocalStore,
+    MatrixElement,
+    MatrixPtr,
+    StructElement,
+    StructPtr,
+    While,
+    base_pointer,
+)
+from ...ir.tasks import Kernel
+from ..analysis.aliasing import stored_locals, written_places
+from ..context import PassContext
+from ..rewrite import GONE, Rewriter, transfer_name
+from ..sparse.known_cells import KnownCells
+
+
+def forward_stores(kernel: Kernel, context: PassContext) -> bool:
+    """Replace loads by stored values, drop stores that nothing reads and variables that nothing uses."""
+    changed = False
+    for root in kernel.roots():
+        changed |= _Locals().run(root)
+        changed |= _drop_overwritten(root)
+    return _ForwardGlobals().run(kernel) or changed
+
+
+State = dict[Alloca, Statement]
+"""The value each variable is known to hold; a variable itself stands for the zero it begins with."""
+
+
+class _Locals:
+    """Finds what each load of a variable reads, then replaces."""
+
+    def __init__(self) -> None:
+        self.stored: dict[Statement, set[Statement]] = {}
+        self.order: dict[Statement, int] = {}
+        self.read: dict[LocalLoad, Statement] = {}
+        self.loads: dict[Alloca, list[LocalLoad]] = {}
+        self.stores: dict[Alloca, list[LocalStore]] = {}
+        self.kept: set[Statement] = set()
+        self.mapping: dict[Statement, Statement] = {}
+        self.dropped: set[Statement] = set()
+        self.changed = False
+
+    def run(self, root: Block) -> bool:
+        for statement in root.statements:
+            if statement.BLOCKS:
+                stored_locals(statement, self.stored)
+        self.scan(root, {})
+        if not self.loads and not self.stores:
+            return False
+        for variable in dict.fromkeys([*self.loads, *self.stores]):
+            self.decide(variable)
+        self.rebuild(root)
+        return self.drop_names_of_copies(root) or self.changed
+
+    # --- what does each load read
+
+    def scan(self, block: Block, state: State) -> bool:
+        """Follow `block`, updating `state`; return whether its end is never reached."""
+        ended = False
+        for statement in block.statements:
+            self.order[statement] = len(self.order)
+            if ended:  # nothing is known in code that is never reached
+                state.clear()
+            match statement:
+                case Alloca():
+                    state[statement] = statement
+                case LocalLoad():
+                    self.scan_load(statement, state)
+                case LocalStore(pointer=pointer):
+                    self.scan_store(statement, pointer, state)
+                case MatrixPtr() | StructPtr():
+                    pass
+                case If():
+                    ended |= self.scan_branches(statement, [statement.then, statement.otherwise or Block()], state)
+                case IfExp():
+                    self.scan_branches(statement, [statement.then, statement.otherwise], state)
+                case _ if statement.BLOCKS:
+                    self.scan_other(statement, state)
+                    self.scan_loop(statement, state)
+                case _:
+                    self.scan_other(statement, state)
+                    ended |= bool(statement.EFFECT & Effect.CONTROL)
+        return ended
+
+    def scan_load(self, load: LocalLoad, state: State) -> None:
+        base = base_pointer(load.pointer)
+        if isinstance(base, Reference):
+            self.kept.add(base)
+            return
+        if not isinstance(base, Alloca):
+            raise InternalError(f"a local load reads {type(base).__name__}")
+        self.loads.setdefault(base, []).append(load)
+        value = state.get(base)
+        if value is None:
+            self.kept.add(base)
+        else:
+            self.read[load] = value
+
+    def scan_store(self, store: LocalStore, pointer: Statement, state: State) -> None:
+        base = base_pointer(pointer)
+        if isinstance(base, Reference):
+            return
+        if not isinstance(base, Alloca):
+            raise InternalError(f"a local store writes {type(base).__name__}")
+        self.stores.setdefault(base, []).append(store)
+        if pointer is base:
+            state[base] = store.value
+        else:
+            state.pop(base, None)
+
+    def scan_other(self, statement: Statement, state: State) -> None:
+        """A variable used by anything but loads and stores stays."""
+        for operand in operands(statement):
+            if isinstance(operand, (Alloca, MatrixPtr, StructPtr)) and isinstance(
+                base := base_pointer(operand), Alloca
+            ):
+                self.kept.add(base)
+                state.pop(base, None)
+
+    def scan_branches(self, statement: If | IfExp, branches: list[Block], state: State) -> bool:
+        """Follow both branches; keep what all ends that are reached agree on."""
+        ends: list[State] = []
+        stored = self.stored.get(statement)
+        for branch in branches:
+            inner = state.copy() if stored or branch.statements else state
+            if not self.scan(branch, inner):
+                ends.append(inner)
+        before = self.order[statement]
+        for variable in stored or ():
+            assert isinstance(variable, Alloca)
+            values = [end.get(variable) for end in ends]
+            state.pop(variable, None)
+            if values and (value := values[0]) is not None and all(v is value for v in values):
+                # A value made inside a branch is out of sight after it.
+                if self.order.get(value, before) < before:
+                    state[variable] = value
+        return not ends
+
+    def scan_loop(self, loop: Statement, state: State) -> None:
+        """What a turn of the loop stores is unknown at the start of each turn and after the loop."""
+        for variable in self.stored[loop]:
+            state.pop(variable, None)  # type: ignore[call-overload]
+        if isinstance(loop, While):
+            inner = state.copy()
+            self.scan(loop.condition, inner)
+            # Values of the condition's block are out of sight in the body: start anew from what the loop leaves alone.
+        self.scan(loop.body, state.copy())  # type: ignore[attr-defined]
+
+    # --- replacing
+
+    def decide(self, variable: Alloca) -> None:
+        """Choose whether `variable` goes, and what replaces its loads."""
+        loads = self.loads.get(variable, [])
+        if variable in self.kept:
+            for load in loads:
+                value = self.read.get(load)
+                if isinstance(value, Const) and load.pointer is variable:
+                    self.replace(load, value)
+            return
+        self.dropped.update(self.stores.get(variable, ()))
+        counts: dict[Statement, int] = {}
+        for load in loads:
+            value = self.read[load]
+            counts[value] = counts.get(value, 0) + 1
+            if load.pointer is variable:
+                self.replace(load, value)
+        self.hand_on_name(variable, counts)
+
+    def hand_on_name(self, variable: Alloca, counts: dict[Statement, int]) -> None:
+        """Give the variable's name to the last value stored, and to earlier ones that are read more than once."""
+        stores = [store.value for store in self.stores.get(variable, ())]
+        for value in stores:
+            if value in counts and (value is stores[-1] or counts[value] > 1):
+                transfer_name(variable, value)
+
+    def replace(self, load: LocalLoad, value: Statement) -> None:
+        self.mapping[load] = value
+
+    def rebuild(self, root: Block) -> None:
+        """Apply what was decided, in one walk."""
+        rewriter = Rewriter({Alloca: self.rebuild_alloca, LocalLoad: self.rebuild_load, LocalStore: self.rebuild_store})
+        rewriter.block(root)
+        self.changed = rewriter.changed or bool(self.dropped)
+
+    def drop_names_of_copies(self, root: Block) -> bool:
+        """Let `z = z`, left by inlining f(z), print as `z`, unless the variable changes before a use of the copy."""
+        copies: dict[Statement, list[Statement]] = {}
+        needed: set[Statement] = set()
+        self.find_copies(root, copies, set(), needed)
+        found = [copy for variable in copies.values() for copy in variable if copy not in needed]
+        for copy in found:
+            copy.name = None
+        return bool(found)
+
+    def find_copies(
+        self, block: Block, copies: dict[Statement, list[Statement]], stale: set[Statement], needed: set[Statement]
+    ) -> None:
+        """Collect loads named like their variable; `needed` are those read after the variable has changed."""
+        for statement in block.statements:
+            for operand in operands(statement):
+                if operand in stale:
+                    needed.add(operand)
+            if isinstance(statement, LocalLoad) and statement.name is not None:
+                if isinstance(statement.pointer, Alloca) and statement.pointer.name == statement.name:
+                    copies.setdefault(statement.pointer, []).append(statement)
+            elif isinstance(statement, (LocalStore, AtomicOp)):
+                stale.update(copies.get(base_pointer(statement.pointer), ()))
+            elif isinstance(statement, Call):
+                for variable in statement.references():
+                    stale.update(copies.get(variable, ()))
+            elif statement.BLOCKS:
+                for variable in self.stored.get(statement, ()):
+                    stale.update(copies.get(variable, ()))
+                for inner in blocks(statement):
+                    self.find_copies(inner, copies, stale, needed)
+        if block.result in stale and block.result is not None:
+            needed.add(block.result)
+
+    def rebuild_alloca(self, rewriter: Rewriter, alloca: Statement) -> Statement | None:
+        """Put a zero in the place of a variable that goes."""
+        assert isinstance(alloca, Alloca)
+        if alloca in self.kept or (alloca not in self.loads and alloca not in self.stores):
+            return None
+        return (
+            _zero(rewriter, alloca) if any(self.read[load] is alloca for load in self.loads.get(alloca, ())) else None
+        )
+
+    def rebuild_load(self, rewriter: Rewriter, load: Statement) -> Statement | None:
+        assert isinstance(load, LocalLoad)
+        if load in self.mapping:
+            return rewriter.resolve(self.mapping[load])
+        if base_pointer(load.pointer) in self.kept:
+            return None
+        return _part(rewriter, rewriter.resolve(self.read[load]), load.pointer, load)
+
+    def rebuild_store(self, rewriter: Rewriter, store: Statement) -> Statement | None:
+        return GONE if store in self.dropped else None
+
+
+def _part(rewriter: Rewriter, value: Statement, pointer: Statement, origin: Statement) -> Statement:
+    """The part of `value`, which a variable holds, that `pointer` into the variable points to."""
+    if isinstance(pointer, MatrixPtr):
+        value = _part(rewriter, value, pointer.origin, origin)
+        return rewriter.emit(MatrixElement(value, pointer.indices[:], type=pointer.type), origin)
+    if isinstance(pointer, StructPtr):
+        value = _part(rewriter, value, pointer.origin, origin)
+        return rewriter.emit(StructElement(value, pointer.member, type=pointer.type), origin)
+    return value
+
+
+def _zero(rewriter: Rewriter, alloca: Alloca) -> Statement:
+    """The zero a variable begins with, in its place."""
+    assert alloca.type is not None
+    builder = Builder(Block(rewriter.out))
+    builder.location = alloca.location
+    return builder.zero(alloca.type)
+
+
+def _drop_overwritten(block: Block) -> bool:
+    """Drop stores to whole variables that a later store of the same block overwrites before any read."""
+    overwritten: set[Statement] = set()
+    kept: list[Statement] = []
+    changed = False
+    for statement in reversed(block.statements):
+        if isinstance(statement, LocalStore):
+            if base_pointer(statement.pointer) in overwritten:
+                continue
+            if isinstance(statement.pointer, Alloca):
+                overwritten.add(statement.pointer)
+        elif isinstance(statement, (LocalLoad, AtomicOp)):
+            overwritten.discard(base_pointer(statement.pointer))
+        elif isinstance(statement, Call):
+            overwritten.difference_update(statement.references())
+        elif statement.BLOCKS or statement.EFFECT & Effect.CONTROL:
+            overwritten.clear()  # reads inside, or a way out to where it is read
+            for inner in blocks(statement):
+                changed |= _drop_overwritten(inner)
+        kept.append(statement)
+    if len(kept) != len(block.statements):
+        block.statements = kept[::-1]
+        return True
+    return changed
+
+
+class _ForwardGlobals(Rewriter):
+    """Within one block, a load of a cell gives the value last stored to it."""
+
+    def __init__(self) -> None:
+        super().__init__({GlobalLoad: _read, GlobalStore: _write, AtomicOp: _write})
+        self.known = KnownCells()
+
+    def block(self, block: Block) -> None:
+        outer, self.known = self.known, KnownCells()
+        super().block(block)
+        self.known = outer
+
+    def visit(self, statement: Statement) -> None:
+        super().visit(statement)
+        if self.known.values and has_effect(statement, Effect.FENCE):
+            self.known = KnownCells()
+        if statement.BLOCKS and self.known.values:
+            self.known.forget_places([place for inner in blocks(statement) for place in written_places(inner)])
+        elif isinstance(statement, Call):
+            self.known.forget_places(list(statement.function.writes))
+
+
+def _read(rewriter: Rewriter, load: Statement) -> Statement | None:
+    assert isinstance(rewriter, _ForwardGlobals) and isinstance(load, GlobalLoad)
+    return rewriter.known.get(load.pointer)
+
+
+def _write(rewriter: Rewriter, write: Statement) -> Statement | None:
+    assert isinstance(rewriter, _ForwardGlobals) and isinstance(write, (GlobalStore, AtomicOp))
+    if isinstance(write, GlobalStore) and rewriter.known.get(write.pointer) is write.value:
+        return GONE  # the cell holds this value already
+    rewriter.known.forget(write.pointer)
+    if isinstance(write, GlobalStore):
+        rewriter.known.remember(write.pointer, write.value)
+    return None

@@ -1,0 +1,427 @@
+"""Rewrites what can be said shorter, without changing a bit of any result.
+
+    x * 1, x - 0, -(-x), select(c, x, x)    ->    x
+    if True { a } else { b }                ->    a
+    i + -1                                  ->    i - 1
+    break; b                                ->    break
+
+Identities of floats hold for NaN and -0.0 as well; x + 0.0 is x only with fast math (-0.0 + 0.0 is 0.0).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ...ir.builder import flat_index
+from ...ir.nodes import Block, Statement, operands
+from ...ir.notes import about_condition, no_task, settle
+from ...ir.statements import (
+    Break,
+    Cast,
+    Const,
+    Continue,
+    If,
+    IfExp,
+    MatrixElement,
+    MatrixInit,
+    Operation,
+    RangeFor,
+    Return,
+    StructElement,
+    StructFor,
+    StructInit,
+    While,
+    is_const,
+)
+from ...ir.tasks import Kernel
+from ...ir.types import Scalar, Struct, Tensor, element_of, u1
+from ..context import PassContext
+from ..rewrite import GONE, Rewriter
+
+
+def simplify(kernel: Kernel, context: PassContext) -> bool:
+    """Apply local identities, and remove branches and statements that are never reached."""
+    return _Simplifier(context).run(kernel)
+
+
+class _Simplifier(Rewriter):
+    def __init__(self, context: PassContext) -> None:
+        super().__init__(RULES)
+        self.fast_math = context.options.fast_math
+        self.explains = context.options.why_comments
+        self.explained = False
+
+    def run(self, kernel: Kernel) -> bool:
+        top = list(kernel.body.statements) if self.explains else []
+        changed = super().run(kernel)
+        if self.explained:
+            settle(kernel)
+        for loop in top:
+            if isinstance(loop, RangeFor) and any(_is_empty_range(loop, axis) for axis in range(len(loop.begins))):
+                no_task(kernel, loop, "simplify")
+        for task in kernel.tasks:
+            if task.loop is not None:
+                changed |= _drop_last(task.body)
+        for function in kernel.functions:
+            changed |= _drop_last(function.body, Return)
+        return changed
+
+    def explain(self, statement: Statement, value: object) -> None:
+        """Say why an `if` or `while` of the user's is gone."""
+        if self.explains:
+            self.explained = True
+            self.out.append(about_condition(statement.location, value, "simplify"))
+
+    def block(self, block: Block) -> None:
+        """Rewrite a block up to where control leaves it."""
+        super().block(block)
+        for position, statement in enumerate(block.statements[:-1]):
+            if _never_ends(statement):
+                del block.statements[position + 1 :]
+                self.changed = True
+                break
+
+
+def _never_ends(statement: Statement) -> bool:
+    """Return whether what follows `statement` in its block is never reached."""
+    if isinstance(statement, (Break, Continue, Return)):
+        return True
+    if isinstance(statement, If) and statement.otherwise is not None:
+        branches = (statement.then.statements, statement.otherwise.statements)
+        return all(branch and _never_ends(branch[-1]) for branch in branches)
+    return False
+
+
+# --- control ----------------------------------------------------------------------------------------------------------
+
+
+def _if(rewriter: Rewriter, statement: Statement) -> Statement | None:
+    assert isinstance(statement, If)
+    condition = statement.condition
+    if isinstance(condition, Const):
+        taken = statement.then if condition.value else statement.otherwise
+        if statement.is_python and isinstance(rewriter, _Simplifier):
+            rewriter.explain(statement, condition.value)
+        for inner in taken.statements if taken is not None else ():
+            if isinstance(inner, (RangeFor, StructFor)):
+                inner.serialize = True  # as under a condition: at the top level it would run in parallel
+            rewriter.visit(inner)
+        return GONE
+    if not statement.then.statements and statement.otherwise is not None and statement.otherwise.statements:
+        statement.condition = rewriter.emit(Operation("logical_not", [condition], type=u1), statement)
+        statement.then, statement.otherwise = statement.otherwise, None
+        rewriter.changed = True
+    elif isinstance(condition, Operation) and condition.op == "logical_not" and statement.otherwise is not None:
+        statement.condition = condition.operands[0]
+        statement.then, statement.otherwise = statement.otherwise, statement.then
+        rewriter.changed = True
+    return None
+
+
+def _if_expression(rewriter: Rewriter, statement: Statement) -> Statement | None:
+    assert isinstance(statement, IfExp)
+    condition, then, otherwise = statement.condition, statement.then, statement.otherwise
+    if isinstance(condition, Const):
+        taken = then if condition.value else otherwise
+        for inner in taken.statements:
+            rewriter.visit(inner)
+        assert taken.result is not None
+        return rewriter.resolve(taken.result)
+    if then.result is otherwise.result and not then.statements and not otherwise.statements:
+        return then.result
+    if statement.type == u1 and then.result is not None and otherwise.result is not None:
+        lone = len(then.statements) <= 1 and len(otherwise.statements) <= 1
+        if lone and is_const(then.result, True) and is_const(otherwise.result, False):
+            return condition
+    return None
+
+
+def _while(rewriter: Rewriter, loop: Statement) -> Statement | None:
+    assert isinstance(loop, While)
+    if loop.condition.result is not None and is_const(loop.condition.result, False):
+        if isinstance(rewriter, _Simplifier) and not loop.is_known:
+            rewriter.explain(loop, False)
+        for inner in loop.condition.statements:
+            rewriter.visit(inner)
+        return GONE
+    rewriter.changed |= _drop_last(loop.body)
+    return None
+
+
+def _range_for(rewriter: Rewriter, loop: Statement) -> Statement | None:
+    assert isinstance(loop, RangeFor)
+    if any(_is_empty_range(loop, axis) for axis in range(len(loop.begins))):
+        return GONE
+    rewriter.changed |= _drop_last(loop.body)
+    return None
+
+
+def _is_empty_range(loop: RangeFor, axis: int) -> bool:
+    begin, end, step = loop.begins[axis], loop.ends[axis], loop.steps[axis]
+    if not (isinstance(begin, Const) and isinstance(end, Const) and isinstance(step, Const)):
+        return False
+    return begin.value >= end.value if step.value > 0 else begin.value <= end.value
+
+
+def _struct_for(rewriter: Rewriter, loop: Statement) -> Statement | None:
+    assert isinstance(loop, StructFor)
+    rewriter.changed |= _drop_last(loop.body)
+    return None
+
+
+def _drop_last(body: Block, kind: type[Statement] = Continue) -> bool:
+    """Drop a `continue` after which the turn ends anyway, or a `return` without values, also at the end of branches."""
+    if not body.statements:
+        return False
+    last = body.statements[-1]
+    if isinstance(last, kind) and not operands(last):
+        body.statements.pop()
+        return True
+    changed = False
+    if isinstance(last, If):
+        changed = _drop_last(last.then, kind)
+        if last.otherwise is not None:
+            changed |= _drop_last(last.otherwise, kind)
+    return changed
+
+
+# --- values -----------------------------------------------------------------------------------------------------------
+
+
+def _cast(rewriter: Rewriter, cast: Statement) -> Statement | None:
+    assert isinstance(cast, Cast)
+    value = cast.value
+    if value.type == cast.type:
+        return value
+    if isinstance(value, Cast) and not value.bits and not cast.bits and value.value.type is not None:
+        first, middle, last = (element_of(t) for t in (value.value.type, value.type, cast.type) if t is not None)
+        if _is_lossless(first, middle):
+            return value.value if first == last else rewriter.emit(Cast(value.value, type=cast.type), cast)
+    if isinstance(value, MatrixInit) and isinstance(cast.type, Tensor) and not cast.bits:
+        element = cast.type.element
+        if all(isinstance(e, Const) for e in value.elements):
+            elements = [rewriter.emit(Cast(e, type=element), cast) for e in value.elements]
+            return rewriter.emit(MatrixInit(elements, type=cast.type), cast)
+    return None
+
+
+def _is_lossless(narrow: Scalar, wide: Scalar) -> bool:
+    """Return whether every number of `narrow` is one of `wide`, so that a further cast sees the same number."""
+    if narrow.kind == "bool":
+        return True
+    if narrow.is_float or wide.is_float:
+        mantissa = {"f16": 11, "f32": 24, "f64": 53}.get(wide.name, 0)
+        return (
+            narrow.bits < wide.bits if narrow.is_float and wide.is_float else wide.is_float and narrow.bits <= mantissa
+        )
+    if narrow.kind == wide.kind:
+        return narrow.bits < wide.bits
+    return narrow.kind == "uint" and narrow.bits < wide.bits
+
+
+def _matrix_element(rewriter: Rewriter, element: Statement) -> Statement | None:
+    assert isinstance(element, MatrixElement)
+    value = element.value
+    if not isinstance(value, MatrixInit) or not isinstance(value.type, Tensor):
+        return None
+    indices = [int(index.value) for index in element.indices if isinstance(index, Const)]
+    if len(indices) < len(element.indices):
+        return None
+    if any(not 0 <= index < extent for index, extent in zip(indices, value.type.shape, strict=True)):
+        return None
+    return value.elements[flat_index(value.type.shape, indices)]
+
+
+def _matrix_init(rewriter: Rewriter, tensor: Statement) -> Statement | None:
+    """A tensor of all elements of another, in order, is that one."""
+    assert isinstance(tensor, MatrixInit) and isinstance(tensor.type, Tensor)
+    first = tensor.elements[0]
+    if not isinstance(first, MatrixElement) or first.value.type != tensor.type:
+        return None
+    for position, element in enumerate(tensor.elements):
+        if not isinstance(element, MatrixElement) or element.value is not first.value:
+            return None
+        indices = [int(index.value) for index in element.indices if isinstance(index, Const)]
+        if len(indices) < len(tensor.type.shape) or flat_index(tensor.type.shape, indices) != position:
+            return None
+    return first.value
+
+
+def _struct_element(rewriter: Rewriter, element: Statement) -> Statement | None:
+    assert isinstance(element, StructElement)
+    value = element.value
+    if not isinstance(value, StructInit) or not isinstance(value.type, Struct):
+        return None
+    return value.values[value.type.names.index(element.member)]
+
+
+def _struct_init(rewriter: Rewriter, struct: Statement) -> Statement | None:
+    """A struct of all members of another, in order, is that one."""
+    assert isinstance(struct, StructInit) and isinstance(struct.type, Struct)
+    first = struct.values[0] if struct.values else None
+    if not isinstance(first, StructElement) or first.value.type != struct.type:
+        return None
+    for name, value in zip(struct.type.names, struct.values, strict=True):
+        if not isinstance(value, StructElement) or value.value is not first.value or value.member != name:
+            return None
+    return first.value
+
+
+def _operation(rewriter: Rewriter, operation: Statement) -> Statement | None:
+    assert isinstance(operation, Operation)
+    identity = IDENTITIES.get(operation.op)
+    if identity is None:
+        return None
+    new = identity(rewriter, operation)
+    # A scalar beside a tensor would lose the tensor's shape.
+    return new if new is not None and new.type == operation.type else None
+
+
+def _is_float(operation: Operation) -> bool:
+    return operation.type is not None and element_of(operation.type).is_float
+
+
+def _add(rewriter: Rewriter, operation: Operation) -> Statement | None:
+    a, b = operation.operands
+    assert isinstance(rewriter, _Simplifier)
+    # x + -0.0 is x for all x; x + 0.0 is not, for x = -0.0.
+    exact = not _is_float(operation) or rewriter.fast_math
+    if _is_number(b, 0) and (exact or repr(b.value) == "-0.0"):  # type: ignore[attr-defined]
+        return a
+    if _is_number(a, 0) and (exact or repr(a.value) == "-0.0"):  # type: ignore[attr-defined]
+        return b
+    if (
+        isinstance(b, Const)
+        and isinstance(b.type, Scalar)
+        and b.type.is_signed
+        and -(2**31) < b.value < 0
+        and b.name is None
+    ):
+        positive = rewriter.emit(Const(-b.value, type=b.type), b)
+        return rewriter.emit(Operation("sub", [a, positive], type=operation.type), operation)
+    return None
+
+
+def _sub(rewriter: Rewriter, operation: Operation) -> Statement | None:
+    a, b = operation.operands
+    if _is_number(b, 0) and repr(b.value) != "-0.0":  # type: ignore[attr-defined]
+        return a
+    return None
+
+
+def _mul(rewriter: Rewriter, operation: Operation) -> Statement | None:
+    a, b = operation.operands
+    if _is_number(b, 1):
+        return a
+    if _is_number(a, 1):
+        return b
+    if not _is_float(operation):
+        return b if _is_number(b, 0) else a if _is_number(a, 0) else None
+    return None
+
+
+def _by_one(rewriter: Rewriter, operation: Operation) -> Statement | None:
+    """x / 1, x ** 1; x // 1 for integers."""
+    if operation.op == "floordiv" and _is_float(operation):
+        return None
+    return operation.operands[0] if _is_number(operation.operands[1], 1) else None
+
+
+def _shift(rewriter: Rewriter, operation: Operation) -> Statement | None:
+    return operation.operands[0] if _is_number(operation.operands[1], 0) else None
+
+
+def _twice(rewriter: Rewriter, operation: Operation) -> Statement | None:
+    """-(-x), ~~x, not not x."""
+    inner = operation.operands[0]
+    return inner.operands[0] if isinstance(inner, Operation) and inner.op == operation.op else None
+
+
+NEGATED = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "gt": "le", "le": "gt"}
+
+
+def _logical_not(rewriter: Rewriter, operation: Operation) -> Statement | None:
+    """Not of a comparison is another one; of floats only for == and !=, since a NaN is neither less nor greater."""
+    inner = operation.operands[0]
+    if not isinstance(inner, Operation) or inner.op not in NEGATED or inner.type != u1:
+        return _twice(rewriter, operation)
+    kind = inner.operands[0].type
+    if inner.op not in ("eq", "ne") and (kind is None or element_of(kind).is_float):
+        return None
+    return rewriter.emit(Operation(NEGATED[inner.op], inner.operands[:], type=u1), operation)
+
+
+def _logical_and(rewriter: Rewriter, operation: Operation) -> Statement | None:
+    a, b = operation.operands
+    for one, other in ((a, b), (b, a)):
+        if is_const(one, True):
+            return other
+        if is_const(one, False):
+            return one
+    return None
+
+
+def _logical_or(rewriter: Rewriter, operation: Operation) -> Statement | None:
+    a, b = operation.operands
+    for one, other in ((a, b), (b, a)):
+        if is_const(one, False):
+            return other
+        if is_const(one, True):
+            return one
+    return None
+
+
+def _ne(rewriter: Rewriter, operation: Operation) -> Statement | None:
+    """`x != 0` where x is a truth value as a number: the truth value."""
+    a, b = operation.operands
+    if isinstance(a, Cast) and not a.bits and a.value.type == u1 and _is_number(b, 0):
+        return a.value
+    return a if a.type == u1 and is_const(b, False) else None
+
+
+def _select(rewriter: Rewriter, operation: Operation) -> Statement | None:
+    condition, a, b = operation.operands
+    if a is b:
+        return a
+    if isinstance(condition, Const):
+        return a if condition.value else b
+    return None
+
+
+def _is_number(value: Statement, number: int) -> bool:
+    """Return whether `value` is a constant equal to `number`."""
+    return isinstance(value, Const) and value.value == number and value.type != u1
+
+
+IDENTITIES: dict[str, Callable[[Rewriter, Operation], Statement | None]] = {
+    "add": _add,
+    "sub": _sub,
+    "mul": _mul,
+    "div": _by_one,
+    "floordiv": _by_one,
+    "pow": _by_one,
+    "shl": _shift,
+    "sar": _shift,
+    "shr": _shift,
+    "neg": _twice,
+    "bit_not": _twice,
+    "logical_not": _logical_not,
+    "logical_and": _logical_and,
+    "logical_or": _logical_or,
+    "ne": _ne,
+    "select": _select,
+}
+
+RULES: dict[type[Statement], Callable[[Rewriter, Statement], Statement | None]] = {
+    If: _if,
+    IfExp: _if_expression,
+    While: _while,
+    RangeFor: _range_for,
+    StructFor: _struct_for,
+    Cast: _cast,
+    MatrixElement: _matrix_element,
+    MatrixInit: _matrix_init,
+    StructElement: _struct_element,
+    StructInit: _struct_init,
+    Operation: _operation,
+}

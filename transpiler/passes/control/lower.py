@@ -1,0 +1,385 @@
+"""Gives the frontend's kernel its structured form: a return only at the end, breaks only out of loops of one axis.
+
+    if c: return a        if c { store result, a }
+    rest            ->    else { rest; store result, b }
+    return b              return load result
+
+In a serial loop a return sets a flag and breaks; in a parallel one it ends the iteration. Where parallel loops follow a
+return, they are not moved into a branch, which would make them serial: their range becomes empty instead.
+"""
+
+from __future__ import annotations
+
+from ...errors import TaichiSyntaxError
+from ...ir.builder import Builder
+from ...ir.nodes import Block, Statement, blocks, walk
+from ...ir.ops import ATOMIC_OPS, OPS
+from ...ir.statements import (
+    Alloca,
+    Break,
+    Cast,
+    Continue,
+    If,
+    LocalLoad,
+    LocalStore,
+    LoopIndex,
+    Operation,
+    RangeFor,
+    Return,
+    StructFor,
+    While,
+    base_pointer,
+)
+from ...ir.tasks import Kernel
+from ...ir.types import Type, u1
+from ..context import PassContext
+from ..sparse.struct_for import as_range_for, rebind_indices
+from .guard import guard_rest
+
+LOOPS = (RangeFor, StructFor, While)
+ATOMIC_OF = {operation: atomic for atomic, operation in ATOMIC_OPS.items()}
+
+
+def lower(kernel: Kernel, context: PassContext) -> bool:
+    """Make returns and breaks structured, and updates that parallel iterations share atomic.
+
+    Raises: TaichiSyntaxError for a value returned from inside a parallel loop, where no order says which one counts.
+    """
+    _share_updates(kernel.body)
+    if any(isinstance(statement, Return) for statement in walk(kernel.body)):
+        _Returns(kernel).run()
+    for root in kernel.roots():
+        _split_axes(root)
+    return True
+
+
+def is_parallel(statement: Statement) -> bool:
+    """Return whether a top-level statement is a loop whose iterations run side by side."""
+    return isinstance(statement, (RangeFor, StructFor)) and not statement.serialize
+
+
+# --- updates of variables from parallel loops -------------------------------------------------------------------------
+
+
+def _share_updates(body: Block) -> None:
+    """Make `s = s + x` on a variable from outside a parallel loop atomic, as Taichi does for `s += x`."""
+    outside = {statement for statement in body.statements if isinstance(statement, Alloca)}
+    if not outside:
+        return
+    for loop in body.statements:
+        if is_parallel(loop):
+            for inner in blocks(loop):
+                _share_in(inner, outside)
+
+
+def _share_in(block: Block, outside: set[Alloca]) -> None:
+    builder = Builder(Block())
+    for statement in block.statements:
+        for inner in blocks(statement):
+            _share_in(inner, outside)
+        update = None
+        if isinstance(statement, LocalStore) and base_pointer(statement.pointer) in outside:
+            update = _as_update(statement)
+        if update is None or not isinstance(statement, LocalStore):
+            builder.add(statement)
+        else:
+            builder.location = statement.location
+            builder.atomic(update[0], statement.pointer, update[1])
+    block.statements = builder.block.statements
+
+
+def _as_update(store: LocalStore) -> tuple[str, Statement] | None:
+    """Return (atomic, value) if `store` writes place = place op value; the value is cast as for `place op= value`."""
+    operation = _uncast(store.value)
+    if not isinstance(operation, Operation) or operation.op not in ATOMIC_OF:
+        return None
+    a, b = operation.operands
+    if _reads_place(a, store):
+        return ATOMIC_OF[operation.op], b
+    if OPS[operation.op].commutative and _reads_place(b, store):
+        return ATOMIC_OF[operation.op], a
+    return None
+
+
+def _reads_place(value: Statement, store: LocalStore) -> bool:
+    load = _uncast(value)
+    return isinstance(load, LocalLoad) and load.pointer is store.pointer
+
+
+def _uncast(value: Statement) -> Statement:
+    return value.value if isinstance(value, Cast) and not value.bits else value
+
+
+# --- returns ----------------------------------------------------------------------------------------------------------
+
+
+class _Returns:
+    """results: variables for the kernel's values. flag: a variable that says whether a return was met."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+        self.results: list[Alloca] = []
+        self.flag: Alloca | None = None
+        self.returning = {s for s in walk(kernel.body) if s.BLOCKS and _contains_return(s)}
+
+    def run(self) -> None:
+        body = self.kernel.body
+        for loop in body.statements:
+            if is_parallel(loop) and loop in self.returning:
+                self.end_iterations(loop)
+        if not any(isinstance(statement, Return) for statement in walk(body)):
+            return
+        last = body.statements[-1]
+        if isinstance(last, Return) and not self.returning and _first_return(body.statements) is last:
+            if not last.values:
+                body.statements.pop()
+            return
+        for number, type in enumerate(self.kernel.returns):
+            name = "result" if len(self.kernel.returns) == 1 else f"result_{number}"
+            self.results.append(self.variable(name, type))
+        self.flag = self.variable("returned", u1)
+        body.statements = [*self.results, self.flag, *self.sequence(body.statements, last=True, top=True)]
+        if self.results:
+            builder = self.builder(body.statements, last)
+            builder.add(Return([builder.load(result) for result in self.results]))
+
+    def variable(self, name: str, type: Type) -> Alloca:
+        return Alloca(type=type, name=name, location=self.kernel.location)
+
+    def builder(self, statements: list[Statement], origin: Statement) -> Builder:
+        """A builder that appends to `statements`."""
+        builder = Builder(Block(statements))
+        builder.location = origin.location
+        return builder
+
+    def sequence(self, statements: list[Statement], last: bool, top: bool = False) -> list[Statement]:
+        """Return `statements`, outside loops, so that none after a return runs.
+
+        last: nothing follows them in the kernel, so that a return need not raise the flag.
+        top: they are the kernel's own.
+        """
+        result: list[Statement] = []
+        end = next((k for k, statement in enumerate(statements, 1) if isinstance(statement, Return)), len(statements))
+        for position, statement in enumerate(statements[:end], 1):
+            if isinstance(statement, Return):
+                self.leave(result, statement, last)
+                return result
+            if statement not in self.returning:
+                result.append(statement)
+                continue
+            rest = statements[position:end]
+            parallel_rest = top and any(is_parallel(other) for other in rest)
+            if isinstance(statement, If) and not parallel_rest and self.into_branches(statement, rest, last):
+                result.append(statement)
+                return result
+            self.close(result, statement, parallel_rest)
+            if rest:
+                self.skip_rest(result, statement, rest, last, parallel_rest)
+            return result
+        return result
+
+    def into_branches(self, statement: If, rest: list[Statement], last: bool) -> bool:
+        """Move `rest` into the branch that does not return; False if both may go on."""
+        otherwise = statement.otherwise.statements if statement.otherwise is not None else []
+        then = statement.then.statements
+        if _always_returns(then):
+            otherwise, rest = ([*otherwise, *rest] if not _always_returns(otherwise) else otherwise), []
+        elif _always_returns(otherwise):
+            then, rest = [*then, *rest], []
+        if rest:
+            return False
+        statement.then = Block(self.sequence(then, last))
+        inner = self.sequence(otherwise, last)
+        statement.otherwise = Block(inner) if inner else None
+        return True
+
+    def close(self, result: list[Statement], statement: Statement, parallel_rest: bool) -> None:
+        """Append a statement that may return, with its returns turned into the flag."""
+        if isinstance(statement, If):
+            known = parallel_rest and _only_then_returns(statement)
+            statement.then = Block(self.sequence(statement.then.statements, known))
+            if statement.otherwise is not None:
+                statement.otherwise = Block(self.sequence(statement.otherwise.statements, False))
+            result.append(statement)
+            if known and self.flag is not None:
+                # The flag stays a plain value, which each task can compute from a uniform condition. It is raised after
+                # the branch, inside which it tells whether one of several returns was met.
+                builder = self.builder(result, statement)
+                builder.store(self.flag, builder.op("logical_or", builder.load(self.flag), statement.condition))
+            return
+        self.in_loop(statement)
+        result.append(statement)
+
+    def skip_rest(
+        self, result: list[Statement], origin: Statement, rest: list[Statement], last: bool, parallel_rest: bool
+    ) -> None:
+        """Append `rest` so that it runs only if no return was met."""
+        assert self.flag is not None
+        if parallel_rest:
+            following = self.sequence(rest, last, top=True)
+            guard_rest(result, following, self.flag, origin.location)
+            return
+        builder = self.builder(result, origin)
+        goes_on = builder.op("logical_not", builder.load(self.flag))
+        builder.add(If(goes_on, Block(self.sequence(rest, last))))
+
+    def leave(self, result: list[Statement], statement: Return, last: bool = False) -> None:
+        """Append what a return does: keep the values; raise the flag, unless nothing follows."""
+        builder = self.builder(result, statement)
+        for place, value in zip(self.results, statement.values, strict=True):
+            builder.store(place, value)
+        if not last:
+            assert self.flag is not None
+            builder.store(self.flag, builder.const(True, u1))
+
+    def in_loop(self, loop: Statement) -> None:
+        """Let returns inside a serial loop break out of it."""
+        for block in blocks(loop):
+            self.in_loop_block(block)
+
+    def in_loop_block(self, block: Block) -> None:
+        result: list[Statement] = []
+        for statement in block.statements:
+            if isinstance(statement, Return):
+                self.leave(result, statement)
+                self.builder(result, statement).add(Break())
+                break
+            result.append(statement)
+            if statement not in self.returning:
+                continue
+            for inner in blocks(statement):
+                self.in_loop_block(inner)
+            if isinstance(statement, LOOPS):
+                self.go_on_leaving(result, statement, Break())
+        block.statements = result
+
+    def go_on_leaving(self, result: list[Statement], loop: Statement, way_out: Statement) -> None:
+        """Append: if a return was met in the loop before, leave this one, too."""
+        assert self.flag is not None
+        builder = self.builder(result, loop)
+        branch = Block()
+        builder.add(If(builder.load(self.flag), branch))
+        with builder.into(branch):
+            builder.add(way_out)
+
+    def end_iterations(self, loop: Statement) -> None:
+        """Let returns inside a parallel loop end the iteration."""
+        inside = {inner for inner in self.returning if inner is loop or _holds(loop, inner)}
+        for statement in walk(Block([loop])):
+            if isinstance(statement, Return) and statement.values:
+                message = "Cannot return a value from inside a parallel loop"
+                hint = "write it to a field, or make the loop serial: ti.loop_config(serialize=True)"
+                raise statement.location.error(TaichiSyntaxError, message, hint)
+        outer, self.flag, results, self.results = self.flag, self.variable("returned", u1), self.results, []
+        for block in blocks(loop):
+            self.end_iteration_block(block)
+            if any(isinstance(s, LocalStore) and s.pointer is self.flag for s in walk(block)):
+                block.statements.insert(0, self.flag)
+        self.flag, self.results = outer, results
+        self.returning -= inside
+
+    def end_iteration_block(self, block: Block) -> None:
+        result: list[Statement] = []
+        for statement in block.statements:
+            if isinstance(statement, Return):
+                self.builder(result, statement).add(Continue())
+                break
+            result.append(statement)
+            if statement not in self.returning:
+                continue
+            if isinstance(statement, LOOPS):
+                self.in_loop(statement)
+                self.go_on_leaving(result, statement, Continue())
+            else:
+                for inner in blocks(statement):
+                    self.end_iteration_block(inner)
+        block.statements = result
+
+
+def _holds(outer: Statement, inner: Statement) -> bool:
+    return any(statement is inner for statement in walk(Block([outer])))
+
+
+def _contains_return(statement: Statement) -> bool:
+    return any(isinstance(inner, Return) for block in blocks(statement) for inner in walk(block))
+
+
+def _first_return(statements: list[Statement]) -> Statement | None:
+    return next((statement for statement in statements if isinstance(statement, Return)), None)
+
+
+def _always_returns(statements: list[Statement]) -> bool:
+    """Return whether the end of these statements is never reached."""
+    for statement in statements:
+        if isinstance(statement, Return):
+            return True
+        if isinstance(statement, If) and statement.otherwise is not None:
+            if _always_returns(statement.then.statements) and _always_returns(statement.otherwise.statements):
+                return True
+    return False
+
+
+def _only_then_returns(statement: If) -> bool:
+    """Return whether a return is met exactly if the condition of `statement` holds."""
+    otherwise = [statement.otherwise] if statement.otherwise is not None else []
+    return _always_returns(statement.then.statements) and not any(
+        isinstance(inner, Return) for block in otherwise for inner in walk(block)
+    )
+
+
+# --- loops of several axes with a break -------------------------------------------------------------------------------
+
+
+def _split_axes(block: Block) -> None:
+    """Make loops of several axes, out of which a break leads, nests of loops of one axis."""
+    result: list[Statement] = []
+    for statement in block.statements:
+        for inner in blocks(statement):
+            _split_axes(inner)
+        if isinstance(statement, StructFor) and _bound_breaks(statement.body):
+            before, loop = as_range_for(statement)
+            rebind_indices(statement.body, {statement: loop})
+            result += before
+            statement = loop
+        if isinstance(statement, RangeFor) and len(statement.begins) > 1 and _bound_breaks(statement.body):
+            result += _nest(statement)
+        else:
+            result.append(statement)
+    block.statements = result
+
+
+def _bound_breaks(block: Block) -> list[Block]:
+    """Return the blocks, in `block` and not inside inner loops, that hold a break."""
+    found = [block] if any(isinstance(statement, Break) for statement in block.statements) else []
+    for statement in block.statements:
+        if not isinstance(statement, LOOPS):
+            for inner in blocks(statement):
+                found += _bound_breaks(inner)
+    return found
+
+
+def _nest(loop: RangeFor) -> list[Statement]:
+    """Return a nest of loops of one axis; a break sets a flag, on which the outer ones break as well."""
+    flag = Alloca(type=u1, name="left", location=loop.location)
+    for block in _bound_breaks(loop.body):
+        position = next(k for k, statement in enumerate(block.statements) if isinstance(statement, Break))
+        way_out = block.statements[position]
+        builder = Builder(Block(block.statements[:position]))
+        builder.location = way_out.location
+        builder.store(flag, builder.const(True, u1))
+        builder.add(way_out)
+        block.statements = builder.block.statements
+    nest: list[RangeFor] = []
+    body = loop.body
+    for axis in reversed(range(len(loop.begins))):
+        bounds = ([loop.begins[axis]], [loop.ends[axis]], [loop.steps[axis]])
+        new = RangeFor(*bounds, [loop.names[axis]], body, loop.serialize, loop.block_dim, location=loop.location)
+        nest.insert(0, new)
+        body = Block([new])
+        builder = Builder(body)
+        builder.location = loop.location
+        builder.add(If(builder.load(flag), Block([Break(location=loop.location)])))
+    for statement in walk(loop.body):
+        if isinstance(statement, LoopIndex) and statement.loop is loop:
+            statement.loop, statement.axis = nest[statement.axis], 0
+    return [flag, nest[0]]

@@ -1,0 +1,211 @@
+"""Traps integer arithmetic whose result does not fit its type, under `check_overflow`.
+
+    $3 = add $1, $2    ->    assert not add_overflows($1, $2), "Addition overflow detected: {0} + {1} does not fit i32"
+                             $3 = add $1, $2
+
+Covers + - * ** << and negation, `abs`, atomic updates (afterwards: their old value tells), sums and products of
+tensors step by step, division by zero, floats cast to integers that cannot hold them, and integers stored in a type
+that may not hold them. `ti.cast` between integers wraps, as it says. It is the first pass: what later passes compute
+(indices, counters) is not the user's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ...ir.builder import Builder
+from ...ir.nodes import Block, Statement, blocks
+from ...ir.statements import Assert, AtomicOp, Cast, MatrixElement, Operation
+from ...ir.tasks import Kernel
+from ...ir.types import Scalar, Tensor, element_of, f32, i32, promote, u32
+from ..context import PassContext
+
+SYMBOLS = {
+    "add": ("Addition", "+"),
+    "sub": ("Subtraction", "-"),
+    "mul": ("Multiplication", "*"),
+    "pow": ("Power", "**"),
+    "shl": ("Shift left", "<<"),
+}
+"""Operations of two operands that may overflow: Taichi's name, Python's symbol."""
+SHAPED = {
+    "sum": ("Sum", "sum({0})"),
+    "dot": ("Dot product", "dot({0}, {1})"),
+    "cross": ("Cross product", "cross({0}, {1})"),
+    "matmul": ("Matrix product", "{0} @ {1}"),
+    "outer_product": ("Outer product", "outer_product({0}, {1})"),
+}
+"""Operations of many steps, each of which may overflow: what they are called, how they are shown."""
+DIVISIONS = {"floordiv": "//", "mod": "%", "raw_div": "/", "raw_mod": "%"}
+QUOTIENTS = frozenset({"floordiv", "raw_div"})
+
+Values = list[Statement]
+Condition = Callable[[Builder, Values], Statement]
+"""Makes, of scalar operands, the condition under which all is well."""
+
+
+def overflow(kernel: Kernel, context: PassContext) -> bool:
+    """Put an Assert of kind "overflow" at each operation that may overflow, under `check_overflow`."""
+    changed = [_guard(root) for root in kernel.roots()] if context.options.check_overflow else []
+    return any(changed)
+
+
+def _guard(block: Block) -> bool:
+    builder = Builder(Block())
+    changed = False
+    for statement in block.statements:
+        for inner in blocks(statement):
+            changed |= _guard(inner)
+        count = len(builder.block.statements)
+        builder.location = statement.location
+        if isinstance(statement, AtomicOp):
+            builder.add(statement)
+            _check_atomic(builder, statement)
+        else:
+            if isinstance(statement, Operation):
+                _check_operation(builder, statement)
+            elif isinstance(statement, Cast) and not statement.bits:
+                _check_cast(builder, statement)
+            builder.add(statement)
+        changed |= len(builder.block.statements) > count + 1
+    block.statements = builder.block.statements
+    return changed
+
+
+def _are_integers(*types: Scalar) -> bool:
+    return all(type.kind in ("int", "uint") for type in types)
+
+
+def _check_operation(builder: Builder, operation: Operation) -> None:
+    assert operation.type is not None
+    kind = element_of(operation.type)
+    if not _are_integers(kind):
+        return
+    name, values = operation.op, operation.operands
+    if name in SYMBOLS:
+        _check_binary(builder, name, values, kind)
+    elif name in SHAPED:
+        what, shown = SHAPED[name]
+        fits = builder.op("logical_not", builder.op(f"{name}_overflows", *values))
+        builder.add(Assert(fits, f"{what} overflow detected: {shown} leaves {kind}", list(values), "overflow"))
+    elif name in DIVISIONS:
+        shown = f"{{0}} {DIVISIONS[name]} {{1}}"
+        _check(builder, values, lambda b, v: b.op("ne", v[1], _number(b, 0, kind)), f"Division by zero: {shown}")
+        if name in QUOTIENTS and kind.kind == "int":
+            _check(builder, values, _quotient_fits, f"Division overflow detected: {shown} does not fit {kind}")
+    elif name in ("neg", "abs"):
+        what, shown = {"neg": ("Negation", "-({0})"), "abs": ("Absolute value", "abs({0})")}[name]
+        if kind.kind == "int":
+            _check(builder, values, _is_not_lowest, f"{what} overflow detected: {shown} does not fit {kind}")
+        elif name == "neg":  # of an unsigned number only 0 has a negative
+            good: Condition = lambda b, v: b.op("eq", v[0], _number(b, 0, kind))  # noqa: E731
+            _check(builder, values, good, f"{what} overflow detected: {shown} does not fit {kind}")
+
+
+def _check_atomic(builder: Builder, atomic: AtomicOp) -> None:
+    """Check what an atomic wrote by the value it found."""
+    assert atomic.type is not None
+    kind = element_of(atomic.type)
+    if atomic.op in SYMBOLS and _are_integers(kind):
+        _check_binary(builder, atomic.op, [atomic, atomic.value], kind)
+
+
+def _check_binary(builder: Builder, name: str, values: Values, kind: Scalar) -> None:
+    what, symbol = SYMBOLS[name]
+    message = f"{what} overflow detected: {{0}} {symbol} {{1}} does not fit {kind}"
+    _check(builder, values, lambda b, v: _result_fits(b, name, v, kind), message)
+
+
+def _check_cast(builder: Builder, cast: Cast) -> None:
+    assert cast.type is not None and cast.value.type is not None
+    old, new = element_of(cast.value.type), element_of(cast.type)
+    if old.is_float and _are_integers(new):
+        message = f"Cast overflow detected: {{0}} does not fit {new}"
+        _check(builder, [cast.value], lambda b, v: _cast_fits(b, v[0], old, new), message)
+    elif cast.is_implicit and _are_integers(old, new) and promote(new, old) != new:  # where the frontend has warned
+        message = f"Assignment overflow detected: {{0}} does not fit {new}"
+        _check(builder, [cast.value], lambda b, v: _integer_fits(b, v[0], old, new), message)
+
+
+def _check(builder: Builder, values: Values, good: Condition, message: str) -> None:
+    """Add an Assert of the condition; of tensors, the condition of every element."""
+    tensor = next((value.type for value in values if isinstance(value.type, Tensor)), None)
+    condition = None
+    for index in [()] if tensor is None else np.ndindex(tensor.shape):
+        holds = good(builder, [_element(builder, value, index) for value in values])
+        condition = holds if condition is None else builder.op("logical_and", condition, holds)
+    if condition is not None:
+        builder.add(Assert(condition, message, list(values), "overflow"))
+
+
+def _element(builder: Builder, value: Statement, index: tuple[int, ...]) -> Statement:
+    if not isinstance(value.type, Tensor):
+        return value
+    places: list[Statement] = [builder.const(i) for i in index]
+    return builder.add(MatrixElement(value, places, type=value.type.element))
+
+
+def _number(builder: Builder, value: int, kind: Scalar) -> Statement:
+    return builder.const(value, kind)
+
+
+def _result_fits(builder: Builder, name: str, values: Values, kind: Scalar) -> Statement:
+    if kind.bits >= 32 or name not in ("shl", "pow"):
+        return builder.op("logical_not", builder.op(f"{name}_overflows", *values))
+    wide = i32 if kind.kind == "int" else u32
+    widened = [builder.cast(value, wide) for value in values]
+    fits = _survives(builder, builder.op(name, *widened), kind)
+    if name == "pow":
+        return builder.op("logical_and", builder.op("logical_not", builder.op("pow_overflows", *widened)), fits)
+    count = builder.cast(values[1], u32)  # in i32 it must fit the narrow type
+    return builder.op("logical_and", builder.op("lt", count, builder.const(kind.bits, u32)), fits)
+
+
+def _survives(builder: Builder, wide: Statement, kind: Scalar) -> Statement:
+    """Return the condition that a number of 32 bits is in the range of `kind`."""
+    assert isinstance(wide.type, Scalar)
+    fits = builder.op("le", wide, builder.const(int(np.iinfo(kind.numpy).max), wide.type))
+    if kind.kind == "uint":
+        return fits
+    return builder.op("logical_and", builder.op("ge", wide, builder.const(_lowest(kind), wide.type)), fits)
+
+
+def _lowest(kind: Scalar) -> int:
+    return int(np.iinfo(kind.numpy).min)
+
+
+def _is_not_lowest(builder: Builder, values: Values) -> Statement:
+    kind = values[0].type
+    assert isinstance(kind, Scalar)
+    return builder.op("ne", values[0], builder.const(_lowest(kind), kind))
+
+
+def _quotient_fits(builder: Builder, values: Values) -> Statement:
+    kind = values[1].type
+    assert isinstance(kind, Scalar)
+    is_not_minus_one = builder.op("ne", values[1], builder.const(-1, kind))
+    return builder.op("logical_or", _is_not_lowest(builder, values), is_not_minus_one)
+
+
+def _integer_fits(builder: Builder, value: Statement, old: Scalar, new: Scalar) -> Statement:
+    if old.bits < 32:
+        old = i32 if old.kind == "int" else u32
+        value = builder.cast(value, old)
+    low, high = np.iinfo(new.numpy).min, np.iinfo(new.numpy).max
+    fits = builder.op("le", value, builder.const(int(high), old))
+    if low <= np.iinfo(old.numpy).min:
+        return fits
+    return builder.op("logical_and", builder.op("ge", value, builder.const(int(low), old)), fits)
+
+
+def _cast_fits(builder: Builder, value: Statement, old: Scalar, new: Scalar) -> Statement:
+    """Return the condition that a float, cut toward zero, lies in the range of `new`; NaN does not."""
+    old = f32 if old.bits < 32 else old
+    value = builder.cast(value, old)
+    low, high = _lowest(new), int(np.iinfo(new.numpy).max)
+    below = low - 1  # every float above it is cut to `low` or more
+    exact = int(old.numpy.type(below)) == below
+    above_low = builder.op("gt" if exact else "ge", value, builder.const(below if exact else low, old))
+    return builder.op("logical_and", above_low, builder.op("lt", value, builder.const(high + 1, old)))

@@ -1,0 +1,1 @@
+"""Passes on loops over cells, and on cells of sparse trees."""

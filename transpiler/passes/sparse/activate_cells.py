@@ -1,0 +1,221 @@
+"""Activates the cells that a kernel stores to.
+
+    store x[$i, $j], $v    ->    $block = activate block ($i / 4, $j / 4)
+                                 store x[$i, $j] in cell $block, $v
+
+What follows in sight of an activation reaches the cell by its number, too, as long as nothing is deactivated. A cell
+that a loop runs over is active: there the number is only looked up. A chunk of a list may not be there, though: a store
+to an item makes the list that long, and those before it have memory once they are stored to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from ...ir.builder import Builder
+from ...ir.functions import Call, reachable
+from ...ir.nodes import Block, Effect, Statement, blocks, clone, map_operands, operands, walk
+from ...ir.snodes import Node, is_sparse, pool_above, sparse_above
+from ...ir.sparse import Activate, CellIndex, CellNumber, Deactivate, node_name, number_type
+from ...ir.statements import (
+    CHECKS,
+    Array,
+    AtomicOp,
+    Const,
+    GlobalPtr,
+    GlobalStore,
+    If,
+    LoopIndex,
+    MatrixPtr,
+    RangeFor,
+    StructPtr,
+    base_pointer,
+)
+from ...ir.tasks import Kernel
+from ..context import PassContext
+from .active_cells import less, scaled
+
+Key = tuple[Hashable, ...]
+
+
+def activate_cells(kernel: Kernel, context: PassContext) -> bool:
+    """Add an `Activate` before each store to a sparse tree, unless the cell is known to be active."""
+    if not any(array.place is not None and is_sparse(array.place) for array in kernel.arrays):
+        return False
+    changed = False
+    for root in kernel.roots():
+        changed |= _Activation(kernel).block(root, is_top=root is kernel.body)
+    return changed
+
+
+class _Activation:
+    """known: numbers of cells in sight, by node and indices, None where there are no numbers.
+
+    moved: pointers into trees, and what stands for them from here on. may_lose: cells were deactivated before.
+    stored: pointers through which the kernel stores.
+    """
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+        self.known: dict[Key, Statement | None] = {}
+        self.moved: dict[Statement, Statement] = {}
+        self.may_lose = False
+        self.stored = {pointer for root in kernel.roots() for s in walk(root) if (pointer := _stored(s)) is not None}
+
+    def block(self, block: Block, is_top: bool = False) -> bool:
+        """Rewrite a block and those inside; what it activates is forgotten at its end."""
+        known, moved = self.known.copy(), self.moved.copy()
+        first_uses = _first_uses(block)
+        builder = Builder(Block())
+        changed = False
+        for statement in block.statements:
+            is_task = is_top and isinstance(statement, RangeFor) and not statement.serialize
+            if (_deactivates(statement) and not isinstance(statement, If)) or is_task:  # numbers do not cross tasks
+                self.known, self.moved = {}, {}
+                self.may_lose |= not is_task
+            builder.location = statement.location
+            for pointer in first_uses.get(statement, ()):
+                if pointer not in self.moved:
+                    self.moved[pointer] = self._reached(builder, pointer)
+                    changed = True
+            map_operands(statement, lambda operand: self._redirected(builder, operand))
+            for inner in blocks(statement):
+                changed |= self.block(inner)
+            builder.add(statement)
+            if isinstance(statement, GlobalPtr) and (number := self._number_of_turn(statement)) is not None:
+                self.moved[statement] = builder.add(
+                    GlobalPtr(statement.array, list(statement.indices), number, type=statement.type)
+                )
+                changed = True
+        block.statements = builder.block.statements
+        self.known, self.moved = ({}, {}) if self.may_lose else (known, moved)
+        return changed
+
+    def _number_of_turn(self, pointer: GlobalPtr) -> Statement | None:
+        """Return the number of the cell that the turn of a loop is for, if an element lies in it."""
+        place = pointer.array.place
+        if pointer.cell is not None or place is None or self.may_lose or not _is_own(pointer):
+            return None
+        index, pool = pointer.indices[0], pool_above(place)
+        if pool is not None and pool.kind == "dynamic" and pointer in self.stored:
+            return None
+        body = index.loop.body.statements if isinstance(index, CellIndex) else []
+        return next((s for s in body if isinstance(s, CellNumber) and s.node is pool), None)
+
+    def name(self, pool: Node) -> str:
+        """Return what a variable is called that holds the number of a cell."""
+        return node_name(self.kernel, pool)
+
+    def _redirected(self, builder: Builder, operand: Statement) -> Statement:
+        """Return what now stands for a pointer, or for one inside what it points to."""
+        if not self.moved or operand in self.moved or not isinstance(operand, (MatrixPtr, StructPtr)):
+            return self.moved.get(operand, operand)
+        origin = self._redirected(builder, operand.origin)
+        if origin is operand.origin:
+            return operand
+        copied = self.moved[operand] = builder.add(clone(operand, {operand.origin: origin}))
+        return copied
+
+    def _reached(self, builder: Builder, pointer: GlobalPtr) -> Statement:
+        """Return a pointer to an element whose cell is active from here on."""
+        array = pointer.array
+        key = _key(pointer)
+        if key not in self.known:
+            self.known[key] = self._cell(builder, pointer)
+        cell = self.known[key]
+        if cell is None:
+            return pointer
+        return builder.add(GlobalPtr(array, list(pointer.indices), cell, type=pointer.type))
+
+    def _cell(self, builder: Builder, pointer: GlobalPtr) -> Statement | None:
+        """Return the number of the cell of the pool that an element lies in, after activating it; None without pool."""
+        place = pointer.array.place
+        assert place is not None
+        lowest, pool = sparse_above(place)[-1], pool_above(place)
+        if not self.may_lose and _is_own(pointer) and pool is None:
+            return None
+        begins = pointer.array.offset or (0,) * len(pointer.indices)
+        indices = [less(builder, index, begin) for index, begin in zip(pointer.indices, begins, strict=True)]
+        name = None if pool is None else self.name(pool)
+        own = scaled(builder, place, lowest, indices)
+        made = builder.add(Activate(lowest, own, type=number_type(lowest), name=name))
+        return made if pool is not None else None
+
+
+def _first_uses(block: Block) -> dict[Statement, list[GlobalPtr]]:
+    """Return, by statement, the pointers whose cells have to be active there.
+
+    That is where a block stores, or where it reads what it stores next: `x[i] = 2 * x[i]` reaches its cell once.
+    """
+    found: dict[Statement, list[GlobalPtr]] = {}
+    for position, statement in enumerate(block.statements):
+        pointer = _stored(statement)
+        if pointer is None:
+            continue
+        first = statement
+        for before in reversed(block.statements[:position]):
+            if before.EFFECT & Effect.CONTROL or isinstance(before, CHECKS) or _deactivates(before):
+                break
+            if any(_base(operand) is pointer for operand in operands(before)) and not _is_pointer(before):
+                first = before
+        found.setdefault(first, []).append(pointer)
+    return found
+
+
+def _stored(statement: Statement) -> GlobalPtr | None:
+    """Return the pointer through which a statement stores to a sparse tree."""
+    if not isinstance(statement, (GlobalStore, AtomicOp)):
+        return None
+    base = base_pointer(statement.pointer)
+    is_in_tree = isinstance(base, GlobalPtr) and base.array.place is not None and is_sparse(base.array.place)
+    return base if is_in_tree and isinstance(base, GlobalPtr) and base.cell is None else None
+
+
+def _is_pointer(statement: Statement) -> bool:
+    return isinstance(statement, (GlobalPtr, MatrixPtr, StructPtr))
+
+
+def _base(operand: Statement) -> Statement:
+    return base_pointer(operand) if _is_pointer(operand) else operand
+
+
+def _key(pointer: GlobalPtr) -> Key:
+    """Return what is equal for elements of one cell: fields of one node, at the same indices."""
+    place = pointer.array.place
+    assert place is not None
+    indices = (index.value if isinstance(index, Const) else index for index in pointer.indices)
+    return (place.parent, pointer.array.offset, *indices)
+
+
+def _is_own(pointer: GlobalPtr) -> bool:
+    """Return whether an element lies in the cell that a turn of a loop over active cells is for."""
+    first = pointer.indices[0] if pointer.indices else None
+    if not isinstance(first, (CellIndex, LoopIndex)) or not isinstance(first.loop, RangeFor):
+        return False
+    loop = first.loop
+    cells = loop.cells if isinstance(first, CellIndex) else loop.over
+    if cells is None or not _share_cells(cells, pointer.array):
+        return False
+    return all(
+        type(index) is type(first) and index.loop is loop and index.axis == axis
+        for axis, index in enumerate(pointer.indices)
+    )
+
+
+def _share_cells(cells: Array, array: Array) -> bool:
+    """Return whether an element of `array` is active if the cell of `cells` at the same indices is."""
+    if cells.place is None or array.place is None or cells.shape != array.shape or cells.offset != array.offset:
+        return False
+    return sparse_above(cells.place) == sparse_above(array.place)
+
+
+def _deactivates(statement: Statement) -> bool:
+    """Return whether a statement, or one inside it or in a function it calls, makes cells inactive."""
+    found = [statement, *(inner for block in blocks(statement) for inner in walk(block))]
+    if any(isinstance(inner, Deactivate) for inner in found):
+        return True
+    return any(isinstance(inner, Call) and _function_deactivates(inner) for inner in found)
+
+
+def _function_deactivates(call: Call) -> bool:
+    return any(isinstance(inner, Deactivate) for inner in reachable(call.function.body))

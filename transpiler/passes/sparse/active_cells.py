@@ -1,0 +1,348 @@
+"""Runs loops over the active cells of sparse trees: lists of the active cells of each pool, built by loops before.
+
+    for i, j in x { ... }    with x below a pointer node `block` of 8x8 cells, each of 4x4 elements:
+
+    count block listed = 0
+    for i, j in 8 x 8 { if is_active block (i, j) { list block[count block listed ++] = i * 8 + j } }
+    for k, a, b in (count block listed) x 4 x 4 { i = list block[k] / 8 * 4 + a; j = list block[k] % 8 * 4 + b; ... }
+
+A pool below another pool is listed by a loop over the list of that one. A cell is active only if those that it lies in
+are, so that one question is enough. Of a dynamic node the list has pieces of `PIECE` items, the last of which may have
+fewer. Where no pool is above, every cell is asked; so are those of loops that are not parallel (`struct_for`).
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from ...ir.builder import Builder
+from ...ir.functions import reachable
+from ...ir.nodes import Block, Statement
+from ...ir.snodes import Node, axes_of, pool_above, shape_of, sparse_above
+from ...ir.sparse import (
+    PIECE,
+    Activate,
+    Append,
+    CellIndex,
+    CellNumber,
+    Deactivate,
+    IsActive,
+    Length,
+    PoolCount,
+    node_name,
+    pieces_of,
+    pools_below,
+    sparse_array,
+)
+from ...ir.statements import AtomicOp, GlobalPtr, GlobalStore, If, LoopIndex, RangeFor, StructFor, base_pointer
+from ...ir.tasks import Kernel
+from ...ir.types import i32, u1, u32
+
+AXES = "ijklmnop"
+"""What indices are called where Python has no name for them."""
+
+
+def is_active(builder: Builder, node: Node, indices: list[Statement]) -> Statement:
+    """Add the question whether a cell of a node, or the element of a place, is active. indices: counted from 0."""
+    lowest = sparse_above(node)[-1]
+    own = scaled(builder, node, lowest, indices)
+    if lowest.kind != "dynamic":
+        return builder.add(IsActive(lowest, own, type=u1))
+    (axis,) = lowest.axes
+    item = own[axes_of(lowest).index(axis)]
+    above = lowest.parent
+    of_list = [] if above is None else scaled(builder, lowest, above, own)
+    if above is not None and axis in axes_of(above):
+        item = builder.op("plain_mod", item, builder.const(lowest.extents[0]))
+    return builder.op("lt", item, builder.add(Length(lowest, of_list, type=i32)))
+
+
+def scaled(builder: Builder, node: Node, above: Node, indices: list[Statement]) -> list[Statement]:
+    """Return the indices of the cell of `above` in which a cell of `node` lies."""
+    found = []
+    for axis, extent in zip(axes_of(above), shape_of(above), strict=True):
+        dimension = axes_of(node).index(axis)
+        ratio = shape_of(node)[dimension] // extent
+        index = indices[dimension]
+        found.append(index if ratio == 1 else builder.op("plain_div", index, builder.const(ratio)))
+    return found
+
+
+def less(builder: Builder, index: Statement, begin: int) -> Statement:
+    """Return an index counted from 0 instead of `begin`."""
+    return more(builder, index, -begin)
+
+
+def more(builder: Builder, index: Statement, begin: int) -> Statement:
+    """Return an index that is counted from 0 as one that is counted from `begin`."""
+    if begin == 0:
+        return index
+    return builder.op("add" if begin > 0 else "sub", index, builder.const(abs(begin)))
+
+
+def unlisted_by(statement: Statement) -> set[Node]:
+    """Return the pools of which other cells may be active after a statement of a kernel's body."""
+    found: set[Node] = set()
+    for inner in reachable(Block([statement])):
+        if isinstance(inner, (Activate, Append)):
+            found.update(sparse_above(inner.node))
+        elif isinstance(inner, Deactivate):
+            found.update(pools_below(inner.node))
+        elif isinstance(inner, (GlobalStore, AtomicOp)):
+            base = base_pointer(inner.pointer)
+            if isinstance(base, GlobalPtr) and base.array.place is not None and not _is_own(base, statement):
+                found.update(sparse_above(base.array.place))
+    return found
+
+
+def _is_own(pointer: GlobalPtr, loop: Statement) -> bool:
+    """Return whether an element lies in the cell that a turn of a loop over cells of the same node is for."""
+    if not isinstance(loop, StructFor) or loop.array.place is None or pointer.array.place is None:
+        return False
+    same = (
+        sparse_above(loop.array.place) == sparse_above(pointer.array.place)
+        and loop.array.offset == pointer.array.offset
+    )
+    return same and all(
+        isinstance(index, LoopIndex) and index.loop is loop and index.axis == axis
+        for axis, index in enumerate(pointer.indices)
+    )
+
+
+def pool_of_loop(loop: StructFor) -> Node | None:
+    """Return the pool whose active cells a loop runs over, None where each cell is asked."""
+    node = loop.array.place
+    return node if node is None or node.has_pool else pool_above(node)
+
+
+def over_active_cells(
+    kernel: Kernel, loop: StructFor, pool: Node, listed: set[Node]
+) -> tuple[list[Statement], RangeFor, list[Statement]]:
+    """Return what builds the lists, the loop over the last of them, and the indices of the cell as users count them.
+
+    listed: pools whose lists are right already; those that are built join them.
+    """
+    levels = [pool]
+    while (outer := pool_above(levels[0])) is not None:
+        levels.insert(0, outer)
+    builder = Builder(Block())
+    needed = [level for level in levels if level not in listed]
+    for level in needed:
+        builder.store(_listed(kernel, builder, level), builder.const(0, u32))
+    for level in needed:
+        _list_cells(kernel, builder, pool_above(level), level)
+    listed.update(needed)
+    builder.location = loop.location
+    node = loop.array.place
+    assert node is not None
+    turns = _Turns(kernel, builder, pool, node, loop.names)
+    new = turns.loop
+    new.serialize, new.block_dim, new.parallelize = loop.serialize, loop.block_dim, loop.parallelize
+    new.cells = loop.array
+    with builder.into(new.body):
+        indices = turns.indices(builder)
+        begins = loop.array.offset or (0,) * len(indices)
+        counted = [more(builder, index, begin) for index, begin in zip(indices, begins, strict=True)]
+        names = loop.names if len(loop.names) == len(counted) else [None] * len(counted)
+        own: list[Statement] = [
+            builder.add(CellIndex(index, new, axis, type=i32, name=name))
+            for axis, (index, name) in enumerate(zip(counted, names, strict=True))
+        ]
+        same = dict(zip(counted, own, strict=True))
+        if pool is not node:
+            cell = [same.get(index, index) for index in turns.cell]
+            builder.add(CellNumber(pool, cell, type=u32, name=node_name(kernel, pool)))
+        if pool.kind == "dynamic" or sparse_above(node)[-1] is not pool:
+            own_or_less = [same.get(index, index) for index in indices]
+            builder.add(If(is_active(builder, node, own_or_less), loop.body))
+        else:
+            new.body.statements += loop.body.statements
+    return builder.block.statements, new, own
+
+
+def _listed(kernel: Kernel, builder: Builder, pool: Node) -> GlobalPtr:
+    return builder.add(GlobalPtr(sparse_array(kernel, pool, "listed"), [], type=u32))
+
+
+def _list_cells(kernel: Kernel, builder: Builder, outer: Node | None, pool: Node) -> None:
+    """Add the loop that lists the active cells of a pool. outer: the pool above, which is listed already."""
+    if pool.kind == "dynamic":
+        _list_pieces(kernel, builder, outer, pool)
+        return
+    turns = _Turns(kernel, builder, outer, pool, [])
+    turns.loop.purpose = f"lists the active cells of {node_name(kernel, pool)}"
+    with builder.into(turns.loop.body):
+        indices = _named(turns.indices(builder), pool)
+        then = Block()
+        with builder.into(then):
+            _enter(kernel, builder, pool, _row_major(builder, indices, shape_of(pool)))
+        builder.add(If(is_active(builder, pool, indices), then))
+    builder.add(turns.loop)
+
+
+def _list_pieces(kernel: Kernel, builder: Builder, outer: Node | None, pool: Node) -> None:
+    """Add the loop that lists the pieces of lists. One list alone is listed by a thread a piece."""
+    above = pool.parent
+    purpose = f"lists the items of {node_name(kernel, pool)} in pieces of {min(PIECE, pool.extents[0])}"
+    if above is None or prod(shape_of(above)) == 1:
+        loop = RangeFor(*_bounds(builder, [builder.const(pieces_of(pool))]), ["piece"])
+        loop.purpose = purpose
+        with builder.into(loop.body):
+            piece = builder.add(LoopIndex(loop, 0, type=i32, name="piece"))
+            zeros: list[Statement] = [builder.const(0) for _ in ([] if above is None else shape_of(above))]
+            length = builder.add(Length(pool, zeros, type=i32))
+            then = Block()
+            with builder.into(then):
+                _enter(kernel, builder, pool, piece)
+            begin = builder.op("mul", piece, builder.const(PIECE))
+            builder.add(If(builder.op("lt", begin, length), then))
+        builder.add(loop)
+        return
+    turns = _Turns(kernel, builder, outer, above, [])
+    turns.loop.purpose = purpose
+    with builder.into(turns.loop.body):
+        indices = _named(turns.indices(builder), above)
+        row = _row_major(builder, indices, shape_of(above))
+        length = builder.add(Length(pool, indices, type=i32))
+        rounded = builder.op("add", length, builder.const(PIECE - 1))
+        pieces = builder.op("plain_div", rounded, builder.const(PIECE))
+        pieces.name = "pieces"
+        loop = RangeFor(*_bounds(builder, [pieces]), ["piece"])
+        with builder.into(loop.body):
+            piece = builder.add(LoopIndex(loop, 0, type=i32, name="piece"))
+            first = builder.op("mul", row, builder.const(pieces_of(pool)))
+            _enter(kernel, builder, pool, builder.op("add", first, piece))
+        builder.add(loop)
+    builder.add(turns.loop)
+
+
+def _enter(kernel: Kernel, builder: Builder, pool: Node, cell: Statement) -> None:
+    """Add a cell to the list of a pool."""
+    taken = builder.atomic("add", _listed(kernel, builder, pool), builder.const(1, u32))
+    taken.name = "place"
+    place = builder.cast(taken, i32)
+    builder.store(builder.add(GlobalPtr(sparse_array(kernel, pool, "list"), [place], type=i32)), cell)
+
+
+def _named(indices: list[Statement], node: Node) -> list[Statement]:
+    """Return indices of a cell with the names of their axes, where they have none."""
+    for index, axis in zip(indices, axes_of(node), strict=True):
+        index.name = index.name or AXES[axis]
+    return indices
+
+
+def _row_major(builder: Builder, indices: list[Statement], shape: tuple[int, ...]) -> Statement:
+    number = indices[0]
+    for index, extent in zip(indices[1:], shape[1:], strict=True):
+        number = builder.op("add", builder.op("mul", number, builder.const(extent)), index)
+    return number
+
+
+def _bounds(builder: Builder, ends: list[Statement]) -> tuple[list[Statement], list[Statement], list[Statement]]:
+    """Return begins, ends and steps of a loop from 0."""
+    return [builder.const(0) for _ in ends], ends, [builder.const(1) for _ in ends]
+
+
+class _Turns:
+    """A loop over the cells of `inner` that lie in active cells of the pool `outer`; without one, over all.
+
+    axes: the axes of the loop that run through the cells of `inner` within one of `outer`, by axis of the tree.
+    cell: the indices of the cell of `outer`, once `indices` has added them.
+    """
+
+    def __init__(self, kernel: Kernel, builder: Builder, outer: Node | None, inner: Node, names: list[str]) -> None:
+        self.kernel, self.outer, self.inner = kernel, outer, inner
+        self.axes: dict[int, int] = {}
+        self.cell: list[Statement] = []
+        ends: list[Statement] = []
+        texts: list[str] = []
+        if outer is not None:
+            ends.append(builder.add(PoolCount(outer, "listed", type=i32)))
+            texts.append("turn")
+            if outer.kind == "dynamic":
+                ends.append(builder.const(min(PIECE, outer.extents[0])))
+                texts.append("item")
+        for dimension, (axis, extent) in enumerate(zip(axes_of(inner), shape_of(inner), strict=True)):
+            ratio = extent // self._extent_of_outer(axis)
+            if ratio > 1 or outer is None:
+                self.axes[axis] = len(ends)
+                ends.append(builder.const(ratio))
+                name = names[dimension] if dimension < len(names) else AXES[axis]
+                texts.append(f"{name}_inside" if outer is not None else name)
+        self.loop = RangeFor(*_bounds(builder, ends), texts, location=builder.location)
+
+    def _extent_of_outer(self, axis: int) -> int:
+        if self.outer is None or axis not in axes_of(self.outer):
+            return 1
+        return shape_of(self.outer)[axes_of(self.outer).index(axis)]
+
+    def indices(self, builder: Builder) -> list[Statement]:
+        """Add, in the body of the loop, the indices of the cell of `inner`, counted from 0."""
+        outer = self._outer_indices(builder)
+        self.cell = [outer[axis] for axis in sorted(outer)]
+        found = []
+        for axis, extent in zip(axes_of(self.inner), shape_of(self.inner), strict=True):
+            inside = self._index(builder, self.axes[axis]) if axis in self.axes else None
+            if axis not in outer:
+                found.append(inside if inside is not None else builder.const(0))
+                continue
+            ratio = extent // self._extent_of_outer(axis)
+            index = outer[axis]
+            if ratio > 1 and self.outer is not None:
+                index.name = index.name or f"{node_name(self.kernel, self.outer)}_{AXES[axis]}"
+                index = builder.op("mul", index, builder.const(ratio))
+            found.append(index if inside is None else builder.op("add", index, inside))
+        return found
+
+    def _index(self, builder: Builder, axis: int) -> Statement:
+        return builder.add(LoopIndex(self.loop, axis, type=i32, name=self.loop.names[axis]))
+
+    def _outer_indices(self, builder: Builder) -> dict[int, Statement]:
+        """Return the indices of the cell of the pool, by axis of the tree."""
+        outer = self.outer
+        if outer is None:
+            return {}
+        pointer = GlobalPtr(sparse_array(self.kernel, outer, "list"), [self._index(builder, 0)], type=i32)
+        entry = builder.load(builder.add(pointer))
+        is_cell = outer.kind != "dynamic"
+        found = self._cell_of(builder, entry) if is_cell else self._item_of(builder, entry)
+        if entry not in found.values():  # else it has the name of an index
+            entry.name = "cell" if is_cell else "piece"
+        return found
+
+    def _cell_of(self, builder: Builder, entry: Statement) -> dict[int, Statement]:
+        """Return the indices of a cell that is in the list of its pool, by axis of the tree."""
+        assert self.outer is not None
+        return _unrolled(builder, entry, axes_of(self.outer), shape_of(self.outer))
+
+    def _item_of(self, builder: Builder, entry: Statement) -> dict[int, Statement]:
+        """Return the indices of an item of a piece of a list."""
+        outer = self.outer
+        assert outer is not None
+        (own,) = outer.axes
+        pieces, above = pieces_of(outer), outer.parent
+        item = self._index(builder, 1)
+        found: dict[int, Statement] = {}
+        if above is not None:
+            row = entry if pieces == 1 else builder.op("plain_div", entry, builder.const(pieces))
+            if row is not entry and len(axes_of(above)) > 1:
+                row.name = "list"
+            found = _unrolled(builder, row, axes_of(above), shape_of(above))
+            entry = builder.op("plain_mod", entry, builder.const(pieces)) if pieces > 1 else builder.const(0)
+        if pieces > 1:
+            item = builder.op("add", builder.op("mul", entry, builder.const(PIECE)), item)
+        if own in found:
+            item = builder.op("add", builder.op("mul", found[own], builder.const(outer.extents[0])), item)
+        return {**found, own: item}
+
+
+def _unrolled(builder: Builder, number: Statement, axes: list[int], shape: tuple[int, ...]) -> dict[int, Statement]:
+    """Return the indices that a number, row by row, stands for."""
+    found: dict[int, Statement] = {}
+    for position, axis in enumerate(axes):
+        weight = prod(shape[position + 1 :])
+        index = number if weight == 1 else builder.op("plain_div", number, builder.const(weight))
+        if position > 0:
+            index = builder.op("plain_mod", index, builder.const(shape[position]))
+        found[axis] = index
+    return found

@@ -1,0 +1,126 @@
+"""Turns loops over the cells of an array into range loops over its shape.
+
+    for i, j in a    ->    for i, j in (0, 0)..(shape a 0, shape a 1)  over a
+
+`over` tells later passes and printers that each index tuple is one cell of the array, `order` in which order these lie
+in memory where that is not row by row. In a sparse tree only active cells have a turn: of a parallel loop below a pool
+those that a list has (`active_cells`), else each cell is asked.
+"""
+
+from __future__ import annotations
+
+from ...ir.builder import Builder
+from ...ir.nodes import Block, Statement, walk
+from ...ir.snodes import Node, is_sparse, pool_above, turns_of
+from ...ir.statements import ArrayShape, Const, If, LoopIndex, RangeFor, StructFor
+from ...ir.tasks import Kernel
+from ...ir.types import i32
+from ..context import PassContext
+from ..rewrite import Rewriter
+from .active_cells import is_active, less, over_active_cells, pool_of_loop, unlisted_by
+
+
+def struct_for(kernel: Kernel, context: PassContext) -> bool:
+    """Replace every StructFor by a RangeFor with `over` set."""
+    replaced: dict[Statement, RangeFor] = {}
+    own: dict[Statement, list[Statement]] = {}
+    listed = _listed_before(kernel.body)
+
+    def rule(rewriter: Rewriter, loop: Statement) -> Statement | None:
+        assert isinstance(loop, StructFor)
+        pool = pool_of_loop(loop) if loop in listed else None
+        if pool is not None:
+            before, new, own[loop] = over_active_cells(kernel, loop, pool, listed[loop])
+        else:
+            before, new = as_range_for(loop)
+            replaced[loop] = new
+        rewriter.out.extend(before)
+        rewriter.visit(new)
+        return new
+
+    def index(rewriter: Rewriter, statement: Statement) -> Statement | None:
+        assert isinstance(statement, LoopIndex)
+        return own[statement.loop][statement.axis] if statement.loop in own else None
+
+    if not any(isinstance(statement, StructFor) for root in kernel.roots() for statement in walk(root)):
+        return False
+    Rewriter({StructFor: rule, LoopIndex: index}).run(kernel)
+    for root in kernel.roots():
+        rebind_indices(root, replaced)
+    return True
+
+
+def _listed_before(body: Block) -> dict[Statement, set[Node]]:
+    """Return, by parallel loop, the pools whose lists a loop before has built and nothing has changed since."""
+    found: dict[Statement, set[Node]] = {}
+    listed: set[Node] = set()
+    for statement in body.statements:
+        if isinstance(statement, StructFor) and not statement.serialize:
+            found[statement] = set(listed)
+            pool = pool_of_loop(statement)
+            while pool is not None:
+                listed.add(pool)
+                pool = pool_above(pool)
+        listed -= unlisted_by(statement)
+    return found
+
+
+def as_range_for(loop: StructFor) -> tuple[list[Statement], RangeFor]:
+    """Return the values of the bounds, and a RangeFor with the same body object."""
+    axes = range(max(1, loop.array.ndim))
+    before: list[Statement] = []
+
+    def add(statement: Statement) -> Statement:
+        statement.location = loop.location
+        before.append(statement)
+        return statement
+
+    offset = loop.array.offset or (0,) * len(axes)
+
+    def end(axis: int) -> Statement:
+        shape = loop.array.shape
+        if loop.array.ndim == 0:  # the one cell of an array without axes
+            return Const(1, type=i32)
+        if shape is None:
+            return ArrayShape(loop.array, axis, type=i32)
+        return Const(offset[axis] + shape[axis], type=i32)
+
+    body = loop.body
+    if loop.array.place is not None and is_sparse(loop.array.place):
+        body = Block()
+    new = RangeFor(
+        [add(Const(offset[axis], type=i32)) for axis in axes],
+        [add(end(axis)) for axis in axes],
+        [add(Const(1, type=i32)) for _ in axes],
+        loop.names or ["i"],
+        body,
+        loop.serialize,
+        loop.block_dim,
+        loop.array,
+        loop.parallelize,
+        () if loop.array.place is None else turns_of(loop.array.place),
+        location=loop.location,
+    )
+    if body is not loop.body:
+        _ask(new, loop)
+    return before, new
+
+
+def _ask(new: RangeFor, loop: StructFor) -> None:
+    """Let the body of a loop over all cells of an array run for the active ones."""
+    builder = Builder(new.body)
+    builder.location = loop.location
+    assert loop.array.place is not None
+    begins = loop.array.offset or (0,) * loop.array.ndim
+    indices: list[Statement] = [
+        builder.add(LoopIndex(new, axis, type=i32, name=new.names[axis])) for axis in range(loop.array.ndim)
+    ]
+    counted = [less(builder, index, begin) for index, begin in zip(indices, begins, strict=True)]
+    builder.add(If(is_active(builder, loop.array.place, counted), loop.body))
+
+
+def rebind_indices(block: Block, replaced: dict[Statement, RangeFor]) -> None:
+    """Let each LoopIndex of a replaced loop belong to its replacement."""
+    for statement in walk(block):
+        if isinstance(statement, LoopIndex) and statement.loop in replaced:
+            statement.loop = replaced[statement.loop]

@@ -1,0 +1,1 @@
+"""Passes that fit a kernel to its target."""

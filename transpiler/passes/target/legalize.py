@@ -1,0 +1,159 @@
+"""Replaces what no target has, and refuses what this target lacks.
+
+    atomic add v[$i], $vector    ->    atomic add v[$i].0, $vector.0   (each element)
+    pow $x, 3                    ->    mul (mul $x, $x), $x
+
+An integer power is a product because GLSL's `pow` has no value for negative bases.
+"""
+
+from __future__ import annotations
+
+from ...errors import SourceLocation, UnsupportedError
+from ...ir.builder import Builder
+from ...ir.nodes import Block, Statement, walk
+from ...ir.statements import AtomicOp, Const, Operation
+from ...ir.tasks import Kernel
+from ...ir.types import SCALARS, Scalar, Tensor, Type, element_of, scalars_of
+from ..context import PassContext
+from ..rewrite import Rewriter
+
+MAX_POWER = 16
+"""Largest constant exponent that becomes a product: at most 6 multiplications."""
+
+FEATURES = {
+    "f16": "16-bit floats (shaderFloat16)",
+    "f64": "64-bit floats (shaderFloat64)",
+    "i8": "8-bit integers (shaderInt8)",
+    "u8": "8-bit integers (shaderInt8)",
+    "i16": "16-bit integers (shaderInt16)",
+    "u16": "16-bit integers (shaderInt16)",
+    "i64": "64-bit integers (shaderInt64)",
+    "u64": "64-bit integers (shaderInt64)",
+}
+"""What a device must have to compute with a type; the word in parentheses is Vulkan's."""
+
+
+def legalize(kernel: Kernel, context: PassContext) -> bool:
+    """Rewrite operations without a counterpart in source text.
+
+    Raises: UnsupportedError at the first statement of a type that the target does not compute with.
+    """
+    _check_types(kernel, context)
+    return Rewriter({AtomicOp: _split_atomic, Operation: _expand_power}).run(kernel)
+
+
+def _check_types(kernel: Kernel, context: PassContext) -> None:
+    """Raise UnsupportedError for the first statement of a type or an atomic that the target lacks."""
+    types = context.capabilities.types
+    for root in kernel.roots():
+        for statement in walk(root):
+            if statement.type is not None and (lacking := _lacking(statement.type, types)) is not None:
+                raise _unsupported(lacking, statement.location, context)
+            if isinstance(statement, AtomicOp):
+                _check_atomic(statement, context)
+    stored = [parameter.type for parameter in kernel.parameters] + [array.element for array in kernel.arrays]
+    stored += [parameter.type for function in kernel.functions for parameter in function.parameters]
+    for type in stored + [temporary.type for temporary in kernel.temporaries]:
+        if (lacking := _lacking(type, types)) is not None:
+            raise _unsupported(lacking, kernel.location, context)
+
+
+def _lacking(type: Type, types: frozenset[str]) -> Scalar | None:
+    """Return a scalar of `type` that the target does not compute with."""
+    return next((scalar for scalar in scalars_of(type) if scalar.name not in types), None)
+
+
+def _check_atomic(atomic: AtomicOp, context: PassContext) -> None:
+    """Refuse an atomic that the target neither has nor can make of its compare-and-swap."""
+    capabilities = context.capabilities
+    assert atomic.type is not None
+    scalar, base = element_of(atomic.type), "add" if atomic.op == "sub" else atomic.op
+    if scalar.kind == "bool" and base in ("add", "mul"):
+        text = f"`atomic_{atomic.op}` of `u1` is not available: truth values are not counted"
+        raise atomic.location.error(UnsupportedError, text, "use an `i32` field, or `atomic_or` and `atomic_and`")
+    if (scalar.name, base) in capabilities.atomics or scalar.bits in capabilities.atomic_bits:
+        return
+    widths = ", ".join(map(str, sorted(capabilities.atomic_bits)))
+    text = f"`atomic_{atomic.op}` of `{scalar}` is not available on {capabilities.target}"
+    kind = "u" if scalar.kind == "bool" else scalar.name[0]
+    raise atomic.location.error(
+        UnsupportedError,
+        f"{text}: the device has atomic operations of {widths} bits",
+        f"use `{kind}32`, or another arch: ti.init(arch=ti.cpu) has atomics of all types",
+    )
+
+
+def _unsupported(scalar: Scalar, location: SourceLocation, context: PassContext) -> Exception:
+    target = context.capabilities.target
+    message = f"`{scalar}` is not available on {target}: the device has no {FEATURES.get(scalar.name, str(scalar))}"
+    hint = f"use `{_substitute(scalar, context)}`, or another arch: ti.init(arch=ti.cpu) computes with all types"
+    return location.error(UnsupportedError, message, hint)
+
+
+def _substitute(scalar: Scalar, context: PassContext) -> str:
+    """Return the available type of the same kind that is nearest: the next wider one, else the next narrower."""
+    same_kind = [SCALARS[name] for name in context.capabilities.types if name[0] == scalar.name[0] and name != "u1"]
+    by_distance = sorted(same_kind, key=lambda type: (type.bits < scalar.bits, abs(type.bits - scalar.bits)))
+    return by_distance[0].name if by_distance else "f32"
+
+
+def _split_atomic(rewriter: Rewriter, atomic: Statement) -> Statement | None:
+    """Make an atomic on a tensor one atomic an element; the old value is the tensor of the old elements."""
+    assert isinstance(atomic, AtomicOp)
+    if not isinstance(atomic.type, Tensor):
+        return None
+    builder = _builder(rewriter, atomic)
+    old = []
+    for position in range(atomic.type.size):
+        indices = _unravel(position, atomic.type.shape)
+        pointer = builder.element_ptr(atomic.pointer, [builder.const(i) for i in indices])
+        value = builder.element(atomic.value, [builder.const(i) for i in indices])
+        old.append(builder.atomic(atomic.op, pointer, value))
+    return builder.tensor(old, atomic.type.shape, atomic.type.element)
+
+
+def _unravel(position: int, shape: tuple[int, ...]) -> list[int]:
+    """Return the indices of the element at `position`, row by row."""
+    indices: list[int] = []
+    for extent in reversed(shape):
+        position, index = divmod(position, extent)
+        indices.insert(0, index)
+    return indices
+
+
+def _expand_power(rewriter: Rewriter, power: Statement) -> Statement | None:
+    """Make a power with a small whole exponent a product, by squaring, and one with exponent 0.5 a root."""
+    assert isinstance(power, Operation)
+    if power.op != "pow":
+        return None
+    base, exponent = power.operands
+    if not isinstance(exponent, Const) or not abs(exponent.value) <= MAX_POWER:
+        return None
+    if exponent.value == 0.5:
+        return _builder(rewriter, power).op("sqrt", base)
+    if exponent.value != int(exponent.value):
+        return None
+    count = int(exponent.value)
+    is_float = element_of(base.type or exponent.type).is_float  # type: ignore[arg-type]
+    if count == 0 or (count < 0 and not is_float):
+        return None
+    builder = _builder(rewriter, power)
+    product = _product(builder, base, abs(count))
+    if count > 0:
+        return product
+    return builder.op("div", builder.const(1, element_of(base.type)), product)  # type: ignore[arg-type]
+
+
+def _product(builder: Builder, base: Statement, count: int) -> Statement:
+    """Return base ** count for count >= 1: x, x*x, x*x*x, (x*x)*(x*x), ..."""
+    if count == 1:
+        return base
+    half = _product(builder, base, count // 2)
+    square = builder.op("mul", half, half)
+    return builder.op("mul", square, base) if count % 2 else square
+
+
+def _builder(rewriter: Rewriter, origin: Statement) -> Builder:
+    builder = Builder(Block(rewriter.out))
+    builder.location = origin.location
+    return builder

@@ -1,0 +1,1 @@
+"""Passes that cut a kernel into tasks."""

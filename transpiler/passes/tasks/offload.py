@@ -1,0 +1,281 @@
+"""Cuts a kernel into tasks: each top-level loop runs in parallel as its own launch, what stands between runs once.
+
+    total = alloca                        task 0, serial:     store temp total, 0
+    store total, 0                        task 1, range_for:  for i in x { atomic add temp total, x[i] }
+    for i in x { atomic add total, x[i] } task 2, serial:     return load temp total
+    return load total
+
+Values that every task can compute from constants, arguments and shapes are copied into each task that needs them, so
+that a bound like `n * 2` costs no task. Pointers are copied too. Variables and other values that cross tasks live in a
+`Temporary` under their Python name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from ...ir.functions import Call, calls
+from ...ir.nodes import Block, Effect, Statement, clone, has_effect, operands, walk, walk_blocks
+from ...ir.statements import (
+    Alloca,
+    GlobalLoad,
+    GlobalPtr,
+    GlobalStore,
+    GlobalTemporary,
+    LocalLoad,
+    LocalStore,
+    MatrixPtr,
+    RangeFor,
+    StructPtr,
+    Temporary,
+    base_pointer,
+)
+from ...ir.tasks import Kernel, Task, TaskKind
+from ..context import PassContext
+from ..rewrite import GONE, Rewriter
+from .zeros import is_stored_next, store_zero
+
+
+def offload(kernel: Kernel, context: PassContext) -> bool:
+    """Move `kernel.body` into `kernel.tasks`; the body is empty afterwards."""
+    _Offload(kernel, context).run()
+    return True
+
+
+Group = list[Statement]
+"""Consecutive top-level statements of one task: a parallel loop alone, or serial ones."""
+
+
+def is_parallel(statement: Statement) -> bool:
+    """Return whether a top-level statement becomes a task of its own."""
+    return isinstance(statement, RangeFor) and not statement.serialize
+
+
+@dataclass(slots=True)
+class _Draft:
+    """A task before its statements read what is its own. brought: statements to stand before them."""
+
+    task: Task
+    brought: list[Statement]
+    mapping: dict[Statement, Statement]
+
+
+class _Offload:
+    """groups: statements per task. home, order: the group of a top-level statement, and its position.
+
+    copied: values made anew in each task. temporaries: values and variables that cross tasks.
+    """
+
+    def __init__(self, kernel: Kernel, context: PassContext) -> None:
+        self.kernel = kernel
+        self.context = context
+        self.groups: list[Group] = []
+        self.home: dict[Statement, int] = {}
+        self.order: dict[Statement, int] = {}
+        self.copied: set[Statement] = set()
+        self.temporaries: dict[Statement, Temporary] = {}
+
+    def run(self) -> None:
+        self.split()
+        self.find_copied()
+        self.find_temporaries()
+        # All copies are made before any task is rewritten, since rewriting changes the originals.
+        for draft in [self.new_task(group, index) for index, group in enumerate(self.groups)]:
+            self.rewrite(draft)
+            if draft.task.loop is not None or _has_outcome(draft.task.body):
+                self.kernel.tasks.append(draft.task)
+        self.kernel.body = Block()
+        self.kernel.temporaries = list(self.temporaries.values())
+        several = len(self.kernel.tasks) > 1
+        for number, task in enumerate(self.kernel.tasks):
+            task.name = f"{self.kernel.name}_{number}" if several else self.kernel.name
+
+    def split(self) -> None:
+        """Cut the body into groups. Pure values do not keep two serial groups apart."""
+        for statement in self.kernel.body.statements:
+            if is_parallel(statement) or not self.groups or is_parallel(self.groups[-1][0]):
+                self.groups.append([statement])
+            else:
+                self.groups[-1].append(statement)
+            self.home[statement] = len(self.groups) - 1
+            self.order[statement] = len(self.order)
+
+    def find_copied(self) -> None:
+        """Find the values that are made anew in each task: uniform ones, and pointers."""
+        for statement in self.kernel.body.statements:
+            if isinstance(statement, (GlobalPtr, MatrixPtr, StructPtr)) or (
+                not isinstance(statement, Alloca)
+                and statement.type is not None
+                and not has_effect(statement, Effect.READ | Effect.WRITE | Effect.CONTROL)
+                and not any(calls(Block([statement])))  # it may take long: each thread would call it again
+                and all(operand in self.copied for operand in _outer_operands(statement))
+            ):
+                self.copied.add(statement)
+
+    def find_temporaries(self) -> None:
+        """Find the variables and values that one task makes and another uses, also through copied values."""
+        used_in: dict[Statement, set[int]] = {}
+        for index, group in enumerate(self.groups):
+            pending = [operand for statement in group for operand in _outer_operands(statement)]
+            seen: set[Statement] = set()
+            while pending:
+                value = pending.pop()
+                if value in seen or value not in self.home:
+                    continue
+                seen.add(value)
+                used_in.setdefault(value, set()).add(index)
+                if value in self.copied and self.home[value] != index:
+                    pending.extend(_outer_operands(value))
+        taken: set[str] = set()
+        for statement in self.kernel.body.statements:
+            crosses = used_in.get(statement, set()) - {self.home[statement]}
+            if crosses and statement not in self.copied and statement.type is not None:
+                name = _unique(statement.name or "value", taken)
+                self.temporaries[statement] = Temporary(name, statement.type)
+
+    def store_temporaries(self, group: Group) -> Group:
+        """Store, after each value that crosses tasks, the value in its temporary; zero the variables that do."""
+        result: Group = []
+        for position, statement in enumerate(group):
+            result.append(statement)
+            temporary = self.temporaries.get(statement)
+            if temporary is None:
+                continue
+            if isinstance(statement, Alloca):
+                if not is_stored_next(statement, group[position + 1 :]):
+                    result.extend(store_zero(statement))
+            else:
+                pointer = GlobalTemporary(temporary, type=statement.type, location=statement.location)
+                result += [pointer, GlobalStore(pointer, statement, location=statement.location)]
+        return result
+
+    def new_task(self, group: Group, index: int) -> _Draft:
+        """Return a task of the statements of `group`, and what they shall read in place of other tasks' values."""
+        loop = group[0]
+        if not (isinstance(loop, RangeFor) and is_parallel(loop)):
+            body = Block(self.store_temporaries(group))
+            task = Task("", TaskKind.SERIAL, body, block_dim=1, location=loop.location)
+            return _Draft(task, *self.bring(_used(body), index))
+        brought, mapping = self.bring([*loop.begins, *loop.ends, *loop.steps], index)
+        for bounds in (loop.begins, loop.ends, loop.steps):
+            bounds[:] = [mapping.get(value, value) for value in bounds]
+        block_dim = min(loop.block_dim or self.context.options.block_dim, self.context.capabilities.max_block_dim)
+        task = Task("", TaskKind.RANGE_FOR, loop.body, Block(brought), loop, block_dim, loop.location)
+        return _Draft(task, *self.bring(_used(loop.body), index))
+
+    def rewrite(self, draft: _Draft) -> None:
+        """Let a task read its copies, and reach variables that became temporaries by global accesses."""
+        rewriter = Rewriter(
+            {Alloca: self.drop_variable, LocalLoad: _load_globally, LocalStore: _store_globally, Call: _call_globally}
+        )
+        rewriter.mapping.update(draft.mapping)
+        brought, body = Block(draft.brought), draft.task.body
+        rewriter.block(draft.task.prologue)
+        rewriter.block(brought)
+        rewriter.block(body)
+        body.statements = brought.statements + body.statements
+
+    def drop_variable(self, rewriter: Rewriter, alloca: Statement) -> Statement | None:
+        """A variable that became a temporary has its pointer from `bring`."""
+        return GONE if alloca in self.temporaries else None
+
+    def bring(self, values: Iterable[Statement], index: int) -> tuple[list[Statement], dict[Statement, Statement]]:
+        """Return what task `index` must make to have those of `values` from outside, and what stands for each."""
+        made: list[Statement] = []
+        mapping: dict[Statement, Statement] = {}
+        needed: set[Statement] = set()
+        pending = list(values)
+        while pending:
+            value = pending.pop()
+            if value not in needed and self.is_from_outside(value, index):
+                needed.add(value)
+                if value in self.copied:
+                    pending += _outer_operands(value)
+        for value in sorted(needed, key=self.order.__getitem__):
+            if value in self.copied:
+                made.append(clone(value, mapping))
+                continue
+            pointer = GlobalTemporary(self.temporaries[value], type=value.type, location=value.location)
+            made.append(pointer)
+            mapping[value] = pointer
+            if not isinstance(value, Alloca):
+                mapping[value] = GlobalLoad(pointer, type=value.type, name=value.name, location=value.location)
+                made.append(mapping[value])
+        return made, mapping
+
+    def is_from_outside(self, value: Statement, index: int) -> bool:
+        """Return whether `value` is made at top level and task `index` has to make it or its like itself."""
+        if value not in self.home:
+            return False
+        at_home = self.home[value] == index and not is_parallel(self.groups[index][0])
+        return not at_home or (isinstance(value, Alloca) and value in self.temporaries)
+
+
+def _used(block: Block) -> Iterator[Statement]:
+    """Yield all that `block` and what is inside it reads."""
+    for inner in walk_blocks(block):
+        for statement in inner.statements:
+            yield from operands(statement)
+        if inner.result is not None:
+            yield inner.result
+
+
+def _outer_operands(statement: Statement) -> list[Statement]:
+    """Return what `statement` reads from outside itself."""
+    if not statement.BLOCKS:
+        return operands(statement)
+    inside = set(walk(Block([statement])))
+    return [value for value in _used(Block([statement])) if value not in inside]
+
+
+def _load_globally(rewriter: Rewriter, load: Statement) -> Statement | None:
+    assert isinstance(load, LocalLoad)
+    if not _is_temporary(load.pointer):
+        return None
+    return rewriter.emit(GlobalLoad(load.pointer, type=load.type, name=load.name), load)
+
+
+def _store_globally(rewriter: Rewriter, store: Statement) -> Statement | None:
+    assert isinstance(store, LocalStore)
+    if not _is_temporary(store.pointer):
+        return None
+    return rewriter.emit(GlobalStore(store.pointer, store.value), store)
+
+
+def _call_globally(rewriter: Rewriter, call: Statement) -> Statement | None:
+    """Pass a variable of the task's own by reference for each that became a temporary, and store it afterwards."""
+    assert isinstance(call, Call)
+    copies = [k for k, argument in enumerate(call.arguments) if _is_temporary(argument)]
+    if not copies:
+        return None
+    new = clone(call, {})
+    assert isinstance(new, Call)
+    for k in copies:
+        place = call.arguments[k]
+        new.arguments[k] = rewriter.emit(Alloca(type=place.type, name=base_pointer(place).name), call)
+        value = rewriter.emit(GlobalLoad(place, type=place.type), call)
+        rewriter.emit(LocalStore(new.arguments[k], value), call)
+    rewriter.emit(new, call)
+    for k in copies:
+        value = rewriter.emit(LocalLoad(new.arguments[k], type=call.arguments[k].type), call)
+        rewriter.emit(GlobalStore(call.arguments[k], value), call)
+    return new
+
+
+def _is_temporary(pointer: Statement) -> bool:
+    return isinstance(base_pointer(pointer), GlobalTemporary)
+
+
+def _unique(name: str, taken: set[str]) -> str:
+    """Return `name`, with a number if it is taken."""
+    found, number = name, 1
+    while found in taken:
+        found, number = f"{name}_{number}", number + 1
+    taken.add(found)
+    return found
+
+
+def _has_outcome(body: Block) -> bool:
+    """Return whether a serial task does anything that outlasts it."""
+    return any(s.EFFECT & Effect.WRITE and not isinstance(s, LocalStore) for s in walk(body))

@@ -1,0 +1,164 @@
+"""Makes atomic operations plain where no other thread can meet them.
+
+    $old = atomic add a[$i], $v    ->    $old = load a[$i]
+                                         $1 = add $old, $v
+                                         store a[$i], $1
+
+Always for local variables and in serial tasks. In a parallel loop, for an array of which every iteration writes cells
+of its own: some axes of all writes hold the loop's indices, each plus a constant that is the same everywhere. Reads do
+not matter: with one writer a cell has its old or its new value for others, atomic or not. In memory that a block shares
+the number of a thread counts as the loop's indices do, and where blocks are loops (C) all of it is one core's own.
+"""
+
+from __future__ import annotations
+
+from typing import TypeGuard
+
+from ...ir.builder import Builder
+from ...ir.functions import Reference, calls
+from ...ir.nodes import Block, Note, Statement, walk
+from ...ir.ops import ATOMIC_OPS
+from ...ir.sparse import CellIndex
+from ...ir.statements import (
+    Alloca,
+    Array,
+    AtomicOp,
+    GlobalPtr,
+    GlobalStore,
+    LoopIndex,
+    RangeFor,
+    StructFor,
+    base_pointer,
+)
+from ...ir.tasks import Kernel, Task
+from ...ir.threads import ThreadIndex
+from ..analysis.aliasing import split_indices, split_offset
+from ..context import PassContext
+from ..rewrite import Rewriter
+
+
+def demote_atomics(kernel: Kernel, context: PassContext) -> bool:
+    """Replace atomic operations by load, operation, store where the result is the same."""
+    plain = _alone_in_tasks(kernel, context) if kernel.tasks else dict.fromkeys(_alone_in_body(kernel.body), "")
+    for function in kernel.functions:
+        plain.update((atomic, "") for atomic in walk(function.body) if _is_local(atomic))
+    if not plain:
+        return False
+    explains = context.options.why_comments
+
+    def rule(rewriter: Rewriter, atomic: Statement) -> Statement | None:
+        if not isinstance(atomic, AtomicOp) or atomic not in plain:
+            return None
+        if explains and plain[atomic]:
+            atomic.notes += (Note(f"not atomic: {plain[atomic]} (demote_atomics)"),)
+        return make_plain(rewriter, atomic)
+
+    return Rewriter({AtomicOp: rule}).run(kernel)
+
+
+def _is_local(statement: Statement) -> TypeGuard[AtomicOp]:
+    """Return whether `statement` is an atomic on a variable of a function, its caller's included."""
+    return isinstance(statement, AtomicOp) and isinstance(base_pointer(statement.pointer), (Alloca, Reference))
+
+
+def make_plain(rewriter: Rewriter, atomic: AtomicOp) -> Statement:
+    """Emit load, operation and store; return the old value."""
+    builder = Builder(Block(rewriter.out))
+    builder.location = atomic.location
+    old = builder.load(atomic.pointer)
+    builder.store(atomic.pointer, builder.op(ATOMIC_OPS[atomic.op], old, atomic.value)).notes = atomic.notes
+    return old
+
+
+def _alone_in_body(body: Block) -> set[AtomicOp]:
+    """Before `offload`: atomics on variables, unless made outside a parallel loop and updated inside it."""
+    outside = {statement for statement in body.statements if isinstance(statement, Alloca)}
+    found: set[AtomicOp] = set()
+    for statement in body.statements:
+        parallel = isinstance(statement, (RangeFor, StructFor)) and not statement.serialize
+        for inner in walk(Block([statement])):
+            if isinstance(inner, AtomicOp) and isinstance(base := base_pointer(inner.pointer), Alloca):
+                if not (parallel and base in outside):
+                    found.add(inner)
+    return found
+
+
+def _alone_in_tasks(kernel: Kernel, context: PassContext) -> dict[AtomicOp, str]:
+    """Atomics that no other thread of their task can meet, and why, where Python does not show it."""
+    found: dict[AtomicOp, str] = {}
+    for task in kernel.tasks:
+        atomics = [statement for statement in walk(task.body) if isinstance(statement, AtomicOp)]
+        if not atomics:
+            continue
+        owned = _owned_arrays(task)
+        in_turn = set(kernel.shared) if context.capabilities.blocks_in_turn else set()
+        for atomic in atomics:
+            base = base_pointer(atomic.pointer)
+            if task.loop is None or isinstance(base, Alloca):
+                found[atomic] = ""
+            elif isinstance(base, GlobalPtr) and base.array in owned:
+                found[atomic] = "no other thread writes it" if base.array.is_shared else "no other turn writes it"
+            elif isinstance(base, GlobalPtr) and base.array in in_turn:
+                found[atomic] = "one core runs the whole block"
+    return found
+
+
+def _owned_arrays(task: Task) -> set[Array]:
+    """Return the arrays of which each iteration of the task's loop writes cells that no other iteration writes."""
+    if task.loop is None:
+        return set()
+    writes: dict[Array, list[GlobalPtr]] = {}
+    for statement in walk(task.body):
+        if isinstance(statement, (GlobalStore, AtomicOp)):
+            base = base_pointer(statement.pointer)
+            if isinstance(base, GlobalPtr):
+                writes.setdefault(base.array, []).append(base)
+    called = {array for call in calls(task.body) for array in call.function.writes}
+    aliasing = {array for array in (*writes, *called) if array.may_alias}
+    return {
+        array
+        for array, pointers in writes.items()
+        if array not in called and _are_own(array, pointers, task.loop) and not (array.may_alias and len(aliasing) > 1)
+    }
+
+
+def _are_own(array: Array, pointers: list[GlobalPtr], loop: RangeFor) -> bool:
+    return _own_threads(pointers) if array.is_shared else _own_axes(pointers, loop)
+
+
+def _own_axes(pointers: list[GlobalPtr], loop: RangeFor) -> bool:
+    """Return whether for each axis of the loop some axis of all pointers is that index plus one constant."""
+    common = _index_axes(pointers[0], loop)
+    for pointer in pointers[1:]:
+        common &= _index_axes(pointer, loop)
+    axes = len(loop.begins) if loop.cells is None else loop.cells.ndim
+    return {axis for _, axis, _ in common} == set(range(axes))
+
+
+def _own_threads(pointers: list[GlobalPtr]) -> bool:
+    """Return whether some axis of all pointers is the thread's number in its block plus one constant."""
+    common = _thread_axes(pointers[0])
+    for pointer in pointers[1:]:
+        common &= _thread_axes(pointer)
+    return bool(common)
+
+
+def _thread_axes(pointer: GlobalPtr) -> set[tuple[int, int]]:
+    """Return (axis, constant) for each index that is the thread's number plus a constant."""
+    found = set()
+    for position, index in enumerate(pointer.indices):
+        base, offset = split_offset(index)
+        if isinstance(base, ThreadIndex) and base.kind == "thread":
+            found.add((position, offset))
+    return found
+
+
+def _index_axes(pointer: GlobalPtr, loop: RangeFor) -> set[tuple[int, int, int]]:
+    """Return (axis of the array, axis of the loop, constant) for each index that is a loop index plus a constant."""
+    found: set[tuple[int, int, int]] = set()
+    if pointer.array.clamped and loop.over is not pointer.array:
+        return found  # turns beyond the array meet at its border
+    for position, (base, offset) in enumerate(split_indices(pointer)):
+        if isinstance(base, CellIndex if loop.cells is not None else LoopIndex) and base.loop is loop:
+            found.add((position, base.axis, offset))
+    return found
