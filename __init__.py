@@ -58,6 +58,7 @@ from .runtime.fields.snodes import SNode, axes, deactivate_all_snodes, root
 from .runtime.launch.kernel import kernel
 from .runtime.launch.real_function import real_func
 from .runtime.launch.tuning import tune
+from .runtime.launch.workbench_facade import install as _install_workbench
 from .runtime.missing_names import missing as _missing
 from .runtime.public_names import NAMES as _NAMES_ON_DEMAND
 from .runtime.session import session as _session
@@ -147,6 +148,7 @@ _HOOKS.make_ndarray = ndarray
 
 sys.modules.update({f"{__name__}.{path}": module for path, module in _PATHS.items()})
 _lazy.install()
+_install_workbench()
 
 
 def __dir__() -> list[str]:

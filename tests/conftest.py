@@ -14,9 +14,8 @@ from cache_checks import compare_compilations
 from missing_tools import MissingTools
 
 import shadesmith as ti
+from shadesmith.runtime.cache import compiler, lookup
 from shadesmith.runtime.cache import ir_entries as kept_ir
-from shadesmith.runtime.cache import lookup
-from shadesmith.runtime.launch import kernel as kernels
 from shadesmith.runtime.session import session as sessions
 from shadesmith.transpiler.frontend.builders.build import build
 from shadesmith.transpiler.ir.serialize.serialize import serialize
@@ -87,20 +86,20 @@ def check_what_is_found() -> None:
     def checked(store, found, name):
         kept = find(store, found, name)
         if kept is not None:
-            compare_compilations(kept, lookup._compile(*COMPILED[-1]))
+            compare_compilations(kept, compiler.compile_source(COMPILED[-1]))
         return kept
 
-    def remembered(specialization, target, config, observer=None, is_kept=True):
-        COMPILED.append((specialization, target, None))
+    def remembered(specialization, config, observer=None, is_kept=True):
+        COMPILED.append(specialization)
         try:
-            return find_or_compile(specialization, target, config, observer, is_kept)
+            return find_or_compile(specialization, config, observer, is_kept)
         finally:
             COMPILED.pop()
 
-    find_or_compile = lookup.find_or_compile
+    find_or_compile = compiler.find_or_compile
     lookup._find = checked
     check_what_the_frontend_kept()
-    kernels.find_or_compile = remembered
+    compiler.find_or_compile = remembered
 
 
 def check_what_the_frontend_kept() -> None:
@@ -121,7 +120,7 @@ def check_what_the_frontend_kept() -> None:
 
 
 COMPILED: list = []
-"""What is being looked for: arguments of `lookup._compile`."""
+"""Specializations that are being looked for."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -1,23 +1,18 @@
-"""The stages in order, nothing else: specialization -> frontend -> passes -> text. Pure: no device, no clock in it."""
+"""The stages in order, nothing else: specialization -> frontend -> passes -> source. Pure: no device and no clock."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from hashlib import sha256
-from time import perf_counter
-from typing import Any
 
 from .backend.assemble.emit import emit
+from .backend.compiled import compilation_of
 from .backend.module.compilation import Compilation
 from .errors import TaichiCompilationError
 from .frontend.builders.build import build
 from .frontend.source.specialization import Specialization
 from .ir.forms import FrontendResult
-from .ir.notes import notes_of
-from .ir.snodes import Node, begin_of, digits_of, is_sparse_tree, top_of
-from .ir.statements import Array
 from .ir.tasks import Kernel
-from .ir.text import Form, form_of, frontend_form_of, print_frontend
+from .ir.text import Form, form_of, frontend_form_of
 from .ir.verify import verify
 from .passes import PassContext, Stage, run
 
@@ -30,15 +25,20 @@ Frontend = Callable[[Specialization], FrontendResult]
 
 
 def compile_kernel(
-    specialization: Specialization, target: str, observer: Observer | None = None, frontend: Frontend = build
+    specialization: Specialization,
+    target: str,
+    observer: Observer | None = None,
+    frontend: Frontend = build,
+    stage_ended: Callable[[str], None] = lambda stage: None,
 ) -> Compilation:
-    """Turn one specialization of a kernel into text for `target` ("vulkan", "cuda", "c" or "python").
+    """Turn one specialization of a kernel into source for `target` ("vulkan", "cuda", "c" or "python").
 
-    observer: called with every form that exists on the way; forms are printed only for it.
-    Raises: TaichiCompilationError and its kin for the user's mistakes, each naming the Python line.
+    observer: called with every form that exists on the way; forms are printed only for it. stage_ended: called with
+    the name of each stage that has ended ("frontend", "passes", "emit"), for who takes the time.
+    Raises: TaichiCompilationError and its subclasses for the user's mistakes, each naming the Python line.
     """
     try:
-        return _compile(specialization, target, observer, frontend)
+        return _compile(specialization, target, observer, frontend, stage_ended)
     except RecursionError:
         raise specialization.definition.location().error(
             TaichiCompilationError,
@@ -47,52 +47,29 @@ def compile_kernel(
         ) from None
 
 
-def content_key(specialization: Specialization) -> str:
-    """Return a digest of all that decides the text: the specialization, and what its kernel read while it was built.
-
-    Raises: TaichiCompilationError for the user's mistakes, as compiling does.
-    """
-    kernel = build(specialization).kernel
-    arrays = [f"{array.name} at {_place_text(array)}" for array in kernel.arrays]
-    trees = [str(_node_text(top)) for top in kernel.trees if is_sparse_tree(top)]
-    material = [specialization.key, print_frontend(kernel), *notes_of(kernel), *arrays, *trees]
-    return sha256("\x00".join(material).encode()).hexdigest()[:16]
-
-
-def _place_text(array: Array) -> str:
-    if array.place is None:
-        return str(array.offset)
-    digits = [tuple(digit) for digit in digits_of(array.place)]
-    return f"{array.offset}, {begin_of(array.place)}, {digits}"
-
-
-def _node_text(node: Node) -> list[Any]:
-    return [node.kind, node.axes, node.extents, node.chunk, str(node.element), *map(_node_text, node.children)]
-
-
-def _compile(specialization: Specialization, target: str, observer: Observer | None, frontend: Frontend) -> Compilation:
-    start = perf_counter()
+def _compile(
+    specialization: Specialization,
+    target: str,
+    observer: Observer | None,
+    frontend: Frontend,
+    stage_ended: Callable[[str], None],
+) -> Compilation:
+    options, capabilities = specialization.options, specialization.capabilities
     result = frontend(specialization)
-    built = perf_counter()
+    stage_ended("frontend")
     kernel = result.kernel
     if observer is not None:
         observer("frontend", frontend_form_of(kernel))
-    context = PassContext(specialization.options, specialization.capabilities, _recorder(observer))
+    context = PassContext(options, capabilities, _recorder(observer))
     run(kernel, context)
-    if specialization.options.verify:
+    if options.verify:
         verify(kernel, Stage.FINAL)
-    passed = perf_counter()
+    stage_ended("passes")
     if observer is not None:
         observer("final", form_of(kernel))
-    module = emit(kernel, target, specialization.options, specialization.capabilities)
-    times = {"frontend": built - start, "passes": passed - built, "emit": perf_counter() - passed}
-    warnings = (*result.warnings, *context.warnings)
-    added = [(array.node, array.role) for array in kernel.arrays[len(result.fields) :] if array.node is not None]
-    beside = dict(enumerate(added, len(result.fields)))
-    fields = (*result.fields, *(result.trees[top_of(node)].sparse_memory(node, role) for node, role in added))
-    begins = [None if task.loop is None else task.loop.location for task in kernel.tasks]
-    loops = tuple(None if place is None else (place.file, place.line) for place in begins)
-    return Compilation(module, fields, result.captured, warnings, times, beside, loops, result.read, context.times)
+    module = emit(kernel, target, options, capabilities)
+    stage_ended("emit")
+    return compilation_of(module, kernel, result, tuple(context.warnings), context.times)
 
 
 def _recorder(observer: Observer | None) -> Callable[[Stage, str, Kernel], None] | None:

@@ -13,19 +13,18 @@ from typing import Any
 from ...transpiler.backend.module.interface import BackendModule
 from ...transpiler.errors import TaichiRuntimeError, UnsupportedError, warn_user
 from ...transpiler.frontend.source.definition import ParameterDefinition
-from ...transpiler.frontend.source.specialization import Specialization, describe
+from ...transpiler.frontend.source.specialization import describe
 from ...transpiler.ir.textures import FORMATS
 from ...transpiler.lang.annotations import NdarrayAnnotation, as_type, is_template
 from ...transpiler.lang.textures import RWTextureType, TextureType
 from ...transpiler.options import CompileOptions
 from ..arrays.ndarray import stand_in
 from ..arrays.texture import stand_in as texture_stand_in
-from ..cache.compiler import compile_kernel
+from ..cache import compiler
+from ..cache.compiler import Request
 from ..devices.target_tools import part_of
-from ..launch.arguments import classify
-from ..launch.kernel import COMPILING, BoundKernel, Kernel, as_bound_kernel
-from ..launch.packs import unpacker
-from ..launch.workbench_facade import archived_edit, edits_of
+from ..launch.kernel import BoundKernel, Kernel, as_bound_kernel
+from ..module_source import GENERATED
 from ..session import session as sessions
 from .archive_facts import ArchiveFacts
 from .targets import Target
@@ -35,7 +34,7 @@ COMPLETE = "`ti.types.ndarray(dtype=ti.f32, ndim=1)`"
 
 def specialize(
     kernel: Any, values: Mapping[str, Any], options: CompileOptions, target: Target
-) -> tuple[Specialization, tuple[Any, ...]]:
+) -> tuple[Request, tuple[Any, ...]]:
     """Return what a kernel is compiled for, and a value for each of its leaves: a type where nothing else matters.
 
     values: of parameters, by name. Raises: TaichiRuntimeError for names and values that do not fit.
@@ -46,21 +45,19 @@ def specialize(
 
 def specialize_call(
     kernel: Kernel, arguments: Sequence[Any], options: CompileOptions, target: Target
-) -> tuple[Specialization, tuple[Any, ...]]:
+) -> tuple[Request, tuple[Any, ...]]:
     """Return the same for all arguments of a call; annotations may stand for values."""
-    unpack = unpacker(kernel.definition)
-    return specialize_leaves(kernel, arguments if unpack is None else unpack(arguments), options, target)
+    return specialize_leaves(kernel, kernel.arguments.taken_apart(arguments), options, target)
 
 
 def specialize_leaves(
     kernel: Kernel, leaves: Sequence[Any], options: CompileOptions, target: Target
-) -> tuple[Specialization, tuple[Any, ...]]:
+) -> tuple[Request, tuple[Any, ...]]:
     """Return the same for values of all leaves: members of packs in the packs' places."""
     values = [
         _example(parameter, leaf, options) for parameter, leaf in zip(kernel.definition.leaves, leaves, strict=True)
     ]
-    found, _ = classify(kernel.definition, values, options)
-    return Specialization(kernel.definition, found, options, target.capabilities), tuple(values)
+    return compiler.specialize(kernel.definition, values, options, target.capabilities), tuple(values)
 
 
 def _example(parameter: ParameterDefinition, value: Any, options: CompileOptions) -> Any:
@@ -84,27 +81,29 @@ def _example(parameter: ParameterDefinition, value: Any, options: CompileOptions
 
 
 def compile_for(
-    specialization: Specialization, arguments: tuple[Any, ...], target: Target
+    request: Request, arguments: tuple[Any, ...], target: Target
 ) -> tuple[BackendModule, tuple[Any, ...], str | None]:
     """Return the module, the captured fields by slot, and the digest of an edit that runs instead of what is generated.
 
     Raises: what compiling raises.
     """
-    with COMPILING:
-        try:
-            compilation = compile_kernel(specialization, target.name)
-        except UnsupportedError as error:
-            raise error if target.is_of_session else _lacking(error, target) from None
-        for text in compilation.warnings:
-            warn_user(text)
-        if not target.is_of_session:
-            module, found = archived_edit(sessions.current_config(), specialization, compilation.module)
-            return module, compilation.fields, found or None
-        compilation, choice = edits_of(sessions.current(), specialization, compilation, arguments)
+    specialization = request.specialization
+    try:
+        compilation = compiler.compile_source(specialization)
+    except UnsupportedError as error:
+        raise error if target.is_of_session else _lacking(error, target) from None
+    for text in compilation.warnings:
+        warn_user(text)
+    sources = sessions.module_sources()
+    if not target.is_of_session:
+        module, found = sources.archived(sessions.current_config(), specialization, compilation.module)
+        return module, compilation.fields, found or None
+    with compiler.COMPILING:
+        choice = sources.choose(sessions.current(), specialization, request.kinds, compilation, arguments)
     digest = None
-    if choice is not None and choice.dispatch is None and choice.variant.variant != "generated":
-        digest = choice.variant.digest
-    return compilation.module, compilation.fields, digest
+    if choice.dispatch is None and choice.known is not None and choice.known.variant != GENERATED:
+        digest = choice.known.digest
+    return choice.module, compilation.fields, digest
 
 
 def _lacking(error: UnsupportedError, target: Target) -> UnsupportedError:

@@ -19,15 +19,13 @@ from ...transpiler.backend.module.compilation import Compilation
 from ...transpiler.backend.module.interface import Interface
 from ...transpiler.errors import TaichiRuntimeError, TaichiRuntimeTypeError
 from ...transpiler.frontend.source.definition import KernelDefinition
-from ...transpiler.frontend.source.specialization import ArrayArgument, Specialization
+from ...transpiler.frontend.source.specialization import ArrayArgument
 from ...transpiler.ir.types import Struct, Tensor, element_of, u8
-from ..arrays.interop import check_argument
 from ..arrays.memory import Memory, ended_error
 from ..arrays.ndarray import array_in_memory
-from ..launch.arguments import classify
+from ..cache.compiler import COMPILING, specialize
 from ..launch.captured import TreePart
-from ..launch.instance import Instance
-from ..launch.kernel import COMPILING
+from ..launch.instance import Instance, Launcher
 from ..launch.keys import Keys
 from ..session import session as sessions
 from ..session.programs import Code
@@ -152,7 +150,7 @@ class LoadedKernel:
         self._keys = Keys(self._definition)
         self._key = self._keys.fast
         self._launchers: dict[Any, Callable[..., Any]] = {}
-        self._instances: dict[Any, Instance] = {}
+        self._instances: dict[Any, tuple[Instance, Launcher]] = {}
         self._code: Code | None = None
         self._fields = _captured(kernel, module)
 
@@ -210,15 +208,17 @@ class LoadedKernel:
             values[place] = value
         return tuple(values)
 
-    def launcher(self, leaves: Sequence[Any]) -> tuple[Instance, Callable[..., Any]]:
+    def launcher(self, leaves: Sequence[Any]) -> tuple[Instance, Launcher]:
         """Return what is made ready for such arguments, and what launches it; for graphs.
 
         Raises: TaichiRuntimeError after `ti.reset()`.
         """
         if self._session.epoch < 0:
             raise ended_error()
-        launch = self._launchers.get(key := self._keys.of(leaves)) or self._find(leaves)
-        return self._instances[key], launch
+        key = self._keys.of(leaves)
+        if key not in self._instances:
+            self._find(leaves)
+        return self._instances[key]
 
     @property
     def definition(self) -> KernelDefinition:
@@ -227,21 +227,20 @@ class LoadedKernel:
 
     def _find(self, args: Sequence[Any]) -> Callable[..., Any]:
         session = self._session
-        arguments, kinds = classify(self._definition, args, session.options)
+        request = specialize(self._definition, args, session.options, session.device.capabilities)
+        arguments = request.specialization.arguments
         self._check_textures(arguments)
         key = self._keys.of(args)
         with COMPILING:
             launch = self._launchers.get(key)
             if launch is not None:
                 return launch
-            kinds = self._reachable(arguments, kinds)
-            module = self._kernel.module
-            specialization = Specialization(self._definition, arguments, session.options, session.device.capabilities)
-            compilation = Compilation(module, self._fields, {}, (), {})
-            instance = Instance(session, specialization, compilation, code=self._load())
-            launch = instance.make_launch(compilation, kinds, keeps=True)
-            self._launchers[key], self._instances[key] = launch, instance
-        return launch
+            kinds = self._reachable(arguments, request.kinds)
+            compilation = Compilation(self._kernel.module, self._fields, {}, (), {})
+            instance = Instance(session, request.specialization, compilation, code=self._load())
+            launcher = instance.make_launch(compilation, kinds, keeps=True)
+            self._launchers[key], self._instances[key] = launcher.launch, (instance, launcher)
+        return launcher.launch
 
     def _check_textures(self, arguments: Sequence[Any]) -> None:
         """Check that textures hold what the kernel was archived for: numbers with or without a point."""
@@ -283,17 +282,9 @@ class LoadedKernel:
 
     def _explain(self, args: Sequence[Any]) -> None:
         """Raise an error that names the parameter whose argument cannot be packed, if that is what went wrong."""
-        instance = self._instances.get(self._keys.of(args))
-        if instance is None:
-            return
-        for place in self._passed:
-            where = f"`{self.parameters[place]['name']}` of kernel `{self.name}`"
-            if not instance.accepts(place, args[place]):
-                wanted = self._definition.leaves[place].annotation
-                error = TaichiRuntimeTypeError.get(place, wanted, type(args[place]))
-                raise TaichiRuntimeTypeError(f"{error.message}: {where}", "convert the value before the call") from None
-            if instance.writes(place):
-                check_argument(args[place], f"Argument {place} ({where})")
+        found = self._instances.get(self._keys.of(args))
+        if found is not None:
+            found[0].explain(args, self._passed)
 
 
 def _captured(kernel: Kernel, module: LoadedModule) -> tuple[TreePart | None, ...]:

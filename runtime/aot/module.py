@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from ...transpiler.errors import TaichiRuntimeError
-from ...transpiler.frontend.source.specialization import Specialization
 from ...transpiler.lang.arch import Arch
 from ...transpiler.lang.describe import is_described
+from ..cache.compiler import Request
 from ..launch.kernel import Kernel
 from ..session import session as sessions
 from ..session.tracebacks import hides_own_frames
@@ -84,8 +84,8 @@ class Module:
         Raises: as `add_kernel`.
         """
         _check_name(name, self._kernels, "kernel", RENAME)
-        specialization, leaves = specialize_call(kernel_fn, arguments, self._options, self.target)
-        self._kernels[name] = self._compile(specialization, leaves, None)
+        request, leaves = specialize_call(kernel_fn, arguments, self._options, self.target)
+        self._kernels[name] = self._compile(request, leaves, None)
 
     @contextmanager
     def add_kernel_template(self, kernel_fn: Any) -> Iterator[KernelTemplate]:
@@ -113,15 +113,15 @@ class Module:
         return next((name for name, known in self._fields.items() if known is field), None)
 
     def _add(self, kernel_fn: Any, values: Mapping[str, Any], name: str, template: dict[str, Any] | None) -> None:
-        specialization, arguments = specialize(kernel_fn, values, self._options, self.target)
+        request, arguments = specialize(kernel_fn, values, self._options, self.target)
         hint = RENAME if template is None else f"the same is kept once; for arrays of other types {RENAME}"
         _check_name(name, self._kernels, "kernel", hint)
-        self._kernels[name] = self._compile(specialization, arguments, template)
+        self._kernels[name] = self._compile(request, arguments, template)
 
-    def _compile(self, specialization: Specialization, arguments: Any, template: dict[str, Any] | None) -> Compiled:
-        module, fields, edited = compile_for(specialization, arguments, self.target)
+    def _compile(self, request: Request, arguments: Any, template: dict[str, Any] | None) -> Compiled:
+        module, fields, edited = compile_for(request, arguments, self.target)
         binaries = compile_binaries(module, self.target)
-        return Compiled(specialization, module, fields, tuple(binaries), template, edited)
+        return Compiled(request.specialization, module, fields, tuple(binaries), template, edited)
 
     @hides_own_frames
     def add_graph(self, name: str, graph: Graph) -> None:

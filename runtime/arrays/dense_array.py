@@ -62,6 +62,14 @@ class DenseArray(Exchange):
         self.signature: object = self._signature()
         session.register(self)
 
+    @classmethod
+    def in_memory(cls, memory: Any, element: Type, shape: tuple[int, ...], name: str) -> Any:
+        """Return an array over memory that another owns."""
+        made = cls.__new__(cls)
+        made._set_up(memory, element, shape, name)
+        made.signature = made._signature()
+        return made
+
     def _set_up(self, memory: Any, element: Type, shape: tuple[int, ...], name: str) -> None:
         self.memory: Memory = memory
         self.allocation = memory.allocation

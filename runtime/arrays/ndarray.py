@@ -65,15 +65,12 @@ class Divisible(DenseArray):
             view = view_of_part(memory.view, key, len(self.shape))
         except IndexError as error:
             raise self._index_error(str(error), "write as in NumPy, `x[2:5]`, `x[:, 3]`") from None
-        kind = type(self)
-        part = kind.__new__(kind)
         owned = PartMemory(
             memory.whole if isinstance(memory, PartMemory | MemberMemory) else memory, view, self.element
         )
-        part._set_up(owned, self.element, owned.shape, self.name)
+        part: DenseArray = type(self).in_memory(owned, self.element, owned.shape, self.name)
         part.owner, part.path = self.owner, self.path
         part.grad = None if self.grad is None else self.grad.part(key)
-        part.signature = part._signature()
         return part
 
 
@@ -148,11 +145,7 @@ class _NoMemory:
 
 def stand_in(element: Type, ndim: int, name: str) -> Any:
     """Return what is to compilers an ndarray of this element and number of axes; it has no memory."""
-    kind = _class_of(element)
-    found = kind.__new__(kind)
-    found._set_up(_NoMemory(), element, (0,) * ndim, name)
-    found.signature = found._signature()
-    return found
+    return _class_of(element).in_memory(_NoMemory(), element, (0,) * ndim, name)
 
 
 @cache
@@ -163,11 +156,8 @@ def signature_of(element: Type, ndim: int, is_strided: bool = False) -> str:
 
 def array_in_memory(whole: Memory, view: Any, element: Type, name: str) -> DenseArray:
     """Return an ndarray over a part of some memory. view: of the part, a NumPy array over the bytes of `whole.view`."""
-    kind = _class_of(element)
-    result = kind.__new__(kind)
     memory = PartMemory(whole, view, element)
-    result._set_up(memory, element, memory.shape, name)
-    result.signature = result._signature()
+    result: DenseArray = _class_of(element).in_memory(memory, element, memory.shape, name)
     return result
 
 

@@ -1,67 +1,128 @@
-"""The compiler, loaded when the first kernel is compiled: its 40 modules would double the import's time, and a start at
-which all kernels are in the cache needs none of them."""
+"""The compile service: from the arguments of a call to the emitted source, for everyone who compiles a kernel.
+
+    specialize(definition, values, options, capabilities)    -> Request: what is compiled, and how a launcher reads it
+    find_or_compile(specialization, config)                  -> Compilation, from the cache where it is there
+    compile_source(specialization)                           -> Compilation, past the cache
+    kernel_keys(specialization, config, session)             -> KernelKeys, what each stage is found by
+
+The target is that of the specialization's capabilities: the session's or another. The compiler and the cache are loaded
+when the first kernel is compiled: their 40 modules would double the time of the import, and a start at which all
+kernels are in the cache needs no compiler. Neither of the two imports this module.
+"""
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
 
+from ...transpiler.frontend.source.definition import KernelDefinition
 from ...transpiler.frontend.source.specialization import Specialization
+from ...transpiler.options import Capabilities, CompileOptions
+from ..launch.arguments import classify
 
 if TYPE_CHECKING:
     from ...transpiler.backend.module.compilation import Compilation
+    from ...transpiler.ir.forms import FrontendResult
     from ...transpiler.ir.text import Form
     from ..config import Config
+    from ..launch.kernel_key import KernelKeys
     from ..session.session import Session
-    from ..store.store import Store
-    from .fingerprint import Fingerprint
-    from .ir_entries import KeptFrontend
 
 PACKAGE = __package__.rsplit(".", 2)[0]
 
+COMPILING = threading.RLock()
+"""Held by the thread that compiles: passes set limits of the whole process, and two threads may want one kernel."""
 
-def compile_kernel(
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What the arguments of one call ask for. kinds: how a launcher reads each argument (`launcher.make_launcher`)."""
+
+    specialization: Specialization
+    kinds: tuple[str, ...]
+
+    @property
+    def target(self) -> str:
+        """The target that is compiled for."""
+        return self.specialization.capabilities.target
+
+
+class StageClock:
+    """Takes the time of each stage of a compilation: called with the name of a stage that has ended.
+
+    times: [s] by stage, in order.
+    """
+
+    def __init__(self) -> None:
+        self.times: dict[str, float] = {}
+        self._start = perf_counter()
+
+    def __call__(self, stage: str) -> None:
+        """Note how long a stage took that has ended."""
+        now = perf_counter()
+        self.times[stage] = now - self._start
+        self._start = now
+
+
+def specialize(
+    definition: KernelDefinition, values: Sequence[Any], options: CompileOptions, capabilities: Capabilities
+) -> Request:
+    """Return what a call with these values, one a leaf, is compiled for; an annotation may be given for a value.
+
+    Raises: TaichiRuntimeTypeError naming the parameter, what it takes and what was given.
+    """
+    arguments, kinds = classify(definition, values, options)
+    return Request(Specialization(definition, arguments, options, capabilities), kinds)
+
+
+def compile_source(
     specialization: Specialization,
-    target: str,
     observer: Callable[[str, Form], None] | None = None,
-    frontend: KeptFrontend | None = None,
+    frontend: Callable[[Specialization], FrontendResult] | None = None,
 ) -> Compilation:
-    """Turn a specialization into text; see `transpiler.pipeline.compile_kernel`."""
+    """Compile without looking into the cache; see `transpiler.pipeline.compile_kernel`.
+
+    observer: sees every form on the way. frontend: takes the place of `frontend.build.build`.
+    Raises: TaichiCompilationError and its subclasses.
+    """
     pipeline = importlib.import_module(f"{PACKAGE}.transpiler.pipeline")
-    given = () if frontend is None else (frontend,)
-    compilation: Compilation = pipeline.compile_kernel(specialization, target, observer, *given)
+    given = {} if frontend is None else {"frontend": frontend}
+    with COMPILING:
+        clock = StageClock()
+        compilation: Compilation = pipeline.compile_kernel(
+            specialization, specialization.capabilities.target, observer, stage_ended=clock, **given
+        )
+    compilation.times.update(clock.times)
     return compilation
-
-
-def kept_frontend(store: Store, fingerprint: Fingerprint, name: str) -> KeptFrontend:
-    """Return the frontend of one compilation, which looks into the cache; see `cache.kept_ir`."""
-    module = importlib.import_module(f"{PACKAGE}.runtime.cache.ir_entries")
-    made: KeptFrontend = module.KeptFrontend(store, fingerprint, name)
-    return made
 
 
 def find_or_compile(
     specialization: Specialization,
-    target: str,
     config: Config,
     observer: Callable[[str, Form], None] | None = None,
     is_kept: bool = True,
 ) -> Compilation:
-    """Return a kernel's text from the cache, or compile it; see `cache.lookup.find_or_compile`."""
+    """Return what the cache has, or compile; see `cache.lookup.find_or_compile`. is_kept: whether it may be cached.
+
+    Raises: TaichiCompilationError and its subclasses.
+    """
     lookup = importlib.import_module(f"{PACKAGE}.runtime.cache.lookup")
-    compilation: Compilation = lookup.find_or_compile(specialization, target, config, observer, is_kept)
+    with COMPILING:
+        compilation: Compilation = lookup.find_or_compile(specialization, config, compile_source, observer, is_kept)
     return compilation
 
 
-def generated_key(specialization: Specialization, target: str, config: Config, session: Session | None) -> str:
-    """Return the key of what is generated for a kernel; see `cache.kernel_key.generated_key`."""
+def kernel_keys(specialization: Specialization, config: Config, session: Session | None) -> KernelKeys:
+    """Return the keys of a kernel; see `cache.kernel_key`."""
     module = importlib.import_module(f"{PACKAGE}.runtime.launch.kernel_key")
-    key: str = module.generated_key(specialization, target, config, session)
-    return key
+    keys: KernelKeys = module.KernelKeys(specialization, config, session, _frontend_key)
+    return keys
 
 
-def content_key(specialization: Specialization) -> str:
-    """Return a digest of all that decides a text; see `transpiler.pipeline.content_key`."""
-    key: str = importlib.import_module(f"{PACKAGE}.transpiler.pipeline").content_key(specialization)
+def _frontend_key(specialization: Specialization) -> str:
+    key: str = importlib.import_module(f"{PACKAGE}.transpiler.frontend.content_key").content_key(specialization)
     return key

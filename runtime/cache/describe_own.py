@@ -27,7 +27,7 @@ from ..arrays.dense_array import DenseArray
 from ..arrays.ndarray import MatrixNdarray, ScalarNdarray, StructNdarray
 from ..config import Config
 from ..fields.field import MatrixField, ScalarField, StructField
-from ..fields.snodes import SNode
+from ..fields.snodes import SNode, field_of, fields_in_tree
 from ..session.taichi_program import Program, Runtime
 from .walk import Walk
 
@@ -261,7 +261,7 @@ def _snode(walk: Walk, value: SNode) -> str:
     if value.node is None:
         return walk.cannot(value, "a root of fields")
     outer, walk.owner = walk.owner, value
-    field = value._field_here()
+    field = field_of(value)
     text = f"{name} {_node(walk, value)} {walk.of(field)}"
     walk.owner = outer
     return text
@@ -283,7 +283,7 @@ def _node(walk: Walk, value: SNode) -> str:
         walk.trees[top] = number, value.memory
         walk.record(f"tree#{number} {_shape_text(walk, top)}")
         if is_sparse_tree(top):  # nodes lead to all fields, by appending to one
-            walk.record(f"tree#{number} holds {[walk.of(field) for field in _fields_of(value)]}")
+            walk.record(f"tree#{number} holds {[walk.of(field) for field in fields_in_tree(value)]}")
     return f"tree#{walk.trees[top][0]}{path_from_top(node)}"
 
 
@@ -307,18 +307,6 @@ def node_at(top: Node, path: tuple[int, ...]) -> Node:
     for position in path:
         top = top.children[position]
     return top
-
-
-def _fields_of(node: SNode) -> Iterator[Any]:
-    while node._parent is not None and node._parent.node is not None:
-        node = node._parent
-    waiting = [node]
-    while waiting:
-        found = waiting.pop(0)
-        field = found._field_here()
-        if field is not None:
-            yield field
-        waiting += found._children
 
 
 def describe_sight(walk: Walk) -> None:

@@ -67,14 +67,14 @@ _TEXT = "_shadesmith_text"
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
-    """material: equal where the emitted text is. objects: by number. trees: (top, owner of the memory) by number.
+    """source_key: equal where the emitted source is. objects: by number. trees: (top, owner of the memory) by number.
 
     functions: those that kernels build, with their texts, in order. unknown: what has no description, by the identity
-    of the object that it is or is in. frontend_material: the material without the target, of which a kernel knows
-    nothing before the passes.
+    of the object that it is or is in. frontend_key: the same without the target, of which a kernel knows nothing
+    before the passes.
     """
 
-    material: bytes
+    source_key: bytes
     objects: tuple[Any, ...]
     numbers: Mapping[int, int]
     trees: tuple[tuple[Node, Any], ...]
@@ -83,7 +83,7 @@ class Fingerprint:
     reach: Mapping[int, Iterable[int]]
     roots: frozenset[int]
     alive: tuple[Any, ...]
-    frontend_material: bytes
+    frontend_key: bytes
 
     def reached(self, read: Iterable[int]) -> str | None:
         """Return why a kernel must not be kept whose frontend read these objects, given by identity; else None."""

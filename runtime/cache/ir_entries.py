@@ -53,10 +53,10 @@ class KeptFrontend:
     def keep(self) -> None:
         """Write what the frontend made, if it ran: all that it read has turned out to be described."""
         if self._made is not None:
-            self._store.put(STAGE, self._fingerprint.frontend_material, *self._made, self._name)
+            self._store.put(STAGE, self._fingerprint.frontend_key, *self._made, self._name)
 
     def _find(self, specialization: Specialization) -> FrontendResult | None:
-        entry = self._store.get(STAGE, self._fingerprint.frontend_material, self._name)
+        entry = self._store.get(STAGE, self._fingerprint.frontend_key, self._name)
         if entry is None:
             return None
         try:

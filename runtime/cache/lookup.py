@@ -6,9 +6,10 @@ nothing of the frontend, the passes and the printers is imported.
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ...transpiler.backend.module.compilation import Compilation
 from ...transpiler.errors import warn_user
@@ -17,52 +18,68 @@ from ..config import Config
 from ..devices.target_tools import tools_of
 from ..store.stats import COUNTS
 from ..store.store import Store, store_of
-from .compiler import compile_kernel, kept_frontend
 from .fingerprint import Fingerprint, fingerprint
 from .positions import Moved
 from .source_entries import Unkept, from_entry, to_entry
 from .walk import Undescribable
 
 if TYPE_CHECKING:
+    from ...transpiler.ir.forms import FrontendResult
     from ...transpiler.ir.text import Form
+    from .ir_entries import KeptFrontend
 
 STAGE = "text"
 
 
+class Compile(Protocol):
+    """What compiles where the cache has nothing: `compiler.compile_source`."""
+
+    def __call__(
+        self,
+        specialization: Specialization,
+        observer: Callable[[str, Form], None] | None = None,
+        frontend: Callable[[Specialization], FrontendResult] | None = None,
+    ) -> Compilation:
+        """Return the compilation. Raises: TaichiCompilationError and its subclasses."""
+
+
 def find_or_compile(
     specialization: Specialization,
-    target: str,
     config: Config,
+    compile: Compile,
     observer: Callable[[str, Form], None] | None = None,
     is_kept: bool = True,
 ) -> Compilation:
-    """Return a kernel's text. observer: sees every form on the way, for which it is compiled in any case.
+    """Return a kernel's source for the target of its capabilities.
 
-    is_kept: whether the kernel may be kept. Raises: TaichiCompilationError and its kin, as compiling does.
+    observer: sees every form on the way, for which it is compiled in any case. is_kept: whether the kernel may be
+    cached. Raises: TaichiCompilationError and its subclasses, as compiling does.
     """
-    name = specialization.definition.name
+    name, target = specialization.definition.name, specialization.capabilities.target
     reason = _why_not(target, config, observer, is_kept)
     store = store_of(config) if reason is None else None
     if store is None:
         COUNTS.miss(STAGE, name, reason or "offline_cache=False, or no folder that can be trusted")
-        return _compile(specialization, target, observer)
+        COUNTS.frontend_ran()
+        return compile(specialization, observer)
     try:
         with COUNTS.key_time():
             found = fingerprint(specialization, target, config)
     except Undescribable as error:
         COUNTS.miss(STAGE, name, str(error))
-        return _compile(specialization, target, observer)
+        COUNTS.frontend_ran()
+        return compile(specialization, observer)
     kept = _find(store, found, name)
     if kept is not None:
         return kept
-    frontend = kept_frontend(store, found, name)
-    made = compile_kernel(specialization, target, observer, frontend)
+    frontend = _kept_frontend(store, found, name)
+    made = compile(specialization, observer, frontend)
     with COUNTS.key_time():
         reason = _why_unkept(specialization, target, config, found, made)
     if reason is None:
         try:
             frontend.keep()
-            store.put(STAGE, found.material, *to_entry(made, found), name)
+            store.put(STAGE, found.source_key, *to_entry(made, found), name)
         except Unkept as error:
             reason = str(error)
     if reason is not None:
@@ -83,14 +100,16 @@ def _why_not(target: str, config: Config, observer: object, is_kept: bool) -> st
     return None
 
 
-def _compile(specialization: Specialization, target: str, observer: Callable[[str, Form], None] | None) -> Compilation:
-    COUNTS.frontend_ran()
-    return compile_kernel(specialization, target, observer)
+def _kept_frontend(store: Store, found: Fingerprint, name: str) -> KeptFrontend:
+    """Return the frontend of one compilation, which looks into the cache; only who compiles loads it."""
+    module: Any = importlib.import_module(".kept_ir", __package__)
+    frontend: KeptFrontend = module.KeptFrontend(store, found, name)
+    return frontend
 
 
 def _find(store: Store, found: Fingerprint, name: str) -> Compilation | None:
     start = perf_counter()
-    entry = store.get(STAGE, found.material, name)
+    entry = store.get(STAGE, found.source_key, name)
     if entry is None:
         return None
     try:
@@ -119,6 +138,6 @@ def _why_unkept(
         if parsed is not None and any(a != b for a, b in zip(parsed.source.lines, text.lines, strict=False)):
             return f"the text of `{function.__qualname__}` changed while it was compiled"
     after = fingerprint(specialization, target, config)
-    if after.material != before.material:
+    if after.source_key != before.source_key:
         return "what it reads changed while it was compiled"
     return None

@@ -23,7 +23,6 @@ from typing import Any
 
 from ...transpiler.errors import ShadesmithWarning, TaichiCompilationError, TaichiRuntimeError, TaichiSyntaxError
 from ...transpiler.lang.arch import ARCHES, Arch, cpu
-from ..launch.arguments import classify
 from ..launch.kernel import Kernel
 from ..session import session as sessions
 from .running import Program, Reached, file_of, name_of
@@ -292,7 +291,7 @@ def _suffices(kernel: Kernel | None) -> bool:
     if kernel is None:
         return False
     try:
-        classify(kernel.definition, kernel._complete(()), sessions.current_config().compile_options())
+        kernel.specialize(())
     except (TaichiSyntaxError, TaichiRuntimeError):
         return False
     return True
@@ -343,7 +342,7 @@ def _evaluate(program: Program, kernel: Kernel, options: argparse.Namespace) -> 
         values: tuple[Any, ...] = eval(compile(f"({text},)" if text else "()", name, "eval"), program.namespace)
     except Exception as error:
         raise CommandError(f"--args '{options.args}': {type(error).__name__}: {error}") from None
-    return kernel._bind(values, {}) if len(values) == len(kernel.definition.parameters) else values
+    return kernel.arguments.bind(values) if len(values) == len(kernel.definition.parameters) else values
 
 
 # --- the session

@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import Any
 
 from ...transpiler.errors import TaichiCompilationError, TaichiRuntimeError
-from ..launch.kernel import Kernel
+from ..launch.kernel import CALL_OBSERVERS, Kernel
 from .screen import CommandError
 
 
@@ -111,18 +111,16 @@ class Program:
 
 @contextmanager
 def watching(on_launch: Callable[[Kernel, tuple[Any, ...]], None]) -> Iterator[None]:
-    """Call `on_launch` before every launch of any kernel, here where it costs other programs nothing."""
-    original = Kernel.__call__
+    """Call `on_launch` before every launch of any kernel."""
 
-    def launch(kernel: Kernel, *args: Any, **kwargs: Any) -> Any:
-        on_launch(kernel, kernel._bind(args, kwargs))
-        return original(kernel, *args, **kwargs)
+    def observe(kernel: Kernel, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        on_launch(kernel, kernel.arguments.bind(args, kwargs))
 
-    setattr(Kernel, "__call__", launch)  # noqa: B010 - mypy refuses the assignment
+    CALL_OBSERVERS.append(observe)
     try:
         yield
     finally:
-        setattr(Kernel, "__call__", original)  # noqa: B010
+        CALL_OBSERVERS.remove(observe)
 
 
 def _shown(error: BaseException, path: Path) -> str:

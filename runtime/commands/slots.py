@@ -95,11 +95,10 @@ def _texts(call: Call, arch: str, screen: Screen) -> Iterator[tuple[Path, dict[s
 
 def _running(call: Call, slot: Slot, inspection: Inspection) -> str:
     """Return the variant that the next launch runs. Raises: EditError for a rule that is none."""
-    found = select(inspection.specialization, slot, inspection.module, call.kernel._wanted)
+    found = select(inspection.specialization, slot, inspection.module, call.kernel.wanted)
     if found.dispatch is None:
         return found.name
     if not call.arguments:
         return UNDECIDED
-    unpack = call.kernel._unpack
-    name = found.dispatch(call.arguments if unpack is None else unpack(call.arguments))
+    name = found.dispatch(call.kernel.arguments.taken_apart(call.arguments))
     return "" if name == EDIT else name

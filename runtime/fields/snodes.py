@@ -7,7 +7,8 @@ nodes its extents multiply. Each child of a root is a tree of its own, with one 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from operator import index as as_index
@@ -363,6 +364,24 @@ def deactivate_all_snodes() -> None:
     for owned in list(current("SNodes").arrays):
         if isinstance(owned, TreeMemory) and owned.is_living and is_sparse_tree(owned.top):
             owned.sparse().deactivate_all(owned.top)
+
+
+def field_of(node: SNode) -> Any:
+    """Return the field whose own node this is, None where it is none or the field is gone."""
+    return node._field_here()
+
+
+def fields_in_tree(node: SNode) -> Iterator[Any]:
+    """Yield the fields that still live in the tree of a node, those nearer to its top first."""
+    while node._parent is not None and node._parent.node is not None:
+        node = node._parent
+    waiting = deque([node])
+    while waiting:
+        found = waiting.popleft()
+        field = found._field_here()
+        if field is not None:
+            yield field
+        waiting += found._children
 
 
 def leaf_of(shape: tuple[int, ...], field: Any) -> SNode:

@@ -53,7 +53,7 @@ def make_dispatch(function: Any, args: Sequence[Any]) -> Dispatch:
     if not isinstance(kernel, Kernel):
         raise TaichiCompilationError(f"a graph dispatches kernels, found {function!r}", "`@ti.kernel` above its def")
     owner = (function.instance,) if isinstance(function, BoundKernel) else ()
-    dispatch = Dispatch(kernel, kernel.leaves_of((*owner, *args)))
+    dispatch = Dispatch(kernel, kernel.arguments.leaves((*owner, *args)))
     options = sessions.current_config().compile_options()
     for parameter, leaf in zip(kernel.definition.leaves, dispatch.leaves, strict=True):
         if isinstance(leaf, Arg):

@@ -7,22 +7,18 @@ run an edited text that is watched) are launched as plain calls between the reco
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Protocol
 from weakref import ref
 
 from ..devices.device import Launch, Recording
-from ..launch.access_sets import Touches
-from ..launch.instance import Instance
-from ..launch.launcher import Packed
+from ..launch.instance import Instance, Packer
 from ..session import session as sessions
 from ..session.session import Session
 from .argument import WITH_MEMORY, Arg, ArgKind
 from .dispatch import Dispatch
-
-Way = tuple[Callable[..., Packed], Touches]
 
 
 @dataclass(slots=True)
@@ -31,7 +27,7 @@ class Compiled:
 
     dispatch: Dispatch
     instance: Instance
-    way: Way | None
+    way: Packer | None
 
     @property
     def is_seeded(self) -> bool:
@@ -55,7 +51,7 @@ class PlainPart:
     def run(self, values: Mapping[str, Any], changed: set[str]) -> None:
         """Launch as the kernel itself does; a result is dropped, as in Taichi."""
         leaves = self.dispatch.values(values)
-        self.dispatch.kernel.launcher(leaves)[1](*leaves)
+        self.dispatch.kernel.launcher(leaves)[1].launch(*leaves)
 
 
 class RecordedPart:
@@ -119,7 +115,7 @@ class Plan:
         self.signatures = signatures_of(arguments, values)
         self._kinds = {name: arg.tag for name, arg in arguments.items()}
         self._seen: dict[str, Any] = {}
-        ways: dict[Instance, Way | None] = {}
+        ways: dict[Instance, Packer | None] = {}
         self.steps = [_compile(dispatch, values, ways) for dispatch in dispatches]
         self._parts: list[Part] = []
         for is_recorded, steps in groupby(self.steps, lambda step: step.way is not None):
@@ -169,10 +165,9 @@ def signatures_of(arguments: Mapping[str, Arg], values: Mapping[str, Any]) -> tu
     return tuple(values[name].signature for name, arg in arguments.items() if arg.tag in WITH_MEMORY)
 
 
-def _compile(dispatch: Dispatch, values: Mapping[str, Any], ways: dict[Instance, Way | None]) -> Compiled:
+def _compile(dispatch: Dispatch, values: Mapping[str, Any], ways: dict[Instance, Packer | None]) -> Compiled:
     """Compile a dispatch, unless a plain call or another dispatch has done so. ways: those made already."""
-    instance, launch = dispatch.kernel.launcher(dispatch.values(values))
+    instance, launcher = dispatch.kernel.launcher(dispatch.values(values))
     if instance not in ways:
-        make = getattr(launch, "make_packer", None)
-        ways[instance] = None if make is None else make()
+        ways[instance] = None if launcher.make_packer is None else launcher.make_packer()
     return Compiled(dispatch, instance, ways[instance])

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from ...transpiler.errors import warn_user
 from ...transpiler.frontend.source.specialization import Specialization
-from ..cache.compiler import compile_kernel
+from ..cache.compiler import compile_source
 from ..session import session as sessions
-from .workbench_facade import workbench
+from ..tool_registry import tool
 
 if TYPE_CHECKING:
     from ...transpiler.backend.module.compilation import Compilation
@@ -81,27 +81,26 @@ class Inspection:
     @cached_property
     def map(self) -> dict[str, Any]:
         """Python line, IR values, emitted line, and lines of the forms below it; see `workbench/inspect/maps.py`."""
-        maps = workbench("inspect.maps")
-        made: dict[str, Any] = maps.line_map(self.module, self.places["final"], self.forms["final"], self.gpu)
+        made: dict[str, Any] = tool("line_map")(self.module, self.places["final"], self.forms["final"], self.gpu)
         return made
 
     @cached_property
     def resources(self) -> Any:
         """Registers, spills, shared memory and occupancy of each task; printable: `workbench/inspect/resources.py`."""
-        return workbench("inspect.inspection_tools").resources(self.module, self.gpu, sessions.CURRENT)
+        return tool("resources")(self.module, self.gpu, sessions.CURRENT)
 
     def edited(self, variant: str = "edit") -> Inspection:
         """Return the same kernel with the text of an edit, as it lies in its slot, in place of the generated one.
 
         Raises: TaichiRuntimeError where there is none.
         """
-        slot = workbench("edits.slots").slot_of(self.specialization, sessions.current_config().edits_dir)
-        module = workbench("inspect.overview").edited_as_it_lies(slot, self.module, variant)
+        edits_dir = sessions.current_config().edits_dir
+        module = tool("edited_as_stored")(self.specialization, self.module, edits_dir, variant)
         return replace(self, compilation=replace(self.compilation, module=module))
 
     def names(self) -> list[str]:
         """Return what `ir` takes, in order."""
-        below = workbench("inspect.inspection_tools").forms_of(self.module.target)
+        below = tool("forms_below")(self.module.target)
         return ["python", *self.forms, "source", *below]
 
     def ir(self, stage: str) -> str:
@@ -112,10 +111,9 @@ class Inspection:
             return self.python
         if stage in self.forms:
             return self.forms[stage]
-        tools = workbench("inspect.inspection_tools")
-        if stage not in tools.forms_of(self.module.target):
+        if stage not in tool("forms_below")(self.module.target):
             raise KeyError(f"no form `{stage}`; there are {', '.join(self.names())}")
-        text: str = tools.listing_text(self.module, stage, self.gpu)
+        text: str = tool("listing")(self.module, stage, self.gpu)
         return text
 
     def __str__(self) -> str:
@@ -123,10 +121,10 @@ class Inspection:
         return "\n".join(f"==== {name}\n{text}" for name, text in parts)
 
 
-def observe(specialization: Specialization, target: str) -> Inspection:
-    """Compile for `target` and keep every form on the way."""
+def observe(specialization: Specialization) -> Inspection:
+    """Compile and keep every form on the way."""
     seen: dict[str, Form] = {}
-    compilation = compile_kernel(specialization, target, seen.__setitem__)
+    compilation = compile_source(specialization, seen.__setitem__)
     seen.setdefault("lowered", seen["frontend"])
     forms = {name: form.text for name, form in seen.items()}
     gpu = dict(specialization.capabilities.extra).get("arch", DEFAULT_GPU)

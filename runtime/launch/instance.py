@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Protocol, cast
@@ -12,7 +13,7 @@ from weakref import WeakSet, ref
 
 import numpy as np
 
-from ...transpiler.errors import warn_user
+from ...transpiler.errors import TaichiRuntimeTypeError, warn_user
 from ...transpiler.frontend.source.specialization import (
     ScalarArgument,
     Specialization,
@@ -20,7 +21,7 @@ from ...transpiler.frontend.source.specialization import (
     TemplateArgument,
 )
 from ...transpiler.ir.types import Scalar, Tensor
-from ..arrays.interop import checked_address, cupy_address, gradient_of, host_address, tensor_address
+from ..arrays.interop import check_argument, checked_address, cupy_address, gradient_of, host_address, tensor_address
 from ..arrays.memory import hold_of
 from ..arrays.staging import Stage, stage_arguments
 from ..devices.device import GpuDevice
@@ -32,7 +33,7 @@ from ..session.session import Session
 from .access_sets import Touches, make_touches
 from .captured import Constants, captured_constants
 from .identities import objects_in, weakly
-from .launcher import make_launcher, make_packer
+from .launcher import LaunchHooks, Packed, make_launcher, make_packer
 from .packing import fits_struct, flatten, flatten_struct, result_value, return_types
 from .printing import Reports
 from .stale_globals import watch
@@ -49,6 +50,45 @@ class Dependent(Protocol):
 
     def drop(self) -> None:
         """Keep none of them any more; called at any moment."""
+
+
+Packer = tuple[Callable[..., Packed], Touches]
+"""Functions of the kernel's arguments: what a launch would submit, and what memory it touches."""
+
+
+@dataclass(frozen=True, slots=True)
+class Launcher:
+    """launch: takes the kernel's arguments and launches it.
+
+    make_packer: gives what packs them without launching; None where a launch does more than to submit.
+    """
+
+    launch: Callable[..., Any]
+    make_packer: Callable[[], Packer] | None = None
+
+
+class ObservedLaunches(Protocol):
+    """The launches of one launcher, as an observer sees them."""
+
+    @property
+    def program(self) -> Any:
+        """What the launcher submits to."""
+
+    def wrapped(self, launch: Callable[..., Any]) -> Callable[..., Any]:
+        """Return the launcher that is called."""
+
+
+class LaunchObserver(Protocol):
+    """Sees the launches of all kernels whose launchers are made while it is in `LAUNCH_OBSERVERS`."""
+
+    def observe(
+        self, instance: Instance, program: Any, compilation: Compilation, kinds: Sequence[str]
+    ) -> ObservedLaunches | None:
+        """Return what sees launches and passes them on to `program`, None for those that are not to be seen."""
+
+
+LAUNCH_OBSERVERS: list[LaunchObserver] = []
+"""Those that are asked when a launcher is made."""
 
 
 class Instance:
@@ -136,6 +176,20 @@ class Instance:
         """Tell whether the kernel writes the array that is argument number `position`."""
         return any(array.parameter == position and array.written for array in self.module.interface.arrays)
 
+    def explain(self, args: Sequence[Any], positions: Sequence[int]) -> None:
+        """Raise an error that names the parameter whose argument cannot be packed, if one at these positions is such.
+
+        Raises: TaichiRuntimeTypeError.
+        """
+        for position in positions:
+            leaf = self.definition.leaves[position]
+            where = f"`{leaf.name}` of kernel `{self.definition.name}`"
+            if not self.accepts(position, args[position]):
+                error = TaichiRuntimeTypeError.get(position, leaf.annotation, type(args[position]))
+                raise TaichiRuntimeTypeError(f"{error}: {where}. Hint: convert the value before the call") from None
+            if self.writes(position):
+                check_argument(args[position], f"Argument {position} ({where})")
+
     def _buffer(self, size_bytes: int) -> Any:
         if not size_bytes:
             return None
@@ -157,41 +211,56 @@ class Instance:
             constants[("report",)] = self._reports.address
         return constants
 
-    def make_launch(self, compilation: Compilation, kinds: Sequence[str], keeps: bool) -> Callable[..., Any]:
-        """Return what takes the kernel's arguments and launches it. keeps: it keeps the fields themselves alive."""
-        fields = [field for field in compilation.fields if field is not None]
-        hooks: dict[str, Any] = {
-            "held": [fields if keeps else None, *map(hold_of, fields)],
-            "session": self.session,
-            "host_address": host_address,
-            "checked_address": checked_address,
-            "tensor_address": tensor_address,
-            "cupy_address": cupy_address,
-            "gradient_of": gradient_of,
-            "stage": self._stage,
-            "flatten": flatten,
-            "flatten_struct": self._flatten_struct,
-            "seed": self.session.next_seed,
-            "iteration_limit": self.session.device.capabilities.loop_iteration_limit,
-        }
-        if self.module.interface.results or "other" in kinds or self._reports is not None or self._trees:
-            hooks["after"] = self._after
-        if "after" in hooks or (self._temporaries is not None and self.program.lock is None):
-            hooks["own"] = self.session.lock if self._reports is not None else threading.RLock()
-        if "torch" in kinds and self.session.device.name == "cuda":
-            hooks["stream"] = cast(GpuDevice, self.session.device).torch_stream()
-        constants = self._constants(compilation.fields)
-        launch = self._wrapped(make_launcher(self.module, self.program, kinds, constants, hooks))
-        if not {"after", "own"} & hooks.keys():
-            launch.make_packer = partial(self._make_packer, kinds, constants, hooks)  # type: ignore[attr-defined]
-        if self.session.config.warn_stale_globals and compilation.captured:
-            launch = watch(launch, self.module.kernel, compilation.captured)
-        return launch
+    def make_launch(self, compilation: Compilation, kinds: Sequence[str], keeps: bool) -> Launcher:
+        """Return what takes the kernel's arguments and launches it. keeps: it keeps the fields themselves alive.
 
-    def _make_packer(self, kinds: Sequence[str], constants: Any, hooks: dict[str, Any]) -> tuple[Any, Touches]:
-        """Return functions of the kernel's arguments: what a launch would submit, and what memory it touches."""
+        The observers of this moment see the launches; where there is none, a launch pays nothing for it.
+        """
+        program: Any = self.program
+        observed: list[ObservedLaunches] = []
+        for observer in LAUNCH_OBSERVERS:
+            launches = observer.observe(self, program, compilation, kinds)
+            if launches is not None:
+                program = launches.program
+                observed.append(launches)
+        constants = self._constants(compilation.fields)
+        hooks = self._hooks(compilation, kinds, keeps, program)
+        launch = self._wrapped(make_launcher(self.module, program, kinds, constants, hooks))
+        packer = partial(self._make_packer, kinds, constants, hooks) if hooks.are_plain else None
+        if self.session.config.warn_stale_globals and compilation.captured:
+            launch, packer = watch(launch, self.module.kernel, compilation.captured), None
+        for launches in observed:
+            launch, packer = launches.wrapped(launch), None
+        return Launcher(launch, packer)
+
+    def _hooks(self, compilation: Compilation, kinds: Sequence[str], keeps: bool, program: Any) -> LaunchHooks:
+        fields = [field for field in compilation.fields if field is not None]
+        has_end = bool(self.module.interface.results or "other" in kinds or self._reports is not None or self._trees)
+        own: Any = None
+        if has_end or (self._temporaries is not None and program.lock is None):
+            own = self.session.lock if self._reports is not None else threading.RLock()
+        on_stream = "torch" in kinds and self.session.device.name == "cuda"
+        return LaunchHooks(
+            session=self.session,
+            held=[fields if keeps else None, *map(hold_of, fields)],
+            host_address=host_address,
+            checked_address=checked_address,
+            tensor_address=tensor_address,
+            cupy_address=cupy_address,
+            gradient_of=gradient_of,
+            stage=self._stage,
+            flatten=flatten,
+            flatten_struct=self._flatten_struct,
+            seed=self.session.next_seed,
+            iteration_limit=self.session.device.capabilities.loop_iteration_limit,
+            stream=cast(GpuDevice, self.session.device).torch_stream() if on_stream else None,
+            after=self._after if has_end else None,
+            own=own,
+        )
+
+    def _make_packer(self, kinds: Sequence[str], constants: Any, hooks: LaunchHooks) -> Packer:
         is_sparse = any(source[0] == "capacity" for source in constants)
-        touches = make_touches(self.module.interface, hooks["held"][1:], self._temporaries, is_sparse)
+        touches = make_touches(self.module.interface, hooks.held[1:], self._temporaries, is_sparse)
         return self._wrapped(make_packer(self.module, kinds, constants, hooks)), touches
 
     def _wrapped(self, launch: Callable[..., Any]) -> Callable[..., Any]:

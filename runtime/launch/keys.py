@@ -1,7 +1,7 @@
 """What tells apart the calls of a kernel that are compiled apart: a key made of its arrays and template arguments.
 
 In: a kernel's definition. Out: `Keys`, with a fast way for arguments that know their signature (fields and ndarrays),
-and one for all others.
+and one for all others. It is the first of a kernel's keys; what the others are made of: "Keys" in docs/cache.md.
 """
 
 from __future__ import annotations

@@ -10,8 +10,10 @@ from __future__ import annotations
 import struct
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ...transpiler.backend.module.interface import PACK_CODES
 from ...transpiler.errors import ShadesmithWarning
@@ -38,29 +40,69 @@ def pack_format(members: Sequence[Member], size_bytes: int) -> str:
     return text + "x" * (size_bytes - position)
 
 
+class Pending(Protocol):
+    """What a launcher asks of a session: what must happen before a launch, and the count of launches."""
+
+    epoch: int
+    pending: list[Callable[[], None]]
+
+    def settle(self) -> None:
+        """Do what is pending."""
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchHooks:
+    """What the code of a launcher calls.
+
+    session: its `pending` writes go first, and its `epoch` counts launches. held: whose memory lives as long as the
+    launcher. host_address, checked_address, tensor_address, cupy_address, gradient_of: find the memory of an array as
+    its library has it. stage: makes all arrays of kind "other" ready at once, given (argument, slot) pairs and a stream
+    if there is one; returns a `staging.Stage`. flatten, flatten_struct: return the components of a tensor, and of a
+    struct by its position. seed: gives the number of a launch that draws random numbers.
+    stream: gives the stream to launch on, None for launches on none. after: called last, with the stage if there is
+    one; gives the result. own: a lock that threads hold from before the stage until after `after`.
+    """
+
+    session: Pending
+    held: Sequence[Any]
+    host_address: Callable[..., int]
+    checked_address: Callable[..., int]
+    tensor_address: Callable[..., int]
+    cupy_address: Callable[..., int]
+    gradient_of: Callable[..., Any]
+    stage: Callable[..., Any]
+    flatten: Callable[[Any], list[Any]]
+    flatten_struct: Callable[[Any, int], list[Any]]
+    seed: Callable[[], int]
+    iteration_limit: int | None
+    stream: Callable[[], int] | None = None
+    after: Callable[..., Any] | None = None
+    own: AbstractContextManager[Any] | None = None
+
+    @property
+    def are_plain(self) -> bool:
+        """Whether a launch only packs and submits: nothing is done after it, and no thread has to wait."""
+        return self.after is None and self.own is None
+
+
 def make_launcher(
     module: BackendModule,
     program: Any,
     kinds: Sequence[str],
     constants: dict[tuple[Any, ...], int],
-    hooks: dict[str, Any],
+    hooks: LaunchHooks,
 ) -> Callable[..., Any]:
     """Return a function of the kernel's arguments that launches it.
 
     kinds: one an argument: "scalar", "tensor", "struct", "texture" (has .memory and .shape), "ndarray" (has
     .allocation, .shape and .strides), "numpy", "torch", "cupy" (memory used in place, found as the library has it),
-    "other" (all of them at once become `hooks["stage"]([(argument, slot), ...])`, a `staging.Stage`), "template".
-    constants: values of members known now, by their source. hooks: "session", whose `pending` writes go first and
-    whose `epoch` counts launches; "stage", "host_address", "checked_address", "tensor_address", "cupy_address",
-    "gradient_of", "flatten", "flatten_struct", "seed"; "stream", if there, gives the stream to launch on; "after", if
-    there, is called last, with the stage if there is one, and gives the result; "own", if there, is a lock that threads
-    hold from before the stage until after "after".
+    "other" (all of them are staged at once), "template". constants: values of members known now, by their source.
     """
-    brings_arguments = program.lock is None and "own" not in hooks
+    brings_arguments = program.lock is None and hooks.own is None
     writer = _Writer(module, kinds, constants, brings_arguments, program.lock is not None)
     form = struct.Struct(pack_format(module.interface.members, module.interface.args_size_bytes))
     namespace = {
-        **hooks,
+        **{name: getattr(hooks, name) for name in LaunchHooks.__slots__},
         "buffer": program.arguments,
         "lock": program.lock,
         "submit": getattr(program, "submit_held", program.submit),
@@ -72,14 +114,14 @@ def make_launcher(
     }
     text = writer.text(hooks)
     if writer.packs_once:
-        namespace["pack_into"](program.arguments, 0, *(constants[m.source] for m in module.interface.members))
+        form.pack_into(program.arguments, 0, *(constants[m.source] for m in module.interface.members))
     exec(compile(text, f"<launcher of {module.kernel}>", "exec"), namespace)
     launch: Callable[..., Any] = namespace.pop("launch")  # else it would keep itself, and all it knows, in a cycle
     return launch
 
 
 def make_packer(
-    module: BackendModule, kinds: Sequence[str], constants: dict[tuple[Any, ...], int], hooks: dict[str, Any]
+    module: BackendModule, kinds: Sequence[str], constants: dict[tuple[Any, ...], int], hooks: LaunchHooks
 ) -> Callable[..., Packed]:
     """Return a function of the kernel's arguments that gives what its launcher would submit, and submits nothing."""
     kept = _Kept(module.interface.args_size_bytes)
@@ -137,19 +179,20 @@ class _Writer:
         """Slots of arrays that are staged, with their numbers among these."""
         self.packs_once = all(member.source in constants for member in self.members)
 
-    def text(self, hooks: dict[str, Any]) -> str:
+    def text(self, hooks: LaunchHooks) -> str:
         """Return the definition of `launch`."""
         lines = ["if session.pending: session.settle()"]
-        if "stream" in hooks:
+        has_stream = hooks.stream is not None
+        if has_stream:
             lines.append("s = stream()")
-        work = self._by_value() + self._arrays("stream" in hooks)
+        work = self._by_value() + self._arrays(has_stream)
         if not self.packs_once:
             work += [f"v{k} = {self._member(member)}" for k, member in enumerate(self.members)]
-        start = self._start(", s" if "stream" in hooks else "")
+        start = self._start(", s" if has_stream else "")
         work += _held("lock", start) if self.locks else start
-        if "after" in hooks:
+        if hooks.after is not None:
             work.append(f"return after({'staged' if self.staged else ''})")
-        lines += _held("own", work) if "own" in hooks else work
+        lines += _held("own", work) if hooks.own is not None else work
         head = f"def launch({', '.join(f'p{k}' for k in range(len(self.kinds)))}):"
         return "\n".join([head, *(f"    {line}" for line in lines)]) + "\n"
 

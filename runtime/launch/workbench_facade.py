@@ -1,26 +1,41 @@
-"""The workbench as kernels see it: loaded when the first of them has an `edits` folder, or is asked for one.
+"""What the workbench gives to kernels and sessions: its source of modules, and its tools by name.
 
-In: a session and an emitted kernel. Out: what runs in its place. Without edits a kernel pays one look for a folder when
-it is compiled, and nothing when it is launched.
+In: a session and an emitted kernel. Out: what runs in its place. The modules of the workbench are loaded when the first
+kernel has an `edits` folder, or is asked for one: without edits a kernel pays one look for a folder when it is
+compiled, and nothing when it is launched.
 """
 
 from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Sequence
-from dataclasses import replace
-from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+from weakref import ref
 
+from ...transpiler.backend.module.compilation import Compilation
+from ...transpiler.backend.module.interface import BackendModule
 from ...transpiler.frontend.source.specialization import Specialization
 from ..config import EDITS_FOLDER, UNNAMED_FILE, Config, plain_name
+from ..module_source import FASTEST, Choice, Launch, Recompiled
+from ..session.session import Session, install_sources
+from ..tool_registry import register
 
-if TYPE_CHECKING:
-    from ...transpiler.backend.module.compilation import Compilation
-    from ...transpiler.backend.module.interface import BackendModule
-    from ..session.session import Session
-    from ..workbench.edits.selection import Choice
+TOOLS = {
+    "begin_edit": ("edits.selection", "begin"),
+    "bench": ("measure.bench", "bench"),
+    "compare": ("measure.compare", "compare"),
+    "compile_report": ("measure.compile_times", "compile_report"),
+    "export_repro": ("repro", "export_repro"),
+    "forms_below": ("inspect.inspection_tools", "forms_of"),
+    "gather": ("edits.selection", "gather"),
+    "listing": ("inspect.inspection_tools", "listing_text"),
+    "line_map": ("inspect.maps", "line_map"),
+    "resources": ("inspect.inspection_tools", "resources"),
+    "tune": ("measure.tune", "tune"),
+}
+"""Names of tools, with the module of the workbench and the function in it that each is."""
 
 
 def workbench(name: str) -> Any:
@@ -28,48 +43,88 @@ def workbench(name: str) -> Any:
     return importlib.import_module(f"..workbench.{name}", __package__)
 
 
-def edited_key(config: Config, specialization: Specialization, target: str, key: str) -> str:
-    """Return the key of what runs: `key`, that of the generated text, unless an edit takes its place."""
-    if config.edits == "off" or not _has_folder(config, specialization):
-        return key
-    digest: str = workbench("edits.selection").digest_of_edit(specialization, target, config.edits_dir)
-    return sha256(f"{key} {digest}".encode()).hexdigest()[: len(key)] if digest else key
+class EditedModules:
+    """The source of modules of a session in which people edit (`session.ModuleSource`)."""
+
+    def choose(
+        self,
+        session: Session,
+        specialization: Specialization,
+        kinds: Sequence[str],
+        compilation: Compilation,
+        args: Sequence[Any],
+        wanted: str | None = None,
+    ) -> Choice:
+        """Return what runs: the generated module, unless an edit or a variant takes its place."""
+        if wanted == FASTEST:
+            variants = workbench("edits.selection").gather(session, specialization, compilation, kinds, tuple(args))
+            wanted = workbench("measure.measured").fastest(variants)
+        policy = session.config.edits
+        may_be_edited = policy == "watch" or wanted is not None or _has_folder(session.config, specialization)
+        if policy == "off" or not may_be_edited:
+            return Choice(compilation.module)
+        choice: Choice = workbench("edits.selection").choose(session, specialization, compilation.module, args, wanted)
+        return choice
+
+    def follow(
+        self, launch: Launch, choice: Choice, kernel: ref[Recompiled], key: Any, config: Config
+    ) -> Launch | None:
+        """Return a launcher that looks at the files of an edit, or lets a rule choose, before it launches."""
+        if choice.dispatch is None and not choice.watched:
+            return None
+        if choice.dispatch is not None:
+            launch = workbench("edits.watching").dispatch(choice, kernel, key)
+        if choice.watched:
+            launch = workbench("edits.watching").follow(launch, choice, kernel, key, config.edits)
+        return launch
+
+    def digest(self, config: Config, specialization: Specialization, generated: Callable[[], BackendModule]) -> str:
+        """Return the digest of the edit that runs, "" where there is none; `generated` is called where one may be."""
+        if config.edits == "off" or not _has_folder(config, specialization):
+            return ""
+        digest: str = workbench("edits.selection").digest_of_edit(specialization, generated, config.edits_dir)
+        return digest
+
+    def archived(
+        self, config: Config, specialization: Specialization, module: BackendModule
+    ) -> tuple[BackendModule, str]:
+        """Return what an archive for another device than the session's has, and the digest of the edit in it, or ""."""
+        if config.edits == "off" or not _has_folder(config, specialization):
+            return module, ""
+        found: tuple[BackendModule, str] = workbench("edits.selection").archived(
+            specialization, module, config.edits_dir
+        )
+        return found
 
 
 def _has_folder(config: Config, specialization: Specialization) -> bool:
-    """Tell whether there are slots of kernels of this kernel's file."""
+    """Return whether there are slots of kernels of this kernel's file."""
     file = specialization.definition.function.__code__.co_filename
-    stem, beside = UNNAMED_FILE, os.getcwd()
+    stem, folder = UNNAMED_FILE, os.getcwd()
     if os.path.isfile(file):
-        stem, beside = plain_name(os.path.splitext(os.path.basename(file))[0]), os.path.dirname(os.path.abspath(file))
+        stem, folder = plain_name(os.path.splitext(os.path.basename(file))[0]), os.path.dirname(os.path.abspath(file))
     try:
-        slots = os.listdir(os.path.expanduser(config.edits_dir) or os.path.join(beside, EDITS_FOLDER))
+        slots = os.listdir(os.path.expanduser(config.edits_dir) or os.path.join(folder, EDITS_FOLDER))
     except OSError:
         return False
     return any(slot.startswith(f"{stem}.") for slot in slots)
 
 
-def archived_edit(config: Config, specialization: Specialization, module: BackendModule) -> tuple[BackendModule, str]:
-    """Return what an archive for another device than the session's holds, and the digest of the edit in it, or ""."""
-    if config.edits == "off" or not _has_folder(config, specialization):
-        return module, ""
-    found: tuple[BackendModule, str] = workbench("edits.selection").archived(specialization, module, config.edits_dir)
-    return found
+def _call(module: str, function: str, *args: Any, **options: Any) -> Any:
+    return getattr(workbench(module), function)(*args, **options)
 
 
-def edits_of(
-    session: Session,
-    specialization: Specialization,
-    compilation: Compilation,
-    args: Sequence[Any],
-    wanted: str | None = None,
-) -> tuple[Compilation, Choice | None]:
-    """Return the compilation with the text that runs, and what was chosen; None: the generated text, nobody edits.
+def _edited_as_stored(
+    specialization: Specialization, module: BackendModule, edits_dir: str, variant: str
+) -> BackendModule:
+    """Return a module with the source of an edit as it is stored. Raises: TaichiRuntimeError where there is none."""
+    slot = workbench("edits.slots").slot_of(specialization, edits_dir)
+    edited: BackendModule = workbench("inspect.overview").edited_as_it_lies(slot, module, variant)
+    return edited
 
-    wanted: the variant that the program asks for.
-    """
-    policy = session.config.edits
-    if policy == "off" or not (policy == "watch" or wanted is not None or _has_folder(session.config, specialization)):
-        return compilation, None
-    choice: Choice = workbench("edits.selection").choose(session, specialization, compilation.module, args, wanted)
-    return replace(compilation, module=choice.module), choice
+
+def install() -> None:
+    """Let sessions choose among edits, and kernels find the tools."""
+    install_sources(EditedModules())
+    register({name: partial(_call, module, function) for name, (module, function) in TOOLS.items()})
+    register({"edited_as_stored": _edited_as_stored})

@@ -11,8 +11,8 @@ without the program and says whether the same came out. See docs/recording.md.
         after: [memory, digest]   what the launch changed
     kernels: name, place in Python, tasks, folder with `module.json` and the texts
 
-While nothing is recorded, nothing of this is in the way: `start_recording` puts itself in the place of two methods and
-`stop_recording` takes it back.
+The recorder is an observer of calls and of launches (`kernel.CALL_OBSERVERS`, `instance.LAUNCH_OBSERVERS`) from
+`start_recording` to `stop_recording`; at other times nothing of this is in the way.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from typing import TYPE_CHECKING, Any
 from ...transpiler.errors import TaichiRuntimeError
 from ..arrays.memory import Array
 from ..fields.sparse_tree import Beside
-from ..launch.instance import Instance
-from ..launch.kernel import Kernel
+from ..launch.instance import LAUNCH_OBSERVERS, Instance
+from ..launch.kernel import CALL_OBSERVERS, Kernel
 from ..store.atomic_files import write_text
 from ..workbench.measure.replicas import POINTERS, Launchable, Region, StandIn, read_region, taken
 from .yaml_subset import dump_yaml, load_yaml
@@ -123,41 +123,34 @@ class Recorder:
         (self.folder / "memory").mkdir(parents=True, exist_ok=True)
 
     def attach(self) -> None:
-        """Take the place of `Kernel.__call__` and `Instance.make_launch`."""
-        call, make_launch, recorder = Kernel.__call__, Instance.make_launch, self
-
-        def recorded_call(kernel: Kernel, *args: Any, **kwargs: Any) -> Any:
-            recorder.prepare(kernel)
-            return call(kernel, *args, **kwargs)
-
-        def recorded_launch(
-            instance: Instance, compilation: Compilation, kinds: Sequence[str], keeps: bool
-        ) -> Callable[..., Any]:
-            if isinstance(instance.program, StandIn):  # the workbench looks at what a launch would be
-                return make_launch(instance, compilation, kinds, keeps)
-            watched = Watched(recorder, instance, compilation, kinds)
-            watched.name(recorder)  # here, since a kernel may be compiled and not launched
-            program, instance.program = instance.program, watched
-            launch = make_launch(instance, compilation, kinds, keeps)
-            instance.program = program
-            return watched.wrapped(launch)
-
-        self._restore = (call, make_launch)
-        _replace(recorded_call, recorded_launch)
+        """See the calls of all kernels, and the launches of all launchers that are made from now on."""
+        CALL_OBSERVERS.append(self.on_call)
+        LAUNCH_OBSERVERS.append(self)
 
     def detach(self) -> None:
-        """Put the methods back, and let kernels forget launchers that know of the recording."""
-        _replace(*self._restore)
+        """See no more, and let kernels forget launchers that know of the recording."""
+        CALL_OBSERVERS.remove(self.on_call)
+        LAUNCH_OBSERVERS.remove(self)
         for kernel in self._known:
-            kernel._forget_all()
+            kernel.forget_launchers()
         self._known.clear()
 
-    def prepare(self, kernel: Kernel) -> None:
+    def on_call(self, kernel: Kernel, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Let a kernel that was compiled before make its launcher anew."""
         with self._lock:
             if kernel not in self._known:
                 self._known.add(kernel)
-                kernel._forget_all()
+                kernel.forget_launchers()
+
+    def observe(
+        self, instance: Instance, program: Any, compilation: Compilation, kinds: Sequence[str]
+    ) -> Watched | None:
+        """Return what records the launches of an instance."""
+        if isinstance(program, StandIn):  # the workbench looks at what a launch would be
+            return None
+        watched = Watched(self, instance, program, compilation, kinds)
+        watched.name(self)  # here, since a kernel may be compiled and not launched
+        return watched
 
     def kernel_id(self, instance: Instance, module: BackendModule) -> str:
         """Return what the recording calls a compiled kernel, which is written when it is first met."""
@@ -281,12 +274,15 @@ class _RecordedSession:
 
 
 class Watched:
-    """Stands for the program of an instance: tells the recorder of each launch, and passes it on."""
+    """The launches of one launcher (`instance.ObservedLaunches`), and the program that it submits to: the recorder is
+    given each launch, and lets it run."""
 
-    def __init__(self, recorder: Recorder, instance: Instance, compilation: Compilation, kinds: Sequence[str]) -> None:
+    def __init__(
+        self, recorder: Recorder, instance: Instance, program: Any, compilation: Compilation, kinds: Sequence[str]
+    ) -> None:
         self._recorder: Recorder | None = recorder
         self.instance = instance
-        self._program: Any = instance.program
+        self._program = program
         self._compilation, self._kinds = compilation, kinds
         self._name: str | None = None
         self._calls = threading.local()
@@ -294,6 +290,11 @@ class Watched:
         self.use_textures = getattr(self._program, "use_textures", None)
         lock = self._program.lock
         self.lock = threading.RLock() if lock is None else lock
+
+    @property
+    def program(self) -> Watched:
+        """What the launcher submits to."""
+        return self
 
     def wrapped(self, launch: Callable[..., Any]) -> Callable[..., Any]:
         """Return a launcher that remembers the arguments of the call under way."""
@@ -343,11 +344,6 @@ _RECORDER: Recorder | None = None
 def digest_of(contents: Array) -> str:
     """Return what names the contents of an array."""
     return sha256(contents.data).hexdigest()[:32] if contents.any() else ZEROS
-
-
-def _replace(call: Callable[..., Any], make_launch: Callable[..., Any]) -> None:
-    setattr(Kernel, "__call__", call)  # noqa: B010 - mypy refuses the assignment
-    setattr(Instance, "make_launch", make_launch)  # noqa: B010
 
 
 def _described(instance: Instance, module: BackendModule) -> dict[str, Any]:

@@ -18,8 +18,8 @@ import threading
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any, Protocol, TypeVar
-from weakref import WeakSet
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from weakref import WeakSet, ref
 
 from ...transpiler.errors import ShadesmithWarning, TaichiRuntimeError, as_seen_by_user
 from ...transpiler.ir.types import Scalar
@@ -29,8 +29,14 @@ from ..config import Config, read_config
 from ..devices.device import Allocation, Device, OutOfMemory
 from ..devices.opening import store_for
 from ..devices.target_tools import TARGETS, tools_of
+from ..module_source import Choice, GeneratedOnly, Launch, Recompiled
 from .allocation_handle import CLOSED, Hold, Stages
 from .programs import Programs
+
+if TYPE_CHECKING:
+    from ...transpiler.backend.module.compilation import Compilation
+    from ...transpiler.backend.module.interface import BackendModule
+    from ...transpiler.frontend.source.specialization import Specialization
 
 T = TypeVar("T")
 
@@ -68,6 +74,40 @@ class Watched(Protocol):
         """Raise what went wrong in launches before."""
 
 
+class ModuleSource(Protocol):
+    """Decides which module of a kernel runs: the generated one, or an edit of it.
+
+    Before `ti.init` kernels can be looked at, so that `digest` and `archived` take a configuration.
+    """
+
+    def choose(
+        self,
+        session: Session,
+        specialization: Specialization,
+        kinds: Sequence[str],
+        compilation: Compilation,
+        args: Sequence[Any],
+        wanted: str | None = None,
+    ) -> Choice:
+        """Return what a launch with these arguments runs. kinds: how a launcher reads each. wanted: a variant's name.
+
+        Raises: TaichiCompilationError for an edit that cannot run; TaichiRuntimeError for a variant that is not there.
+        """
+
+    def follow(
+        self, launch: Launch, choice: Choice, kernel: ref[Recompiled], key: Any, config: Config
+    ) -> Launch | None:
+        """Return what launches instead of `launch` since the choice may change; None where it may not."""
+
+    def digest(self, config: Config, specialization: Specialization, generated: Callable[[], BackendModule]) -> str:
+        """Return a digest of what runs in place of the generated module, "" where nothing does."""
+
+    def archived(
+        self, config: Config, specialization: Specialization, module: BackendModule
+    ) -> tuple[BackendModule, str]:
+        """Return what an archive for another device than the session's has, and the digest of the edit in it, or ""."""
+
+
 class Session:
     """A device and what runs on it.
 
@@ -75,7 +115,8 @@ class Session:
     pending: actions that must happen before the next launch: writing back a mirror. lock: threads hold it while they do
     so, and while they fill or change mirrors. stages: memory for arguments that launches copy to the device. holds: of
     all memory in use, for reports.
-    store: where kernels are kept between processes, None where they are not.
+    store: where kernels are kept between processes, None where they are not. sources: decide which module of a kernel
+    runs.
     reports: the buffer for records of print and assert (`printing.ReportBuffer`), made by the first kernel with some.
     compiled_functions: counted by kernels; launches: by those that take a seed.
     """
@@ -96,6 +137,7 @@ class Session:
         "pending",
         "programs",
         "reports",
+        "sources",
         "stages",
         "store",
         "waited",
@@ -113,6 +155,7 @@ class Session:
         self.launches = 0
         self.pending: list[Callable[[], None]] = []
         self.programs = Programs(device)
+        self.sources: ModuleSource = _sources_of_modules
         self.store = store_for(config)
         self.is_closed = False
         self.stages = Stages(self)
@@ -221,6 +264,22 @@ class Session:
             self.programs.close()
             self.is_closed = True
             self.device.close()
+
+
+# --- the source of modules
+
+_sources_of_modules: ModuleSource = GeneratedOnly()
+
+
+def install_sources(sources: ModuleSource) -> None:
+    """Let the sessions that are started from now on choose modules by `sources`."""
+    global _sources_of_modules
+    _sources_of_modules = sources
+
+
+def module_sources() -> ModuleSource:
+    """Return those of the current session; before `ti.init()` those that it would have."""
+    return CURRENT.sources if CURRENT is not None else _sources_of_modules
 
 
 # --- the current session

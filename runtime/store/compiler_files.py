@@ -60,7 +60,9 @@ def _called(command: tuple[str, ...], driver: str, environment: str, store: Stor
     entry = store.look("tools", material)[0] if store is not None else None
     if entry is None:
         asking = importlib.import_module(".compiler_probe", __package__)  # brings what starts processes
-        paths = [path for question in CALLED if (path := asking.ask((*command, question)))]
+        answers = [asking.ask((*command, question)) for question in CALLED]
+        found = [answer if os.path.isabs(answer) else find_program(answer) for answer in answers if answer]
+        paths = [path for path in found if path]
         if store is not None:
             store.put("tools", material, {"calls": paths}, {}, command[0])
     else:

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from collections.abc import Sequence
-
-from .compiler_files import find_program
 
 ASK_SECONDS = 10.0
 
 
 def ask(command: Sequence[str]) -> str:
-    """Return the path that a compiler prints; "" where it has nothing to say."""
+    """Return the path or the program's name that a compiler prints; "" where it prints nothing."""
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=ASK_SECONDS, check=True)
     except (OSError, subprocess.SubprocessError):
         return ""
-    path = done.stdout.decode(errors="replace").strip()
-    return path if os.path.isabs(path) else find_program(path) or ""
+    return done.stdout.decode(errors="replace").strip()

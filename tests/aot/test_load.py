@@ -345,13 +345,13 @@ def test_kernels_of_the_corpus_are_archived_loaded_and_launched(device, maker):
     kernel, arguments = maker()
     module = ti.aot.Module()
     try:
-        module.add_call(kernel, kernel._bind_in_session(arguments, {}) if not kernel._unpack else arguments, "k")
+        module.add_call(kernel, kernel.arguments.bind(arguments), "k")
     except (ti.UnsupportedError, ti.TaichiSyntaxError):
         pytest.skip("needs what the device lacks, or arguments that the corpus leaves out")
     data = write_container(module.members())
     assert data == write_container(module.members())
     loaded = ti.aot.load(data).kernels["k"]
-    values = kernel._bind_in_session(arguments, {})
+    values = kernel.arguments.leaves(arguments)
     loaded(*(value for value, each in zip(values, loaded.parameters, strict=True) if each["kind"] != "template"))
     ti.sync()
 

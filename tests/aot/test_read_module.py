@@ -35,7 +35,7 @@ def session():
 def test_modules_of_the_corpus_come_back(session, maker):
     kernel, arguments = maker()
     for language in LANGUAGES:
-        specialization, _ = kernel._specialization(kernel._complete(arguments), None)
+        specialization = kernel.specialize(arguments).specialization
         able = replace(specialization, capabilities=portable(language))
         try:
             module = compile_kernel(able, language).module

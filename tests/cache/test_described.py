@@ -44,7 +44,8 @@ def is_described(value: Any, found: Fingerprint) -> bool:
 def test_all_that_the_frontend_read_is_described(maker: Any) -> None:
     ti.init(arch=ti.cpu, log_level=ti.ERROR)
     kernel, arguments = maker()
-    specialization, target = kernel._specialization(kernel._complete(arguments), ti.cpu)
+    request = kernel.specialize(arguments, ti.cpu)
+    specialization, target = request.specialization, request.target
     found = fingerprint(specialization, target, sessions.current().config)
     made = compile_kernel(specialization, target)
     assert made.read is not None
@@ -53,7 +54,7 @@ def test_all_that_the_frontend_read_is_described(maker: Any) -> None:
     assert all(field is None or id(field) in found.numbers or hasattr(field, "capacity") for field in made.fields)
     assert isinstance(made.module, BackendModule)
     again = fingerprint(specialization, target, sessions.current().config)
-    assert again.material == found.material
+    assert again.source_key == found.source_key
 
 
 @pytest.mark.parametrize("maker", corpus.MAKERS, ids=lambda maker: maker.__name__)
@@ -62,10 +63,10 @@ def test_kept_kernels_of_the_corpus_are_as_compiled(maker: Any, own_cache: None,
     ti.init(arch=ti.cpu, log_level=ti.ERROR, **folder)
     kernel, arguments = maker()
     for wanted in ("miss", "hit"):
-        specialization, target = kernel._specialization(kernel._complete(arguments), ti.cpu)
-        made = cache_checks.find(specialization, target)
+        request = kernel.specialize(arguments, ti.cpu)
+        made = cache_checks.find(request.specialization)
         assert (made.read is None) == (wanted == "hit")
-    cache_checks.compare_compilations(made, compile_kernel(specialization, target))
+    cache_checks.compare_compilations(made, compile_kernel(request.specialization, request.target))
 
 
 def test_methods_count_as_their_functions() -> None:

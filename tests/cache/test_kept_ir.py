@@ -82,7 +82,7 @@ def test_what_is_kept_gives_the_texts_of_all_targets(maker: Callable[[], Any]) -
     texts = set()
     for target in corpus.LANGUAGES.get(maker.__name__, TARGETS):
         try:
-            specialization, _ = kernel._specialization(kernel._complete(args), TARGETS[target])
+            specialization = kernel.specialize(args, TARGETS[target]).specialization
             found = fingerprint(specialization, target, config)
             made = compile_kernel(specialization, target)
         except ti.TaichiSyntaxError:
@@ -235,8 +235,8 @@ def test_a_kernel_that_moved_gives_the_text_of_where_it_is(cached: Callable[...,
     assert (counted.frontend_runs, counted.hits) == (0, 1)
     assert x.to_numpy().tolist() == [0, 2, 4, 6]
     kept = module.fill.instances()[0].module.to_json()
-    specialization, target = module.fill._specialization((x,), None)
-    made = compile_kernel(specialization, target).module.to_json()
+    request = module.fill.specialize((x,))
+    made = compile_kernel(request.specialization, request.target).module.to_json()
     assert kept == made
     assert str(tmp_path / "b") in json.dumps(kept["interface"]) and "in line 137 left out" in json.dumps(kept["files"])
 

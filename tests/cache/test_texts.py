@@ -16,11 +16,9 @@ import written_programs
 from cache_checks import compare_compilations
 
 import shadesmith as ti
-from shadesmith.runtime.cache import lookup
-from shadesmith.runtime.launch.arguments import classify
+from shadesmith.runtime.cache import compiler
 from shadesmith.runtime.session import session as sessions
 from shadesmith.transpiler.backend.module.compilation import Compilation
-from shadesmith.transpiler.frontend.source.specialization import Specialization
 
 ARCHES = {"cpu": "cpu", "vulkan": "vulkan", "cuda": "cuda", "python": "python"}
 
@@ -42,10 +40,9 @@ def begin(target: str, own_cache: None, tmp_path: Path) -> Callable[..., None]:
 def compilations(kernel: ti.kernel, *args: object) -> tuple[Compilation, Compilation]:
     """Return what the cache gives for a call, if it does, and what the compiler gives."""
     session = sessions.current()
-    arguments, _ = classify(kernel.definition, kernel._complete(args), session.options)
-    specialization = Specialization(kernel.definition, arguments, session.options, session.device.capabilities)
-    kept = lookup.find_or_compile(specialization, session.device.name, session.config)
-    return kept, lookup._compile(specialization, session.device.name, None)
+    specialization = kernel.specialize(args).specialization
+    kept = compiler.find_or_compile(specialization, session.config)
+    return kept, compiler.compile_source(specialization)
 
 
 def counted(run: Callable[[], object]) -> tuple[int, str]:

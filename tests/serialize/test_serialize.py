@@ -59,7 +59,7 @@ def golden(name: str, target: str = "c") -> Specialization:
 def specialized(maker: Callable[[], Any], target: str) -> Specialization:
     kernel, args = maker()
     try:
-        specialization, _ = kernel._specialization(kernel._complete(args), TARGETS[target])
+        specialization = kernel.specialize(args, TARGETS[target]).specialization
     except ti.TaichiSyntaxError:
         pytest.skip("a method, which is compiled with its object")
     return specialization

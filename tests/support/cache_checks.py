@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 
-from shadesmith.runtime.cache import lookup
+from shadesmith.runtime.cache import compiler
 from shadesmith.runtime.session import session as sessions
 
 
-def find(specialization, target):
+def find(specialization):
     """Return what a launch would be given: from the cache, or compiled and kept."""
-    return lookup.find_or_compile(specialization, target, sessions.current().config)
+    return compiler.find_or_compile(specialization, sessions.current().config)
 
 
 def compare_compilations(kept, made) -> None:

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any
 from ....transpiler.backend.module.interface import BackendModule
 from ....transpiler.errors import TaichiCompilationError, warn_user
 from ....transpiler.frontend.source.specialization import Specialization
-from ...cache.compiler import compile_kernel
 from ...devices.target_tools import tools_of
 from ...launch.tuning import tunable_of
+from ...module_source import Choice
 from ...store.atomic_files import write_text
 from ..check.check_edit import check_edit
 from ..check.edit_error import EditError
@@ -31,7 +31,7 @@ from .merge import Merged, has_markers, merge, same_text
 from .rules import Rule, rule_of
 from .slots import Slot, is_writable, python_file, read_text, shown, slot_of, without_checks
 from .tuned import shape_class, tuned_module
-from .variants import EDIT, GENERATED, TUNED, Variant, Variants, digest_of, unknown_variant, variant_of
+from .variants import EDIT, GENERATED, TUNED, Variants, digest_of, unknown_variant, variant_of
 
 if TYPE_CHECKING:
     from ....transpiler.backend.module.compilation import Compilation
@@ -48,19 +48,6 @@ WROTE = ".wrote"
 
 
 _VARIANT = re.compile(r"@[\w-]+(?=\.\w+$)")
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """What runs. watched: files whose change makes the choice anew; none where nobody can change them.
-
-    dispatch: where the arguments of each launch decide, which variant that is.
-    """
-
-    module: BackendModule
-    variant: Variant
-    watched: tuple[Path, ...] = ()
-    dispatch: Callable[[Sequence[Any]], str] | None = None
 
 
 def choose(
@@ -237,15 +224,16 @@ def _facts(specialization: Specialization, module: BackendModule) -> dict[str, o
     }
 
 
-def digest_of_edit(specialization: Specialization, target: str, edits_dir: str) -> str:
+def digest_of_edit(specialization: Specialization, generated: Callable[[], BackendModule], edits_dir: str) -> str:
     """Return a digest of the texts that take the place of the generated ones, "" where none does.
 
+    generated: gives the generated module; it is called where there is a slot.
     Raises: EditError for an edit that cannot be read or merged.
     """
     slot = slot_of(specialization, edits_dir)
     if not slot.folder.is_dir():
         return ""
-    module = compile_kernel(specialization, target).module
+    module = generated()
     name = select(specialization, slot, module).name
     edited, _ = load(slot, module, name) if name != GENERATED else (module, ())
     return "" if edited is module else digest_of(edited)

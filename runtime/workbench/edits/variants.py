@@ -5,7 +5,6 @@ In: a kernel's arguments. Out: `Variants`, from which `compare`, `bench` and `tu
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,41 +13,12 @@ from typing import TYPE_CHECKING, Any
 from ....transpiler.backend.module.interface import BackendModule
 from ....transpiler.errors import TaichiRuntimeError
 from ....transpiler.frontend.source.specialization import Specialization
+from ...module_source import EDIT, GENERATED, TUNED, Variant, digest_of, variant_of
 from .slots import Slot
 
 if TYPE_CHECKING:
     from ....transpiler.backend.module.compilation import Compilation
     from ...session.session import Session
-
-GENERATED, EDIT, TUNED = "generated", "edit", "tuned"
-
-
-@dataclass(frozen=True, slots=True)
-class Variant:
-    """Which text of a kernel runs. variant: "generated", "edit", or the name of a named one.
-
-    digest: of the texts that run. paths: files it comes from, none for the generated text. reason: why it was chosen.
-    knobs: constants that a search found, in place of those in the text.
-    """
-
-    variant: str
-    digest: str
-    paths: tuple[Path, ...] = ()
-    reason: str = ""
-    knobs: dict[str, str] = field(default_factory=dict)
-
-    def __str__(self) -> str:
-        return f"{self.variant} {self.digest}" + (f" ({self.reason})" if self.reason else "")
-
-
-def variant_of(module: BackendModule, name: str = GENERATED, paths: Sequence[Path] = (), reason: str = "") -> Variant:
-    """Return what is said of a module that runs."""
-    return Variant(name, digest_of(module), tuple(paths), reason)
-
-
-def digest_of(module: BackendModule) -> str:
-    """Return a digest of a module's texts."""
-    return hashlib.sha256("\x00".join(file.text for file in module.files).encode()).hexdigest()[:12]
 
 
 def unknown_variant(module: BackendModule, name: str | None, known: Iterable[str], folder: Path) -> TaichiRuntimeError:
@@ -93,3 +63,6 @@ class Variants:
         if name not in self.edits:
             raise unknown_variant(self.generated, name, self.edits, self.slot.folder)
         return self.edits[name]
+
+
+__all__ = ["EDIT", "GENERATED", "TUNED", "Variant", "Variants", "digest_of", "unknown_variant", "variant_of"]

@@ -7,18 +7,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import ref
 
 from ....transpiler.errors import TaichiCompilationError, warn_user
-from .selection import Choice
-
-if TYPE_CHECKING:
-    from ...launch.kernel import Kernel
+from ...module_source import Choice, Recompiled
 
 
 def follow(
-    launch: Callable[..., Any], choice: Choice, kernel: ref[Kernel], key: Any, policy: str
+    launch: Callable[..., Any], choice: Choice, kernel: ref[Recompiled], key: Any, policy: str
 ) -> Callable[..., Any]:
     """Return a launcher that compiles the kernel anew once a watched file has changed.
 
@@ -34,7 +31,7 @@ def follow(
         owner = kernel() if now != seen else None
         if owner is not None:
             try:
-                return owner.renew(key, args)(*args)
+                return owner.recompile(key, args)(*args)
             except TaichiCompilationError as error:
                 if policy != "watch":
                     raise
@@ -45,7 +42,7 @@ def follow(
     return launch_latest
 
 
-def dispatch(choice: Choice, kernel: ref[Kernel], key: Any) -> Callable[..., Any]:
+def dispatch(choice: Choice, kernel: ref[Recompiled], key: Any) -> Callable[..., Any]:
     """Return a launcher that lets the arguments of each launch decide which variant runs."""
     decide = choice.dispatch
     assert decide is not None
@@ -53,7 +50,7 @@ def dispatch(choice: Choice, kernel: ref[Kernel], key: Any) -> Callable[..., Any
     def launch_chosen(*args: Any) -> Any:
         owner = kernel()
         assert owner is not None, "a kernel lives while it is called"
-        return owner.launcher_of(key, args, decide(args))(*args)
+        return owner.launch_of_variant(key, args, decide(args))(*args)
 
     return launch_chosen
 

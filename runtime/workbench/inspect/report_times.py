@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ....transpiler.errors import TaichiCompilationError, TaichiRuntimeError
-from ...cache.compiler import compile_kernel
+from ...cache.compiler import compile_source
 from ...launch.inspection import Inspection
 from ...launch.kernel import Kernel
 from ..edits.slots import slot_of
@@ -49,6 +49,6 @@ def compile_times(inspections: Sequence[Inspection]) -> Table:
     """Time the stages of the compiler, for each target once."""
     rows = []
     for inspection in inspections:
-        times = compile_kernel(inspection.specialization, inspection.module.target).times
+        times = compile_source(inspection.specialization).times
         rows.append((inspection.module.target, *(f"{1e3 * seconds:.2f} ms" for seconds in times.values())))
     return Table("Times of the compiler", ("target", "frontend", "passes", "emit"), tuple(rows))

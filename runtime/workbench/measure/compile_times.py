@@ -15,7 +15,7 @@ from ....transpiler.frontend.builders.build import build
 from ....transpiler.frontend.source.definition import parse
 from ....transpiler.frontend.source.specialization import Specialization
 from ....transpiler.ir.forms import FrontendResult
-from ....transpiler.pipeline import compile_kernel
+from ...cache.compiler import compile_source
 from ...devices.target_tools import tools_of
 from ...store.stats import COUNTS
 
@@ -58,7 +58,7 @@ def compile_report(specialization: Specialization, device: Device) -> CompileRep
         times["frontend"] = perf_counter() - start
         return result
 
-    compilation = compile_kernel(specialization, device.name, frontend=timed_frontend)
+    compilation = compile_source(specialization, frontend=timed_frontend)
     times |= {f"pass {name}": time for name, time in compilation.passes.items()}
     times["between passes"] = compilation.times["passes"] - sum(compilation.passes.values())
     times["emit"] = compilation.times["emit"]

@@ -214,7 +214,7 @@ def _launch_into(launchable: Launchable, module: BackendModule, recorder: StandI
     compilation = replace(launchable.compilation, module=module)
     instance = Instance(launchable.session, launchable.specialization, compilation)
     instance.program = recorder
-    launch = instance.make_launch(compilation, launchable.kinds, keeps=True)
+    launch = instance.make_launch(compilation, launchable.kinds, keeps=True).launch
     launches = launchable.session.launches
     try:
         launch(*launchable.args)

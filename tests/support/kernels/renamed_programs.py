@@ -22,8 +22,8 @@ from typing import Any
 import pytest
 
 import shadesmith as ti
+from shadesmith.runtime.cache import compiler
 from shadesmith.runtime.devices.capabilities import capabilities_for
-from shadesmith.runtime.launch import kernel as kernels
 from shadesmith.transpiler.backend.languages.helpers import words_of
 from shadesmith.transpiler.backend.languages.registry import LANGUAGES
 from shadesmith.transpiler.backend.module.interface import SourceFile
@@ -361,14 +361,14 @@ def may_be_named(word: str, own: frozenset[str]) -> bool:
 def run(text: str, names: Mapping[str, str]) -> tuple[list[float], list[Specialization]]:
     """Run a program under names in the current session; return what it computed, and what it compiled."""
     compiled: list[Specialization] = []
-    find = kernels.find_or_compile
+    find = compiler.find_or_compile
 
     def noted(specialization: Specialization, *rest: Any, **named: Any) -> Any:
         compiled.append(specialization)
         return find(specialization, *rest, **named)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kernels, "find_or_compile", noted)
+        patch.setattr(compiler, "find_or_compile", noted)
         file, filled = f"<renamed program {next(FILES)}>", Template(text).substitute(names)
         linecache.cache[file] = (len(filled), None, filled.splitlines(True), file)
         space: dict[str, Any] = {"ti": ti}

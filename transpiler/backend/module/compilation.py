@@ -13,7 +13,8 @@ from .interface import BackendModule
 
 @dataclass(frozen=True, slots=True)
 class Compilation:
-    """module: the text and its interface. fields: captured arrays by slot, None for parameters. times: [s] a stage.
+    """module: the text and its interface. fields: captured arrays by slot, None for parameters. times: [s] by
+    stage, filled by who took them.
 
     beside: node and role of the arrays beside the cells of sparse trees, by slot. loops: file and line of
     the loop of each task. read: the Python objects that the

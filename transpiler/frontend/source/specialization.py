@@ -109,7 +109,7 @@ class Specialization:
         """Digest of the source text, the arguments' descriptions, the options and the capabilities.
 
         Values of captured globals and texts of called functions are known after the frontend only and are not part
-        (`pipeline.content_key` adds them).
+        (`content_key` adds them).
         """
         seen: dict[int, int] = {}
         material = [

@@ -1,0 +1,79 @@
+"""The arguments of a call in the order of a kernel's parameters, and taken apart into leaves.
+
+In: a kernel's definition. Out: `CallArguments`, with an error for every call that does not fit the parameters.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any
+
+from ..transpiler.errors import TaichiSyntaxError
+from ..transpiler.frontend.source.definition import KernelDefinition
+from ..transpiler.lang.annotations import is_template
+from .launch.packs import unpacker
+
+NO_NAMES: Mapping[str, Any] = {}
+
+
+class CallArguments:
+    """How a kernel is called. unpack: takes packs apart, None where there are none."""
+
+    def __init__(self, definition: KernelDefinition, is_method: bool) -> None:
+        self._definition, self._is_method = definition, is_method
+        self.unpack = unpacker(definition)
+
+    def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any] = NO_NAMES) -> tuple[Any, ...]:
+        """Return a value for each parameter, defaults filled in. Raises: TaichiSyntaxError."""
+        definition = self._definition
+        names = [parameter.name for parameter in definition.parameters]
+        self._check_count(args)
+        for name in kwargs:
+            if name not in names:
+                text = f"Unexpected argument `{name}` of kernel `{definition.name}`"
+                close = get_close_matches(name, names, 1)
+                raise self._misuse(f"{text}, did you mean `{close[0]}`?" if close else text)
+            if name in names[: len(args)]:
+                raise self._misuse(f"Multiple values for argument `{name}` of kernel `{definition.name}`")
+        values = list(args)
+        for parameter in definition.parameters[len(args) :]:
+            if parameter.name in kwargs:
+                values.append(kwargs[parameter.name])
+            elif parameter.default is not inspect.Parameter.empty:
+                values.append(parameter.default)
+            else:
+                raise self._misuse(f"Missing argument `{parameter.name}` of kernel `{definition.name}`")
+        return tuple(values)
+
+    def complete(self, args: Sequence[Any]) -> tuple[Any, ...]:
+        """Return a value for each leaf: the annotation of each parameter whose type alone matters and that is missing.
+
+        Raises: TaichiSyntaxError for a template argument that is missing, and for too many arguments.
+        """
+        self._check_count(args)
+        values = list(args)
+        for parameter in self._definition.parameters[len(args) :]:
+            if is_template(parameter.annotation):
+                raise TaichiSyntaxError(f"Missing argument `{parameter.name}` of kernel `{self._definition.name}`")
+            values.append(parameter.annotation)
+        return self.taken_apart(values)
+
+    def leaves(self, args: Sequence[Any], kwargs: Mapping[str, Any] = NO_NAMES) -> tuple[Any, ...]:
+        """Return a value for each leaf of a call. Raises: TaichiSyntaxError."""
+        return self.taken_apart(self.bind(args, kwargs))
+
+    def taken_apart(self, values: Sequence[Any]) -> tuple[Any, ...]:
+        """Return values for parameters with the members of packs in the packs' places."""
+        return tuple(values) if self.unpack is None else self.unpack(values)
+
+    def _check_count(self, args: Sequence[Any]) -> None:
+        count = len(self._definition.parameters)
+        if len(args) > count:
+            raise self._misuse(f"Too many arguments: kernel `{self._definition.name}` takes {count}, found {len(args)}")
+
+    def _misuse(self, text: str) -> TaichiSyntaxError:
+        names = ", ".join(parameter.name for parameter in self._definition.parameters[self._is_method :])
+        hint = f"call it as `{self._definition.name}({names})`"
+        return TaichiSyntaxError(f"{text.rstrip('?')}{'?' if text.endswith('?') else '.'} Hint: {hint}")

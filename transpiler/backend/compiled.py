@@ -1,0 +1,41 @@
+"""What a compilation hands on, put together from what its stages gave.
+
+In: the emitted module, the kernel after all passes and the frontend's result. Out: `Compilation`, in which the arrays
+that passes added to a kernel on sparse trees have found the memory they stand for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ..ir.forms import FrontendResult
+from ..ir.snodes import top_of
+from ..ir.tasks import Kernel
+from .module.compilation import Compilation
+from .module.interface import BackendModule
+
+
+def compilation_of(
+    module: BackendModule,
+    kernel: Kernel,
+    result: FrontendResult,
+    warnings: tuple[str, ...],
+    passes: Mapping[str, float],
+) -> Compilation:
+    """Return all of it. warnings: of the passes. passes: [s] in each of them."""
+    count = len(result.fields)
+    added = [(array.node, array.role) for array in kernel.arrays[count:] if array.node is not None]
+    fields = (*result.fields, *(result.trees[top_of(node)].sparse_memory(node, role) for node, role in added))
+    locations = [None if task.loop is None else task.loop.location for task in kernel.tasks]
+    loops = tuple(None if location is None else (location.file, location.line) for location in locations)
+    return Compilation(
+        module,
+        fields,
+        result.captured,
+        (*result.warnings, *warnings),
+        {},
+        dict(enumerate(added, count)),
+        loops,
+        result.read,
+        passes,
+    )

@@ -1,0 +1,42 @@
+"""A digest of all that decides the emitted source, from what the frontend read.
+
+In: a specialization. Out: `content_key`, for kernels that read objects which have no description, so that the cache
+cannot tell without the frontend what they are made of (`runtime/launch/kernel_key.py`).
+"""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import Any
+
+from ..ir.notes import notes_of
+from ..ir.snodes import Node, begin_of, digits_of, is_sparse_tree
+from ..ir.statements import Array
+from ..ir.text import print_frontend
+from .build.build import build
+from .source.specialization import Specialization
+
+
+def content_key(specialization: Specialization) -> str:
+    """Return a digest of the specialization and of what its kernel read while it was built.
+
+    Raises: TaichiCompilationError for the user's mistakes, as compiling does.
+    """
+    kernel = build(specialization).kernel
+    arrays = [f"{array.name} at {_location_of(array)}" for array in kernel.arrays]
+    trees = [str(_members_of(top)) for top in kernel.trees if is_sparse_tree(top)]
+    material = [specialization.key, print_frontend(kernel), *notes_of(kernel), *arrays, *trees]
+    return sha256("\x00".join(material).encode()).hexdigest()[:16]
+
+
+def _location_of(array: Array) -> str:
+    """Return where an array is in memory, as text."""
+    if array.place is None:
+        return str(array.offset)
+    digits = [tuple(digit) for digit in digits_of(array.place)]
+    return f"{array.offset}, {begin_of(array.place)}, {digits}"
+
+
+def _members_of(node: Node) -> list[Any]:
+    """Return all that decides the memory of a tree."""
+    return [node.kind, node.axes, node.extents, node.chunk, str(node.element), *map(_members_of, node.children)]
