@@ -13,7 +13,7 @@ from ..ir.notes import notes_of
 from ..ir.snodes import Node, begin_of, digits_of, is_sparse_tree
 from ..ir.statements import Array
 from ..ir.text import print_frontend
-from .build.build import build
+from .builders.build import build
 from .source.specialization import Specialization
 
 

@@ -25,7 +25,7 @@ from ...ir.textures import Texture
 from ...ir.types import Struct, Tensor, describe_type, element_of, i32, scalars_of
 from ...lang import struct as lang
 from ...lang.matrix import Matrix
-from ..context.context import COMPUTED_BY_PYTHON, Context, expression
+from ..context.context import Context, expression
 from ..context.references import need_memory
 from ..context.reporter import COMPUTED_BY_PYTHON
 from ..context.spelling_hints import describe_owner, missing_attribute_hint, owner_text

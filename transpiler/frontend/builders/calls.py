@@ -39,7 +39,7 @@ from ..context.values import (
     is_number,
     is_runtime,
 )
-from ..handler_calls import ArgumentsError, call_handler
+from ..context.handler_calls import ArgumentsError, call_handler
 from ..library.builtins import BUILTINS, build_range, build_super, minimum_maximum
 from ..library.format_strings import format_method
 from ..library.frexp import frexp
