@@ -58,11 +58,11 @@ from .runtime.fields.snodes import SNode, axes, deactivate_all_snodes, root
 from .runtime.launch.kernel import kernel
 from .runtime.launch.real_function import real_func
 from .runtime.launch.tuning import tune
-from .runtime.launch.workbench_facade import install as _install_workbench
 from .runtime.missing_names import missing as _missing
 from .runtime.public_names import NAMES as _NAMES_ON_DEMAND
 from .runtime.session import session as _session
 from .runtime.session.session import init, is_logging_effective, reset, set_logging_level, sync
+from .runtime.workbench.facade import install as _install_workbench
 from .transpiler.errors import (
     ShadesmithWarning,
     TaichiAssertionError,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from .backend.assemble.emit import emit
-from .backend.compiled import compilation_of
 from .backend.module.compilation import Compilation
+from .backend.module.compiled import compilation_of
 from .errors import TaichiCompilationError
 from .frontend.builders.build import build
 from .frontend.source.specialization import Specialization

@@ -24,8 +24,8 @@ from ..cache import compiler
 from ..cache.compiler import Request
 from ..devices.target_tools import part_of
 from ..launch.kernel import BoundKernel, Kernel, as_bound_kernel
-from ..module_source import GENERATED
 from ..session import session as sessions
+from ..session.module_source import GENERATED
 from .archive_facts import ArchiveFacts
 from .targets import Target
 

@@ -24,9 +24,9 @@ from ...transpiler.ir.types import Struct, Tensor, element_of, u8
 from ..arrays.memory import Memory, ended_error
 from ..arrays.ndarray import array_in_memory
 from ..cache.compiler import COMPILING, specialize
-from ..launch.captured import TreePart
+from ..launch.arguments.captured import TreePart
+from ..launch.arguments.keys import Keys
 from ..launch.instance import Instance, Launcher
-from ..launch.keys import Keys
 from ..session import session as sessions
 from ..session.programs import Code
 from ..session.session import Session

@@ -33,7 +33,7 @@ from ..arrays.memory import hold_of
 from ..arrays.split_memory import PartsMemory
 from ..fields.sparse_tree import Beside
 from ..fields.tree_memory import PlacedMemory
-from ..launch.captured import captured_constants
+from ..launch.arguments.captured import captured_constants
 from . import translations
 from .archive_facts import Binaries
 

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from ...transpiler.frontend.source.definition import KernelDefinition
 from ...transpiler.frontend.source.specialization import Specialization
 from ...transpiler.options import Capabilities, CompileOptions
-from ..launch.arguments import classify
+from ..launch.arguments.classify import classify
 
 if TYPE_CHECKING:
     from ...transpiler.backend.module.compilation import Compilation
@@ -124,5 +124,5 @@ def kernel_keys(specialization: Specialization, config: Config, session: Session
 
 
 def _frontend_key(specialization: Specialization) -> str:
-    key: str = importlib.import_module(f"{PACKAGE}.transpiler.frontend.content_key").content_key(specialization)
+    key: str = importlib.import_module(f"{PACKAGE}.transpiler.content_key").content_key(specialization)
     return key

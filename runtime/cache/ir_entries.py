@@ -14,7 +14,7 @@ from typing import Any
 
 from ...transpiler.errors import SourceText, warn_user
 from ...transpiler.frontend.builders.build import build
-from ...transpiler.frontend.source.dependencies import is_met
+from ...transpiler.frontend.context.dependencies import is_met
 from ...transpiler.frontend.source.specialization import Specialization
 from ...transpiler.ir.forms import FrontendResult
 from ...transpiler.ir.serialize.serialize import parse, serialize, sources_of

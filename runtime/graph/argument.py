@@ -23,7 +23,7 @@ from ..arrays.dense_array import DenseArray
 from ..arrays.ndarray import stand_in
 from ..arrays.texture import Texture
 from ..arrays.texture import stand_in as texture_stand_in
-from ..launch.packing import flatten
+from ..launch.arguments.packing import flatten
 from ..session import session as sessions
 from ..session.tracebacks import hides_own_frames
 

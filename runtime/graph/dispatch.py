@@ -17,9 +17,9 @@ from ...transpiler.lang.textures import RWTextureType, TextureType
 from ...transpiler.options import CompileOptions
 from ..arrays.dense_array import DenseArray
 from ..arrays.texture import Texture
-from ..launch.arguments import classify
+from ..launch.arguments.classify import classify
+from ..launch.arguments.packing import flatten
 from ..launch.kernel import BoundKernel, Kernel, as_bound_kernel
-from ..launch.packing import flatten
 from ..session import session as sessions
 from .argument import Arg, ArgKind
 

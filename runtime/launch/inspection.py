@@ -13,7 +13,7 @@ from ...transpiler.errors import warn_user
 from ...transpiler.frontend.source.specialization import Specialization
 from ..cache.compiler import compile_source
 from ..session import session as sessions
-from ..tool_registry import tool
+from .tool_registry import tool
 
 if TYPE_CHECKING:
     from ...transpiler.backend.module.compilation import Compilation

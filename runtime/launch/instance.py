@@ -31,10 +31,10 @@ from ..session.allocation_handle import Hold
 from ..session.programs import Code
 from ..session.session import Session
 from .access_sets import Touches, make_touches
-from .captured import Constants, captured_constants
-from .identities import objects_in, weakly
+from .arguments.captured import Constants, captured_constants
+from .arguments.identities import objects_in, weakly
+from .arguments.packing import fits_struct, flatten, flatten_struct, result_value, return_types
 from .launcher import LaunchHooks, Packed, make_launcher, make_packer
-from .packing import fits_struct, flatten, flatten_struct, result_value, return_types
 from .printing import Reports
 from .stale_globals import watch
 

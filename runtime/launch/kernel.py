@@ -23,16 +23,16 @@ from ...transpiler.frontend.source.definition import KernelDefinition, define
 from ...transpiler.frontend.source.signature import check_parameters
 from ..cache import compiler
 from ..cache.compiler import COMPILING, Request
-from ..call_arguments import CallArguments
-from ..kernel_tools import METHODS_OF_ARGUMENTS, KernelTools
-from ..module_source import Choice, Launch, Variant
 from ..session import session as sessions
+from ..session.module_source import Choice, Launch, Variant
 from ..session.session import Session
 from ..session.tracebacks import hides_own_frames
-from .arguments import classify
+from .arguments.call_arguments import CallArguments
+from .arguments.classify import classify
+from .arguments.keys import Keys
 from .inspection import dump, printing_observer
 from .instance import Instance, Launcher
-from .keys import Keys
+from .kernel_tools import METHODS_OF_ARGUMENTS, KernelTools
 
 if TYPE_CHECKING:
     from ...transpiler.backend.module.compilation import Compilation

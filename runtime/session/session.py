@@ -29,8 +29,8 @@ from ..config import Config, read_config
 from ..devices.device import Allocation, Device, OutOfMemory
 from ..devices.opening import store_for
 from ..devices.target_tools import TARGETS, tools_of
-from ..module_source import Choice, GeneratedOnly, Launch, Recompiled
 from .allocation_handle import CLOSED, Hold, Stages
+from .module_source import Choice, GeneratedOnly, Launch, Recompiled
 from .programs import Programs
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ import shadesmith as ti
 from shadesmith.runtime.cache.compiler import StageClock, compile_source, specialize
 from shadesmith.runtime.launch.instance import LAUNCH_OBSERVERS
 from shadesmith.runtime.launch.kernel import CALL_OBSERVERS
-from shadesmith.runtime.module_source import Choice, GeneratedOnly
+from shadesmith.runtime.launch.tool_registry import tool
 from shadesmith.runtime.session import session as sessions
-from shadesmith.runtime.tool_registry import tool
+from shadesmith.runtime.session.module_source import Choice, GeneratedOnly
 from shadesmith.transpiler.errors import InternalError
 from shadesmith.transpiler.pipeline import compile_kernel
 

@@ -17,7 +17,7 @@ from shadesmith.runtime.cache.fingerprint import Fingerprint, fingerprint
 from shadesmith.runtime.devices.capabilities import portable
 from shadesmith.runtime.session import session as sessions
 from shadesmith.transpiler.backend.module.interface import BackendModule
-from shadesmith.transpiler.frontend.source.dependencies import Reads
+from shadesmith.transpiler.frontend.context.dependencies import Reads
 from shadesmith.transpiler.pipeline import compile_kernel
 
 ATOMS = (int, float, str, bool, bytes, complex, type(None), np.generic)

@@ -24,7 +24,7 @@ from shadesmith.runtime.store.stats import COUNTS, Stats
 from shadesmith.runtime.store.store import Entry, Store
 from shadesmith.transpiler.errors import TaichiCompilationError
 from shadesmith.transpiler.frontend.builders import build as frontend
-from shadesmith.transpiler.frontend.source.dependencies import is_met
+from shadesmith.transpiler.frontend.context.dependencies import is_met
 from shadesmith.transpiler.ir.serialize.serialize import serialize
 from shadesmith.transpiler.pipeline import compile_kernel
 

@@ -22,7 +22,7 @@ from ....transpiler.errors import TaichiCompilationError, warn_user
 from ....transpiler.frontend.source.specialization import Specialization
 from ...devices.target_tools import tools_of
 from ...launch.tuning import tunable_of
-from ...module_source import Choice
+from ...session.module_source import Choice
 from ...store.atomic_files import write_text
 from ..check.check_edit import check_edit
 from ..check.edit_error import EditError

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ....transpiler.backend.module.interface import BackendModule
 from ....transpiler.errors import TaichiRuntimeError
 from ....transpiler.frontend.source.specialization import Specialization
-from ...module_source import EDIT, GENERATED, TUNED, Variant, digest_of, variant_of
+from ...session.module_source import EDIT, GENERATED, TUNED, Variant, digest_of, variant_of
 from .slots import Slot
 
 if TYPE_CHECKING:

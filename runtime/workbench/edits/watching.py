@@ -11,7 +11,7 @@ from typing import Any
 from weakref import ref
 
 from ....transpiler.errors import TaichiCompilationError, warn_user
-from ...module_source import Choice, Recompiled
+from ...session.module_source import Choice, Recompiled
 
 
 def follow(

@@ -26,6 +26,7 @@ from ...lang.functions import ATOMIC_OF
 from ...lang.matrix import Matrix
 from ...lang.operations import OPERATION_OF
 from ..context.context import Context, expression
+from ..context.handler_calls import ArgumentsError, call_handler
 from ..context.iteration import positional
 from ..context.loop_options import loop_config
 from ..context.references import need_memory
@@ -39,7 +40,6 @@ from ..context.values import (
     is_number,
     is_runtime,
 )
-from ..context.handler_calls import ArgumentsError, call_handler
 from ..library.builtins import BUILTINS, build_range, build_super, minimum_maximum
 from ..library.format_strings import format_method
 from ..library.frexp import frexp

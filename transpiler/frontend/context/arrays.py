@@ -14,7 +14,7 @@ from ...ir.statements import Array
 from ...ir.tasks import Kernel
 from ...ir.types import Type, describe_type, scalars_of, u1
 from ...lang.describe import ArrayDescription, Step, identify_step, is_described, name_step, steps_of
-from ..source.dependencies import Reads
+from .dependencies import Reads
 from .reporter import Reporter
 from .struct_types import StructTypes
 from .trees import name_parts, see_tree

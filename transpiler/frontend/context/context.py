@@ -20,10 +20,10 @@ from ...ir.statements import Alloca, If
 from ...ir.tasks import Kernel
 from ...ir.types import SCALARS, Type
 from ..source.definition import KernelDefinition
-from ..source.dependencies import Reads
 from ..source.specialization import Specialization
 from ..source.unsupported import REASONS
 from .arrays import Arrays
+from .dependencies import Reads
 from .exits import Exits
 from .nesting import Nesting
 from .reporter import Reporter

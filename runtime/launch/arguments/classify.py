@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...transpiler.errors import TaichiCompilationError, TaichiRuntimeTypeError
-from ...transpiler.frontend.source.definition import KernelDefinition, ParameterDefinition
-from ...transpiler.frontend.source.specialization import (
+from ....transpiler.errors import TaichiCompilationError, TaichiRuntimeTypeError
+from ....transpiler.frontend.source.definition import KernelDefinition, ParameterDefinition
+from ....transpiler.frontend.source.specialization import (
     Argument,
     ArrayArgument,
     ScalarArgument,
     StructArgument,
     TemplateArgument,
 )
-from ...transpiler.ir.types import Scalar, Struct, Tensor, Type, describe_type, element_of, with_element
-from ...transpiler.lang.annotations import NdarrayAnnotation, as_type, is_template
-from ...transpiler.lang.describe import is_described
-from ...transpiler.lang.textures import RWTextureType, TextureType
-from ...transpiler.options import CompileOptions
-from ..arrays.interop import GRADIENT_HINT, ArgumentDescription, describe_argument
-from .texture_arguments import describe_texture
+from ....transpiler.ir.types import Scalar, Struct, Tensor, Type, describe_type, element_of, with_element
+from ....transpiler.lang.annotations import NdarrayAnnotation, as_type, is_template
+from ....transpiler.lang.describe import is_described
+from ....transpiler.lang.textures import RWTextureType, TextureType
+from ....transpiler.options import CompileOptions
+from ...arrays.interop import GRADIENT_HINT, ArgumentDescription, describe_argument
+from .textures import describe_texture
 
 
 def classify(

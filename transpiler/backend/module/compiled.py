@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..ir.forms import FrontendResult
-from ..ir.snodes import top_of
-from ..ir.tasks import Kernel
-from .module.compilation import Compilation
-from .module.interface import BackendModule
+from ...ir.forms import FrontendResult
+from ...ir.snodes import top_of
+from ...ir.tasks import Kernel
+from .compilation import Compilation
+from .interface import BackendModule
 
 
 def compilation_of(

@@ -10,10 +10,10 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ...transpiler.errors import PACKAGE
-from ...transpiler.frontend.source.definition import KernelDefinition
-from ...transpiler.frontend.source.specialization import Argument, TemplateArgument
-from ...transpiler.lang.describe import is_described
+from ....transpiler.errors import PACKAGE
+from ....transpiler.frontend.source.definition import KernelDefinition
+from ....transpiler.frontend.source.specialization import Argument, TemplateArgument
+from ....transpiler.lang.describe import is_described
 
 
 def signature_of(definition: KernelDefinition, arguments: Sequence[Argument]) -> str:

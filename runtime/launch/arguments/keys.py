@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
-from ...transpiler.frontend.source.definition import KernelDefinition
-from ...transpiler.lang.annotations import NdarrayAnnotation, is_template
-from ...transpiler.lang.describe import is_described
-from ...transpiler.lang.textures import RWTextureType, TextureType
-from ..arrays.interop import describe_argument, key_of_argument
+from ....transpiler.frontend.source.definition import KernelDefinition
+from ....transpiler.lang.annotations import NdarrayAnnotation, is_template
+from ....transpiler.lang.describe import is_described
+from ....transpiler.lang.textures import RWTextureType, TextureType
+from ...arrays.interop import describe_argument, key_of_argument
 from .identities import Identities
-from .texture_arguments import as_texture
+from .textures import as_texture
 
 Key = Callable[[Sequence[Any]], Hashable]
 

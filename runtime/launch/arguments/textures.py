@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...transpiler.errors import TaichiRuntimeTypeError
-from ...transpiler.frontend.source.specialization import TextureArgument, texture_argument
-from ...transpiler.lang.textures import RWTextureType, TextureAnnotation
-from ..arrays.texture import Texture
+from ....transpiler.errors import TaichiRuntimeTypeError
+from ....transpiler.frontend.source.specialization import TextureArgument, texture_argument
+from ....transpiler.lang.textures import RWTextureType, TextureAnnotation
+from ...arrays.texture import Texture
 
 
 def as_texture(value: Any) -> Texture:

@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
-from ..transpiler.errors import TaichiSyntaxError
-from ..transpiler.frontend.source.definition import KernelDefinition
-from ..transpiler.lang.annotations import is_template
-from .launch.packs import unpacker
+from ....transpiler.errors import TaichiSyntaxError
+from ....transpiler.frontend.source.definition import KernelDefinition
+from ....transpiler.lang.annotations import is_template
+from .packs import unpacker
 
 NO_NAMES: Mapping[str, Any] = {}
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..transpiler.errors import InternalError
+from ...transpiler.errors import InternalError
 
 Tool = Callable[..., Any]
 

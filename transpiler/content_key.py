@@ -9,12 +9,12 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import Any
 
-from ..ir.notes import notes_of
-from ..ir.snodes import Node, begin_of, digits_of, is_sparse_tree
-from ..ir.statements import Array
-from ..ir.text import print_frontend
-from .builders.build import build
-from .source.specialization import Specialization
+from .frontend.builders.build import build
+from .frontend.source.specialization import Specialization
+from .ir.notes import notes_of
+from .ir.snodes import Node, begin_of, digits_of, is_sparse_tree
+from .ir.statements import Array
+from .ir.text import print_frontend
 
 
 def content_key(specialization: Specialization) -> str:

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from ..transpiler.backend.module.compilation import Compilation
-from ..transpiler.backend.module.interface import BackendModule
+from ...transpiler.backend.module.compilation import Compilation
+from ...transpiler.backend.module.interface import BackendModule
 
 GENERATED, EDIT, TUNED = "generated", "edit", "tuned"
 FASTEST = "fastest"

@@ -18,9 +18,9 @@ from ...transpiler.backend.module.compilation import Compilation
 from ...transpiler.backend.module.interface import BackendModule
 from ...transpiler.frontend.source.specialization import Specialization
 from ..config import EDITS_FOLDER, UNNAMED_FILE, Config, plain_name
-from ..module_source import FASTEST, Choice, Launch, Recompiled
+from ..launch.tool_registry import register
+from ..session.module_source import FASTEST, Choice, Launch, Recompiled
 from ..session.session import Session, install_sources
-from ..tool_registry import register
 
 TOOLS = {
     "begin_edit": ("edits.selection", "begin"),

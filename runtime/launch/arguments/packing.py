@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, get_args, get_origin
 
 import numpy as np
 
-from ...transpiler.ir.types import NUMPY, SCALARS, Struct, Tensor, Type
-from ...transpiler.lang.matrix import Matrix
-from ...transpiler.lang.struct import Struct as Value
-from ...transpiler.lang.struct import StructType, make_struct
+from ....transpiler.ir.types import NUMPY, SCALARS, Struct, Tensor, Type
+from ....transpiler.lang.matrix import Matrix
+from ....transpiler.lang.struct import Struct as Value
+from ....transpiler.lang.struct import StructType, make_struct
 
 if TYPE_CHECKING:
-    from ...transpiler.backend.module.interface import ResultField
+    from ....transpiler.backend.module.interface import ResultField
 
 
 def flatten(value: Any) -> list[Any]:

@@ -10,23 +10,23 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..transpiler.frontend.source.definition import KernelDefinition
-from ..transpiler.lang.arch import Arch
-from .cache import compiler
-from .cache.compiler import COMPILING, Request
-from .call_arguments import CallArguments
-from .devices.capabilities import capabilities_for
-from .launch.inspection import Inspection, observe
-from .launch.signatures import signature_of
-from .launch.tuning import tunable_of
-from .session import session as sessions
-from .session.session import Session
-from .session.tracebacks import hides_own_frames
+from ...transpiler.frontend.source.definition import KernelDefinition
+from ...transpiler.lang.arch import Arch
+from ..cache import compiler
+from ..cache.compiler import COMPILING, Request
+from ..devices.capabilities import capabilities_for
+from ..session import session as sessions
+from ..session.session import Session
+from ..session.tracebacks import hides_own_frames
+from .arguments.call_arguments import CallArguments
+from .arguments.signatures import signature_of
+from .inspection import Inspection, observe
 from .tool_registry import tool
+from .tuning import tunable_of
 
 if TYPE_CHECKING:
-    from ..transpiler.backend.module.compilation import Compilation
-    from ..transpiler.backend.module.interface import BackendModule
+    from ...transpiler.backend.module.compilation import Compilation
+    from ...transpiler.backend.module.interface import BackendModule
 
 METHODS_OF_ARGUMENTS = frozenset(
     {

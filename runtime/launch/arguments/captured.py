@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...transpiler.backend.module.interface import Interface
-from ...transpiler.errors import TaichiRuntimeError
-from ..fields.sparse_tree import Beside
+from ....transpiler.backend.module.interface import Interface
+from ....transpiler.errors import TaichiRuntimeError
+from ...fields.sparse_tree import Beside
 
 Constants = dict[tuple[Any, ...], int]
 

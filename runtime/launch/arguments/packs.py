@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...transpiler.errors import TaichiRuntimeTypeError
-from ...transpiler.frontend.source.definition import KernelDefinition, ParameterDefinition
-from ...transpiler.lang.packs import leaves_of, members_of
+from ....transpiler.errors import TaichiRuntimeTypeError
+from ....transpiler.frontend.source.definition import KernelDefinition, ParameterDefinition
+from ....transpiler.lang.packs import leaves_of, members_of
 
 Unpack = Callable[[Sequence[Any]], tuple[Any, ...]]
 

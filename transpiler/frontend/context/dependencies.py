@@ -14,7 +14,7 @@ from ...lang import struct as lang
 from ...lang.describe import is_described
 from ...lang.matrix import Matrix
 from ...options import Capabilities
-from ..context.values import is_number
+from .values import is_number
 
 Need = tuple[str, str, int | str]
 """Member of `Capabilities`, how it is compared ("at least", "at most", "has"), and with what."""

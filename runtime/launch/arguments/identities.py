@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 from weakref import ref
 
-from ...transpiler.lang.describe import is_described
+from ....transpiler.lang.describe import is_described
 
 
 class _Name:
