@@ -1,7 +1,7 @@
 """A digest of all that decides the emitted source, from what the frontend read.
 
 In: a specialization. Out: `content_key`, for kernels that read objects which have no description, so that the cache
-cannot tell without the frontend what they are made of (`runtime/launch/kernel_key.py`).
+cannot tell without the frontend what they are made of (`runtime/cache/kernel_key.py`).
 """
 
 from __future__ import annotations

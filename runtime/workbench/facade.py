@@ -40,7 +40,7 @@ TOOLS = {
 
 def workbench(name: str) -> Any:
     """Return a module of the workbench."""
-    return importlib.import_module(f"..workbench.{name}", __package__)
+    return importlib.import_module(f".{name}", __package__)
 
 
 class EditedModules:

@@ -10,10 +10,10 @@ import emitted
 import pytest
 
 from shadesmith.runtime.devices.cuda import nvrtc
-from shadesmith.transpiler.backend.languages import helpers, library_source
+from shadesmith.transpiler.backend.languages.common import helpers, library_source
+from shadesmith.transpiler.backend.languages.common.spelling import helpers_source
 from shadesmith.transpiler.backend.languages.glsl.tables import EXTENSIONS
 from shadesmith.transpiler.backend.languages.registry import LANGUAGES
-from shadesmith.transpiler.backend.languages.spelling import helpers_source
 
 TEMPLATES = helpers.TEMPLATES
 C_FILES = sorted((TEMPLATES / "c" / "lib").glob("*.h"))

@@ -14,9 +14,9 @@ import pytest
 
 import shadesmith as ti
 from shadesmith.runtime.session import session as sessions
+from shadesmith.transpiler.backend.languages.common.helpers import called, chunks_of, order
 from shadesmith.transpiler.backend.languages.glsl import tables as tables_glsl
 from shadesmith.transpiler.backend.languages.glsl.language import GLSL
-from shadesmith.transpiler.backend.languages.helpers import called, chunks_of, order
 
 LIMIT = 4.0
 OURS = frozenset({*"sin cos tan tanh asinh acosh atanh exp log sqrt rsqrt".split(), "**", "/"})

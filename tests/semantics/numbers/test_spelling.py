@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from shadesmith.runtime.devices.cuda import nvrtc
-from shadesmith.transpiler.backend.languages import spelling
+from shadesmith.transpiler.backend.languages.common import spelling
 from shadesmith.transpiler.backend.languages.registry import LANGUAGES
 from shadesmith.transpiler.backend.module.random_stream import RandomStream, philox
 from shadesmith.transpiler.errors import TaichiRuntimeError

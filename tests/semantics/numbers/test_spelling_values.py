@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shadesmith.transpiler.backend.languages import spelling
+from shadesmith.transpiler.backend.languages.common import spelling
 from shadesmith.transpiler.backend.languages.registry import LANGUAGES
 from shadesmith.transpiler.ir.builder import Builder
 from shadesmith.transpiler.ir.nodes import Block, Statement

@@ -24,7 +24,7 @@ import pytest
 import shadesmith as ti
 from shadesmith.runtime.cache import compiler
 from shadesmith.runtime.devices.capabilities import capabilities_for
-from shadesmith.transpiler.backend.languages.helpers import words_of
+from shadesmith.transpiler.backend.languages.common.helpers import words_of
 from shadesmith.transpiler.backend.languages.registry import LANGUAGES
 from shadesmith.transpiler.backend.module.interface import SourceFile
 from shadesmith.transpiler.frontend.source.specialization import Specialization

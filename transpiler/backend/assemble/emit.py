@@ -33,15 +33,15 @@ from ...ir.threads import ThreadIndex, has_full_blocks
 from ...ir.types import Struct, u1, u32
 from ...options import Capabilities, CompileOptions
 from ..languages.c.language import C
+from ..languages.common.naming import Names, bound_name, entry_stem
+from ..languages.common.reserved import OURS, macros
+from ..languages.common.reserved import functions as functions_of_tasks
+from ..languages.common.signatures import signatures
+from ..languages.common.spelling import extensions, helper_words, helpers_source
+from ..languages.common.symbols import Symbols
 from ..languages.glsl.float_controls import EXTENSION as FLOAT_CONTROLS
 from ..languages.glsl.float_controls import execution_modes
-from ..languages.naming import Names, bound_name, entry_stem
 from ..languages.registry import LANGUAGES
-from ..languages.reserved import OURS, macros
-from ..languages.reserved import functions as functions_of_tasks
-from ..languages.signatures import signatures
-from ..languages.spelling import extensions, helper_words, helpers_source
-from ..languages.symbols import Symbols
 from ..languages.target import Target
 from ..layout.accessors import Used, definitions
 from ..layout.layout import Declaration, Layout, array_type, has_matrix, has_vector, layout

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from ..languages.language import Language
+from ..languages.common.language import Language
 
 
 def headers(language: Language, names: Collection[str]) -> list[str]:

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..languages.signatures import Signature
-from ..languages.spelling import helper_names
-from ..languages.symbols import Symbols
+from ..languages.common.signatures import Signature
+from ..languages.common.spelling import helper_names
+from ..languages.common.symbols import Symbols
 from ..languages.target import Target
 from ..layout.layout import Layout
 

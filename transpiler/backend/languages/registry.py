@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from .c.language import C
+from .common.language import Language
 from .cuda.language import CUDA
 from .glsl.language import GLSL
 from .hip.language import HIP
-from .language import Language
 
 LANGUAGES: dict[str, Language] = {language.target: language for language in (GLSL, CUDA, C, HIP)}
 """By target."""

@@ -40,8 +40,8 @@ from ...ir.types import (
     u32,
     with_element,
 )
-from ..languages.naming import Names
-from ..languages.spelling import storage_helpers, storage_name, stored_type, type_helpers, type_name
+from ..languages.common.naming import Names
+from ..languages.common.spelling import storage_helpers, storage_name, stored_type, type_helpers, type_name
 from ..languages.target import Target
 from ..module.interface import ArraySlot, Interface, Member, PlaceSlot, ResultField, TextureSlot
 from ..module.record_sites import describe_site

@@ -20,9 +20,9 @@ from functools import partial
 from ...ir.snodes import Node, axes_of, cell_digits, chunks_of, path_in_part, pool_above, shape_of, sparse_above
 from ...ir.sparse import CELL_MEMBERS, Need, mask_words, needed_by, node_name
 from ...ir.tasks import Kernel
-from ..languages.language import Language
-from ..languages.naming import Names
-from ..languages.spelling_forms import PRIMARY
+from ..languages.common.language import Language
+from ..languages.common.naming import Names
+from ..languages.common.spelling_forms import PRIMARY
 from ..languages.target import Target
 from .tree_structs import CELL, Atom, grouped, linear, linear_sum
 

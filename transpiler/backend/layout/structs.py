@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 
 from ...ir.tasks import with_members
 from ...ir.types import Scalar, Struct, Type, element_of, scalars_of, struct_layout, u1, u8
-from ..languages.language import Language
-from ..languages.literals import literal
-from ..languages.naming import Names
-from ..languages.spelling import storage_helpers, storage_name, type_helpers, type_name
+from ..languages.common.language import Language
+from ..languages.common.literals import literal
+from ..languages.common.naming import Names
+from ..languages.common.spelling import storage_helpers, storage_name, type_helpers, type_name
 
 INDENT = "    "
 

@@ -30,9 +30,9 @@ from ...ir.snodes import (
     shape_of,
 )
 from ...ir.types import Type, scalars_of, u1, u8
-from ..languages.naming import Names
-from ..languages.spelling import type_name
-from ..languages.spelling_forms import PRIMARY
+from ..languages.common.naming import Names
+from ..languages.common.spelling import type_name
+from ..languages.common.spelling_forms import PRIMARY
 from ..languages.target import Target
 from .structs import INDENT, Structs
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from ...ir.snodes import axes_of, pool_above
 from ...ir.tasks import Kernel
-from ..languages.helpers import constants
-from ..languages.naming import entry_stem
-from ..languages.reserved import OURS, functions, macros
+from ..languages.common.helpers import constants
+from ..languages.common.naming import entry_stem
+from ..languages.common.reserved import OURS, functions, macros
 from ..languages.target import Target
 from .accessors import INDEX_LETTERS
 from .structs import Structs

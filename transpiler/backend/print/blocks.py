@@ -19,9 +19,9 @@ from ...ir.statements import Alloca, Array, AtomicOp, GlobalLoad, GlobalPtr, Glo
 from ...ir.tasks import Task
 from ...ir.threads import COLLECTIVES, SUBGROUP_SIZE, Barrier, Collective, Exchange, ThreadFor, ThreadIndex, waits
 from ...ir.types import Scalar
-from ..languages.collectives import ALL_LANES, exchange_key, exchange_name, spell
-from ..languages.helpers import known
-from ..languages.spelling_forms import ADD
+from ..languages.common.collectives import ALL_LANES, exchange_key, exchange_name, spell
+from ..languages.common.helpers import known
+from ..languages.common.spelling_forms import ADD
 from .expressions import WRITERS as VALUES
 from .expressions import Expressions, Written
 from .statements import Statements, print_call

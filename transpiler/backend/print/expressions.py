@@ -39,8 +39,8 @@ from ...ir.statements import (
     is_const,
 )
 from ...ir.types import Scalar, Struct, Tensor, Type, element_of, member_offset, scalars_of
-from ..languages.signatures import Signature
-from ..languages.spelling import (
+from ..languages.common.signatures import Signature
+from ..languages.common.spelling import (
     spell_cast,
     spell_const,
     spell_element,
@@ -53,10 +53,10 @@ from ..languages.spelling import (
     type_helpers,
     type_name,
 )
-from ..languages.spelling_forms import INFIX, MULTIPLY, OR, PRIMARY, TERNARY, UNARY, Spelling
-from ..languages.symbols import Symbols
+from ..languages.common.spelling_forms import INFIX, MULTIPLY, OR, PRIMARY, TERNARY, UNARY, Spelling
+from ..languages.common.symbols import Symbols
+from ..languages.common.tensors import COMPONENTS, is_native, is_short_vector, is_small, pointed_element
 from ..languages.target import Target
-from ..languages.tensors import COMPONENTS, is_native, is_short_vector, is_small, pointed_element
 from ..layout.accessors import Used, cell_of, clamped, less_offset, strided
 from ..layout.layout import WIDENED, Layout
 from ..layout.tree_structs import place_number

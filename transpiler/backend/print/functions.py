@@ -18,9 +18,9 @@ from ...ir.functions import Call, Function, calls
 from ...ir.nodes import count_uses
 from ...ir.statements import ArgLoad, LocalStore, Return
 from ...ir.types import Scalar, Struct, Type, u1, u32
-from ..languages.signatures import Signature
-from ..languages.symbols import Symbols
-from ..languages.tensors import is_small
+from ..languages.common.signatures import Signature
+from ..languages.common.symbols import Symbols
+from ..languages.common.tensors import is_small
 from ..layout.accessors import Used
 from .early_returns import leave_by_loop
 from .expressions import Expressions, Written

@@ -20,8 +20,8 @@ from ...ir.functions import Call
 from ...ir.nodes import Statement
 from ...ir.statements import CHECKS, Assert, Const, IndexCheck, Print, Record, scalar_type
 from ...ir.types import Scalar, Tensor, Type, i32, u32
-from ..languages.spelling import spell_element
-from ..languages.spelling_forms import SHIFT
+from ..languages.common.spelling import spell_element
+from ..languages.common.spelling_forms import SHIFT
 from ..module.record_sites import WORD_TYPES
 from .expressions import Expressions
 from .statements import Statements

@@ -24,7 +24,7 @@ from ...ir.sparse import (
 )
 from ...ir.statements import GlobalPtr, GlobalStore
 from ...ir.tasks import Kernel, Task
-from ..languages.spelling_forms import PRIMARY
+from ..languages.common.spelling_forms import PRIMARY
 from ..layout.sparse_functions import CellTexts
 from .expressions import WRITERS as VALUES
 from .expressions import Expressions, Written

@@ -34,9 +34,9 @@ from ...ir.statements import (
     is_const,
 )
 from ...ir.types import Scalar, Tensor, i32
-from ..languages.atomics import is_native
-from ..languages.naming import Names
-from ..languages.spelling import Spelling, spell_atomic, spell_operation
+from ..languages.common.atomics import is_native
+from ..languages.common.naming import Names
+from ..languages.common.spelling import Spelling, spell_atomic, spell_operation
 from ..languages.target import Target
 from .expressions import Expressions, Written, is_shared, result_of
 from .placement import ATOMS, PLACES, Placement

@@ -17,8 +17,8 @@ from ...ir.textures import (
     TextureSample,
     TextureStatement,
 )
-from ..languages.spelling_forms import call
-from ..languages.texture_functions import key_of, name_in
+from ..languages.common.spelling_forms import call
+from ..languages.common.texture_functions import key_of, name_in
 from ..layout.usage import Use
 from .expressions import WRITERS as VALUES
 from .expressions import Expressions, Written

@@ -17,8 +17,8 @@ from ...ir.statements import ArgLoad, ArrayShape, Cast, Const, IfExp, Operation,
 from ...ir.tasks import Task
 from ...ir.types import Scalar
 from ...options import MAX_TURNS
-from ..languages.naming import bound_name
-from ..languages.spelling_forms import ADD, MULTIPLY, PRIMARY, UNARY
+from ..languages.common.naming import bound_name
+from ..languages.common.spelling_forms import ADD, MULTIPLY, PRIMARY, UNARY
 from ..layout.layout import Layout
 from ..module.interface import Expression, LoopIndices
 from .expressions import Expressions, Written

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from ....ir.types import Scalar
-from ..atomics import by_address, combined
-from ..language import Language
-from ..literals import scalar_name
-from ..spelling_forms import Spelling
+from ..common.atomics import by_address, combined
+from ..common.language import Language
+from ..common.literals import scalar_name
+from ..common.spelling_forms import Spelling
 
 FETCH = frozenset({"add", "sub", "and", "or", "xor"})
 """What `__atomic_fetch_*` does on integers."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from ....errors import InternalError
 from ....ir.threads import COLLECTIVES, FOLDS, SUBGROUP_SIZE, Barrier, identity
 from ....ir.types import Scalar
-from ..collectives import exchange_name
-from ..helpers import called
-from ..language import Language
-from ..literals import literal, scalar_name
-from ..spelling_forms import MULTIPLY, UNARY, Generated, Spelling
+from ..common.collectives import exchange_name
+from ..common.helpers import called
+from ..common.language import Language
+from ..common.literals import literal, scalar_name
+from ..common.spelling_forms import MULTIPLY, UNARY, Generated, Spelling
 
 THREAD_NUMBERS = {
     "thread": Spelling("thread"),

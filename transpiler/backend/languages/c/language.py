@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ..c_family import tables
 from ..c_family.tensors import never, no_cast, selection
-from ..language import Language, Literals
-from ..spelling_forms import UNARY, Spelling
+from ..common.language import Language, Literals
+from ..common.spelling_forms import UNARY, Spelling
 from . import atomics, collectives, reserved, textures
 
 C = Language(

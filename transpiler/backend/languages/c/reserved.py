@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..reserved import TENSORS, words
+from ..common.reserved import TENSORS, words
 
 _C = words("""
 auto break case char const continue default do double else enum extern float for goto if inline int long register

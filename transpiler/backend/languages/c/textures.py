@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ....ir.textures import FORMATS, TexelFormat
 from ....ir.types import SCALARS, Scalar, Tensor, f32, i32, u32
-from ..language import Language
-from ..tensors import COMPONENTS, init_text, name_of
-from ..texture_functions import axes_of, channels_of, most_of, place_type, texel_of
+from ..common.language import Language
+from ..common.tensors import COMPONENTS, init_text, name_of
+from ..common.texture_functions import axes_of, channels_of, most_of, place_type, texel_of
 
 Function = tuple[str, list[str], list[str]]
 """Type of the result, parameters, and the lines of the body."""

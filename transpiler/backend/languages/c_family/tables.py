@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from ....ir.ops import MATH_H
 from ....ir.types import Scalar, f32, i32
-from ..spelling_forms import (
+from ..common.spelling_forms import (
     ADD,
     AND,
     EQUAL,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ....ir.types import Scalar, Tensor, Type, element_of
-from ..spelling_forms import Spelling
+from ..common.spelling_forms import Spelling
 
 
 def selection(operation: Callable[[str, Scalar], Spelling]) -> Callable[[str, Sequence[Type], Type], Spelling | None]:

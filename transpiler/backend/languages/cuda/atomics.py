@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from ....errors import UnsupportedError
 from ....ir.types import SCALARS, Scalar
-from ..atomics import FUNCTIONS, by_address, combined
-from ..language import Language
-from ..literals import scalar_name
-from ..spelling_forms import ASSIGN, PRIMARY, Spelling
+from ..common.atomics import FUNCTIONS, by_address, combined
+from ..common.language import Language
+from ..common.literals import scalar_name
+from ..common.spelling_forms import ASSIGN, PRIMARY, Spelling
 
 
 def spell(op: str, type: Scalar, native: bool) -> Spelling:

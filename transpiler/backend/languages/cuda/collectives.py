@@ -6,11 +6,11 @@ from functools import cache
 
 from ....ir.threads import FOLDS, SUBGROUP_SIZE, Barrier, identity
 from ....ir.types import Scalar
-from ..collectives import ALL_LANES, from_table
-from ..helpers import called, known
-from ..language import Language, Warp
-from ..literals import literal, scalar_name
-from ..spelling_forms import EQUAL, PRIMARY, Generated, Spelling
+from ..common.collectives import ALL_LANES, from_table
+from ..common.helpers import called, known
+from ..common.language import Language, Warp
+from ..common.literals import literal, scalar_name
+from ..common.spelling_forms import EQUAL, PRIMARY, Generated, Spelling
 
 THREAD_NUMBERS = {
     "thread": Spelling("int(threadIdx.x)"),

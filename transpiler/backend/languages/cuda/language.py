@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ..c_family.tensors import never, no_cast, selection
-from ..language import Language, Literals
-from ..spelling_forms import ASSIGN, PRIMARY, Spelling
+from ..common.language import Language, Literals
+from ..common.spelling_forms import ASSIGN, PRIMARY, Spelling
 from . import atomics, collectives, reserved, tables, textures
 
 FROM_BITS = ("half_from_bits",)

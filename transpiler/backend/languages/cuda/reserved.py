@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..c import reserved as c
-from ..reserved import words
+from ..common.reserved import words
 
 _CUDA = words("""
 class namespace template typename public private protected virtual operator new delete this friend explicit export

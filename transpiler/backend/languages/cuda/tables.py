@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from ....ir.types import Scalar, f32, i32
 from ..c_family import tables as tables_c
-from ..spelling_forms import ADD, PRIMARY, UNARY, Spelling, c_cast, call, constructor, written
+from ..common.spelling_forms import ADD, PRIMARY, UNARY, Spelling, c_cast, call, constructor, written
 
 TYPES: dict[str, str] = {**tables_c.TYPES, "f16": "half"}
 

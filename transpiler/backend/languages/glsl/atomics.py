@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from ....errors import UnsupportedError
 from ....ir.types import SCALARS, Scalar
-from ..atomics import FUNCTIONS, combined, key_of
-from ..language import Language
-from ..literals import scalar_name
-from ..spelling_forms import ASSIGN, PRIMARY, Spelling
+from ..common.atomics import FUNCTIONS, combined, key_of
+from ..common.language import Language
+from ..common.literals import scalar_name
+from ..common.spelling_forms import ASSIGN, PRIMARY, Spelling
 
 EXTENSIONS: dict[tuple[str, str], str] = {
     **{(name, op): "GL_EXT_shader_atomic_int64" for name in ("i64", "u64") for op in FUNCTIONS},

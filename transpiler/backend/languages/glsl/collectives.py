@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from ....ir.threads import COLLECTIVES, Barrier
 from ....ir.types import Scalar
-from ..collectives import from_table
-from ..helpers import called
-from ..language import Language
-from ..literals import scalar_name
-from ..spelling_forms import PRIMARY, TERNARY, Generated, Spelling, with_helpers
+from ..common.collectives import from_table
+from ..common.helpers import called
+from ..common.language import Language
+from ..common.literals import scalar_name
+from ..common.spelling_forms import PRIMARY, TERNARY, Generated, Spelling, with_helpers
 
 BASIC = ("extension GL_KHR_shader_subgroup_basic",)
 THREAD_NUMBERS = {

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ....errors import InternalError
-from ..language import Language, Literals
-from ..spelling_forms import Spelling
+from ..common.language import Language, Literals
+from ..common.spelling_forms import Spelling
 from . import atomics, collectives, reserved, tables, tensors
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..reserved import TENSORS, words
+from ..common.reserved import TENSORS, words
 
 _GLSL = words("""
 attribute varying const uniform buffer shared coherent volatile restrict readonly writeonly atomic_uint layout

@@ -13,8 +13,8 @@ from ....ir.ops import MATH_H, OPS
 from ....ir.types import Scalar, f32, i32
 from ..c_family.tables import ANY as ANY_C
 from ..c_family.tables import BOOLEANS, COMPARISONS
-from ..helpers import chunks_of
-from ..spelling_forms import (
+from ..common.helpers import chunks_of
+from ..common.spelling_forms import (
     ADD,
     ASSIGN,
     EQUAL,

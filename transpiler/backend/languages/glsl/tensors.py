@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 from ....ir.ops import MATH_H
 from ....ir.types import Scalar, Tensor, Type, element_of, u32, with_element
-from ..spelling_forms import ASSIGN, PRIMARY, Spelling, call, infix, prefix, same, with_operands, written
-from ..tensors import tensor_name
+from ..common.spelling_forms import ASSIGN, PRIMARY, Spelling, call, infix, prefix, same, with_operands, written
+from ..common.tensors import tensor_name
 from . import tables as tables_glsl
 
 RELATIONS = {

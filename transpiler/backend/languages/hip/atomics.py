@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ....errors import UnsupportedError
 from ....ir.types import Scalar
+from ..common.spelling_forms import Spelling
 from ..cuda import atomics
-from ..spelling_forms import Spelling
 
 
 def spell(op: str, type: Scalar, native: bool) -> Spelling:

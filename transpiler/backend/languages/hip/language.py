@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
+from ..common.language import Warp
 from ..cuda import textures
 from ..cuda.language import CUDA
-from ..language import Warp
 from . import atomics
 from .library import CHUNKS
 from .reserved import RESERVED

@@ -5,8 +5,8 @@ Source: the names that `hip/hip_runtime.h` of ROCm 6 documents; the header was n
 
 from __future__ import annotations
 
+from ..common.reserved import words
 from ..cuda import reserved
-from ..reserved import words
 
 RESERVED = reserved.RESERVED.union(
     words("""

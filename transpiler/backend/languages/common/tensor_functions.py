@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
-from ...ir.types import Scalar, Tensor, Type, element_of
+from ....ir.types import Scalar, Tensor, Type, element_of
 from . import elimination, literals, overflow_functions
 from .helpers import called
 from .language import Language

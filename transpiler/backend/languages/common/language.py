@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ...ir.threads import Barrier
-from ...ir.types import Scalar, Tensor, Type
+from ....ir.threads import Barrier
+from ....ir.types import Scalar, Tensor, Type
 from .spelling_forms import PRIMARY, UNARY, Generated, Spelling
 
 

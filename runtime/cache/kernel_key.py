@@ -19,12 +19,12 @@ from functools import cached_property
 from hashlib import sha256
 
 from ...transpiler.frontend.source.specialization import Specialization
-from ..cache.fingerprint import fingerprint
-from ..cache.walk import Undescribable
 from ..config import Config
 from ..devices.compiler_identity import compiler_identity
 from ..session.session import Session
 from ..store.own_sources import digest_of_sources
+from .fingerprint import fingerprint
+from .walk import Undescribable
 
 LENGTH = 16
 

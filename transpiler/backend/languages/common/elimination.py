@@ -9,7 +9,7 @@ keeps small matrices in registers then.
 
 from __future__ import annotations
 
-from ...ir.types import Tensor
+from ....ir.types import Tensor
 from . import literals
 from .language import Language
 from .tensors import element_text, name_of, tensor_name

@@ -18,7 +18,7 @@ from pathlib import Path
 from .language import Language
 from .library_source import instances, read_library
 
-TEMPLATES = Path(__file__).resolve().parents[3] / "templates"
+TEMPLATES = Path(__file__).resolve().parents[4] / "templates"
 FILES = (
     "types",
     "numbers",

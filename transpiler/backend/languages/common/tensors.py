@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from math import prod
 
-from ...ir.types import SCALARS, Scalar, Struct, Tensor, Type
+from ....ir.types import SCALARS, Scalar, Struct, Tensor, Type
 from .language import Language
 from .literals import scalar_name
 from .spelling_forms import ASSIGN, PRIMARY, UNARY, Spelling

@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from ...ir.tasks import Kernel
+from ....ir.tasks import Kernel
 
 MAX_LENGTH = 64
 

@@ -11,7 +11,7 @@ from math import copysign, isinf, isnan
 
 import numpy as np
 
-from ...ir.types import Scalar
+from ....ir.types import Scalar
 from .language import Language
 from .spelling_forms import PRIMARY, UNARY, Spelling
 

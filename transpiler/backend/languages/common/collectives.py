@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 
-from ...ir.threads import COLLECTIVES
-from ...ir.types import SCALARS, Scalar
+from ....ir.threads import COLLECTIVES
+from ....ir.types import SCALARS, Scalar
 from .helpers import known
 from .language import Language
 from .spelling_forms import ASSIGN, PRIMARY, Generated, Spelling, with_helpers

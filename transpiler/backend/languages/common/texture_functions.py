@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 
-from ...ir.textures import FORMATS, TexelFormat
-from ...ir.types import SCALARS, Scalar, Tensor, Type, f32, i32
+from ....ir.textures import FORMATS, TexelFormat
+from ....ir.types import SCALARS, Scalar, Tensor, Type, f32, i32
 from .helpers import called
 from .language import Language
 from .spelling_forms import Generated

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from ...errors import UnsupportedError
-from ...ir.ops import ATOMIC_OPS
-from ...ir.types import SCALARS, Scalar
+from ....errors import UnsupportedError
+from ....ir.ops import ATOMIC_OPS
+from ....ir.types import SCALARS, Scalar
 from .helpers import called
 from .language import Language
 from .spelling_forms import ASSIGN, PRIMARY, Generated, Spelling

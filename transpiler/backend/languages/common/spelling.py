@@ -13,8 +13,8 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
 
-from ...ir.statements import Cast, Const, Operation
-from ...ir.types import Scalar, Struct, Tensor, Type, element_of, scalars_of, u1, u8, with_element
+from ....ir.statements import Cast, Const, Operation
+from ....ir.types import Scalar, Struct, Tensor, Type, element_of, scalars_of, u1, u8, with_element
 from . import atomics, collectives, helpers, literals, tensor_functions, tensors, texture_functions
 from .language import Language
 from .spelling_forms import EXACT, Generated, Spelling, call, same, with_helpers

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ...ir.types import Scalar, Tensor
+from ....ir.types import Scalar, Tensor
 from . import literals
 from .language import Language
 from .spelling_forms import Spelling

@@ -1,0 +1,1 @@
+"""What languages share: the description of one, syntax of operations, tensors, helper libraries."""
