@@ -1,6 +1,6 @@
 """The keys of one specialization, each of which adds to the one before: see "Keys" in docs/cache.md.
 
-    call              which launcher a call takes, a tuple of Python objects in one process: `runtime/launch/arguments/keys.py`
+    call              which launcher a call takes, a tuple of Python objects: `launch/arguments/keys.py`
     specialization    the definition's source, types of arguments, options, capabilities: `Specialization.key`
     frontend          and all that its functions read, but no target: `Fingerprint.frontend_key`, of the stage `ir`
     source            and the target: all that decides the emitted source, `Fingerprint.source_key`, of the stage `text`

@@ -17,7 +17,10 @@ import pytest
 
 import shadesmith as ti
 from shadesmith.runtime.compat.lang_modules import ops as taichi_ops
-from shadesmith.transpiler.backend import tables_c, tables_cuda, tables_glsl, tensors_glsl
+from shadesmith.transpiler.backend.languages.c_family import tables as tables_c
+from shadesmith.transpiler.backend.languages.cuda import tables as tables_cuda
+from shadesmith.transpiler.backend.languages.glsl import tables as tables_glsl
+from shadesmith.transpiler.backend.languages.glsl import tensors as tensors_glsl
 from shadesmith.transpiler.backend.print.threads import HOST_OPERATIONS
 from shadesmith.transpiler.ir import ops
 from shadesmith.transpiler.ir.ops import HOST_OPS, MATH_H, NEGATED, OPS, U1_OPS, Op, RuleError

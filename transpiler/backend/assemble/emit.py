@@ -39,10 +39,10 @@ from ..languages.common.reserved import functions as functions_of_tasks
 from ..languages.common.signatures import signatures
 from ..languages.common.spelling import extensions, helper_words, helpers_source
 from ..languages.common.symbols import Symbols
+from ..languages.common.target import Target
 from ..languages.glsl.float_controls import EXTENSION as FLOAT_CONTROLS
 from ..languages.glsl.float_controls import execution_modes
 from ..languages.registry import LANGUAGES
-from ..languages.target import Target
 from ..layout.accessors import Used, definitions
 from ..layout.layout import Declaration, Layout, array_type, has_matrix, has_vector, layout
 from ..layout.task_memory import memory_of, pointers_of
@@ -351,8 +351,8 @@ class _Printer:
         macros, cell_functions, cell_helpers = definitions(form.accessors, used, form.cells)
         helpers = [*form.helpers, *cell_helpers, *printed_helpers(functions, printed)]
         symbols = Symbols(set(cell_helpers), {*cell_helpers, *form.type_names})
-        for part in (*functions, *printed):
-            symbols.add(part.symbols)
+        for part in (*(f.symbols for f in functions), *(p.symbols for p in printed)):
+            symbols.add(part)
         data = {
             "banner": self._banner(printed),
             "constants": _constants(blocks),

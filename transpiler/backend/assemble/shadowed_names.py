@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from ..languages.common.signatures import Signature
 from ..languages.common.spelling import helper_names
 from ..languages.common.symbols import Symbols
-from ..languages.target import Target
+from ..languages.common.target import Target
 from ..layout.layout import Layout
 
 

@@ -16,7 +16,7 @@ from ...ir.sparse import CELL_MEMBERS, COUNTERS, Need, needed_indices
 from ...ir.statements import Array
 from ...ir.textures import Texture
 from ..languages.common.naming import Names
-from ..languages.target import Target
+from ..languages.common.target import Target
 from .sparse_functions import CellTexts
 from .tree_structs import CELL, TreeText, place_text
 

@@ -42,7 +42,7 @@ from ...ir.types import (
 )
 from ..languages.common.naming import Names
 from ..languages.common.spelling import storage_helpers, storage_name, stored_type, type_helpers, type_name
-from ..languages.target import Target
+from ..languages.common.target import Target
 from ..module.interface import ArraySlot, Interface, Member, PlaceSlot, ResultField, TextureSlot
 from ..module.record_sites import describe_site
 from .accessors import Accessors, Reach, accessors

@@ -23,7 +23,7 @@ from ...ir.tasks import Kernel
 from ..languages.common.language import Language
 from ..languages.common.naming import Names
 from ..languages.common.spelling_forms import PRIMARY
-from ..languages.target import Target
+from ..languages.common.target import Target
 from .tree_structs import CELL, Atom, grouped, linear, linear_sum
 
 INDENT = "    "

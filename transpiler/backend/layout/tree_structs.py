@@ -33,7 +33,7 @@ from ...ir.types import Type, scalars_of, u1, u8
 from ..languages.common.naming import Names
 from ..languages.common.spelling import type_name
 from ..languages.common.spelling_forms import PRIMARY
-from ..languages.target import Target
+from ..languages.common.target import Target
 from .structs import INDENT, Structs
 
 CELL = "cell"

@@ -11,7 +11,7 @@ from ...ir.tasks import Kernel
 from ..languages.common.helpers import constants
 from ..languages.common.naming import entry_stem
 from ..languages.common.reserved import OURS, functions, macros
-from ..languages.target import Target
+from ..languages.common.target import Target
 from .accessors import INDEX_LETTERS
 from .structs import Structs
 from .tree_structs import CELL

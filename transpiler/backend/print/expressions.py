@@ -55,8 +55,8 @@ from ..languages.common.spelling import (
 )
 from ..languages.common.spelling_forms import INFIX, MULTIPLY, OR, PRIMARY, TERNARY, UNARY, Spelling
 from ..languages.common.symbols import Symbols
+from ..languages.common.target import Target
 from ..languages.common.tensors import COMPONENTS, is_native, is_short_vector, is_small, pointed_element
-from ..languages.target import Target
 from ..layout.accessors import Used, cell_of, clamped, less_offset, strided
 from ..layout.layout import WIDENED, Layout
 from ..layout.tree_structs import place_number

@@ -37,7 +37,7 @@ from ...ir.types import Scalar, Tensor, i32
 from ..languages.common.atomics import is_native
 from ..languages.common.naming import Names
 from ..languages.common.spelling import Spelling, spell_atomic, spell_operation
-from ..languages.target import Target
+from ..languages.common.target import Target
 from .expressions import Expressions, Written, is_shared, result_of
 from .placement import ATOMS, PLACES, Placement
 from .remarks import inert, left_out

@@ -14,8 +14,8 @@ from ....ir.sparse import CELL_STATEMENTS, DeactivateEntry, PoolCount
 from ....ir.statements import CHECKS, RECORDS, ArrayShape, GlobalPtr, Rand
 from ....ir.tasks import Kernel
 from ....ir.textures import TEXTURE_STATEMENTS
-from ..target import Target
 from .naming import Names, legal
+from .target import Target
 
 NEEDS_ARGS = (GlobalPtr, ArrayShape, *RECORDS, *CELL_STATEMENTS, DeactivateEntry, PoolCount, *TEXTURE_STATEMENTS)
 """Statements whose text names a member of `args`."""

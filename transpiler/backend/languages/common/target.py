@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .common.language import Language
+from .language import Language
 
 
 @dataclass(frozen=True, slots=True)
