@@ -77,7 +77,7 @@ from ..print.threads import (
     spread_blocks,
 )
 from .grid_stride import Grid, grid_of
-from .headers import headers
+from .headers import headers, member_types
 from .render import render
 from .shadowed_names import own_words, words_needed
 from .trip_counts import NONE, serial_turns
@@ -350,9 +350,9 @@ class _Printer:
         used = Used().with_all([*(f.used for f in functions), *(p.used for p in printed)])
         macros, cell_functions, cell_helpers = definitions(form.accessors, used, form.cells)
         helpers = [*form.helpers, *cell_helpers, *printed_helpers(functions, printed)]
-        symbols = Symbols(set(cell_helpers), {*cell_helpers, *form.type_names})
-        for part in (*(f.symbols for f in functions), *(p.symbols for p in printed)):
-            symbols.add(part)
+        symbols = Symbols(set(cell_helpers), {*cell_helpers, *member_types(self.language, form)})
+        for other in (*(f.symbols for f in functions), *(p.symbols for p in printed)):
+            symbols.add(other)
         data = {
             "banner": self._banner(printed),
             "constants": _constants(blocks),

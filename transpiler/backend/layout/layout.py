@@ -41,7 +41,7 @@ from ...ir.types import (
     with_element,
 )
 from ..languages.common.naming import Names
-from ..languages.common.spelling import storage_helpers, storage_name, stored_type, type_helpers, type_name
+from ..languages.common.spelling import storage_helpers, storage_name, type_helpers, type_name
 from ..languages.common.target import Target
 from ..module.interface import ArraySlot, Interface, Member, PlaceSlot, ResultField, TextureSlot
 from ..module.record_sites import describe_site
@@ -111,7 +111,7 @@ class Layout:
     structs: Structs
     trees: dict[Node, TreeText]
     helpers: list[str]
-    type_names: frozenset[str]
+    memory_types: list[Type]
     use: Use
     report: str = "args.report"
 
@@ -417,7 +417,7 @@ def layout(kernel: Kernel, target: Target, complete: bool = False, volatile: boo
         structs=structs,
         trees=trees,
         helpers=_declaring(target, use, stored, cells),
-        type_names=_type_names(target, use, _stored(kernel, use), cells),
+        memory_types=_stored(kernel, use),
         use=use,
     )
 
@@ -480,16 +480,6 @@ def _declaring(target: Target, use: Use, stored: Iterable[Type], cells: CellText
     keys += ["Report"] if use.sites and use.has_records and not target.language.has_pointers else ()
     keys += ["clamp_index"] if any(array.clamped for array in use.arrays) else ()
     return [*keys, "report_start"] if use.sites else keys
-
-
-def _type_names(target: Target, use: Use, stored: Iterable[Type], cells: CellTexts | None) -> frozenset[str]:
-    """Return the names of the scalar types that members have."""
-    passed = [p.type for p in use.parameters]
-    widened = [_scalar(WIDENED.get(type.name, type.name)) if isinstance(type, Scalar) else type for type in passed]
-    parts = [stored_type(target.language, part) for type in (*stored, *widened) for part in parts_of(type)]
-    names = {scalar.name for part in parts for scalar in scalars_of(part)}
-    names |= {u32.name} if use.random or use.sites or cells is not None else set()
-    return frozenset(target.language.types[name] for name in names)
 
 
 def _origin(item: _Item) -> str:
