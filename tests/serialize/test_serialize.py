@@ -98,6 +98,7 @@ def test_golden_kernels_are_read_back_whole(name: str, language: str) -> None:
     check(golden(name, language), language)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("maker", MAKERS, ids=lambda maker: maker.__name__)
 def test_the_corpus_is_read_back_whole(maker: Callable[[], Any]) -> None:
     for target in TARGETS:

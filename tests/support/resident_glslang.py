@@ -20,6 +20,8 @@ SOURCES = Path(__file__).parent / "glslang"
 NAME = "glslangValidator"
 SOCKET = "SHADESMITH_TESTS_GLSLANG"
 WARM_UP = "#version 460\nlayout(local_size_x = 1) in;\nvoid main() {\n}\n"
+MOST_CHARACTERS = 100
+"""Of a socket's path: Linux takes 107."""
 SECONDS = 30
 """[s] that the tool may take to start."""
 
@@ -30,7 +32,7 @@ def start(kept: Path, run: Path) -> Callable[[], None] | None:
     kept: a folder that outlives the run, where the programs are built once. run: a folder of this run.
     """
     tool = shutil.which(NAME)
-    if sys.platform != "linux" or tool is None or shutil.which("gcc") is None:
+    if sys.platform != "linux" or tool is None or shutil.which("gcc") is None or len(str(run)) > MOST_CHARACTERS - 8:
         return None
     if os.environ.get("SHADESMITH_PLAIN_GLSLANG", "0") not in ("", "0") or SOCKET in os.environ:
         return None

@@ -233,6 +233,7 @@ def test_members_called_as_the_indices_of_macros(target: str) -> None:
     assert run(x) == 28 and x[2, 3] == 38 and k[2, 3] == 12 and k.to_numpy().sum() == 136
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "name", ["cell", "main", "in_", "_", "_out", "input", "list", "place", "args", "x", "x_number"]
 )
