@@ -2,7 +2,7 @@
 
 Order constraints: `overflow` before all others, which compute on their own; then `split_arrays` (no other pass knows
 arrays with parts) and `lower` (the rest needs structured returns); local atomics become plain before the first cleanup,
-which then sees through them; `bounds` after a cleanup, so that merged pointers are checked once, but `wide_bounds`
+which then sees through them; `bounds` after a cleanup, so that merged pointers are checked once, but `check_wide_indices`
 before it, while indices are whole; `struct_for` before `offload`, so that tasks hold range loops only; between them
 `activate_cells`, then `deactivate_cells`, whose stores activate nothing and whose loops are tasks; `demote_atomics`
 after `offload`, where it is known which iterations run side by side; `split_threads` once control flow is as simple as
@@ -22,7 +22,7 @@ from ..ir.tasks import Kernel
 from ..ir.verify import Stage, verify
 from .analysis.call_effects import call_effects
 from .checks.bounds import bounds
-from .checks.wide_bounds import wide_bounds
+from .checks.check_wide_indices import check_wide_indices
 from .cleanup.common_subexpressions import common_subexpressions
 from .cleanup.dead_code import dead_code
 from .cleanup.fold import fold
@@ -43,9 +43,9 @@ from .target.legalize import legalize
 from .target.ranges import ranges
 from .tasks.offload import offload
 from .threads.check_threads import check_threads
+from .threads.clamp_indices import clamp_indices
 from .threads.demote_atomics import demote_atomics
 from .threads.split_threads import split_threads
-from .threads.stay_inside import stay_inside
 
 __all__ = ["PASSES", "REQUIRED", "Cleanup", "Pass", "PassContext", "Stage", "run", "until_stable"]
 
@@ -70,18 +70,18 @@ limits = (branch_depth, iteration_limit)
 PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
     Stage.FRONTEND: (overflow, split_arrays),  # returns and breaks may still stand anywhere
     Stage.LOWERED: (
-        lower, call_effects, demote_atomics, wide_bounds, call_effects, cleanup, bounds, call_effects,
+        lower, call_effects, demote_atomics, check_wide_indices, call_effects, cleanup, bounds, call_effects,
     ),
     Stage.TASKS: (
         recursion, struct_for, activate_cells, deactivate_cells, offload, demote_atomics, cleanup, check_threads,
-        stay_inside, split_threads, *limits,
+        clamp_indices, split_threads, *limits,
     ),
     Stage.FINAL: (call_effects, legalize, ranges, cleanup, call_effects, sparse_arrays),
 }  # fmt: skip
 
 REQUIRED = frozenset({
     "split_arrays", "lower", "call_effects", "recursion", "activate_cells", "deactivate_cells", "offload", "struct_for",
-    "check_threads", "split_threads", "stay_inside", "legalize", "sparse_arrays",
+    "check_threads", "split_threads", "clamp_indices", "legalize", "sparse_arrays",
 })  # fmt: skip
 """Passes that a kernel cannot do without; `disabled_passes` does not reach them."""
 

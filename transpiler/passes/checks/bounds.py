@@ -76,7 +76,7 @@ class Access:
 def bounds(kernel: Kernel, context: PassContext) -> bool:
     """Put an IndexCheck before each access, under `debug` or `check_out_of_bound`.
 
-    Wide indices are left alone: `wide_bounds` has checked them before cleanup could cut them short.
+    Wide indices are left alone: `check_wide_indices` has checked them before cleanup could cut them short.
     """
 
     def needs_check(access: Access) -> bool:

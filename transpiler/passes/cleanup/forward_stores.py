@@ -35,9 +35,9 @@ from ...ir.statements import (
 )
 from ...ir.tasks import Kernel
 from ..analysis.aliasing import stored_locals, written_places
+from ..analysis.known_elements import KnownElements
 from ..context import PassContext
 from ..rewrite import GONE, Rewriter, transfer_name
-from ..sparse.known_cells import KnownCells
 
 
 def forward_stores(kernel: Kernel, context: PassContext) -> bool:
@@ -314,17 +314,17 @@ class _ForwardGlobals(Rewriter):
 
     def __init__(self) -> None:
         super().__init__({GlobalLoad: _read, GlobalStore: _write, AtomicOp: _write})
-        self.known = KnownCells()
+        self.known = KnownElements()
 
     def block(self, block: Block) -> None:
-        outer, self.known = self.known, KnownCells()
+        outer, self.known = self.known, KnownElements()
         super().block(block)
         self.known = outer
 
     def visit(self, statement: Statement) -> None:
         super().visit(statement)
         if self.known.values and has_effect(statement, Effect.FENCE):
-            self.known = KnownCells()
+            self.known = KnownElements()
         if statement.BLOCKS and self.known.values:
             self.known.forget_places([place for inner in blocks(statement) for place in written_places(inner)])
         elif isinstance(statement, Call):

@@ -34,7 +34,7 @@ from ...ir.tasks import Kernel
 from ...ir.types import Type, u1
 from ..context import PassContext
 from ..sparse.struct_for import as_range_for, rebind_indices
-from .guard import guard_rest
+from .predicate_rest import predicate_rest
 
 LOOPS = (RangeFor, StructFor, While)
 ATOMIC_OF = {operation: atomic for atomic, operation in ATOMIC_OPS.items()}
@@ -217,7 +217,7 @@ class _Returns:
         assert self.flag is not None
         if parallel_rest:
             following = self.sequence(rest, last, top=True)
-            guard_rest(result, following, self.flag, origin.location)
+            predicate_rest(result, following, self.flag, origin.location)
             return
         builder = self.builder(result, origin)
         goes_on = builder.op("logical_not", builder.load(self.flag))

@@ -34,7 +34,7 @@ from ...ir.statements import (
 from ...ir.tasks import Kernel, Task, TaskKind
 from ..context import PassContext
 from ..rewrite import GONE, Rewriter
-from .zeros import is_stored_next, store_zero
+from .zero_stores import is_stored_next, store_zero
 
 
 def offload(kernel: Kernel, context: PassContext) -> bool:

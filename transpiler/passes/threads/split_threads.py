@@ -13,7 +13,7 @@ they must come to the barriers, too. There a loop whose blocks are full stays as
 
 Control flow around barriers, and what it depends on, is the same for all threads (`check_threads`) and moves out of
 `threads`; what is used on both sides of a barrier is computed again if that is cheap, else kept in a variable of which
-each thread has its own (`kept_values`).
+each thread has its own (`carry_across_barriers`).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from ...ir.textures import TEXEL_READS
 from ...ir.threads import COLLECTIVES, Barrier, Collective, Exchange, ThreadFor, ThreadIndex, has_full_blocks, waits
 from ...ir.types import i32, u1
 from ..context import PassContext
-from .kept_values import keep_values
+from .carry_across_barriers import carry_across_barriers
 from .uniformity import Uniformity
 
 Waiting = tuple[str, ...]
@@ -84,7 +84,7 @@ class _Split:
         self.task.body.statements = body.statements
         of_blocks = {question: answer for question, answer in self.answers.items() if answer.result is None}
         replace_uses(self.task.body, dict(of_blocks))
-        keep_values(self.task.body, {q: a.result for q, a in self.answers.items() if a.result is not None})
+        carry_across_barriers(self.task.body, {q: a.result for q, a in self.answers.items() if a.result is not None})
 
     # --- what runs once a block
 
@@ -322,7 +322,7 @@ class _Cut:
         self.block.statements.append(statement)
 
     def exchange(self, statement: Collective) -> None:
-        """In turn: let a loop over the threads answer. `keep_values` makes variables of what the threads give."""
+        """In turn: let a loop over the threads answer. `carry_across_barriers` makes variables of what the threads give."""
         arguments = COLLECTIVES[statement.op].arguments
         given = [self.given(*item, statement) for item in zip(statement.operands, arguments, strict=True)]
         self.flush()

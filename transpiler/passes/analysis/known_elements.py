@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from ...ir.nodes import Statement
 from ...ir.statements import GlobalPtr, base_pointer
-from ..analysis.aliasing import Place, may_conflict, may_overlap, place_of, split_indices
+from .aliasing import Place, may_conflict, may_overlap, place_of, split_indices
 
 Bases = tuple[Statement | None, ...]
 Offsets = tuple[int, ...]
 
 
-class KnownCells:
+class KnownElements:
     """Values by pointer; pointers by array and run-time part of the indices, then by constant part of the indices."""
 
     def __init__(self) -> None:

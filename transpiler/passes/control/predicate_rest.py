@@ -16,7 +16,7 @@ from ...ir.statements import Alloca, Const, If, MatrixElement, RangeFor, StructF
 from ..sparse.struct_for import as_range_for, rebind_indices
 
 
-def guard_rest(result: list[Statement], rest: list[Statement], flag: Alloca, location: SourceLocation) -> None:
+def predicate_rest(result: list[Statement], rest: list[Statement], flag: Alloca, location: SourceLocation) -> None:
     """Append `rest` to `result` so that its effects happen only while the variable `flag` is false."""
     builder = Builder(Block(result))
     builder.location = location

@@ -12,6 +12,6 @@ from ..context import PassContext
 from .bounds import guard, is_wide
 
 
-def wide_bounds(kernel: Kernel, context: PassContext) -> bool:
+def check_wide_indices(kernel: Kernel, context: PassContext) -> bool:
     """Put an IndexCheck before each access with a wide index, under `debug` or `check_out_of_bound`."""
     return context.options.check_out_of_bound and guard(kernel, is_wide)

@@ -26,14 +26,14 @@ from ...ir.statements import (
     StructPtr,
 )
 from ...ir.threads import Exchange, ThreadFor
-from ..tasks.zeros import is_stored_next, store_zero
+from ..tasks.zero_stores import is_stored_next, store_zero
 
 MAX_COST = 4
 """Operations that are rather done again than kept."""
 POINTERS = (GlobalPtr, GlobalTemporary, MatrixPtr, StructPtr)
 
 
-def keep_values(body: Block, answers: dict[Statement, Alloca]) -> None:
+def carry_across_barriers(body: Block, answers: dict[Statement, Alloca]) -> None:
     """Let every `ThreadFor` in `body` read what others made. answers: the variables with what subgroups were asked."""
     _Keeper(body, answers).run()
 

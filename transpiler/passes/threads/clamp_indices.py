@@ -23,7 +23,7 @@ from ..context import PassContext
 from ..rewrite import Rewriter
 
 
-def stay_inside(kernel: Kernel, context: PassContext) -> bool:
+def clamp_indices(kernel: Kernel, context: PassContext) -> bool:
     """Bound the indices of all accesses in tasks whose threads work together, under `debug` or `check_out_of_bound`."""
     if not context.options.check_out_of_bound:
         return False
