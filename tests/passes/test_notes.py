@@ -51,7 +51,7 @@ def add_to_own_cell(sketch: Any, array: Any, index: int | None = None) -> None:
 def test_dropped_atomic_is_noted_at_its_store_and_stays_there(sketch):
     add_to_own_cell(sketch, sketch.a)
     kernel = run(sketch, offload, demote_atomics, fold, simplify, common_subexpressions, dead_code)
-    assert noted(kernel) == ["not atomic: no other turn writes it (demote_atomics)"]
+    assert noted(kernel) == ["not atomic: no other iteration writes it (demote_atomics)"]
     assert [type(s) for s in walk(kernel.tasks[0].body) if s.notes] == [GlobalStore]
 
 

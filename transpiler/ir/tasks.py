@@ -39,7 +39,7 @@ class Task:
     loop: RangeFor | None = None
     block_dim: int = 128
     location: SourceLocation = NOWHERE
-    cooperates: bool = False
+    synchronizes: bool = False
     is_split: bool = False
 
 

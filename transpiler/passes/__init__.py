@@ -1,15 +1,20 @@
-"""The passes and their order: a kernel as the frontend made it comes in, tasks in final form come out.
+"""The passes and their order. Input: a kernel from the frontend. Output: tasks in final form.
 
-Order constraints: `overflow` before all others, which compute on their own; then `split_arrays` (no other pass knows
-arrays with parts) and `lower` (the rest needs structured returns); local atomics become plain before the first cleanup,
-which then sees through them; `bounds` after a cleanup, so that merged pointers are checked once, but `check_wide_indices`
-before it, while indices are whole; `struct_for` before `offload`, so that tasks hold range loops only; between them
-`activate_cells`, then `deactivate_cells`, whose stores activate nothing and whose loops are tasks; `demote_atomics`
-after `offload`, where it is known which iterations run side by side; `split_threads` once control flow is as simple as
-it gets, and after `check_threads`, which says that it can; `legalize` late, since cleanup must not rebuild what it
-removed; `ranges` after all passes that ask what an operation is: they know Python's divisions. `call_effects` stands
-wherever functions have changed in what they do: before the first cleanup, after checks were added, at the end for the
-text. `recursion` before the passes that follow calls.
+Order constraints:
+- `overflow` runs before all others, since arithmetic that passes add is not the user's.
+- `split_arrays` and `lower` follow: no other pass supports split arrays, and the rest needs structured returns.
+- `demote_atomics` runs before the first cleanup, which can then forward values through local updates, and again after
+  `offload`, when it is known which iterations run in parallel.
+- `bounds` runs after a cleanup, so that merged pointers are checked once; `check_wide_indices` runs before it, while
+  indices have their full width.
+- `struct_for` runs before `offload`, so that tasks contain range loops only; between them `activate_cells`, then
+  `deactivate_cells`, whose stores activate nothing and whose loops are tasks.
+- `split_threads` runs when control flow is as simple as possible, and after `check_threads` has accepted the task.
+- `legalize` runs late, since cleanup must not rebuild what it removed.
+- `ranges` runs after all passes that inspect operations, since these expect Python's divisions.
+- `call_effects` runs wherever the effects of functions have changed: before the first cleanup, after checks were added,
+  and at the end for the emitter.
+- `recursion` runs before the passes that follow calls.
 """
 
 from __future__ import annotations
@@ -51,15 +56,15 @@ __all__ = ["PASSES", "REQUIRED", "Cleanup", "Pass", "PassContext", "Stage", "run
 
 MAX_ROUNDS = 8
 RECURSION_LIMIT = 20_000
-"""Python's limit while passes run: a chain of some hundred `elif` nests as deep, at three calls a level."""
+"""Python's limit while passes run: a chain of about 100 `elif` nests that deep, with three calls a level."""
 
 
 class Cleanup(tuple[Pass, ...]):
-    """Passes to run in turn until none of them changes the kernel any more."""
+    """Passes to run repeatedly, one after another, until none of them changes the kernel."""
 
 
 def until_stable(*steps: Pass) -> Cleanup:
-    """Return the steps as a group that is run until stable, at most `MAX_ROUNDS` rounds."""
+    """Return the steps as a group that runs until nothing changes, at most `MAX_ROUNDS` rounds."""
     return Cleanup(steps)
 
 
@@ -68,7 +73,7 @@ cleanup = until_stable(fold, simplify, forward_stores, common_subexpressions, de
 limits = (branch_depth, iteration_limit)
 
 PASSES: dict[Stage, tuple[Pass | Cleanup, ...]] = {
-    Stage.FRONTEND: (overflow, split_arrays),  # returns and breaks may still stand anywhere
+    Stage.FRONTEND: (overflow, split_arrays),  # returns and breaks may still be anywhere
     Stage.LOWERED: (
         lower, call_effects, demote_atomics, check_wide_indices, call_effects, cleanup, bounds, call_effects,
     ),
@@ -83,14 +88,15 @@ REQUIRED = frozenset({
     "split_arrays", "lower", "call_effects", "recursion", "activate_cells", "deactivate_cells", "offload", "struct_for",
     "check_threads", "split_threads", "clamp_indices", "legalize", "sparse_arrays",
 })  # fmt: skip
-"""Passes that a kernel cannot do without; `disabled_passes` does not reach them."""
+"""Passes that every kernel needs; `disabled_passes` does not apply to them."""
 
 
 def run(kernel: Kernel, context: PassContext) -> None:
-    """Take `kernel` through all stages, in place.
+    """Run all stages on `kernel`, in place.
 
-    Raises: TaichiCompilationError for what a target lacks; InternalError naming the pass after which the kernel is
-    malformed (with `options.verify`).
+    Raises:
+        TaichiCompilationError: for a feature that the target lacks.
+        InternalError: names the pass after which the kernel is malformed (with `options.verify`).
     """
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(max(limit, RECURSION_LIMIT))
@@ -106,7 +112,7 @@ def run(kernel: Kernel, context: PassContext) -> None:
 
 
 def _run_until_stable(steps: Cleanup, stage: Stage, kernel: Kernel, context: PassContext) -> None:
-    """Run the steps in turn; a step is left out once all others have found nothing to change since its last run."""
+    """Run the steps one after another; stop once every step has run without a change."""
     unchanged = 0
     for _ in range(MAX_ROUNDS):
         for step in steps:
@@ -116,7 +122,7 @@ def _run_until_stable(steps: Cleanup, stage: Stage, kernel: Kernel, context: Pas
 
 
 def _run_pass(step: Pass, stage: Stage, kernel: Kernel, context: PassContext) -> bool:
-    """Run one pass, record and verify what it changed; return whether it changed anything."""
+    """Run one pass, record and verify its changes; return whether it changed anything."""
     name = step.__name__
     if name in context.options.disabled_passes and name not in REQUIRED:
         return False

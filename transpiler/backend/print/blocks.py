@@ -38,7 +38,7 @@ ACCESSES = (GlobalLoad, GlobalStore, AtomicOp)
 class BlockForm:
     """How a task whose threads work together is printed. size: its threads a block, as text.
 
-    in_turn: C, where `threads` is how many have a turn. is_full: all blocks have all threads. index: C's text of a
+    as_loops: C, where `threads` is how many have a turn. is_full: all blocks have all threads. index: C's text of a
     thread's number in the loop. axes: by axis of the loop the name and text of its index. uses_lanes: CUDA's task needs
     to be told which lanes of its warp run. orders_buffers: threads hand one another values in arrays. meets: threads
     wait for one another.
@@ -46,7 +46,7 @@ class BlockForm:
 
     task: Task
     size: str
-    in_turn: bool
+    as_loops: bool
     is_full: bool
     axes: list[tuple[str, str]] = field(default_factory=list)
     uses_lanes: bool = False
@@ -64,9 +64,9 @@ class BlockForm:
         return f"block * {self.size} + thread"
 
 
-def block_form(task: Task, size: str, in_turn: bool, is_full: bool) -> BlockForm:
+def block_form(task: Task, size: str, as_loops: bool, is_full: bool) -> BlockForm:
     """Return the form of a task."""
-    form = BlockForm(task, size, in_turn, is_full)
+    form = BlockForm(task, size, as_loops, is_full)
     accesses = [(s, base_pointer(s.pointer)) for s in walk(task.body) if isinstance(s, ACCESSES)]
     arrays = [(s, base) for s, base in accesses if isinstance(base, GlobalPtr) and not base.array.is_shared]
     written = {base.array for s, base in arrays if isinstance(s, (GlobalStore, AtomicOp))}
@@ -98,7 +98,7 @@ def declare_shared(e: Expressions, arrays: list[Array]) -> list[str]:
 
 def block_parameters(block: BlockForm, count: str) -> list[tuple[str, str]]:
     """Return what the function of a task takes beside indices, and what it is given. count: of all turns, as text."""
-    if block.in_turn:
+    if block.as_loops:
         return [("int block", "block"), *([] if block.is_full else [("int count", count)])]
     found = [(f"bool {HAS_TURN}", f"index < {count}")] if block.task.is_split else []
     return found + ([(f"unsigned {LANES}", LANES)] if block.uses_lanes else [])
@@ -135,7 +135,7 @@ def thread_index(e: Expressions, value: ThreadIndex) -> Written:
         e.need("extension GL_KHR_shader_subgroup_basic")
     if value.kind == "first":
         return _first_index(e)
-    if value.kind == "global" and e.block is not None and e.block.in_turn:
+    if value.kind == "global" and e.block is not None and e.block.as_loops:
         return Written(e.block.index, ADD)
     text, precedence = INDICES[e.target.name][value.kind]
     return Written(text.format(index=e.index), precedence)
@@ -145,7 +145,7 @@ def _first_index(e: Expressions) -> Written:
     """Return the index of the loop in a block's first thread; quotients by whole blocks are the same in all others."""
     assert e.block is not None
     name, text = e.block.axes[0]
-    if not e.block.in_turn:
+    if not e.block.as_loops:
         e.indices_used.add((e.block.task.loop, 0))
         return Written(name)
     return Written(text.removesuffix(" + thread"), ADD)
@@ -158,7 +158,7 @@ def write_threads(p: Statements, statement: ThreadFor) -> None:
     """Print what each thread runs between two barriers."""
     block = p.e.block
     assert block is not None
-    if not block.in_turn:
+    if not block.as_loops:
         p.emit(f"if ({HAS_TURN}) {{")
         with p.indented():
             p.last = None
@@ -267,7 +267,7 @@ def declare_per_thread(p: Statements, alloca: Alloca, name: str) -> str:
     block = p.e.block
     assert block is not None and alloca.type is not None
     kind = p.e.type_text(alloca.type)
-    if not block.in_turn:
+    if not block.as_loops:
         return f"{kind} {name};"
     p.e.variable_names[alloca] = name
     p.e.texts[alloca] = Written(f"{name}[thread]")

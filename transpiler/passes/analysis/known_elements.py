@@ -1,14 +1,14 @@
-"""What cells of arrays are known to hold, found by where they lie: a store asks only cells it may touch.
+"""Known values of array elements, indexed by address: a store is compared only with elements that it may change.
 
-In: pointers and values, as a pass meets stores. Out: values of loads. A kernel that stores to hundreds of elements of
-one array would otherwise compare each with all others.
+Input: pointers and values of stores, in program order. Output: values of loads. Without the index, a kernel that stores
+to hundreds of elements of one array would compare each with all others.
 """
 
 from __future__ import annotations
 
 from ...ir.nodes import Statement
 from ...ir.statements import GlobalPtr, base_pointer
-from .aliasing import Place, may_conflict, may_overlap, place_of, split_indices
+from .aliasing import MemoryObject, may_conflict, may_overlap, underlying_object, split_indices
 
 Bases = tuple[Statement | None, ...]
 Offsets = tuple[int, ...]
@@ -19,46 +19,46 @@ class KnownElements:
 
     def __init__(self) -> None:
         self.values: dict[Statement, Statement] = {}
-        self.groups: dict[tuple[Place, Bases], dict[Offsets, list[Statement]]] = {}
+        self.groups: dict[tuple[MemoryObject, Bases], dict[Offsets, list[Statement]]] = {}
 
     def get(self, pointer: Statement) -> Statement | None:
-        """Return what the cell at `pointer` holds, None if that is not known."""
+        """Return the value of the element at `pointer`, None if it is not known."""
         return self.values.get(pointer)
 
     def remember(self, pointer: Statement, value: Statement) -> None:
-        """Note that the cell at `pointer`, of which nothing was known, holds `value`."""
-        place = place_of(pointer)
-        if place is not None:
+        """Record that the element at `pointer`, which was unknown, has the value `value`."""
+        target = underlying_object(pointer)
+        if target is not None:
             bases, offsets = _split(pointer)
-            self.groups.setdefault((place, bases), {}).setdefault(offsets, []).append(pointer)
+            self.groups.setdefault((target, bases), {}).setdefault(offsets, []).append(pointer)
             self.values[pointer] = value
 
     def forget(self, written: Statement) -> None:
-        """Forget all cells that a write through `written` may change."""
-        place = place_of(written)
-        if place is None or not self.values:
+        """Forget all elements that a write through `written` may change."""
+        target = underlying_object(written)
+        if target is None or not self.values:
             return
         bases, offsets = _split(written)
-        for (other, other_bases), cells in self.groups.items():
-            if not may_overlap(place, other):
+        for (other, other_bases), elements in self.groups.items():
+            if not may_overlap(target, other):
                 continue
-            is_near = other is place and other_bases == bases  # then other constants are other cells
-            for key in [offsets] if is_near else list(cells):
-                self._keep(cells, key, [p for p in cells.get(key, ()) if not may_conflict(written, p)])
+            is_near = other is target and other_bases == bases  # then other constants are other elements
+            for key in [offsets] if is_near else list(elements):
+                self._retain(elements, key, [p for p in elements.get(key, ()) if not may_conflict(written, p)])
 
-    def forget_places(self, written: list[Place]) -> None:
-        """Forget all cells of arrays that may share memory with one of `written`."""
-        for (place, _), cells in self.groups.items():
-            if any(may_overlap(place, other) for other in written):
-                for key in list(cells):
-                    self._keep(cells, key, [])
+    def forget_objects(self, written: list[MemoryObject]) -> None:
+        """Forget all elements of arrays that may share memory with one of `written`."""
+        for (target, _), elements in self.groups.items():
+            if any(may_overlap(target, other) for other in written):
+                for key in list(elements):
+                    self._retain(elements, key, [])
 
-    def _keep(self, cells: dict[Offsets, list[Statement]], key: Offsets, kept: list[Statement]) -> None:
-        for pointer in cells.pop(key, ()):
-            if pointer not in kept:
+    def _retain(self, elements: dict[Offsets, list[Statement]], key: Offsets, retained: list[Statement]) -> None:
+        for pointer in elements.pop(key, ()):
+            if pointer not in retained:
                 del self.values[pointer]
-        if kept:
-            cells[key] = kept
+        if retained:
+            elements[key] = retained
 
 
 def _split(pointer: Statement) -> tuple[Bases, Offsets]:

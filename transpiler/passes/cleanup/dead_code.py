@@ -1,4 +1,4 @@
-"""Removes values nobody reads, and control statements that hold nothing.
+"""Removes unused values and empty control statements.
 
 $0 = load a[$i]        (removed: not used)
 if c { }               (removed: empty)
@@ -15,13 +15,13 @@ from ...ir.threads import ThreadFor
 from ..context import PassContext
 
 HOLDERS = (If, RangeFor, StructFor, ThreadFor)
-"""Statements that do nothing but what stands in them."""
+"""Statements whose only effects are those of their bodies."""
 
 
 def dead_code(kernel: Kernel, context: PassContext) -> bool:
-    """Drop statements without effect whose value is unused.
+    """Drop statements without effects whose value is unused.
 
-    One walk from the end suffices: a value's uses stand after it, so they are gone before it is looked at.
+    One backward walk is enough: the uses of a value follow it, so they are removed before the value is visited.
     """
     sweep = _Sweep(kernel)
     sweep.explains = context.options.why_comments and not kernel.tasks
@@ -58,7 +58,7 @@ class _Sweep:
             uses[operand] = uses.get(operand, 0) + 1
 
     def _release(self, statement: Statement) -> None:
-        """Take back the uses that `statement` and what is inside it make."""
+        """Subtract the uses by `statement` and the statements inside it."""
         for operand in operands(statement):
             self.uses[operand] -= 1
         for attribute in statement.BLOCKS:
@@ -75,7 +75,7 @@ class _Sweep:
             no_task(self.kernel, dropped, "dead_code")
 
     def block(self, block: Block) -> None:
-        kept: list[Statement] = []
+        remaining: list[Statement] = []
         for statement in reversed(block.statements):
             if statement.BLOCKS:
                 if self.uses.get(statement, 0) == 0 and not _does_something(statement):
@@ -96,10 +96,10 @@ class _Sweep:
                 self._release(statement)
                 self.changed = True
                 continue
-            kept.append(statement)
-        if len(kept) != len(block.statements):
-            kept.reverse()
-            block.statements = kept
+            remaining.append(statement)
+        if len(remaining) != len(block.statements):
+            remaining.reverse()
+            block.statements = remaining
 
 
 def _does_something(statement: Statement) -> bool:

@@ -1,4 +1,4 @@
-"""Rewrites what can be said shorter, without changing a bit of any result.
+"""Algebraic simplification and removal of unreachable branches, bit-exact.
 
     x * 1, x - 0, -(-x), select(c, x, x)    ->    x
     if True { a } else { b }                ->    a
@@ -40,7 +40,7 @@ from ..rewrite import GONE, Rewriter
 
 
 def simplify(kernel: Kernel, context: PassContext) -> bool:
-    """Apply local identities, and remove branches and statements that are never reached."""
+    """Apply local identities, and remove unreachable branches and statements."""
     return _Simplifier(context).run(kernel)
 
 
@@ -67,13 +67,13 @@ class _Simplifier(Rewriter):
         return changed
 
     def explain(self, statement: Statement, value: object) -> None:
-        """Say why an `if` or `while` of the user's is gone."""
+        """Record why a user's `if` or `while` is removed."""
         if self.explains:
             self.explained = True
             self.out.append(about_condition(statement.location, value, "simplify"))
 
     def block(self, block: Block) -> None:
-        """Rewrite a block up to where control leaves it."""
+        """Rewrite a block; drop statements after control leaves it."""
         super().block(block)
         for position, statement in enumerate(block.statements[:-1]):
             if _never_ends(statement):
@@ -83,7 +83,7 @@ class _Simplifier(Rewriter):
 
 
 def _never_ends(statement: Statement) -> bool:
-    """Return whether what follows `statement` in its block is never reached."""
+    """Return whether the statements after `statement` in its block are unreachable."""
     if isinstance(statement, (Break, Continue, Return)):
         return True
     if isinstance(statement, If) and statement.otherwise is not None:
@@ -104,7 +104,7 @@ def _if(rewriter: Rewriter, statement: Statement) -> Statement | None:
             rewriter.explain(statement, condition.value)
         for inner in taken.statements if taken is not None else ():
             if isinstance(inner, (RangeFor, StructFor)):
-                inner.serialize = True  # as under a condition: at the top level it would run in parallel
+                inner.serialize = True  # as under a condition; otherwise it would run in parallel at the top level
             rewriter.visit(inner)
         return GONE
     if not statement.then.statements and statement.otherwise is not None and statement.otherwise.statements:
@@ -170,7 +170,7 @@ def _struct_for(rewriter: Rewriter, loop: Statement) -> Statement | None:
 
 
 def _drop_last(body: Block, kind: type[Statement] = Continue) -> bool:
-    """Drop a `continue` after which the turn ends anyway, or a `return` without values, also at the end of branches."""
+    """Drop a `continue` at the end of an iteration, or a `return` without values, also at the end of branches."""
     if not body.statements:
         return False
     last = body.statements[-1]
@@ -206,7 +206,7 @@ def _cast(rewriter: Rewriter, cast: Statement) -> Statement | None:
 
 
 def _is_lossless(narrow: Scalar, wide: Scalar) -> bool:
-    """Return whether every number of `narrow` is one of `wide`, so that a further cast sees the same number."""
+    """Return whether `wide` represents every number of `narrow`, so that a further cast has the same operand."""
     if narrow.kind == "bool":
         return True
     if narrow.is_float or wide.is_float:
@@ -233,7 +233,7 @@ def _matrix_element(rewriter: Rewriter, element: Statement) -> Statement | None:
 
 
 def _matrix_init(rewriter: Rewriter, tensor: Statement) -> Statement | None:
-    """A tensor of all elements of another, in order, is that one."""
+    """A tensor of all elements of another, in order, is the other tensor."""
     assert isinstance(tensor, MatrixInit) and isinstance(tensor.type, Tensor)
     first = tensor.elements[0]
     if not isinstance(first, MatrixElement) or first.value.type != tensor.type:
@@ -256,7 +256,7 @@ def _struct_element(rewriter: Rewriter, element: Statement) -> Statement | None:
 
 
 def _struct_init(rewriter: Rewriter, struct: Statement) -> Statement | None:
-    """A struct of all members of another, in order, is that one."""
+    """A struct of all members of another, in order, is the other struct."""
     assert isinstance(struct, StructInit) and isinstance(struct.type, Struct)
     first = struct.values[0] if struct.values else None
     if not isinstance(first, StructElement) or first.value.type != struct.type:
@@ -273,7 +273,7 @@ def _operation(rewriter: Rewriter, operation: Statement) -> Statement | None:
     if identity is None:
         return None
     new = identity(rewriter, operation)
-    # A scalar beside a tensor would lose the tensor's shape.
+    # A scalar operand of a tensor operation does not have the tensor's shape.
     return new if new is not None and new.type == operation.type else None
 
 
@@ -341,7 +341,7 @@ NEGATED = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "gt": "le", "le": "gt
 
 
 def _logical_not(rewriter: Rewriter, operation: Operation) -> Statement | None:
-    """Not of a comparison is another one; of floats only for == and !=, since a NaN is neither less nor greater."""
+    """Negate the comparison itself; of floats only == and !=, since a NaN is neither less nor greater."""
     inner = operation.operands[0]
     if not isinstance(inner, Operation) or inner.op not in NEGATED or inner.type != u1:
         return _twice(rewriter, operation)
@@ -372,7 +372,7 @@ def _logical_or(rewriter: Rewriter, operation: Operation) -> Statement | None:
 
 
 def _ne(rewriter: Rewriter, operation: Operation) -> Statement | None:
-    """`x != 0` where x is a truth value as a number: the truth value."""
+    """`x != 0`, if x is a bool cast to a number: the bool."""
     a, b = operation.operands
     if isinstance(a, Cast) and not a.bits and a.value.type == u1 and _is_number(b, 0):
         return a.value

@@ -1,11 +1,11 @@
-"""Brings values over the barriers at which `split_threads` cut a body.
+"""Carries values across the barriers at which `split_threads` split a body.
 
-    threads { tid = i % 64; x = a[i] }        x: f32, one a thread
+    threads { tid = i % 64; x = a[i] }        x: f32, one per thread
     barrier                             ->    threads { store x, a[i] }
     threads { b[tid] = x }                    barrier
                                               threads { tid = i % 64; b[tid] = load x }
 
-What costs no more than a few operations is computed again behind the barrier; pointers always are.
+A value that costs only a few operations is computed again after the barrier; pointers always are.
 """
 
 from __future__ import annotations
@@ -29,137 +29,147 @@ from ...ir.threads import Exchange, ThreadFor
 from ..tasks.zero_stores import is_stored_next, store_zero
 
 MAX_COST = 4
-"""Operations that are rather done again than kept."""
+"""The maximum number of operations that are repeated instead of stored."""
 POINTERS = (GlobalPtr, GlobalTemporary, MatrixPtr, StructPtr)
 
 
 def carry_across_barriers(body: Block, answers: dict[Statement, Alloca]) -> None:
-    """Let every `ThreadFor` in `body` read what others made. answers: the variables with what subgroups were asked."""
-    _Keeper(body, answers).run()
+    """Make the values of each `ThreadFor` in `body` available in the others.
+
+    answers: the variables with the results of subgroup collectives.
+    """
+    _Carrier(body, answers).run()
 
 
-class _Keeper:
-    """home: the ThreadFor a statement is in. site: the block that holds a ThreadFor. kept: values in variables."""
+class _Carrier:
+    """Carries the values of one body.
+
+    Attributes:
+        region_of: the ThreadFor that contains a statement.
+        block_of: the block that contains a ThreadFor.
+        stored: values that are stored in variables.
+        hoisted: variables that are declared outside of their ThreadFor.
+    """
 
     def __init__(self, body: Block, answers: dict[Statement, Alloca]) -> None:
         self.body = body
         self.answers = answers
-        self.home: dict[Statement, ThreadFor] = {}
-        self.site: dict[ThreadFor, Block] = {}
+        self.region_of: dict[Statement, ThreadFor] = {}
+        self.block_of: dict[ThreadFor, Block] = {}
         self.regions: list[ThreadFor] = []
         self.exchanges: list[tuple[Exchange, Block]] = []
-        self.kept: dict[Statement, Alloca] = {}
-        self.moved: list[Alloca] = []
+        self.stored: dict[Statement, Alloca] = {}
+        self.hoisted: list[Alloca] = []
 
     def run(self) -> None:
         self.collect(self.body)
         for exchange, block in self.exchanges:
-            self.give(exchange, block)
+            self.pass_operands(exchange, block)
         for region in self.regions:
-            self.bring_all(region)
-        self.bring_out(self.body)
-        for variable in self.moved:
-            self.move(variable)
-        for value, variable in self.kept.items():
-            self.keep(value, variable)
+            self.carry_into(region)
+        self.carry_out(self.body)
+        for variable in self.hoisted:
+            self.hoist(variable)
+        for value, variable in self.stored.items():
+            self.store(value, variable)
 
     def collect(self, block: Block) -> None:
         for statement in block.statements:
             if isinstance(statement, ThreadFor):
                 self.regions.append(statement)
-                self.site[statement] = block
+                self.block_of[statement] = block
                 for inner in walk(statement.body):
-                    self.home[inner] = statement
+                    self.region_of[inner] = statement
                 continue
             if isinstance(statement, Exchange):
                 self.exchanges.append((statement, block))
             for inner_block in blocks(statement):
                 self.collect(inner_block)
 
-    def give(self, exchange: Exchange, block: Block) -> None:
-        """Let a question read variables of what the threads give; numbers it takes as they are."""
+    def pass_operands(self, exchange: Exchange, block: Block) -> None:
+        """Make the operands of a collective per-thread variables; constants are copied."""
         for position, operand in enumerate(exchange.operands):
-            if isinstance(operand, Const) and operand in self.home:
+            if isinstance(operand, Const) and operand in self.region_of:
                 copied = clone(operand, {})
                 block.statements.insert(block.statements.index(exchange), copied)
                 exchange.operands[position] = copied
             elif operand in self.answers:
                 exchange.operands[position] = self.answers[operand]
-            elif operand in self.home:
+            elif operand in self.region_of:
                 exchange.operands[position] = self.variable_of(operand)
 
     def variable_of(self, value: Statement) -> Alloca:
-        """Return the variable that keeps a value."""
-        if value not in self.kept:
-            self.kept[value] = Alloca(type=value.type, name=value.name, location=value.location, per_thread=True)
-        return self.kept[value]
+        """Return the variable of a value that is stored."""
+        if value not in self.stored:
+            self.stored[value] = Alloca(type=value.type, name=value.name, location=value.location, per_thread=True)
+        return self.stored[value]
 
     # --- reading
 
-    def bring_all(self, region: ThreadFor) -> None:
-        """Let all that stands in a region read values that are in sight there."""
-        brought: list[Statement] = []
+    def carry_into(self, region: ThreadFor) -> None:
+        """Make all statements of a region read values that are in scope there."""
+        added: list[Statement] = []
         mapping: dict[Statement, Statement] = {}
 
         def resolve(operand: Statement) -> Statement:
-            return self.bring(operand, region, brought, mapping)
+            return self.carry(operand, region, added, mapping)
 
         for block in list(walk_blocks(region.body)):
             for statement in block.statements:
                 map_operands(statement, resolve)
             if block.result is not None:
                 block.result = resolve(block.result)
-        for statement in brought:
-            self.home[statement] = region
-        region.body.statements[:0] = brought
+        for statement in added:
+            self.region_of[statement] = region
+        region.body.statements[:0] = added
 
-    def bring_out(self, block: Block) -> None:
-        """Let what stands between the regions read values of theirs (GPUs: what needs no condition)."""
+    def carry_out(self, block: Block) -> None:
+        """Make statements between the regions read values of the regions (GPUs: statements without a condition)."""
         result: list[Statement] = []
         for statement in block.statements:
             if not isinstance(statement, (ThreadFor, Exchange)):
                 for inner in blocks(statement):
-                    self.bring_out(inner)
-                map_operands(statement, lambda operand: self.bring(operand, None, result, {}))
+                    self.carry_out(inner)
+                map_operands(statement, lambda operand: self.carry(operand, None, result, {}))
             result.append(statement)
         block.statements = result
 
-    def bring(
-        self, value: Statement, region: ThreadFor | None, brought: list[Statement], mapping: dict[Statement, Statement]
+    def carry(
+        self, value: Statement, region: ThreadFor | None, added: list[Statement], mapping: dict[Statement, Statement]
     ) -> Statement:
-        """Return what stands for `value` in `region` (None: outside); adds to `brought` what is made for it."""
+        """Return the replacement of `value` in `region` (None: outside); its new statements are added to `added`."""
         found = mapping.get(value)
         if found is not None:
             return found
         answer = self.answers.get(value)
-        home = self.home.get(value)
+        origin = self.region_of.get(value)
         if answer is not None:
-            new = self.load(answer, value, brought)
-        elif home is None or home is region:
+            new = self.load(answer, value, added)
+        elif origin is None or origin is region:
             return value
         elif isinstance(value, Alloca):
-            if value not in self.moved:
-                self.moved.append(value)
+            if value not in self.hoisted:
+                self.hoisted.append(value)
             return value
         elif isinstance(value, POINTERS) or _cost(value) <= MAX_COST:
             new = clone(value, {})
-            map_operands(new, lambda operand: self.bring(operand, region, brought, mapping))
-            brought.append(new)
+            map_operands(new, lambda operand: self.carry(operand, region, added, mapping))
+            added.append(new)
         else:
-            new = self.load(self.variable_of(value), value, brought)
+            new = self.load(self.variable_of(value), value, added)
         mapping[value] = new
         return new
 
-    def load(self, variable: Alloca, value: Statement, brought: list[Statement]) -> Statement:
+    def load(self, variable: Alloca, value: Statement, added: list[Statement]) -> Statement:
         load = LocalLoad(variable, type=value.type, location=value.location)
-        brought.append(load)
+        added.append(load)
         return load
 
-    # --- keeping
+    # --- storing
 
-    def move(self, variable: Alloca) -> None:
-        """Declare a variable outside of the region that declared it; there it is set to zero, as it was."""
-        region = self.home[variable]
+    def hoist(self, variable: Alloca) -> None:
+        """Declare a variable outside of its region; the declaration inside becomes a store of zero."""
+        region = self.region_of[variable]
         statements = region.body.statements
         position = statements.index(variable)
         zero = [] if is_stored_next(variable, statements[position + 1 :]) else store_zero(variable)
@@ -168,12 +178,12 @@ class _Keeper:
         self.declare(variable, region)
 
     def declare(self, variable: Alloca, region: ThreadFor) -> None:
-        site = self.site[region].statements
-        site.insert(site.index(region), variable)
+        statements = self.block_of[region].statements
+        statements.insert(statements.index(region), variable)
 
-    def keep(self, value: Statement, variable: Alloca) -> None:
-        """Store a value in its variable where it is made, and read it from there."""
-        region = self.home[value]
+    def store(self, value: Statement, variable: Alloca) -> None:
+        """Store a value in its variable after its definition, and replace later uses in the region by a load."""
+        region = self.region_of[value]
         self.declare(variable, region)
         statements = region.body.statements
         position = statements.index(value) + 1
@@ -191,13 +201,13 @@ class _Keeper:
 
 
 def _cost(value: Statement) -> int:
-    """Return how many operations it takes to compute a value again; more than the limit where that is not possible."""
+    """Return the number of operations to compute a value again; more than the limit if that is impossible."""
     if value.EFFECT is not Effect.NONE or value.BLOCKS:
         return MAX_COST + 1
     is_operation = isinstance(value, (Operation, Cast, MatrixElement, StructElement))
-    own = 1 if is_operation else MAX_COST if operands(value) else 0
+    cost = 1 if is_operation else MAX_COST if operands(value) else 0
     for operand in operands(value):
-        own += _cost(operand)
-        if own > MAX_COST:
+        cost += _cost(operand)
+        if cost > MAX_COST:
             break
-    return own
+    return cost

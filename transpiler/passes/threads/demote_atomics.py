@@ -1,13 +1,13 @@
-"""Makes atomic operations plain where no other thread can meet them.
+"""Replaces atomic operations by plain ones if no other thread writes the same element.
 
     $old = atomic add a[$i], $v    ->    $old = load a[$i]
                                          $1 = add $old, $v
                                          store a[$i], $1
 
-Always for local variables and in serial tasks. In a parallel loop, for an array of which every iteration writes cells
-of its own: some axes of all writes hold the loop's indices, each plus a constant that is the same everywhere. Reads do
-not matter: with one writer a cell has its old or its new value for others, atomic or not. In memory that a block shares
-the number of a thread counts as the loop's indices do, and where blocks are loops (C) all of it is one core's own.
+This is always so for local variables and in serial tasks. In a parallel loop it is so for an array of which every
+iteration writes its own elements: some axes of all writes are the loop's indices, each plus a constant that is the same
+everywhere. Reads do not matter: with one writer, others read the old or the new value, atomic or not. In shared memory
+the number of a thread is used like the loop's indices, and if blocks are loops (C) one core has all of that memory.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from ..rewrite import Rewriter
 
 
 def demote_atomics(kernel: Kernel, context: PassContext) -> bool:
-    """Replace atomic operations by load, operation, store where the result is the same."""
+    """Replace atomic operations by load, operation, store if the result is the same."""
     plain = _alone_in_tasks(kernel, context) if kernel.tasks else dict.fromkeys(_alone_in_body(kernel.body), "")
     for function in kernel.functions:
         plain.update((atomic, "") for atomic in walk(function.body) if _is_local(atomic))
@@ -57,7 +57,7 @@ def demote_atomics(kernel: Kernel, context: PassContext) -> bool:
 
 
 def _is_local(statement: Statement) -> TypeGuard[AtomicOp]:
-    """Return whether `statement` is an atomic on a variable of a function, its caller's included."""
+    """Return whether `statement` is an atomic on a variable of a function or of its caller."""
     return isinstance(statement, AtomicOp) and isinstance(base_pointer(statement.pointer), (Alloca, Reference))
 
 
@@ -71,7 +71,7 @@ def make_plain(rewriter: Rewriter, atomic: AtomicOp) -> Statement:
 
 
 def _alone_in_body(body: Block) -> set[AtomicOp]:
-    """Before `offload`: atomics on variables, unless made outside a parallel loop and updated inside it."""
+    """Return, before `offload`, the atomics on variables that no parallel loop shares."""
     outside = {statement for statement in body.statements if isinstance(statement, Alloca)}
     found: set[AtomicOp] = set()
     for statement in body.statements:
@@ -84,27 +84,27 @@ def _alone_in_body(body: Block) -> set[AtomicOp]:
 
 
 def _alone_in_tasks(kernel: Kernel, context: PassContext) -> dict[AtomicOp, str]:
-    """Atomics that no other thread of their task can meet, and why, where Python does not show it."""
+    """Return the atomics whose element no other thread of the task writes, with a reason if it is not obvious."""
     found: dict[AtomicOp, str] = {}
     for task in kernel.tasks:
         atomics = [statement for statement in walk(task.body) if isinstance(statement, AtomicOp)]
         if not atomics:
             continue
         owned = _owned_arrays(task)
-        in_turn = set(kernel.shared) if context.capabilities.blocks_in_turn else set()
+        as_loops = set(kernel.shared) if context.capabilities.blocks_as_loops else set()
         for atomic in atomics:
             base = base_pointer(atomic.pointer)
             if task.loop is None or isinstance(base, Alloca):
                 found[atomic] = ""
             elif isinstance(base, GlobalPtr) and base.array in owned:
-                found[atomic] = "no other thread writes it" if base.array.is_shared else "no other turn writes it"
-            elif isinstance(base, GlobalPtr) and base.array in in_turn:
+                found[atomic] = "no other thread writes it" if base.array.is_shared else "no other iteration writes it"
+            elif isinstance(base, GlobalPtr) and base.array in as_loops:
                 found[atomic] = "one core runs the whole block"
     return found
 
 
 def _owned_arrays(task: Task) -> set[Array]:
-    """Return the arrays of which each iteration of the task's loop writes cells that no other iteration writes."""
+    """Return the arrays of which each iteration of the task's loop writes elements that no other iteration writes."""
     if task.loop is None:
         return set()
     writes: dict[Array, list[GlobalPtr]] = {}
@@ -157,7 +157,7 @@ def _index_axes(pointer: GlobalPtr, loop: RangeFor) -> set[tuple[int, int, int]]
     """Return (axis of the array, axis of the loop, constant) for each index that is a loop index plus a constant."""
     found: set[tuple[int, int, int]] = set()
     if pointer.array.clamped and loop.over is not pointer.array:
-        return found  # turns beyond the array meet at its border
+        return found  # iterations beyond the array write the elements at its border
     for position, (base, offset) in enumerate(split_indices(pointer)):
         if isinstance(base, CellIndex if loop.cells is not None else LoopIndex) and base.loop is loop:
             found.add((position, base.axis, offset))
