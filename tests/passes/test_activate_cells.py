@@ -79,13 +79,13 @@ def over_cells(sketch, x, *body):
             part(sketch.ptr(x, i))
 
 
-def test_the_cell_of_a_turn_is_looked_up_and_not_activated(sketch, x):
+def test_the_cell_of_the_iteration_is_looked_up_and_not_activated(sketch, x):
     over_cells(sketch, x, lambda place: sketch.store(place, sketch.arg("w")))
     text = sketch.apply(struct_for, activate_cells)
     assert ": u32 = cell block" in text and "in cell $" in text and " activate " not in text
 
 
-def test_only_stores_behind_a_branch_that_deactivates_activate_the_cell_of_a_turn(sketch, x):
+def test_only_stores_after_a_branch_that_deactivates_activate_the_cell_of_the_iteration(sketch, x):
     def store(place):
         sketch.store(place, sketch.arg("w"))
 

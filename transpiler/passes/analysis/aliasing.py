@@ -108,8 +108,10 @@ def written_objects(block: Block) -> list[MemoryObject]:
     for statement in walk(block):
         if isinstance(statement, Call):
             result.update(dict.fromkeys(statement.function.writes))
-        if isinstance(statement, (GlobalStore, AtomicOp)) and (target := underlying_object(statement.pointer)) is not None:
-            result[target] = None
+        if isinstance(statement, (GlobalStore, AtomicOp)):
+            target = underlying_object(statement.pointer)
+            if target is not None:
+                result[target] = None
     return list(result)
 
 
@@ -117,11 +119,12 @@ def unaffected(known: dict[Statement, Statement], written: list[MemoryObject]) -
     """Return the known values of elements, by pointer, without those in a written object."""
     if not written:
         return known
-    return {
-        pointer: value
-        for pointer, value in known.items()
-        if not any(may_overlap(target, other) for target in written if (other := underlying_object(pointer)) is not None)
-    }
+    result: dict[Statement, Statement] = {}
+    for pointer, value in known.items():
+        target = underlying_object(pointer)
+        if target is None or not any(may_overlap(target, other) for other in written):
+            result[pointer] = value
+    return result
 
 
 def stored_locals(statement: Statement, stored: dict[Statement, set[Statement]]) -> set[Statement]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ...ir.nodes import Statement
 from ...ir.statements import GlobalPtr, base_pointer
-from .aliasing import MemoryObject, may_conflict, may_overlap, underlying_object, split_indices
+from .aliasing import MemoryObject, may_conflict, may_overlap, split_indices, underlying_object
 
 Bases = tuple[Statement | None, ...]
 Offsets = tuple[int, ...]

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from ...ir.builder import Builder
 from ...ir.nodes import Block, Statement, walk
-from ...ir.snodes import Node, is_sparse, pool_above, memory_order
+from ...ir.snodes import Node, is_sparse, memory_order, pool_above
 from ...ir.statements import ArrayShape, Const, If, LoopIndex, RangeFor, StructFor
 from ...ir.tasks import Kernel
 from ...ir.types import i32

@@ -26,7 +26,7 @@ from ...ir.statements import (
     base_pointer,
 )
 from ...ir.tasks import Kernel, Task
-from ...ir.threads import Barrier, Collective, waits, depends_on_block
+from ...ir.threads import Barrier, Collective, depends_on_block, waits
 from ..context import PassContext
 from ..rewrite import GONE, Rewriter
 from .uniformity import Uniformity
