@@ -1,7 +1,7 @@
 """One forward walk that replaces values: the base of `fold`, `simplify`, `common_subexpressions` and `legalize`.
 
 A rule is called for each statement of its class, after the operands are rewritten. It returns None to keep the
-statement, a value to use instead, or `GONE` to drop a statement without a value. It may emit statements before that.
+statement, a value to use instead, or `DROPPED` to drop a statement without a value. It may emit statements before that.
 One walk is enough, since a value is defined before its uses.
 """
 
@@ -14,7 +14,7 @@ from ..ir.nodes import Block, Effect, Statement
 from ..ir.statements import ArgLoad, Const, LoopIndex
 from ..ir.tasks import Kernel
 
-GONE = Const(0, name="gone")
+DROPPED = Const(0, name="dropped")
 """A rule returns this to drop a statement that is not a value."""
 
 Rule = Callable[["Rewriter", Statement], "Statement | None"]
@@ -71,7 +71,7 @@ class Rewriter:
     def replace(self, old: Statement, new: Statement) -> None:
         """Use `new` wherever `old` was used from here on, under the user's name of `old`."""
         self.changed = True
-        if new is not GONE:
+        if new is not DROPPED:
             self.mapping[old] = new
             transfer_name(old, new)
 

@@ -27,7 +27,7 @@ def whole(type: Scalar) -> Interval | None:
     return (-(1 << (type.bits - 1)), (1 << (type.bits - 1)) - 1) if type.is_signed else (0, (1 << type.bits) - 1)
 
 
-def holds(outer: Interval, inner: Interval) -> bool:
+def contains(outer: Interval, inner: Interval) -> bool:
     """Return whether every number of `inner` is one of `outer`."""
     return outer[0] <= inner[0] and inner[1] <= outer[1]
 
@@ -46,7 +46,7 @@ def interval_of(op: str, type: Scalar, operands: Sequence[Interval], result: Sca
     if type.kind == "bool" and op not in ON_TRUTHS:
         return all_numbers
     found = rule(type, *operands)
-    return found if found is not None and holds(all_numbers, found) else all_numbers
+    return found if found is not None and contains(all_numbers, found) else all_numbers
 
 
 def cast(value: Interval, new: Scalar) -> Interval | None:
@@ -54,7 +54,7 @@ def cast(value: Interval, new: Scalar) -> Interval | None:
     all_numbers = whole(new)
     if new.kind == "bool":
         return FALSE if value == FALSE else EITHER if value[0] <= 0 <= value[1] else TRUE
-    return value if all_numbers is not None and holds(all_numbers, value) else all_numbers
+    return value if all_numbers is not None and contains(all_numbers, value) else all_numbers
 
 
 Rule = Callable[..., Interval | None]
@@ -103,12 +103,12 @@ def _rem(type: Scalar, a: Interval, b: Interval) -> Interval:
 
 
 def _shift_left(type: Scalar, a: Interval, b: Interval) -> Interval | None:
-    numbers = [x << y for x, y in product(a, b)] if holds((0, type.bits - 1), b) else None
+    numbers = [x << y for x, y in product(a, b)] if contains((0, type.bits - 1), b) else None
     return None if numbers is None else (min(numbers), max(numbers))
 
 
 def _shift_right(type: Scalar, a: Interval, b: Interval) -> Interval:
-    if not holds((0, type.bits - 1), b):
+    if not contains((0, type.bits - 1), b):
         return min(a[0], 0), a[1] if a[1] >= 0 else -1
     numbers = [x >> y for x, y in product(a, b)]
     return min(numbers), max(numbers)
@@ -167,8 +167,8 @@ def _fits(exact: Rule) -> Rule:
     """Return the rule of the test whether a result leaves its type."""
 
     def rule(type: Scalar, a: Interval, b: Interval) -> Interval:
-        numbers, found = whole(type), exact(type, a, b)
-        return FALSE if numbers is not None and found is not None and holds(numbers, found) else EITHER
+        numbers, result = whole(type), exact(type, a, b)
+        return FALSE if numbers is not None and result is not None and contains(numbers, result) else EITHER
 
     return rule
 

@@ -124,8 +124,8 @@ class ValueRanges(Rewriter):
 
     def of(self, value: Statement) -> Interval | None:
         """Return the interval of a value or of the elements of a tensor; None if it is not an integer."""
-        found = self.known.get(_key(value))
-        return found if found is not None else _default_interval(value)
+        result = self.known.get(_key(value))
+        return result if result is not None else _default_interval(value)
 
     def assume(self, value: Statement, interval: Interval) -> None:
         """Restrict a value to an interval until the current block ends."""
@@ -143,16 +143,16 @@ class ValueRanges(Rewriter):
         if self.variables is None:
             self._record_store(statement)
         find = TRANSFER_FUNCTIONS.get(type(statement))
-        found = None if find is None else find(self, statement)
-        if found is not None:
-            self.known[statement] = found
+        result = None if find is None else find(self, statement)
+        if result is not None:
+            self.known[statement] = result
 
     def _record_store(self, statement: Statement) -> None:
         """Record a store to a variable, or that a variable escapes."""
         if isinstance(statement, LocalStore):
-            variable, found = base_pointer(statement.pointer), self.of(statement.value)
-            if found is not None and isinstance(variable, Alloca):  # zero-initialized, unlike a reference
-                self.stores[variable] = hull(self.stores.get(variable, (0, 0)), found)
+            variable, result = base_pointer(statement.pointer), self.of(statement.value)
+            if result is not None and isinstance(variable, Alloca):  # zero-initialized, unlike a reference
+                self.stores[variable] = hull(self.stores.get(variable, (0, 0)), result)
         elif not isinstance(statement, (LocalLoad, MatrixPtr)):
             for operand in operands(statement):
                 if isinstance(operand, (Alloca, MatrixPtr)):
@@ -160,11 +160,11 @@ class ValueRanges(Rewriter):
 
     def stored(self) -> dict[Statement, Interval]:
         """Return the variables whose stores are all known, with the hull of the stored values."""
-        return {variable: found for variable, found in self.stores.items() if variable not in self.escaped}
+        return {variable: result for variable, result in self.stores.items() if variable not in self.escaped}
 
     def in_loop(self, loop: RangeFor) -> list[Fact]:
         """Return the facts inside a loop body, which runs only if there is an iteration."""
-        found: list[Fact] = []
+        result: list[Fact] = []
         for axis, bounds in enumerate(zip(loop.begins, loop.ends, loop.steps, strict=True)):
             begin, end, step = (self.resolve(bound) for bound in bounds)
             first, last = self.of(begin), self.of(end)
@@ -175,12 +175,12 @@ class ValueRanges(Rewriter):
             is_up = step.value > 0
             (low, lows), (high, highs) = ((begin, first), (end, last)) if is_up else ((end, last), (begin, first))
             inside = (lows[0], highs[1] - 1) if is_up else (lows[0] + 1, highs[1])
-            found += [
+            result += [
                 (LoopIndex(loop, axis, type=i32), inside),
                 (low, (lows[0], highs[1] - 1)),
                 (high, (lows[0] + 1, highs[1])),
             ]
-        return found
+        return result
 
     def implied_by(self, condition: Statement, is_true: bool) -> Iterator[Fact]:
         """Yield the facts about the operands of a condition that is true, or false."""
@@ -281,11 +281,11 @@ def _cast(walk: ValueRanges, conversion: Statement) -> Interval | None:
 
 def _matrix_init(walk: ValueRanges, tensor: Statement) -> Interval | None:
     assert isinstance(tensor, MatrixInit)
-    found = walk.of(tensor.elements[0])
+    result = walk.of(tensor.elements[0])
     for element in tensor.elements[1:]:
         other = walk.of(element)
-        found = None if found is None or other is None else hull(found, other)
-    return found
+        result = None if result is None or other is None else hull(result, other)
+    return result
 
 
 def _matrix_element(walk: ValueRanges, element: Statement) -> Interval | None:

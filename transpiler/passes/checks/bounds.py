@@ -117,7 +117,7 @@ class _CheckInserter:
 
     def block(self, block: Block) -> bool:
         builder = Builder(Block())
-        own: list[Hashable] = []
+        added: list[Hashable] = []
         changed = False
         for statement in block.statements:
             if isinstance(statement, IndexCheck):
@@ -126,20 +126,20 @@ class _CheckInserter:
                     changed = True
                     continue
                 self.known.add(key)
-                own.append(key)
+                added.append(key)
             for inner in blocks(statement):
                 changed |= self.block(inner)
             for indexed in _indexed(statement):
                 access = access_of(self.kernel, indexed)
                 if access is not None and self.needs_check(access) and (key := _key(access)) not in self.known:
                     self.known.add(key)
-                    own.append(key)
+                    added.append(key)
                     builder.location = indexed.location
                     builder.add(index_check(builder, access, self.kernel.name))
                     changed = True
             builder.add(statement)
         block.statements = builder.block.statements
-        self.known.difference_update(own)
+        self.known.difference_update(added)
         return changed
 
 
@@ -160,7 +160,7 @@ def _indexed(statement: Statement) -> list[Statement]:
     """Return the pointers through which a statement loads, stores or passes a reference, outermost first."""
     if isinstance(statement, (MatrixElement, *CELL_STATEMENTS)):
         return [statement]
-    found: list[Statement] = []
+    result: list[Statement] = []
     if not isinstance(statement, POINTERS):
         for operand in operands(statement):
             chain: list[Statement] = []
@@ -168,8 +168,8 @@ def _indexed(statement: Statement) -> list[Statement]:
             while isinstance(pointer, POINTERS):
                 chain.append(pointer)
                 pointer = origin_of(pointer)
-            found += reversed(chain)
-    return found
+            result += reversed(chain)
+    return result
 
 
 def access_of(kernel: Kernel, statement: Statement) -> Access | None:

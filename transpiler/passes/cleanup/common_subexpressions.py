@@ -37,7 +37,7 @@ from ...ir.statements import (
     StructPtr,
 )
 from ...ir.tasks import Kernel
-from ...ir.textures import TEXEL_READS, WORDS
+from ...ir.textures import STATEMENT_NAMES, TEXEL_READS
 from ...ir.threads import ThreadIndex
 from ..analysis.aliasing import may_conflict, stores_texels, unaffected, written_objects
 from ..context import PassContext
@@ -117,7 +117,7 @@ def _write(rewriter: Rewriter, write: Statement) -> Statement | None:
 
 def _texel(rewriter: Rewriter, read: Statement) -> Statement | None:
     assert isinstance(rewriter, _Sharing) and isinstance(read, TEXEL_READS)
-    key: Key = (WORDS[type(read)], read.texture, *operands(read))
+    key: Key = (STATEMENT_NAMES[type(read)], read.texture, *operands(read))
     first = rewriter.texels.setdefault(key, read)
     return first if first is not read else None
 

@@ -8,13 +8,13 @@ for i in 0..n { }      (removed: a range loop always ends)
 from __future__ import annotations
 
 from ...ir.nodes import Block, Effect, Statement, operands, walk_blocks
-from ...ir.notes import no_task
+from ...ir.notes import note_dropped_task
 from ...ir.statements import If, RangeFor, StructFor
 from ...ir.tasks import Kernel
 from ...ir.threads import ThreadFor
 from ..context import PassContext
 
-HOLDERS = (If, RangeFor, StructFor, ThreadFor)
+STRUCTURAL = (If, RangeFor, StructFor, ThreadFor)
 """Statements whose only effects are those of their bodies."""
 
 
@@ -72,13 +72,13 @@ class _Sweep:
 
     def _explain(self, dropped: Statement, block: Block) -> None:
         if self.explains and block is self.kernel.body:
-            no_task(self.kernel, dropped, "dead_code")
+            note_dropped_task(self.kernel, dropped, "dead_code")
 
     def block(self, block: Block) -> None:
         remaining: list[Statement] = []
         for statement in reversed(block.statements):
             if statement.BLOCKS:
-                if self.uses.get(statement, 0) == 0 and not _does_something(statement):
+                if self.uses.get(statement, 0) == 0 and not _has_outside_effect(statement):
                     self._release(statement)
                     self._explain(statement, block)
                     self.changed = True
@@ -102,12 +102,12 @@ class _Sweep:
             block.statements = remaining
 
 
-def _does_something(statement: Statement) -> bool:
+def _has_outside_effect(statement: Statement) -> bool:
     """Return whether a statement with blocks may have an effect outside them."""
-    if not isinstance(statement, HOLDERS) and statement.EFFECT:
+    if not isinstance(statement, STRUCTURAL) and statement.EFFECT:
         return True
     return any(
-        inner.EFFECT & (Effect.WRITE | Effect.CONTROL) and not isinstance(inner, HOLDERS)
+        inner.EFFECT & (Effect.WRITE | Effect.CONTROL) and not isinstance(inner, STRUCTURAL)
         for attribute in statement.BLOCKS
         if (block := getattr(statement, attribute)) is not None
         for outer in walk_blocks(block)

@@ -37,7 +37,7 @@ from ...ir.tasks import Kernel
 from ..analysis.aliasing import stored_locals, written_objects
 from ..analysis.known_elements import KnownElements
 from ..context import PassContext
-from ..rewrite import GONE, Rewriter, transfer_name
+from ..rewrite import DROPPED, Rewriter, transfer_name
 
 
 def forward_stores(kernel: Kernel, context: PassContext) -> bool:
@@ -214,10 +214,10 @@ class _Locals:
         copies: dict[Statement, list[Statement]] = {}
         needed: set[Statement] = set()
         self.find_copies(root, copies, set(), needed)
-        found = [copy for variable in copies.values() for copy in variable if copy not in needed]
-        for copy in found:
+        result = [copy for variable in copies.values() for copy in variable if copy not in needed]
+        for copy in result:
             copy.name = None
-        return bool(found)
+        return bool(result)
 
     def find_copies(
         self, block: Block, copies: dict[Statement, list[Statement]], stale: set[Statement], needed: set[Statement]
@@ -261,7 +261,7 @@ class _Locals:
         return _part(rewriter, rewriter.resolve(self.read[load]), load.pointer, load)
 
     def rebuild_store(self, rewriter: Rewriter, store: Statement) -> Statement | None:
-        return GONE if store in self.dropped else None
+        return DROPPED if store in self.dropped else None
 
 
 def _part(rewriter: Rewriter, value: Statement, pointer: Statement, origin: Statement) -> Statement:
@@ -339,7 +339,7 @@ def _read(rewriter: Rewriter, load: Statement) -> Statement | None:
 def _write(rewriter: Rewriter, write: Statement) -> Statement | None:
     assert isinstance(rewriter, _ForwardGlobals) and isinstance(write, (GlobalStore, AtomicOp))
     if isinstance(write, GlobalStore) and rewriter.known.get(write.pointer) is write.value:
-        return GONE  # the element has this value already
+        return DROPPED  # the element has this value already
     rewriter.known.forget(write.pointer)
     if isinstance(write, GlobalStore):
         rewriter.known.remember(write.pointer, write.value)

@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 from ...ir.builder import flat_index
 from ...ir.nodes import Block, Statement, operands
-from ...ir.notes import about_condition, no_task, settle
+from ...ir.notes import attach_remarks, constant_condition, note_dropped_task
 from ...ir.statements import (
     Break,
     Cast,
@@ -36,7 +36,7 @@ from ...ir.statements import (
 from ...ir.tasks import Kernel
 from ...ir.types import Scalar, Struct, Tensor, element_of, u1
 from ..context import PassContext
-from ..rewrite import GONE, Rewriter
+from ..rewrite import DROPPED, Rewriter
 
 
 def simplify(kernel: Kernel, context: PassContext) -> bool:
@@ -55,10 +55,10 @@ class _Simplifier(Rewriter):
         top = list(kernel.body.statements) if self.explains else []
         changed = super().run(kernel)
         if self.explained:
-            settle(kernel)
+            attach_remarks(kernel)
         for loop in top:
             if isinstance(loop, RangeFor) and any(_is_empty_range(loop, axis) for axis in range(len(loop.begins))):
-                no_task(kernel, loop, "simplify")
+                note_dropped_task(kernel, loop, "simplify")
         for task in kernel.tasks:
             if task.loop is not None:
                 changed |= _drop_last(task.body)
@@ -70,7 +70,7 @@ class _Simplifier(Rewriter):
         """Record why a user's `if` or `while` is removed."""
         if self.explains:
             self.explained = True
-            self.out.append(about_condition(statement.location, value, "simplify"))
+            self.out.append(constant_condition(statement.location, value, "simplify"))
 
     def block(self, block: Block) -> None:
         """Rewrite a block; drop statements after control leaves it."""
@@ -106,7 +106,7 @@ def _if(rewriter: Rewriter, statement: Statement) -> Statement | None:
             if isinstance(inner, (RangeFor, StructFor)):
                 inner.serialize = True  # as under a condition; otherwise it would run in parallel at the top level
             rewriter.visit(inner)
-        return GONE
+        return DROPPED
     if not statement.then.statements and statement.otherwise is not None and statement.otherwise.statements:
         statement.condition = rewriter.emit(Operation("logical_not", [condition], type=u1), statement)
         statement.then, statement.otherwise = statement.otherwise, None
@@ -143,7 +143,7 @@ def _while(rewriter: Rewriter, loop: Statement) -> Statement | None:
             rewriter.explain(loop, False)
         for inner in loop.condition.statements:
             rewriter.visit(inner)
-        return GONE
+        return DROPPED
     rewriter.changed |= _drop_last(loop.body)
     return None
 
@@ -151,7 +151,7 @@ def _while(rewriter: Rewriter, loop: Statement) -> Statement | None:
 def _range_for(rewriter: Rewriter, loop: Statement) -> Statement | None:
     assert isinstance(loop, RangeFor)
     if any(_is_empty_range(loop, axis) for axis in range(len(loop.begins))):
-        return GONE
+        return DROPPED
     rewriter.changed |= _drop_last(loop.body)
     return None
 

@@ -134,8 +134,8 @@ def _check(builder: Builder, values: Values, condition_of: Condition, message: s
     tensor = next((value.type for value in values if isinstance(value.type, Tensor)), None)
     condition = None
     for index in [()] if tensor is None else np.ndindex(tensor.shape):
-        holds = condition_of(builder, [_element(builder, value, index) for value in values])
-        condition = holds if condition is None else builder.op("logical_and", condition, holds)
+        fits = condition_of(builder, [_element(builder, value, index) for value in values])
+        condition = fits if condition is None else builder.op("logical_and", condition, fits)
     if condition is not None:
         builder.add(Assert(condition, message, list(values), "overflow"))
 

@@ -39,7 +39,7 @@ from ...ir.tasks import Kernel
 from ...ir.types import Scalar, Struct, Tensor
 from ..checks.bounds import Access, index_check, is_safe
 from ..context import PassContext
-from ..rewrite import GONE, Rewriter
+from ..rewrite import DROPPED, Rewriter
 
 Use = Callable[[Array], "Statement | None"]
 """An access to the selected part; returns its value, None for a store."""
@@ -86,7 +86,7 @@ class _Splitter(Rewriter):
         if not array.parts:
             return self.emit(GlobalPtr(array, indices[:], type=array.element), pointer)
         self.targets[pointer] = Element(array, indices)
-        return GONE
+        return DROPPED
 
 
 # --- pointers ---------------------------------------------------------------------------------------------------------
@@ -110,7 +110,7 @@ def _matrix_ptr(rewriter: _Splitter, pointer: MatrixPtr, element: Element) -> St
     if len(numbers) == len(pointer.indices):
         return rewriter.part_at(pointer, element.array.parts[flat_index(tensor.shape, numbers)], element.indices)
     rewriter.targets[pointer] = Element(element.array, element.indices, tuple(pointer.indices))
-    return GONE
+    return DROPPED
 
 
 # --- accesses ---------------------------------------------------------------------------------------------------------
@@ -139,7 +139,7 @@ def _store(rewriter: _Splitter, store: GlobalStore, element: Element) -> Stateme
             write(part, _part_of(rewriter, builder, value, number))
 
     _use_selected(rewriter, builder, element, lambda array: write(array, store.value), False)
-    return GONE
+    return DROPPED
 
 
 def _atomic(rewriter: _Splitter, atomic: AtomicOp, element: Element) -> Statement:
@@ -153,7 +153,7 @@ def _atomic(rewriter: _Splitter, atomic: AtomicOp, element: Element) -> Statemen
 
     is_read = atomic in rewriter.uses
     old = _use_selected(rewriter, builder, element, lambda array: change(array, atomic.value), is_read)
-    return old if old is not None and is_read else GONE
+    return old if old is not None and is_read else DROPPED
 
 
 def _at(builder: Builder, array: Array, element: Element) -> Statement:

@@ -150,7 +150,7 @@ def _first_uses(block: Block) -> dict[Statement, list[GlobalPtr]]:
 
     These are the stores of a block and reads before a store: `x[i] = 2 * x[i]` looks up its cell once.
     """
-    found: dict[Statement, list[GlobalPtr]] = {}
+    result: dict[Statement, list[GlobalPtr]] = {}
     for position, statement in enumerate(block.statements):
         pointer = _stored(statement)
         if pointer is None:
@@ -161,8 +161,8 @@ def _first_uses(block: Block) -> dict[Statement, list[GlobalPtr]]:
                 break
             if any(_base(operand) is pointer for operand in operands(before)) and not _is_pointer(before):
                 first = before
-        found.setdefault(first, []).append(pointer)
-    return found
+        result.setdefault(first, []).append(pointer)
+    return result
 
 
 def _stored(statement: Statement) -> GlobalPtr | None:
@@ -214,10 +214,10 @@ def _share_cells(cells: Array, array: Array) -> bool:
 
 def _deactivates(statement: Statement) -> bool:
     """Return whether a statement, one inside it or a function it calls deactivates cells."""
-    found = [statement, *(inner for block in blocks(statement) for inner in walk(block))]
-    if any(isinstance(inner, Deactivate) for inner in found):
+    result = [statement, *(inner for block in blocks(statement) for inner in walk(block))]
+    if any(isinstance(inner, Deactivate) for inner in result):
         return True
-    return any(isinstance(inner, Call) and _function_deactivates(inner) for inner in found)
+    return any(isinstance(inner, Call) and _function_deactivates(inner) for inner in result)
 
 
 def _function_deactivates(call: Call) -> bool:

@@ -45,13 +45,13 @@ AXES = "ijklmnop"
 def is_active(builder: Builder, node: Node, indices: list[Statement]) -> Statement:
     """Add a test whether a cell of a node, or the element of a place, is active. indices: counted from 0."""
     lowest = sparse_above(node)[-1]
-    own = scaled(builder, node, lowest, indices)
+    cell = scaled(builder, node, lowest, indices)
     if lowest.kind != "dynamic":
-        return builder.add(IsActive(lowest, own, type=u1))
+        return builder.add(IsActive(lowest, cell, type=u1))
     (axis,) = lowest.axes
-    item = own[axes_of(lowest).index(axis)]
+    item = cell[axes_of(lowest).index(axis)]
     above = lowest.parent
-    of_list = [] if above is None else scaled(builder, lowest, above, own)
+    of_list = [] if above is None else scaled(builder, lowest, above, cell)
     if above is not None and axis in axes_of(above):
         item = builder.op("plain_mod", item, builder.const(lowest.extents[0]))
     return builder.op("lt", item, builder.add(Length(lowest, of_list, type=i32)))
@@ -59,13 +59,13 @@ def is_active(builder: Builder, node: Node, indices: list[Statement]) -> Stateme
 
 def scaled(builder: Builder, node: Node, above: Node, indices: list[Statement]) -> list[Statement]:
     """Return the indices of the cell of `above` that contains a cell of `node`."""
-    found = []
+    result = []
     for axis, extent in zip(axes_of(above), shape_of(above), strict=True):
         dimension = axes_of(node).index(axis)
         ratio = shape_of(node)[dimension] // extent
         index = indices[dimension]
-        found.append(index if ratio == 1 else builder.op("plain_div", index, builder.const(ratio)))
-    return found
+        result.append(index if ratio == 1 else builder.op("plain_div", index, builder.const(ratio)))
+    return result
 
 
 def less(builder: Builder, index: Statement, begin: int) -> Statement:
@@ -82,12 +82,12 @@ def more(builder: Builder, index: Statement, begin: int) -> Statement:
 
 def unlisted_by(statement: Statement) -> set[Node]:
     """Return the pools whose lists a statement of a kernel's body may invalidate."""
-    found: set[Node] = set()
+    result: set[Node] = set()
     for inner in reachable(Block([statement])):
         if isinstance(inner, (Activate, Append)):
-            found.update(sparse_above(inner.node))
+            result.update(sparse_above(inner.node))
         elif isinstance(inner, Deactivate):
-            found.update(pools_below(inner.node))
+            result.update(pools_below(inner.node))
         elif isinstance(inner, (GlobalStore, AtomicOp)):
             base = base_pointer(inner.pointer)
             if (
@@ -95,8 +95,8 @@ def unlisted_by(statement: Statement) -> set[Node]:
                 and base.array.place is not None
                 and not _is_in_current_cell(base, statement)
             ):
-                found.update(sparse_above(base.array.place))
-    return found
+                result.update(sparse_above(base.array.place))
+    return result
 
 
 def _is_in_current_cell(pointer: GlobalPtr, loop: Statement) -> bool:
@@ -148,11 +148,11 @@ def over_active_cells(
         begins = loop.array.offset or (0,) * len(indices)
         counted = [more(builder, index, begin) for index, begin in zip(indices, begins, strict=True)]
         names = loop.names if len(loop.names) == len(counted) else [None] * len(counted)
-        own: list[Statement] = [
+        user_indices: list[Statement] = [
             builder.add(CellIndex(index, new, axis, type=i32, name=name))
             for axis, (index, name) in enumerate(zip(counted, names, strict=True))
         ]
-        same = dict(zip(counted, own, strict=True))
+        same = dict(zip(counted, user_indices, strict=True))
         if pool is not node:
             cell = [same.get(index, index) for index in cell_loop.cell]
             builder.add(CellNumber(pool, cell, type=u32, name=node_name(kernel, pool)))
@@ -161,7 +161,7 @@ def over_active_cells(
             builder.add(If(is_active(builder, node, cell_indices), loop.body))
         else:
             new.body.statements += loop.body.statements
-    return builder.block.statements, new, own
+    return builder.block.statements, new, user_indices
 
 
 def _listed(kernel: Kernel, builder: Builder, pool: Node) -> GlobalPtr:
@@ -285,19 +285,19 @@ class _CellLoop:
         """Add the indices of the cell of `inner`, counted from 0, to the body of the loop."""
         outer = self._outer_indices(builder)
         self.cell = [outer[axis] for axis in sorted(outer)]
-        found = []
+        result = []
         for axis, extent in zip(axes_of(self.inner), shape_of(self.inner), strict=True):
             offset_in_cell = self._index(builder, self.axes[axis]) if axis in self.axes else None
             if axis not in outer:
-                found.append(offset_in_cell if offset_in_cell is not None else builder.const(0))
+                result.append(offset_in_cell if offset_in_cell is not None else builder.const(0))
                 continue
             ratio = extent // self._extent_of_outer(axis)
             index = outer[axis]
             if ratio > 1 and self.outer is not None:
                 index.name = index.name or f"{node_name(self.kernel, self.outer)}_{AXES[axis]}"
                 index = builder.op("mul", index, builder.const(ratio))
-            found.append(index if offset_in_cell is None else builder.op("add", index, offset_in_cell))
-        return found
+            result.append(index if offset_in_cell is None else builder.op("add", index, offset_in_cell))
+        return result
 
     def _index(self, builder: Builder, axis: int) -> Statement:
         return builder.add(LoopIndex(self.loop, axis, type=i32, name=self.loop.names[axis]))
@@ -310,10 +310,10 @@ class _CellLoop:
         pointer = GlobalPtr(sparse_array(self.kernel, outer, "list"), [self._index(builder, 0)], type=i32)
         entry = builder.load(builder.add(pointer))
         is_cell = outer.kind != "dynamic"
-        found = self._cell_of(builder, entry) if is_cell else self._item_of(builder, entry)
-        if entry not in found.values():  # otherwise it has the name of an index
+        result = self._cell_of(builder, entry) if is_cell else self._item_of(builder, entry)
+        if entry not in result.values():  # otherwise it has the name of an index
             entry.name = "cell" if is_cell else "piece"
-        return found
+        return result
 
     def _cell_of(self, builder: Builder, entry: Statement) -> dict[int, Statement]:
         """Return the indices of a listed cell, by axis of the tree."""
@@ -324,30 +324,30 @@ class _CellLoop:
         """Return the indices of an item of a listed piece."""
         outer = self.outer
         assert outer is not None
-        (own,) = outer.axes
+        (item_axis,) = outer.axes
         pieces, above = pieces_of(outer), outer.parent
         item = self._index(builder, 1)
-        found: dict[int, Statement] = {}
+        result: dict[int, Statement] = {}
         if above is not None:
             list_number = entry if pieces == 1 else builder.op("plain_div", entry, builder.const(pieces))
             if list_number is not entry and len(axes_of(above)) > 1:
                 list_number.name = "list"
-            found = _unrolled(builder, list_number, axes_of(above), shape_of(above))
+            result = _unrolled(builder, list_number, axes_of(above), shape_of(above))
             entry = builder.op("plain_mod", entry, builder.const(pieces)) if pieces > 1 else builder.const(0)
         if pieces > 1:
             item = builder.op("add", builder.op("mul", entry, builder.const(PIECE)), item)
-        if own in found:
-            item = builder.op("add", builder.op("mul", found[own], builder.const(outer.extents[0])), item)
-        return {**found, own: item}
+        if item_axis in result:
+            item = builder.op("add", builder.op("mul", result[item_axis], builder.const(outer.extents[0])), item)
+        return {**result, item_axis: item}
 
 
 def _unrolled(builder: Builder, number: Statement, axes: list[int], shape: tuple[int, ...]) -> dict[int, Statement]:
     """Return the indices of a row-major cell number."""
-    found: dict[int, Statement] = {}
+    result: dict[int, Statement] = {}
     for position, axis in enumerate(axes):
         weight = prod(shape[position + 1 :])
         index = number if weight == 1 else builder.op("plain_div", number, builder.const(weight))
         if position > 0:
             index = builder.op("plain_mod", index, builder.const(shape[position]))
-        found[axis] = index
-    return found
+        result[axis] = index
+    return result

@@ -37,7 +37,7 @@ from ...ir.statements import Array, GlobalPtr, If, LoopIndex, RangeFor, Return
 from ...ir.tasks import Kernel
 from ...ir.types import i32, u1, u32
 from ..context import PassContext
-from ..rewrite import GONE, Rewriter
+from ..rewrite import DROPPED, Rewriter
 from .active_cells import more
 
 
@@ -51,7 +51,7 @@ def deactivate_cells(kernel: Kernel, context: PassContext) -> bool:
         builder = Builder(Block(rewriter.out))
         builder.location = statement.location
         _deactivate(kernel, builder, statement.node, statement.indices)
-        return GONE
+        return DROPPED
 
     Rewriter({Deactivate: rule}).run(kernel)
     builder = Builder(Block())
@@ -148,12 +148,12 @@ def _loop(builder: Builder, ends: Sequence[Statement], names: list[str], purpose
 
 def _with_inner_pools(freed: dict[Node, None]) -> list[Node]:
     """Return the pools with freed cells and the pools inside their cells, outer ones first."""
-    found: dict[Node, None] = {}
+    result: dict[Node, None] = {}
     for top in dict.fromkeys(top_of(node) for node in freed):
         for pool in pools_below(top):
-            if pool in freed or pool_above(pool) in found:
-                found[pool] = None
-    return list(found)
+            if pool in freed or pool_above(pool) in result:
+                result[pool] = None
+    return list(result)
 
 
 def _collect(kernel: Kernel, builder: Builder, pool: Node) -> None:

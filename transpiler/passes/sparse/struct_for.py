@@ -52,17 +52,17 @@ def struct_for(kernel: Kernel, context: PassContext) -> bool:
 
 def _listed_before(body: Block) -> dict[Statement, set[Node]]:
     """Return, by parallel loop, the pools with a valid list that an earlier loop has built."""
-    found: dict[Statement, set[Node]] = {}
+    result: dict[Statement, set[Node]] = {}
     listed: set[Node] = set()
     for statement in body.statements:
         if isinstance(statement, StructFor) and not statement.serialize:
-            found[statement] = set(listed)
+            result[statement] = set(listed)
             pool = pool_of_loop(statement)
             while pool is not None:
                 listed.add(pool)
                 pool = pool_above(pool)
         listed -= unlisted_by(statement)
-    return found
+    return result
 
 
 def as_range_for(loop: StructFor) -> tuple[list[Statement], RangeFor]:

@@ -70,16 +70,16 @@ def _check_atomic(atomic: AtomicOp, context: PassContext) -> None:
     assert atomic.type is not None
     scalar, base = element_of(atomic.type), "add" if atomic.op == "sub" else atomic.op
     if scalar.kind == "bool" and base in ("add", "mul"):
-        text = f"`atomic_{atomic.op}` of `u1` is not available: truth values are not counted"
-        raise atomic.location.error(UnsupportedError, text, "use an `i32` field, or `atomic_or` and `atomic_and`")
+        message = f"`atomic_{atomic.op}` of `u1` is not available: truth values are not counted"
+        raise atomic.location.error(UnsupportedError, message, "use an `i32` field, or `atomic_or` and `atomic_and`")
     if (scalar.name, base) in capabilities.atomics or scalar.bits in capabilities.atomic_bits:
         return
     widths = ", ".join(map(str, sorted(capabilities.atomic_bits)))
-    text = f"`atomic_{atomic.op}` of `{scalar}` is not available on {capabilities.target}"
+    message = f"`atomic_{atomic.op}` of `{scalar}` is not available on {capabilities.target}"
     kind = "u" if scalar.kind == "bool" else scalar.name[0]
     raise atomic.location.error(
         UnsupportedError,
-        f"{text}: the device has atomic operations of {widths} bits",
+        f"{message}: the device has atomic operations of {widths} bits",
         f"use `{kind}32`, or another arch: ti.init(arch=ti.cpu) has atomics of all types",
     )
 

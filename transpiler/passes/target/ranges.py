@@ -17,10 +17,10 @@ from ...ir.nodes import Statement, walk
 from ...ir.statements import Alloca, Assert, Const, IndexCheck, LoopIndex, Operation, RangeFor, is_const, scalar_type
 from ...ir.tasks import Kernel
 from ...ir.types import Scalar, Tensor, element_of, u1
-from ..analysis.intervals import Interval, holds, whole
+from ..analysis.intervals import Interval, contains, whole
 from ..analysis.value_ranges import ValueRanges, same_value
 from ..context import PassContext
-from ..rewrite import GONE, Rewriter
+from ..rewrite import DROPPED, Rewriter
 
 
 def ranges(kernel: Kernel, context: PassContext) -> bool:
@@ -48,11 +48,11 @@ def _operation(rewriter: Rewriter, operation: Statement) -> Statement | None:
     rule = SIMPLER.get(operation.op)
     if operation.type is None or (rule is None and operation.type != u1):
         return None
-    found = [interval for operand in operation.operands if (interval := rewriter.of(operand)) is not None]
-    if len(found) < len(operation.operands):
+    intervals = [interval for operand in operation.operands if (interval := rewriter.of(operand)) is not None]
+    if len(intervals) < len(operation.operands):
         return None
     if rule is not None:
-        new = rule(rewriter, operation, found) if element_of(operation.type).kind in ("int", "uint") else None
+        new = rule(rewriter, operation, intervals) if element_of(operation.type).kind in ("int", "uint") else None
         return new if new is None or new.type == operation.type else None
     return _known_outcome(rewriter, operation)
 
@@ -70,9 +70,9 @@ def _emit(walk: ValueRanges, new: Statement, origin: Statement) -> Statement:
     return new
 
 
-def _division(walk: ValueRanges, operation: Operation, found: list[Interval]) -> Statement | None:
+def _division(walk: ValueRanges, operation: Operation, intervals: list[Interval]) -> Statement | None:
     """`/` and `%` of the emitted languages are correct for a non-negative dividend and a positive divisor."""
-    (dividend, divisor), quotient = found, PLAIN[operation.op] == "plain_div"
+    (dividend, divisor), quotient = intervals, PLAIN[operation.op] == "plain_div"
     if dividend[0] < 0 or divisor[0] < 1:
         return None
     if dividend[1] < divisor[0] and isinstance(operation.type, Scalar):
@@ -80,22 +80,22 @@ def _division(walk: ValueRanges, operation: Operation, found: list[Interval]) ->
     return _emit(walk, Operation(PLAIN[operation.op], operation.operands[:], type=operation.type), operation)
 
 
-def _least(walk: ValueRanges, operation: Operation, found: list[Interval]) -> Statement | None:
-    (a, b), is_min = found, operation.op == "min"
+def _least(walk: ValueRanges, operation: Operation, intervals: list[Interval]) -> Statement | None:
+    (a, b), is_min = intervals, operation.op == "min"
     if a[1] <= b[0]:
         return operation.operands[0 if is_min else 1]
     return operation.operands[1 if is_min else 0] if b[1] <= a[0] else None
 
 
-def _absolute(walk: ValueRanges, operation: Operation, found: list[Interval]) -> Statement | None:
-    return operation.operands[0] if found[0][0] >= 0 else None
+def _absolute(walk: ValueRanges, operation: Operation, intervals: list[Interval]) -> Statement | None:
+    return operation.operands[0] if intervals[0][0] >= 0 else None
 
 
-def _redundant_mask(walk: ValueRanges, operation: Operation, found: list[Interval]) -> Statement | None:
+def _redundant_mask(walk: ValueRanges, operation: Operation, intervals: list[Interval]) -> Statement | None:
     """`i & 7`, if i is always below 8."""
     for value, mask in ((0, 1), (1, 0)):
-        low, high = found[mask]
-        if low == high and high >= 0 and (high + 1) & high == 0 and holds((0, high), found[value]):
+        low, high = intervals[mask]
+        if low == high and high >= 0 and (high + 1) & high == 0 and contains((0, high), intervals[value]):
             return operation.operands[value]
     return None
 
@@ -113,7 +113,7 @@ SIMPLER: dict[str, Callable[[ValueRanges, Operation, list[Interval]], Statement 
 
 def _assert(rewriter: Rewriter, statement: Statement) -> Statement | None:
     assert isinstance(statement, Assert)
-    return GONE if is_const(statement.condition, True) else None
+    return DROPPED if is_const(statement.condition, True) else None
 
 
 def _index_check(rewriter: Rewriter, check: Statement) -> Statement | None:
@@ -121,20 +121,20 @@ def _index_check(rewriter: Rewriter, check: Statement) -> Statement | None:
     assert isinstance(rewriter, ValueRanges) and isinstance(check, IndexCheck)
     begins = check.begins or (0,) * len(check.indices)
     for index, extent, begin in zip(check.indices, check.extents, begins, strict=True):
-        found, size = rewriter.of(index), rewriter.of(extent)
-        if found is None or size is None or found[0] < begin:
+        interval, size = rewriter.of(index), rewriter.of(extent)
+        if interval is None or size is None or interval[0] < begin:
             return None
-        if found[1] >= begin + size[0] and (begin != 0 or not _is_below(rewriter, index, extent)):
+        if interval[1] >= begin + size[0] and (begin != 0 or not _is_below(rewriter, index, extent)):
             return None
-    return GONE
+    return DROPPED
 
 
 def _is_below(walk: ValueRanges, index: Statement, extent: Statement) -> bool:
     """Return whether an index is below an extent that is known at launch, by the operations that compute it."""
-    found, size = walk.of(index), walk.of(extent)
-    if found is None or size is None:
+    interval, size = walk.of(index), walk.of(extent)
+    if interval is None or size is None:
         return False
-    if found[1] < size[0]:
+    if interval[1] < size[0]:
         return True
     match index:
         case LoopIndex(loop=RangeFor() as loop, axis=axis):

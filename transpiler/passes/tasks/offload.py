@@ -33,7 +33,7 @@ from ...ir.statements import (
 )
 from ...ir.tasks import Kernel, Task, TaskKind
 from ..context import PassContext
-from ..rewrite import GONE, Rewriter
+from ..rewrite import DROPPED, Rewriter
 from .zero_stores import is_stored_next, store_zero
 
 
@@ -183,7 +183,7 @@ class _Offload:
 
     def drop_variable(self, rewriter: Rewriter, alloca: Statement) -> Statement | None:
         """A variable that became a temporary has its pointer from `import_values`."""
-        return GONE if alloca in self.temporaries else None
+        return DROPPED if alloca in self.temporaries else None
 
     def import_values(
         self, values: Iterable[Statement], index: int
@@ -259,9 +259,9 @@ def _call_globally(rewriter: Rewriter, call: Statement) -> Statement | None:
     new = clone(call, {})
     assert isinstance(new, Call)
     for k in copies:
-        place = call.arguments[k]
-        new.arguments[k] = rewriter.emit(Alloca(type=place.type, name=base_pointer(place).name), call)
-        value = rewriter.emit(GlobalLoad(place, type=place.type), call)
+        pointer = call.arguments[k]
+        new.arguments[k] = rewriter.emit(Alloca(type=pointer.type, name=base_pointer(pointer).name), call)
+        value = rewriter.emit(GlobalLoad(pointer, type=pointer.type), call)
         rewriter.emit(LocalStore(new.arguments[k], value), call)
     rewriter.emit(new, call)
     for k in copies:
@@ -276,11 +276,11 @@ def _is_temporary(pointer: Statement) -> bool:
 
 def _unique_name(name: str, taken: set[str]) -> str:
     """Return `name`, with a number if the name is used."""
-    found, number = name, 1
-    while found in taken:
-        found, number = f"{name}_{number}", number + 1
-    taken.add(found)
-    return found
+    result, number = name, 1
+    while result in taken:
+        result, number = f"{name}_{number}", number + 1
+    taken.add(result)
+    return result
 
 
 def _has_outcome(body: Block) -> bool:

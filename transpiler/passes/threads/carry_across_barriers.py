@@ -33,12 +33,12 @@ MAX_COST = 4
 POINTERS = (GlobalPtr, GlobalTemporary, MatrixPtr, StructPtr)
 
 
-def carry_across_barriers(body: Block, answers: dict[Statement, Alloca]) -> None:
+def carry_across_barriers(body: Block, results: dict[Statement, Alloca]) -> None:
     """Make the values of each `ThreadFor` in `body` available in the others.
 
-    answers: the variables with the results of subgroup collectives.
+    results: the variables with the results of subgroup collectives.
     """
-    _Carrier(body, answers).run()
+    _Carrier(body, results).run()
 
 
 class _Carrier:
@@ -51,9 +51,9 @@ class _Carrier:
         hoisted: variables that are declared outside of their ThreadFor.
     """
 
-    def __init__(self, body: Block, answers: dict[Statement, Alloca]) -> None:
+    def __init__(self, body: Block, results: dict[Statement, Alloca]) -> None:
         self.body = body
-        self.answers = answers
+        self.results = results
         self.region_of: dict[Statement, ThreadFor] = {}
         self.block_of: dict[ThreadFor, Block] = {}
         self.regions: list[ThreadFor] = []
@@ -93,8 +93,8 @@ class _Carrier:
                 copied = clone(operand, {})
                 block.statements.insert(block.statements.index(exchange), copied)
                 exchange.operands[position] = copied
-            elif operand in self.answers:
-                exchange.operands[position] = self.answers[operand]
+            elif operand in self.results:
+                exchange.operands[position] = self.results[operand]
             elif operand in self.region_of:
                 exchange.operands[position] = self.variable_of(operand)
 
@@ -138,13 +138,13 @@ class _Carrier:
         self, value: Statement, region: ThreadFor | None, added: list[Statement], mapping: dict[Statement, Statement]
     ) -> Statement:
         """Return the replacement of `value` in `region` (None: outside); its new statements are added to `added`."""
-        found = mapping.get(value)
-        if found is not None:
-            return found
-        answer = self.answers.get(value)
+        result = mapping.get(value)
+        if result is not None:
+            return result
+        result_variable = self.results.get(value)
         origin = self.region_of.get(value)
-        if answer is not None:
-            new = self.load(answer, value, added)
+        if result_variable is not None:
+            new = self.load(result_variable, value, added)
         elif origin is None or origin is region:
             return value
         elif isinstance(value, Alloca):

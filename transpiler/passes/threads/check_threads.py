@@ -28,7 +28,7 @@ from ...ir.statements import (
 from ...ir.tasks import Kernel, Task
 from ...ir.threads import Barrier, Collective, depends_on_block, waits
 from ..context import PassContext
-from ..rewrite import GONE, Rewriter
+from ..rewrite import DROPPED, Rewriter
 from .uniformity import Uniformity
 
 
@@ -63,7 +63,7 @@ def _drop_unread(kernel: Kernel) -> bool:
     def drop(rewriter: Rewriter, store: Statement) -> Statement | None:
         assert isinstance(store, GlobalStore)
         array = _shared(store)
-        return GONE if array is not None and array not in read else None
+        return DROPPED if array is not None and array not in read else None
 
     return bool(kernel.shared) and Rewriter({GlobalStore: drop}).run(kernel)
 

@@ -75,16 +75,18 @@ class _Split:
         self.around: dict[Statement, list[Statement]] = {}
         self.firsts: dict[Statement, ThreadIndex] = {}
         self.left: Statement | None = None
-        self.answers: dict[Statement, Exchange] = {}
+        self.exchanges: dict[Statement, Exchange] = {}
 
     def run(self) -> None:
         self.index(self.task.body, [])
         self.find_outer()
         body = self.split_block(self.task.body, None)
         self.task.body.statements = body.statements
-        of_blocks = {question: answer for question, answer in self.answers.items() if answer.result is None}
-        replace_uses(self.task.body, dict(of_blocks))
-        carry_across_barriers(self.task.body, {q: a.result for q, a in self.answers.items() if a.result is not None})
+        for_blocks = {collective: new for collective, new in self.exchanges.items() if new.result is None}
+        replace_uses(self.task.body, dict(for_blocks))
+        carry_across_barriers(
+            self.task.body, {c: new.result for c, new in self.exchanges.items() if new.result is not None}
+        )
 
     # --- statements that run once per block
 
@@ -125,26 +127,26 @@ class _Split:
 
     def needed(self, statement: Statement) -> list[Statement]:
         """Return the statements that have to run once per block because `statement` does."""
-        found = list(operands(statement))
+        result = list(operands(statement))
         if isinstance(statement, LocalLoad):
             variable = base_pointer(statement.pointer)
             for store in self.stores.get(variable, ()):
-                found += [store, *self.around[store]]
+                result += [store, *self.around[store]]
         if isinstance(statement, While) and statement.condition.result is not None:
-            found.append(statement.condition.result)
+            result.append(statement.condition.result)
         elif isinstance(statement, IfExp):
-            found += [inner for block in blocks(statement) for inner in walk(block)]
-        return [value for value in found if not self.is_split_point(value)]
+            result += [inner for block in blocks(statement) for inner in walk(block)]
+        return [value for value in result if not self.is_split_point(value)]
 
     def exits_of(self, loop: Statement) -> list[Statement]:
         """Return the breaks and continues of a loop, with the conditions that enclose them."""
-        found: list[Statement] = []
+        result: list[Statement] = []
         for statement, around in self.around.items():
             if isinstance(statement, (Break, Continue)):
                 loops = [enclosing for enclosing in around if isinstance(enclosing, (RangeFor, While))]
                 if loops and loops[-1] is loop:
-                    found += [statement, *around[around.index(loop) + 1 :]]
-        return found
+                    result += [statement, *around[around.index(loop) + 1 :]]
+        return result
 
     # --- splitting
 
@@ -159,9 +161,9 @@ class _Split:
 
     def first_index(self, index: LoopIndex) -> ThreadIndex:
         """Return the replacement of the index of the parallel loop in statements that run once per block."""
-        found = ThreadIndex("first", type=i32, location=index.location)
-        self.firsts[index] = found
-        return found
+        result = ThreadIndex("first", type=i32, location=index.location)
+        self.firsts[index] = result
+        return result
 
 
 class _BlockSplitter:
@@ -336,16 +338,16 @@ class _BlockSplitter:
     def exchange(self, statement: Collective) -> None:
         """If blocks are loops: add an `Exchange`; `carry_across_barriers` makes its operands variables."""
         arguments = COLLECTIVES[statement.op].arguments
-        arguments_of = [self.operand_of(*item, statement) for item in zip(statement.operands, arguments, strict=True)]
+        values = [self.operand_of(*item, statement) for item in zip(statement.operands, arguments, strict=True)]
         self.flush()
-        new = Exchange(statement.op, arguments_of, condition=self.condition, location=statement.location)
+        new = Exchange(statement.op, values, condition=self.condition, location=statement.location)
         if COLLECTIVES[statement.op].scope == "block":
             new.type, new.name = statement.type, statement.name
         else:
             new.result = Alloca(type=statement.type, name=statement.name, location=statement.location, per_thread=True)
             self.block.statements.append(new.result)
         self.block.statements.append(new)
-        self.split.answers[statement] = new
+        self.split.exchanges[statement] = new
 
     def operand_of(self, operand: Statement, argument: str, origin: Statement) -> Statement:
         """Return an operand of a collective; a uniform value is stored in a per-thread variable."""
