@@ -19,8 +19,8 @@ from shadesmith.transpiler.passes import PassContext, Stage
 
 
 class Sketch(Builder):
-    """A builder with fields a, b (f32, 8 cells) and v (vec3), ndarrays m (2 axes), p and q (1 axis), which may alias,
-    and parameters n (i32), w (f32), flag (u1), d (f64). trees, nodes: of the fields that `field_below` makes."""
+    """A builder with fields a, b (f32, 8 elements) and v (vec3), ndarrays m (2 axes), p and q (1 axis), which may alias,
+    and parameters n (i32), w (f32), flag (u1), d (f64). trees, nodes: those of the fields that `field_below` returns."""
 
     def __init__(self) -> None:
         super().__init__(Block())
@@ -82,7 +82,7 @@ class Sketch(Builder):
         return Kernel("k", self.parameters, arrays, self.returns, self.body, trees=self.trees)
 
     def apply(self, *steps: Callable[[Kernel, PassContext], bool], stage: Stage = Stage.LOWERED) -> str:
-        """Apply the passes, verify, and return the kernel's text without ids of values that only shift."""
+        """Apply the passes, verify, and return the text form of the kernel without value numbers."""
         kernel = self.kernel()
         for step in steps:
             step(kernel, self.context)

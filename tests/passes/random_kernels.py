@@ -1,4 +1,4 @@
-"""Makes random kernels as the frontend would, for tests that compare passes on and off."""
+"""Generates random kernels like those of the frontend, for tests that compare passes on and off."""
 
 from __future__ import annotations
 

@@ -9,12 +9,12 @@ from shadesmith.transpiler.passes.sparse.struct_for import struct_for
 
 @pytest.fixture
 def x(sketch) -> Array:
-    """A field in blocks of four elements, of which there are eight."""
+    """Return a field of eight blocks of four elements."""
     return sketch.field_below(("pointer", "block", 8), ("dense", "cells", 4))
 
 
 def lines(sketch, *steps):
-    """The statements that reach cells, in order."""
+    """Return the statements that access cells, in order."""
     words = ("activate", "in cell", "global", "atomic", "if ", "for ")
     return [line.strip() for line in sketch.apply(*steps).splitlines() if any(word in line for word in words)]
 
@@ -71,7 +71,7 @@ def test_a_store_behind_a_deactivation_activates_again(sketch, x):
 
 
 def over_cells(sketch, x, *body):
-    """A loop over the cells of x, which runs each part of the body with a pointer to its own element."""
+    """Add a loop over the cells of x that runs each part of the body with a pointer to the element of the iteration."""
     loop = sketch.add(StructFor(x, ["i"]))
     with sketch.into(loop.body):
         i = sketch.index(loop)

@@ -10,7 +10,7 @@ def deactivate(sketch, name, index):
 
 
 def deactivate_all(sketch, name, extent):
-    """A loop that deactivates each cell of a node."""
+    """Add a loop that deactivates each cell of a node."""
     loop = sketch.loop(extent)
     with sketch.into(loop.body):
         deactivate(sketch, name, sketch.index(loop))
@@ -18,7 +18,7 @@ def deactivate_all(sketch, name, extent):
 
 
 def tasks(sketch):
-    """What the loops of the kernel are for."""
+    """Return the purposes of the loops of the kernel."""
     sketch.text = sketch.apply(deactivate_cells)
     return [statement.purpose or "the user's" for statement in sketch.result.body if isinstance(statement, RangeFor)]
 

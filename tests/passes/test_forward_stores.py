@@ -169,7 +169,7 @@ def test_copy_that_outlives_a_change_keeps_its_name(sketch):
 
 
 def test_store_compares_only_with_cells_near_it(sketch, monkeypatch):
-    """Hundreds of stores to one array take no hundreds of thousands of comparisons."""
+    """Hundreds of stores to one array do not need hundreds of thousands of comparisons."""
     asked = []
     monkeypatch.setattr(known_elements, "may_conflict", lambda *pointers: asked.append(pointers) or True)
     for k in range(300):

@@ -1,4 +1,4 @@
-"""Passes note what they drop where a reader of the text would ask for it."""
+"""Passes record what they drop in remarks near the source of it."""
 
 from dataclasses import replace
 from typing import Any

@@ -85,7 +85,7 @@ class _Activation:
             for inner in blocks(statement):
                 changed |= self.block(inner)
             builder.add(statement)
-            if isinstance(statement, GlobalPtr) and (number := self._number_of_iteration(statement)) is not None:
+            if isinstance(statement, GlobalPtr) and (number := self._current_cell_number(statement)) is not None:
                 self.replaced[statement] = builder.add(
                     GlobalPtr(statement.array, list(statement.indices), number, type=statement.type)
                 )
@@ -94,7 +94,7 @@ class _Activation:
         self.known, self.replaced = ({}, {}) if self.has_deactivated else (known, replaced)
         return changed
 
-    def _number_of_iteration(self, pointer: GlobalPtr) -> Statement | None:
+    def _current_cell_number(self, pointer: GlobalPtr) -> Statement | None:
         """Return the number of the cell of the current iteration, if the element is in that cell."""
         place = pointer.array.place
         if pointer.cell is not None or place is None or self.has_deactivated or not _is_in_current_cell(pointer):
