@@ -19,8 +19,8 @@ from shadesmith.transpiler.passes import PassContext, Stage
 
 
 class Sketch(Builder):
-    """A builder with fields a, b (f32, 8 elements) and v (vec3), ndarrays m (2 axes), p and q (1 axis), which may alias,
-    and parameters n (i32), w (f32), flag (u1), d (f64). trees, nodes: those of the fields that `field_below` returns."""
+    """A builder with fields a, b (f32, 8 elements) and v (vec3), ndarrays m (2 axes), p and q (1 axis; they may alias),
+    and parameters n (i32), w (f32), flag (u1), d (f64). trees, nodes: those of fields from `field_below`."""
 
     def __init__(self) -> None:
         super().__init__(Block())

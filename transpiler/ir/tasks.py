@@ -28,7 +28,7 @@ class Task:
 
     prologue: statements that give the loop's begins, ends and steps; it stands before the loop and has no effects.
     loop: the parallel loop, None for a serial task; its `LoopIndex` values are used in `body`, the loop's body.
-    block_dim: threads a block. cooperates: its threads share memory or ask one another, so that blocks matter.
+    block_dim: threads a block. synchronizes: its threads share memory, synchronize or use their number in the block.
     is_split: its body is cut at barriers into `ThreadFor`.
     """
 

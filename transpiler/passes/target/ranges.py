@@ -154,7 +154,7 @@ def _is_below(walk: ValueRanges, index: Statement, extent: Statement) -> bool:
 
 
 def _difference_is_below(walk: ValueRanges, value: Statement, less: Statement, extent: Statement) -> bool:
-    """Return whether `value - less`, which must not wrap, is below an extent because `value` is not above it."""
+    """Return whether `value - less` does not wrap and is below an extent, since `value` is at most the extent."""
     minuend, subtrahend, numbers = walk.of(value), walk.of(less), whole(scalar_type(value))
     if minuend is None or subtrahend is None or numbers is None:
         return False
